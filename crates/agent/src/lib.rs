@@ -1,0 +1,1 @@
+//! The agent: the library inside the program.

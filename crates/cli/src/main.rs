@@ -1,0 +1,3 @@
+//! The genba command.
+#![forbid(unsafe_code)]
+fn main() {}

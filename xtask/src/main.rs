@@ -1,0 +1,3 @@
+//! Chores of the repository.
+#![forbid(unsafe_code)]
+fn main() {}
