@@ -1,3 +1,105 @@
-//! The genba command.
+//! The genba command: its verbs, and the one place where a failure becomes words and an exit code.
+//! Owns: the list of verbs and the groups they stand in. Never: does a verb's work (a file per verb), decides about
+//! another process, prints to stdout except help and version.
 #![forbid(unsafe_code)]
-fn main() {}
+
+mod failure;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+use crate::failure::Failure;
+
+/// Where the time of a Python program goes, and what happens underneath in C.
+#[derive(Parser)]
+#[command(name = "genba", version, disable_help_subcommand = true)]
+struct Genba {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+/// One line a verb: `Name(name::Arguments)`, carried out by `name::name(&Arguments) -> Result<ExitCode, Failure>`.
+#[derive(Subcommand)]
+enum Verb {}
+
+/// The groups of `--help`, in order. A verb that is in none of them fails the test below.
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Record", &["run"]),
+    ("Read", &["report", "tree", "check"]),
+    ("Share", &["html", "export"]),
+];
+
+fn main() -> ExitCode {
+    match parse() {
+        Ok(genba) => match perform(genba.verb) {
+            Ok(code) => code,
+            Err(failure) => failure.print(),
+        },
+        Err(code) => code,
+    }
+}
+
+fn perform(verb: Verb) -> Result<ExitCode, Failure> {
+    match verb {}
+}
+
+/// The command line, or the exit code after its help, version or error was printed.
+fn parse() -> Result<Genba, ExitCode> {
+    let parsed = command()
+        .try_get_matches()
+        .and_then(|matches| Genba::from_arg_matches(&matches));
+    parsed.map_err(|refusal| failure::of_command_line(&refusal))
+}
+
+/// The definition, with the verbs in groups on its help page.
+fn command() -> clap::Command {
+    let command = Genba::command();
+    let groups = groups_of_help(&command);
+    command.help_template(format!(
+        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n"
+    ))
+}
+
+fn groups_of_help(command: &clap::Command) -> String {
+    let mut page = String::new();
+    for (heading, verbs) in GROUPS {
+        let found: Vec<_> = verbs
+            .iter()
+            .filter_map(|verb| command.find_subcommand(verb))
+            .collect();
+        if found.is_empty() {
+            continue;
+        }
+        page.push_str(&format!("{heading}:\n"));
+        for verb in found {
+            let about = verb
+                .get_about()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            page.push_str(&format!("  {:<8} {about}\n", verb.get_name()));
+        }
+        page.push('\n');
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_verb_stands_in_a_group_and_the_definition_holds() {
+        let command = command();
+        command.clone().debug_assert();
+        for verb in command.get_subcommands() {
+            assert!(
+                GROUPS
+                    .iter()
+                    .any(|(_, verbs)| verbs.contains(&verb.get_name())),
+                "`{}` is in no group of --help",
+                verb.get_name()
+            );
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! A failure of genba's own: what failed, where, what was found and expected, and hints; and how it is printed.
+//! Owns: the words `error:`, `warning:` and `hint:` and the exit codes 1 and 2. Never: is used for the program's own
+//! exit code. Every line of a failure goes to stderr.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
+#[derive(Debug)]
+pub struct Failure {
+    what: String,
+    details: Vec<String>,
+    hints: Vec<String>,
+    exit_code: u8,
+}
+
+impl Failure {
+    /// Asked, and the answer is no: a bad file, an unsupported interpreter. Exit code 1.
+    pub fn no(what: impl Into<String>) -> Failure {
+        Failure {
+            what: what.into(),
+            details: Vec::new(),
+            hints: Vec::new(),
+            exit_code: 1,
+        }
+    }
+
+    /// The command line cannot be carried out as written. Exit code 2.
+    pub fn usage(what: impl Into<String>) -> Failure {
+        Failure {
+            exit_code: 2,
+            ..Failure::no(what)
+        }
+    }
+
+    /// genba itself failed. Exit code 2.
+    pub fn ours(what: impl Into<String>) -> Failure {
+        Failure {
+            exit_code: 2,
+            ..Failure::no(what)
+        }
+    }
+
+    /// One more fact: where, what was found, what was expected.
+    pub fn detail(mut self, line: impl Into<String>) -> Failure {
+        self.details.push(line.into());
+        self
+    }
+
+    /// What the reader can do about it; asks no more than is needed.
+    pub fn hint(mut self, line: impl Into<String>) -> Failure {
+        self.hints.push(line.into());
+        self
+    }
+
+    /// The exit code that the program ended with takes the place of genba's own.
+    pub fn with_exit_code(mut self, exit_code: u8) -> Failure {
+        self.exit_code = exit_code;
+        self
+    }
+
+    /// Writes the failure to stderr and gives the exit code.
+    pub fn print(&self) -> ExitCode {
+        say(&self.to_string());
+        ExitCode::from(self.exit_code)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, page: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(page, "error: {}", self.what)?;
+        for line in &self.details {
+            write!(page, "\n  {line}")?;
+        }
+        for line in &self.hints {
+            write!(page, "\nhint: {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Writes one line (or several) of words to stderr. A closed stderr is no reason to fail.
+pub fn say(words: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{words}");
+}
+
+/// Prints what clap found: help and version to stdout with exit code 0, anything else as a failure of the command line.
+pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match refusal.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = refusal.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Failure::usage("a verb is missing")
+                .hint("genba run app.py records a program; genba --help lists the verbs")
+                .print()
+        }
+        ErrorKind::InvalidSubcommand => unknown_verb().print(),
+        _ => in_our_words(&refusal.to_string()).print(),
+    }
+}
+
+/// `genba app.py`: the first word is no verb. When it can be run, say how.
+fn unknown_verb() -> Failure {
+    let words: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let first = words
+        .iter()
+        .find(|word| !word.starts_with('-'))
+        .cloned()
+        .unwrap_or_default();
+    let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
+    let looks_runnable = first.contains('/')
+        || std::path::Path::new(&first).exists()
+        || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
+        || ["python", "python3", "pytest"].contains(&first.as_str());
+    if looks_runnable {
+        failure.hint(format!("genba run {}", words.join(" ")))
+    } else {
+        failure.hint("genba --help lists the verbs")
+    }
+}
+
+/// clap's message begins with `error: …`; its paragraphs become details, its tips hints.
+fn in_our_words(message: &str) -> Failure {
+    let mut lines = message
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
+    let what = lines
+        .next()
+        .unwrap_or("the command line cannot be read")
+        .trim_start_matches("error: ")
+        .to_owned();
+    let mut failure = Failure::usage(what);
+    for line in lines {
+        if let Some(tip) = line.strip_prefix("tip: ") {
+            failure = failure.hint(tip);
+        } else if line.starts_with("Usage: ") {
+            failure = failure.hint(line.replacen("Usage: ", "usage: ", 1));
+        } else if !line.starts_with("For more information") {
+            failure = failure.detail(line);
+        }
+    }
+    failure
+}
