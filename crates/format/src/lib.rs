@@ -1,2 +1,27 @@
-//! The recording: framing, writing, reading, recovering. FORMAT.md is its description.
+//! The recording: framing, writing, reading, recovering, and the two laws. FORMAT.md is its description.
+//! Owns: every byte of a `.genba` file. Never: opens a file, asks a clock, prints, panics on what it reads.
+//! Without the feature `read` only the writing half is here: what the agent needs inside the program.
 #![forbid(unsafe_code)]
+
+#[cfg(feature = "read")]
+mod fault;
+mod framing;
+#[cfg(feature = "read")]
+pub mod laws;
+pub mod proto;
+#[cfg(feature = "read")]
+mod read;
+#[cfg(feature = "read")]
+mod scan;
+#[cfg(feature = "read")]
+mod validate;
+
+pub use framing::{
+    BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS,
+    TooLarge, VERSION, encode_block,
+};
+
+#[cfg(feature = "read")]
+pub use fault::{BlockName, Fault, FaultKind, NotARecording};
+#[cfg(feature = "read")]
+pub use read::{LostBlocks, ReadBlock, Recording, compress, read};

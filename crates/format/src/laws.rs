@@ -1,0 +1,190 @@
+//! The two laws of the accounting, checked over a recording. Owns: what they say. Never: repairs or hides a number.
+//! Law 1, per block: ticks = sampled + dropped + refused, and sampled is the sum of the samples' ticks.
+//! Law 2, per process: its CPU clock = genba's thread + sampled + not sampled, none negative; waiting uses no CPU.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use crate::fault::BlockName;
+use crate::framing::{ProcessKey, QUANTUM_NS};
+use crate::proto;
+use crate::read::{ReadBlock, Recording};
+
+/// Smallest state of a sample whose thread did not run.
+const STATE_WAITING_MIN: u32 = 2;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Law {
+    /// Law 1.
+    TicksAddUp,
+    /// Law 2.
+    TimeIsConserved,
+}
+
+/// A place where a law does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    pub law: Law,
+    /// Where the block begins in the file.
+    pub byte: u64,
+    /// Number of the block in `Recording::blocks`.
+    pub block: u64,
+    pub owner: BlockName,
+    pub field: String,
+    pub expected: String,
+    pub found: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let law = match self.law {
+            Law::TicksAddUp => "law 1 (ticks add up)",
+            Law::TimeIsConserved => "law 2 (time is conserved)",
+        };
+        write!(
+            f,
+            "{law} does not hold at byte {} (block {}, field `{}`): expected {}, found {}",
+            self.byte, self.block, self.field, self.expected, self.found
+        )
+    }
+}
+
+/// Every violation, in the order of the blocks. The running sum of sampled CPU is compared only where no earlier block
+/// of its process is lost.
+pub fn check(recording: &Recording) -> Vec<Violation> {
+    let incomplete: HashMap<ProcessKey, u64> = recording
+        .lost
+        .iter()
+        .rev()
+        .map(|lost| (lost.process_key, lost.sequence_first))
+        .collect();
+    let mut sampled_quanta: HashMap<ProcessKey, u128> = HashMap::new();
+    let mut uncertain: HashSet<ProcessKey> = HashSet::new();
+    let mut violations = Vec::new();
+    for (number, read) in (0u64..).zip(&recording.blocks) {
+        let key = read.header.process_key;
+        if incomplete
+            .get(&key)
+            .is_some_and(|first_lost| *first_lost < read.header.sequence)
+        {
+            uncertain.insert(key);
+        }
+        let quanta = sampled_quanta.entry(key).or_default();
+        if let Some(samples) = &read.block.samples {
+            *quanta += samples
+                .cpu_quanta
+                .iter()
+                .map(|quanta| u128::from(*quanta))
+                .sum::<u128>();
+        }
+        let running_sum = (!uncertain.contains(&key)).then_some(*quanta);
+        Check {
+            number,
+            read,
+            violations: &mut violations,
+        }
+        .block(running_sum);
+    }
+    violations
+}
+
+struct Check<'a> {
+    number: u64,
+    read: &'a ReadBlock,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl Check<'_> {
+    fn block(&mut self, sampled_quanta: Option<u128>) {
+        let nothing = proto::Samples::default();
+        let samples = self.read.block.samples.as_ref().unwrap_or(&nothing);
+        self.samples(samples);
+        let Some(accounting) = &self.read.block.accounting else {
+            if !samples.ticks.is_empty() {
+                let found = "none".to_owned();
+                self.violated(
+                    Law::TicksAddUp,
+                    "accounting",
+                    "one beside samples".to_owned(),
+                    found,
+                );
+            }
+            return;
+        };
+        let ticks_of = |counts: &[proto::Count]| {
+            counts
+                .iter()
+                .map(|count| u128::from(count.ticks))
+                .sum::<u128>()
+        };
+        let sampled = samples.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
+        self.equal(
+            Law::TicksAddUp,
+            "accounting.sampled",
+            sampled,
+            accounting.sampled,
+        );
+        let ticks = u128::from(accounting.sampled)
+            + ticks_of(&accounting.dropped)
+            + ticks_of(&accounting.refused);
+        self.equal(Law::TicksAddUp, "accounting.ticks", ticks, accounting.ticks);
+
+        let parts = u128::from(accounting.cpu_genba_ns)
+            + u128::from(accounting.cpu_sampled_ns)
+            + u128::from(accounting.cpu_not_sampled_ns);
+        self.equal(
+            Law::TimeIsConserved,
+            "accounting.cpu_process_ns",
+            parts,
+            accounting.cpu_process_ns,
+        );
+        if let Some(quanta) = sampled_quanta {
+            let expected = quanta * u128::from(QUANTUM_NS);
+            self.equal(
+                Law::TimeIsConserved,
+                "accounting.cpu_sampled_ns",
+                expected,
+                accounting.cpu_sampled_ns,
+            );
+        }
+    }
+
+    fn samples(&mut self, samples: &proto::Samples) {
+        for (row, ticks) in samples.ticks.iter().enumerate() {
+            if *ticks == 0 {
+                let field = format!("samples.ticks[{row}]");
+                self.violated(
+                    Law::TicksAddUp,
+                    &field,
+                    "at least 1".to_owned(),
+                    "0".to_owned(),
+                );
+            }
+        }
+        for (row, (state, quanta)) in samples.state.iter().zip(&samples.cpu_quanta).enumerate() {
+            if *state >= STATE_WAITING_MIN && *quanta > 0 {
+                let field = format!("samples.cpu_quanta[{row}]");
+                let expected = format!("0 in state {state}");
+                self.violated(Law::TimeIsConserved, &field, expected, format!("{quanta}"));
+            }
+        }
+    }
+
+    fn equal(&mut self, law: Law, field: &str, expected: u128, found: u64) {
+        if expected != u128::from(found) {
+            self.violated(law, field, format!("{expected}"), format!("{found}"));
+        }
+    }
+
+    fn violated(&mut self, law: Law, field: &str, expected: String, found: String) {
+        self.violations.push(Violation {
+            law,
+            byte: self.read.offset,
+            block: self.number,
+            owner: self.read.name(),
+            field: field.to_owned(),
+            expected,
+            found,
+        });
+    }
+}

@@ -1,0 +1,211 @@
+//! From bytes to a recording: blocks that are intact and true to their tables, and faults for everything else.
+//! Owns: order, duplicates and losses of blocks. Never: panics on any bytes, keeps a block that contradicts itself.
+//! Keeps: the blocks of one process key stand in the order of their sequence numbers, each once.
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::fault::{BlockName, Fault, FaultKind, NotARecording};
+use crate::framing::{BlockHeader, HEADER_BYTES, MAGIC, ProcessKey};
+use crate::proto;
+use crate::scan::scan;
+use crate::validate::Known;
+
+/// Level of the command's own blocks; the agent chooses its own.
+const COMPRESSION_LEVEL: i32 = 3;
+
+/// What a file holds. Every index in `blocks` names a row of the same process key, or one that a lost block took away.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    pub blocks: Vec<ReadBlock>,
+    /// In the order of the file.
+    pub faults: Vec<Fault>,
+    /// Sequence numbers that are missing. What would have followed the last block anyone knows of is not among them.
+    pub lost: Vec<LostBlocks>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadBlock {
+    pub header: BlockHeader,
+    pub block: proto::Block,
+    /// Where the block begins in the file.
+    pub offset: u64,
+    /// Header and payload as they stand in the file.
+    pub stored_bytes: u64,
+}
+
+/// A run of missing blocks; `count` is at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostBlocks {
+    pub process_key: ProcessKey,
+    pub sequence_first: u64,
+    pub count: u64,
+}
+
+impl ReadBlock {
+    pub(crate) fn end_offset(&self) -> u64 {
+        self.offset + self.stored_bytes
+    }
+
+    pub(crate) fn name(&self) -> BlockName {
+        BlockName {
+            process_key: self.header.process_key,
+            sequence: self.header.sequence,
+        }
+    }
+}
+
+/// Reads what is intact. Err: no byte at all, or the magic stands nowhere; a first block that is cut within its magic
+/// is a recording with a fault.
+pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
+    if bytes.is_empty() {
+        return Err(NotARecording::Empty);
+    }
+    if !MAGIC.starts_with(bytes) && memchr::memmem::find(bytes, &MAGIC).is_none() {
+        let begins = bytes.iter().take(MAGIC.len()).copied().collect();
+        return Err(NotARecording::NoMagic { begins });
+    }
+    let (found, mut faults) = scan(bytes);
+    let mut recording = Recording::default();
+    let mut processes: HashMap<ProcessKey, Process> = HashMap::new();
+    for (number, block) in (0u64..).zip(in_order(found)) {
+        let process = processes.entry(block.header.process_key).or_default();
+        match process.accept(&block, number) {
+            Ok(lost) => {
+                if let Some(lost) = lost {
+                    faults.push(missing(&block, number, lost));
+                    recording.lost.push(lost);
+                }
+                recording.blocks.push(block);
+            }
+            Err(fault) => faults.push(*fault),
+        }
+    }
+    recording.lost.extend(lost_at_the_end(&faults, &processes));
+    faults.sort_by_key(|fault| fault.byte);
+    recording.faults = faults;
+    Ok(recording)
+}
+
+/// One zstd frame for `plain`, as `encode_block` asks for.
+pub fn compress(plain: &[u8]) -> Vec<u8> {
+    // Fails only without memory, and then the frame is empty and the reader names the block.
+    zstd::bulk::compress(plain, COMPRESSION_LEVEL).unwrap_or_default()
+}
+
+/// Puts the blocks of each process key in the order of their sequence numbers, in the places they hold together.
+fn in_order(mut blocks: Vec<ReadBlock>) -> Vec<ReadBlock> {
+    let mut places: HashMap<ProcessKey, Vec<usize>> = HashMap::new();
+    for (place, block) in blocks.iter().enumerate() {
+        places
+            .entry(block.header.process_key)
+            .or_default()
+            .push(place);
+    }
+    let mut target: Vec<usize> = (0..blocks.len()).collect();
+    for places in places.values() {
+        let mut sorted = places.clone();
+        sorted.sort_by_key(|place| blocks[*place].header.sequence);
+        for (to, from) in places.iter().zip(sorted) {
+            target[from] = *to;
+        }
+    }
+    let mut tagged: Vec<(usize, ReadBlock)> = target.into_iter().zip(blocks.drain(..)).collect();
+    tagged.sort_by_key(|(place, _)| *place);
+    tagged.into_iter().map(|(_, block)| block).collect()
+}
+
+/// What has been read of one process key so far.
+#[derive(Default)]
+struct Process {
+    /// Sequence number that comes next when nothing is lost.
+    expected: u64,
+    known: Known,
+}
+
+impl Process {
+    /// Takes the next block of this process key. Ok: the run of blocks lost before it. Err: why it is left out.
+    fn accept(&mut self, block: &ReadBlock, number: u64) -> Result<Option<LostBlocks>, Box<Fault>> {
+        let BlockName {
+            process_key,
+            sequence,
+        } = block.name();
+        let fault = |kind, byte, field: String, expected, found| {
+            Box::new(Fault {
+                kind,
+                byte,
+                block: number,
+                owner: Some(block.name()),
+                field,
+                expected,
+                found,
+            })
+        };
+        if sequence < self.expected {
+            let (expected, found) = ("each block once".to_owned(), format!("{sequence} again"));
+            return Err(fault(
+                FaultKind::Duplicate,
+                block.offset,
+                "sequence".to_owned(),
+                expected,
+                found,
+            ));
+        }
+        let count = sequence - self.expected;
+        if count > 0 {
+            self.known.lose();
+        }
+        if let Err(wrong) = self.known.extend(block) {
+            // The rows of this block are missing from now on, as if it had been lost.
+            self.known.lose();
+            let byte = block.offset + HEADER_BYTES as u64;
+            return Err(fault(
+                FaultKind::Damaged,
+                byte,
+                wrong.field,
+                wrong.expected,
+                wrong.found,
+            ));
+        }
+        let lost = LostBlocks {
+            process_key,
+            sequence_first: self.expected,
+            count,
+        };
+        self.expected = sequence.saturating_add(1);
+        Ok((count > 0).then_some(lost))
+    }
+}
+
+/// The fault of a gap, noticed at the block behind it.
+fn missing(block: &ReadBlock, number: u64, lost: LostBlocks) -> Fault {
+    Fault {
+        kind: FaultKind::Lost,
+        byte: block.offset,
+        block: number,
+        owner: Some(block.name()),
+        field: "sequence".to_owned(),
+        expected: format!("{}", lost.sequence_first),
+        found: format!("{} ({} lost)", block.header.sequence, lost.count),
+    }
+}
+
+/// Blocks behind the last one kept of a process key which only a fault knows of.
+fn lost_at_the_end(faults: &[Fault], processes: &HashMap<ProcessKey, Process>) -> Vec<LostBlocks> {
+    let mut last: BTreeMap<ProcessKey, u64> = BTreeMap::new();
+    for name in faults.iter().filter_map(|fault| fault.owner) {
+        let sequence = last.entry(name.process_key).or_default();
+        *sequence = name.sequence.max(*sequence);
+    }
+    let runs = last.into_iter().map(|(process_key, sequence)| {
+        let sequence_first = processes
+            .get(&process_key)
+            .map_or(0, |process| process.expected);
+        let count = sequence.saturating_add(1).saturating_sub(sequence_first);
+        LostBlocks {
+            process_key,
+            sequence_first,
+            count,
+        }
+    });
+    runs.filter(|run| run.count > 0).collect()
+}

@@ -1,0 +1,232 @@
+//! Finds the intact blocks of a file by magic, checksums and lengths, and resynchronises where something is wrong.
+//! Owns: the walk over the file and decompression. Never: looks into tables, allocates by a length it only read.
+//! One damaged stretch is one fault; a damaged block whose header is intact is one of its own, with its name.
+
+use std::io::Read;
+
+use prost::Message;
+
+use crate::fault::{BlockName, Fault, FaultKind};
+use crate::framing::{
+    Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header,
+};
+use crate::proto;
+use crate::read::ReadBlock;
+
+/// Powers of two of the largest window a payload may ask for: as large as the largest payload.
+const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();
+
+/// The intact blocks in the order of the file, and what lies between them. A block's content is not judged yet.
+pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
+    let mut walk = Walk {
+        bytes,
+        at: 0,
+        blocks: Vec::new(),
+        faults: Vec::new(),
+        stretch: false,
+    };
+    let finder = memchr::memmem::Finder::new(&MAGIC);
+    while walk.at < bytes.len() {
+        match walk.block() {
+            Ok(block) => {
+                walk.stretch = false;
+                walk.at = block.end_offset() as usize;
+                walk.blocks.push(block);
+            }
+            Err(wrong) => {
+                walk.report(wrong);
+                let behind = walk.at + 1;
+                walk.at = match finder.find(&bytes[behind..]) {
+                    Some(distance) => behind + distance,
+                    None => bytes.len(),
+                };
+            }
+        }
+    }
+    (walk.blocks, walk.faults)
+}
+
+struct Walk<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    blocks: Vec<ReadBlock>,
+    faults: Vec<Fault>,
+    /// Inside a damaged stretch that has its fault already.
+    stretch: bool,
+}
+
+/// A place in a block that is not as it must be.
+struct Wrong {
+    kind: FaultKind,
+    byte: usize,
+    owner: Option<BlockName>,
+    field: &'static str,
+    expected: String,
+    found: String,
+}
+
+impl Walk<'_> {
+    /// The block that begins at `self.at`.
+    fn block(&self) -> Result<ReadBlock, Wrong> {
+        let rest = &self.bytes[self.at..];
+        let wrong = |kind, byte, field, expected: String, found: String| Wrong {
+            kind,
+            byte,
+            owner: None,
+            field,
+            expected,
+            found,
+        };
+        if !rest.starts_with(&MAGIC) {
+            let begins = &rest[..rest.len().min(MAGIC.len())];
+            let found = format!("\"{}\"", begins.escape_ascii());
+            let expected = format!("\"{}\"", MAGIC.escape_ascii());
+            return Err(if MAGIC.starts_with(begins) {
+                wrong(FaultKind::Cut, self.bytes.len(), "magic", expected, found)
+            } else {
+                wrong(FaultKind::Damaged, self.at, "magic", expected, found)
+            });
+        }
+        let Some(header) = rest.first_chunk::<HEADER_BYTES>() else {
+            let (expected, found) = (format!("{HEADER_BYTES} bytes"), format!("{}", rest.len()));
+            return Err(wrong(
+                FaultKind::Cut,
+                self.bytes.len(),
+                "header",
+                expected,
+                found,
+            ));
+        };
+        let frame = decode_header(header).map_err(|sums| {
+            let (expected, found) = (
+                format!("{:#010x}", sums.expected),
+                format!("{:#010x}", sums.found),
+            );
+            wrong(
+                FaultKind::Damaged,
+                self.at,
+                "header checksum",
+                expected,
+                found,
+            )
+        })?;
+        self.named_block(&frame, &rest[HEADER_BYTES..])
+            .map_err(|mut wrong| {
+                wrong.owner = Some(BlockName {
+                    process_key: frame.header.process_key,
+                    sequence: frame.header.sequence,
+                });
+                wrong
+            })
+    }
+
+    /// The block behind a header whose checksum is right; `rest` begins with the payload.
+    fn named_block(&self, frame: &Frame, rest: &[u8]) -> Result<ReadBlock, Wrong> {
+        let wrong = |kind, byte, field, expected: String, found: String| {
+            Err(Wrong {
+                kind,
+                byte,
+                owner: None,
+                field,
+                expected,
+                found,
+            })
+        };
+        let damaged =
+            |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
+        if frame.header.version > VERSION || frame.header.version == 0 {
+            let kind = match frame.header.version {
+                0 => FaultKind::Damaged,
+                _ => FaultKind::TooNew,
+            };
+            let (expected, found) = (
+                format!("1 to {VERSION}"),
+                format!("{}", frame.header.version),
+            );
+            return wrong(kind, self.at, "version", expected, found);
+        }
+        if frame.header.end_ns < frame.header.start_ns {
+            let expected = format!("at least start_ns {}", frame.header.start_ns);
+            return damaged("end_ns", expected, format!("{}", frame.header.end_ns));
+        }
+        for (field, bytes, bytes_max) in [
+            ("payload_bytes", frame.payload_bytes, PAYLOAD_BYTES_MAX),
+            ("plain_bytes", frame.plain_bytes, PLAIN_BYTES_MAX),
+        ] {
+            if bytes > bytes_max {
+                return damaged(field, format!("at most {bytes_max}"), format!("{bytes}"));
+            }
+        }
+        let payload_at = self.at + HEADER_BYTES;
+        let Some(payload) = rest.get(..frame.payload_bytes as usize) else {
+            let (expected, found) = (
+                format!("{} bytes", frame.payload_bytes),
+                format!("{}", rest.len()),
+            );
+            return wrong(FaultKind::Cut, self.bytes.len(), "payload", expected, found);
+        };
+        let in_payload =
+            |field, expected, found| wrong(FaultKind::Damaged, payload_at, field, expected, found);
+        let found = crc32c::crc32c(payload);
+        if found != frame.payload_crc {
+            let (expected, found) = (
+                format!("{:#010x}", frame.payload_crc),
+                format!("{found:#010x}"),
+            );
+            return in_payload("payload checksum", expected, found);
+        }
+        let plain = match decompress(payload, frame.plain_bytes) {
+            Ok(plain) => plain,
+            Err(error) => {
+                return in_payload("payload", "a zstd frame".to_owned(), error.to_string());
+            }
+        };
+        if plain.len() != frame.plain_bytes as usize {
+            let (expected, found) = (
+                format!("{}", frame.plain_bytes),
+                match plain.len() {
+                    longer if longer > frame.plain_bytes as usize => "more".to_owned(),
+                    bytes => format!("{bytes}"),
+                },
+            );
+            return in_payload("plain_bytes", expected, found);
+        }
+        match proto::Block::decode(plain.as_slice()) {
+            Ok(block) => Ok(ReadBlock {
+                header: frame.header,
+                block,
+                offset: self.at as u64,
+                stored_bytes: HEADER_BYTES as u64 + u64::from(frame.payload_bytes),
+            }),
+            Err(error) => in_payload("payload", "a message Block".to_owned(), error.to_string()),
+        }
+    }
+
+    fn report(&mut self, wrong: Wrong) {
+        // Without a name nothing can be told about what follows in the same stretch; with one, a block is known lost.
+        if self.stretch && wrong.owner.is_none() {
+            return;
+        }
+        self.stretch = true;
+        self.faults.push(Fault {
+            kind: wrong.kind,
+            byte: wrong.byte as u64,
+            block: self.blocks.len() as u64,
+            owner: wrong.owner,
+            field: wrong.field.to_owned(),
+            expected: wrong.expected,
+            found: wrong.found,
+        });
+    }
+}
+
+/// At most one byte more than `plain_bytes`, which tells a payload that is too long. Grows as bytes come.
+fn decompress(payload: &[u8], plain_bytes: u32) -> std::io::Result<Vec<u8>> {
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(payload)?.single_frame();
+    decoder.window_log_max(WINDOW_LOG_MAX)?;
+    let mut plain = Vec::new();
+    decoder
+        .take(u64::from(plain_bytes) + 1)
+        .read_to_end(&mut plain)?;
+    Ok(plain)
+}

@@ -1,0 +1,268 @@
+//! Whether a block's content holds together: columns of equal length, tables that go on where they stopped, indices
+//! in range. Owns: what is known of a process key's tables. Never: keeps rows, counts ticks (that is laws.rs).
+//! A lost block makes rows absent: an index that may lie in one is no error.
+
+use std::collections::HashMap;
+
+use crate::framing::QUANTUM_NS;
+use crate::proto::{self, NodeKind};
+use crate::read::ReadBlock;
+
+/// The tables of one process key as far as they have been read.
+#[derive(Default)]
+pub(crate) struct Known {
+    strings: Rows,
+    modules: Rows,
+    codes: Rows,
+    nodes: Rows,
+    threads: Rows,
+    /// Whole length of each known code's location table, to place its parts.
+    linetable_bytes: HashMap<u32, u32>,
+}
+
+/// What a field is and what it must be.
+pub(crate) struct Wrong {
+    pub field: String,
+    pub expected: String,
+    pub found: String,
+}
+
+type Verdict = Result<(), Wrong>;
+
+impl Known {
+    /// A block of this process key is missing: its rows are absent from now on.
+    pub fn lose(&mut self) {
+        for rows in [
+            &mut self.strings,
+            &mut self.modules,
+            &mut self.codes,
+            &mut self.nodes,
+            &mut self.threads,
+        ] {
+            rows.open = true;
+        }
+    }
+
+    /// Takes the rows of `block`. Err: the first field that is wrong; the block is then not to be used.
+    pub fn extend(&mut self, block: &ReadBlock) -> Verdict {
+        if let Some(tables) = &block.block.tables {
+            self.grow(tables)?;
+            self.tables(tables)?;
+        }
+        if let Some(samples) = &block.block.samples {
+            self.samples(samples, block.header.start_ns)?;
+        }
+        if let Some(accounting) = &block.block.accounting {
+            for (row, clock) in accounting.thread_clocks.iter().enumerate() {
+                self.threads.has(clock.thread, || {
+                    format!("accounting.thread_clocks.thread[{row}]")
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn grow(&mut self, tables: &proto::Tables) -> Verdict {
+        self.strings.grow(
+            "tables.strings_first",
+            tables.strings_first,
+            tables.strings.len(),
+        )?;
+        self.modules.grow(
+            "tables.modules_first",
+            tables.modules_first,
+            tables.modules.len(),
+        )?;
+        self.codes
+            .grow("tables.codes_first", tables.codes_first, tables.codes.len())?;
+        let nodes = tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len());
+        self.nodes
+            .grow("tables.nodes_first", tables.nodes_first, nodes)?;
+        self.threads.grow(
+            "tables.threads_first",
+            tables.threads_first,
+            tables.threads.len(),
+        )
+    }
+
+    fn tables(&mut self, tables: &proto::Tables) -> Verdict {
+        for (row, module) in tables.modules.iter().enumerate() {
+            self.strings
+                .has(module.path, || format!("tables.modules.path[{row}]"))?;
+        }
+        for ((row, code), index) in tables.codes.iter().enumerate().zip(tables.codes_first..) {
+            self.strings
+                .has(code.qualname, || format!("tables.codes.qualname[{row}]"))?;
+            self.strings
+                .has(code.filename, || format!("tables.codes.filename[{row}]"))?;
+            let field = || format!("tables.codes.linetable[{row}]");
+            within(code.linetable.len() as u64, code.linetable_bytes, field)?;
+            self.linetable_bytes.insert(index, code.linetable_bytes);
+        }
+        for (row, part) in tables.code_parts.iter().enumerate() {
+            self.codes
+                .has(part.code, || format!("tables.code_parts.code[{row}]"))?;
+            let end = u64::from(part.offset) + part.linetable.len() as u64;
+            let whole = self
+                .linetable_bytes
+                .get(&part.code)
+                .copied()
+                .unwrap_or(u32::MAX);
+            within(end, whole, || format!("tables.code_parts.linetable[{row}]"))?;
+        }
+        for (row, thread) in tables.threads.iter().enumerate() {
+            self.strings
+                .has(thread.name, || format!("tables.threads.name[{row}]"))?;
+        }
+        for (row, known) in tables.known_addresses.iter().enumerate() {
+            self.modules.has(known.module, || {
+                format!("tables.known_addresses.module[{row}]")
+            })?;
+            self.strings
+                .has(known.name, || format!("tables.known_addresses.name[{row}]"))?;
+        }
+        tables
+            .nodes
+            .as_ref()
+            .map_or(Ok(()), |nodes| self.nodes(nodes, tables.nodes_first))
+    }
+
+    fn nodes(&self, nodes: &proto::Nodes, nodes_first: u32) -> Verdict {
+        let rows = nodes.parent.len();
+        column("tables.nodes.kind", nodes.kind.len(), rows)?;
+        column("tables.nodes.table", nodes.table.len(), rows)?;
+        column("tables.nodes.address", nodes.address.len(), rows)?;
+        let columns = nodes.parent.iter().zip(&nodes.kind).zip(&nodes.table);
+        for ((row, ((parent, kind), table)), index) in columns.enumerate().zip(nodes_first..) {
+            // Stored as index + 1, so that "smaller than its own index" reads as "at most".
+            if *parent > index {
+                return Err(Wrong {
+                    field: format!("tables.nodes.parent[{row}]"),
+                    expected: format!("a node before {index}"),
+                    found: format!("{}", parent - 1),
+                });
+            }
+            let field = || format!("tables.nodes.table[{row}]");
+            match i32::try_from(*kind)
+                .ok()
+                .and_then(|kind| NodeKind::try_from(kind).ok())
+            {
+                Some(NodeKind::Python) => self.codes.has(*table, field)?,
+                Some(NodeKind::Mark) => self.strings.has(*table, field)?,
+                Some(
+                    NodeKind::CLeaf
+                    | NodeKind::CReturn
+                    | NodeKind::CInferredCall
+                    | NodeKind::CInferredOperands,
+                ) => self.modules.has(*table, field)?,
+                // A kind of a later genba: nothing is known of its table.
+                None => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn samples(&self, samples: &proto::Samples, start_ns: u64) -> Verdict {
+        let rows = samples.end_delta_quanta.len();
+        for (field, length) in [
+            ("samples.thread", samples.thread.len()),
+            ("samples.node", samples.node.len()),
+            ("samples.state", samples.state.len()),
+            ("samples.ticks", samples.ticks.len()),
+            ("samples.cpu_quanta", samples.cpu_quanta.len()),
+            ("samples.wall_quanta", samples.wall_quanta.len()),
+        ] {
+            column(field, length, rows)?;
+        }
+        for (row, thread) in samples.thread.iter().enumerate() {
+            self.threads
+                .has(*thread, || format!("samples.thread[{row}]"))?;
+        }
+        for (row, node) in samples.node.iter().enumerate() {
+            if let Some(index) = node.checked_sub(1) {
+                self.nodes.has(index, || format!("samples.node[{row}]"))?;
+            }
+        }
+        let mut end_ns = i128::from(start_ns);
+        for (row, delta_quanta) in samples.end_delta_quanta.iter().enumerate() {
+            end_ns += i128::from(*delta_quanta) * i128::from(QUANTUM_NS);
+            if u64::try_from(end_ns).is_err() {
+                return Err(Wrong {
+                    field: format!("samples.end_delta_quanta[{row}]"),
+                    expected: "an end between 0 and 2^64 ns".to_owned(),
+                    found: format!("{end_ns}"),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One growing table: how many rows it has, and whether rows may be missing beyond them.
+#[derive(Default)]
+struct Rows {
+    end: u64,
+    /// A block was lost since `end` was last known for sure.
+    open: bool,
+}
+
+impl Rows {
+    /// Takes `rows` new rows from index `first` on.
+    fn grow(&mut self, field: &str, first: u32, rows: usize) -> Verdict {
+        let first = u64::from(first);
+        if rows == 0 {
+            return Ok(());
+        }
+        if first < self.end || (first > self.end && !self.open) {
+            let at_least = if self.open { "at least " } else { "" };
+            return Err(Wrong {
+                field: field.to_owned(),
+                expected: format!("{at_least}{}", self.end),
+                found: format!("{first}"),
+            });
+        }
+        let end = first + rows as u64;
+        if end > u64::from(u32::MAX) {
+            return Err(Wrong {
+                field: field.to_owned(),
+                expected: format!("at most {} rows", u32::MAX),
+                found: format!("{end}"),
+            });
+        }
+        *self = Rows { end, open: false };
+        Ok(())
+    }
+
+    fn has(&self, index: u32, field: impl FnOnce() -> String) -> Verdict {
+        if self.open || u64::from(index) < self.end {
+            return Ok(());
+        }
+        Err(Wrong {
+            field: field(),
+            expected: format!("an index below {}", self.end),
+            found: format!("{index}"),
+        })
+    }
+}
+
+fn column(field: &str, length: usize, rows: usize) -> Verdict {
+    if length == rows {
+        return Ok(());
+    }
+    Err(Wrong {
+        field: field.to_owned(),
+        expected: format!("{rows} rows"),
+        found: format!("{length}"),
+    })
+}
+
+fn within(end: u64, whole: u32, field: impl FnOnce() -> String) -> Verdict {
+    if end <= u64::from(whole) {
+        return Ok(());
+    }
+    Err(Wrong {
+        field: field(),
+        expected: format!("at most {whole} bytes"),
+        found: format!("{end}"),
+    })
+}
