@@ -1,2 +1,40 @@
-//! What runs inside the signal handler: guarded reads, unwinding, the frame walk, request buffers.
+//! What runs inside the signal handler: guarded reads, unwinding, the walk over frames, request buffers.
+//! Never: calls libc or the interpreter, allocates, locks, waits, panics, formats, loops without a bound (I-04, I-07).
+//! `core` only; the check `cargo xtask handler` allows no undefined symbol.
 #![no_std]
+
+pub mod frames;
+pub mod handler;
+pub mod layout;
+pub mod memory;
+pub mod request;
+pub mod seen;
+pub mod unwind;
+
+use handler::Arrival;
+use unwind::Registers;
+
+/// The signal handler itself, as `sigaction` with SA_SIGINFO wants it. Offsets: Linux x86-64 siginfo and ucontext.
+///
+/// # Safety
+/// Only the kernel calls this, with the two records of the signal being handled.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_on_sample(_signal: i32, info: *const u64, context: *const u64) {
+    const MASK_FAULTS: u64 = 1 << (11 - 1) | 1 << (7 - 1);
+    // SAFETY: siginfo is 128 bytes, ucontext at least 304; both lie on this stack and are 8-byte aligned.
+    let arrival = unsafe {
+        Arrival {
+            code: *info.add(1) as i32,
+            pid: *info.add(2) as u32,
+            value: *info.add(3),
+            registers: Registers {
+                rip: *context.add(5 + 16),
+                rsp: *context.add(5 + 15),
+                rbp: Some(*context.add(5 + 10)),
+            },
+            faults_unblocked: *context.add(37) & MASK_FAULTS == 0,
+        }
+    };
+    // Not genba's: SIGURG is ignored by default, and a program that has its own handler took ours away (agent/src/interpose.rs).
+    let _ = handler::answer(&arrival);
+}

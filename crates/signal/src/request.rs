@@ -1,0 +1,294 @@
+//! The request buffers between the sampler thread (asks, takes) and a handler (answers).
+//! Owns: 64 buffers and their states. Never: blocks, allocates, lets two writers at one buffer.
+//! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/asking.rs.
+//!
+//! A state is (generation, phase). Free -> Asked by the sampler, Asked -> Walking -> Answered by the handler that holds the
+//! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler. Whoever wins the
+//! compare-and-swap from Asked owns the buffer.
+
+use crate::memory::Address;
+use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU64, Ordering};
+
+pub const REQUESTS: usize = 64;
+/// Words for Python frames and shims.
+pub const PYTHON_MAX: usize = 1536;
+/// Words for code objects seen for the first time.
+pub const TAIL_WORDS: usize = 1440;
+/// Thread states that one thread may have (sub-interpreters).
+pub const THREAD_STATES_MAX: usize = 4;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u64)]
+pub enum Phase {
+    Free = 0,
+    Asked = 1,
+    Walking = 2,
+    Answered = 3,
+}
+
+/// How the handler may read memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reading {
+    Guarded,
+    ByKernel,
+}
+
+/// What the sampler wants to know.
+#[derive(Clone, Copy, Debug)]
+pub struct Question {
+    pub pid: u32,
+    pub tid: u32,
+    pub native: bool,
+    pub reading: Reading,
+    pub thread_states: [Address; THREAD_STATES_MAX],
+    pub thread_states_len: usize,
+}
+
+/// How the walk over the Python frames ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum PythonEnd {
+    /// At the first frame.
+    Complete = 0,
+    /// No thread state belongs to this thread.
+    NoThreadState = 1,
+    /// A frame could not be read.
+    Fault = 2,
+    /// PYTHON_MAX words.
+    TooDeep = 3,
+    /// Several thread states and none that holds its GIL.
+    Ambiguous = 4,
+}
+
+/// Which operation the innermost frame executes on which type, where CPython leaves its operands readable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Operand {
+    pub container_type: Address,
+}
+
+/// What the handler saw. Arrays are valid up to their lengths.
+#[repr(C)]
+pub struct Answer {
+    pub native_len: usize,
+    pub python_len: usize,
+    pub tail_len: usize,
+    pub native_end: NativeEnd,
+    pub python_end: PythonEnd,
+    /// The interpreter of this thread is collecting garbage and this thread holds its GIL.
+    pub in_gc: bool,
+    /// 3.11, 3.12: the newest run of the eval loop had not begun its first frame yet.
+    pub top_not_begun: bool,
+    pub operand: Option<Operand>,
+    /// Time stamp counter ticks between the handler's first and last instruction.
+    pub handler_tsc: u64,
+    pub native: [NativeFrame; NATIVE_MAX],
+    pub python: [PythonWord; PYTHON_MAX],
+    pub tail: [u64; TAIL_WORDS],
+}
+
+/// One word of the list of Python frames, innermost first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(transparent)]
+pub struct PythonWord(u64);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PythonEntry {
+    /// A frame of a known code object (row of the sampler's table), at an instruction (code units).
+    Known { code: u32, instruction: u32 },
+    /// A frame of a code object described in the tail (position of its entry, in words).
+    InTail { position: u32, instruction: u32 },
+    /// A frame whose code object found no room in the tail.
+    NoRoom,
+    /// A C local of the run of the eval loop that executes the frames before it.
+    Shim { address: u64 },
+}
+
+impl PythonWord {
+    const INDEX_MAX: u64 = (1 << 30) - 1;
+
+    #[inline(always)]
+    #[must_use]
+    pub const fn new(entry: PythonEntry) -> PythonWord {
+        PythonWord(match entry {
+            PythonEntry::Known { code, instruction } => (code as u64 & Self::INDEX_MAX) << 32 | instruction as u64,
+            PythonEntry::InTail { position, instruction } => {
+                1 << 62 | (position as u64 & Self::INDEX_MAX) << 32 | instruction as u64
+            }
+            PythonEntry::Shim { address } => 2 << 62 | (address & ((1 << 62) - 1)),
+            PythonEntry::NoRoom => 3 << 62,
+        })
+    }
+
+    #[must_use]
+    pub const fn entry(self) -> PythonEntry {
+        let (index, instruction) = ((self.0 >> 32 & Self::INDEX_MAX) as u32, self.0 as u32);
+        match self.0 >> 62 {
+            0 => PythonEntry::Known { code: index, instruction },
+            1 => PythonEntry::InTail { position: index, instruction },
+            2 => PythonEntry::Shim { address: self.0 & ((1 << 62) - 1) },
+            _ => PythonEntry::NoRoom,
+        }
+    }
+}
+
+#[repr(C, align(64))]
+pub struct Request {
+    state: AtomicU64,
+    question: UnsafeCell<Question>,
+    answer: UnsafeCell<Answer>,
+}
+
+// SAFETY: `question` is written only while Free, by the one sampler; `answer` only while Walking, by the one handler that won
+// the swap; both are read by others only in later phases, ordered by `state` (I-05).
+unsafe impl Sync for Request {}
+
+/// Names one asking: which buffer, and its generation. Travels as the signal's value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ticket {
+    pub index: usize,
+    pub generation: u64,
+}
+
+impl Ticket {
+    const INDEX_BITS: u32 = 6;
+
+    #[must_use]
+    pub const fn to_value(self) -> u64 {
+        self.generation << Self::INDEX_BITS | self.index as u64
+    }
+
+    #[must_use]
+    pub const fn from_value(value: u64) -> Ticket {
+        Ticket { index: value as usize & (REQUESTS - 1), generation: value >> Self::INDEX_BITS }
+    }
+}
+
+const PHASE_BITS: u32 = 2;
+
+const fn state(generation: u64, phase: Phase) -> u64 {
+    generation << PHASE_BITS | phase as u64
+}
+
+/// The pool. One per process, in its zeroed data: no allocation, no destructor.
+pub struct Pool {
+    requests: [Request; REQUESTS],
+}
+
+pub static POOL: Pool = Pool { requests: [const { Request::NEW }; REQUESTS] };
+
+impl Request {
+    #[allow(clippy::declare_interior_mutable_const)] // a template for the one static
+    const NEW: Request = Request {
+        state: AtomicU64::new(0),
+        question: UnsafeCell::new(Question {
+            pid: 0,
+            tid: 0,
+            native: false,
+            reading: Reading::Guarded,
+            thread_states: [Address::NULL; THREAD_STATES_MAX],
+            thread_states_len: 0,
+        }),
+        answer: UnsafeCell::new(Answer {
+            native_len: 0,
+            python_len: 0,
+            tail_len: 0,
+            native_end: NativeEnd::Complete,
+            python_end: PythonEnd::Complete,
+            in_gc: false,
+            top_not_begun: false,
+            operand: None,
+            handler_tsc: 0,
+            native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
+            python: [PythonWord(0); PYTHON_MAX],
+            tail: [0; TAIL_WORDS],
+        }),
+    };
+
+    #[inline(always)]
+    fn swap(&self, generation: u64, from: Phase, to: Phase) -> bool {
+        // SeqCst: pairs with agent/src/modules.rs, which retires tables only when it sees no buffer Walking.
+        self.state
+            .compare_exchange(state(generation, from), state(generation, to), Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+impl Pool {
+    #[inline(always)]
+    fn request(&self, index: usize) -> &Request {
+        // SAFETY: the mask keeps the index below REQUESTS.
+        unsafe { self.requests.get_unchecked(index & (REQUESTS - 1)) }
+    }
+
+    /// The phase of a buffer, for the sampler.
+    #[must_use]
+    pub fn phase(&self, index: usize) -> Phase {
+        match self.request(index).state.load(Ordering::SeqCst) & 3 {
+            0 => Phase::Free,
+            1 => Phase::Asked,
+            2 => Phase::Walking,
+            _ => Phase::Answered,
+        }
+    }
+
+    /// Puts a question into a free buffer. Only the sampler calls this; `None` when the buffer is not free.
+    #[must_use]
+    pub fn ask(&self, index: usize, question: Question) -> Option<Ticket> {
+        let request = self.request(index);
+        let before = request.state.load(Ordering::SeqCst);
+        if before & 3 != Phase::Free as u64 {
+            return None;
+        }
+        let generation = (before >> PHASE_BITS) + 1;
+        // SAFETY: Free, so no handler touches it, and there is one sampler (I-05).
+        unsafe { *request.question.get() = question };
+        // SeqCst (Release): pairs with the swap in `begin`.
+        request.state.store(state(generation, Phase::Asked), Ordering::SeqCst);
+        Some(Ticket { index, generation })
+    }
+
+    /// Takes a question back that no handler has begun. False: a handler walks or has answered.
+    #[must_use]
+    pub fn cancel(&self, ticket: Ticket) -> bool {
+        self.request(ticket.index).swap(ticket.generation, Phase::Asked, Phase::Free)
+    }
+
+    /// The answer, when there is one. Give the buffer back with `done`.
+    #[must_use]
+    pub fn answered(&self, ticket: Ticket) -> Option<&Answer> {
+        let request = self.request(ticket.index);
+        // SeqCst (Acquire): pairs with the swap in `finish`.
+        if request.state.load(Ordering::SeqCst) != state(ticket.generation, Phase::Answered) {
+            return None;
+        }
+        // SAFETY: Answered: the handler has finished writing and only the sampler moves it on (I-05).
+        Some(unsafe { &*request.answer.get() })
+    }
+
+    /// Gives an answered buffer back.
+    pub fn done(&self, ticket: Ticket) {
+        let freed = self.request(ticket.index).swap(ticket.generation, Phase::Answered, Phase::Free);
+        debug_assert!(freed);
+    }
+
+    /// The handler's way in: the question and room for the answer, when the ticket is still open.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)] // the swap below hands the buffer to exactly one handler
+    pub(crate) fn begin(&self, ticket: Ticket) -> Option<(&Question, &mut Answer)> {
+        let request = self.request(ticket.index);
+        if !request.swap(ticket.generation, Phase::Asked, Phase::Walking) {
+            return None;
+        }
+        // SAFETY: this handler won the swap to Walking: it is the only one to touch the buffer until `finish` (I-05).
+        Some(unsafe { (&*request.question.get(), &mut *request.answer.get()) })
+    }
+
+    /// The handler's way out.
+    #[inline(always)]
+    pub(crate) fn finish(&self, ticket: Ticket) {
+        // Walking is left by this handler alone, so the swap cannot fail.
+        let _ = self.request(ticket.index).swap(ticket.generation, Phase::Walking, Phase::Answered);
+    }
+}

@@ -1,0 +1,300 @@
+//! The native stack by flat tables: sorted rows say how to find the caller's frame from a program counter.
+//! Owns: rows, rules, the pc -> rule cache, the walk. Never: parses DWARF, allocates, follows an address unguarded.
+//! Keeps: I-04, I-06, I-07. Partner: agent/src/modules.rs compiles the rows; agent tests hold framehop as the slow twin.
+
+use crate::memory::{Address, Memory};
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Native frames a stack may have; a deeper one is cut at the root and says so.
+pub const NATIVE_MAX: usize = 512;
+/// Distance in bytes that a stack may span.
+const SPAN_BYTES_MAX: u64 = 1 << 32;
+const CACHE_ENTRIES: usize = 8192;
+
+/// How to find the caller's frame; 32 bits: kind 3, CFA offset 16 (units of 8 bytes), rbp slot 13 (CFA - slot, units of 8).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub struct Rule(u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum RuleKind {
+    /// Nothing known here.
+    Unknown = 0,
+    /// CFA = rsp + n.
+    Rsp = 1,
+    /// CFA = rbp + n.
+    Rbp = 2,
+    /// A lazy PLT entry: CFA = rsp + 8, or + 16 from the n-th byte of the entry on.
+    Plt = 3,
+    /// The return address is undefined: the first frame of a thread.
+    End = 4,
+    /// The kernel's signal frame: the interrupted registers lie at rsp + 40.
+    Signal = 5,
+    /// A realigned stack: CFA = the word at rbp - n; rbp is saved at rbp.
+    Realigned = 6,
+    /// Code without rows that keeps frame pointers (the interpreter's JIT).
+    FramePointer = 7,
+}
+
+impl Rule {
+    pub const UNKNOWN: Rule = Rule(0);
+    pub const END: Rule = Rule(RuleKind::End as u32);
+    pub const SIGNAL: Rule = Rule(RuleKind::Signal as u32);
+    pub const FRAME_POINTER: Rule = Rule(RuleKind::FramePointer as u32);
+
+    /// `None` when the numbers do not fit: such a row must be `UNKNOWN`.
+    #[must_use]
+    pub fn new(kind: RuleKind, cfa_offset_bytes: i64, rbp_below_cfa_bytes: Option<i64>) -> Option<Rule> {
+        let rbp = rbp_below_cfa_bytes.unwrap_or(0);
+        if cfa_offset_bytes < 0 || cfa_offset_bytes % 8 != 0 || rbp < 0 || rbp % 8 != 0 {
+            return None;
+        }
+        let (cfa, rbp) = (cfa_offset_bytes as u64 / 8, rbp as u64 / 8);
+        if cfa > 0xffff || rbp > 0x1fff {
+            return None;
+        }
+        Some(Rule(kind as u32 | (cfa as u32) << 3 | (rbp as u32) << 19))
+    }
+
+    #[inline(always)]
+    const fn cfa_offset_bytes(self) -> u64 {
+        ((self.0 >> 3) as u64 & 0xffff) * 8
+    }
+
+    #[inline(always)]
+    const fn rbp_below_cfa_bytes(self) -> u64 {
+        (self.0 >> 19) as u64 * 8
+    }
+
+    #[inline(always)]
+    const fn kind(self) -> u32 {
+        self.0 & 7
+    }
+}
+
+/// Rules from `start` (relative to the module's first row) up to the next row.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Row {
+    pub start: u32,
+    pub rule: Rule,
+}
+
+/// The code of one loaded file.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct ModuleRows {
+    pub start: u64,
+    pub end: u64,
+    pub rows: *const Row,
+    pub rows_len: usize,
+}
+
+/// All modules, sorted by start, not overlapping. Published by the sampler (I-08), freed when no handler walks.
+#[repr(C)]
+pub struct Modules {
+    pub modules: *const ModuleRows,
+    pub modules_len: usize,
+    /// Changes with every publication, so that old cache entries do not match.
+    pub generation: u64,
+    pub cache: *const RuleCache,
+}
+
+/// pc -> rule, one for the process. Entries are two words; a torn pair does not match its own check.
+#[repr(C)]
+pub struct RuleCache {
+    entries: [[AtomicU64; 2]; CACHE_ENTRIES],
+}
+
+impl Modules {
+    /// The rule for the instruction at `pc`; `None` when it lies in no known module.
+    #[inline]
+    #[must_use]
+    pub fn rule(&self, pc: u64) -> Option<Rule> {
+        let slot = (pc ^ pc >> 13) as usize % CACHE_ENTRIES;
+        // SAFETY: `cache` points to a RuleCache that lives as long as the process (agent/src/modules.rs); slot < ENTRIES.
+        let entry = unsafe { (&*self.cache).entries.get_unchecked(slot) };
+        // Relaxed: the pair carries its own check, no order is needed (partner: the stores below).
+        let (check, value) = (entry[0].load(Relaxed), entry[1].load(Relaxed));
+        let key = pc ^ self.generation << 48;
+        if check ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15) == key && value != 0 {
+            return Some(Rule(value as u32));
+        }
+        let rule = self.search(pc)?;
+        let value = u64::from(rule.0) | 1 << 32;
+        entry[1].store(value, Relaxed);
+        entry[0].store(key ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15), Relaxed);
+        Some(rule)
+    }
+
+    /// The same without the cache.
+    #[must_use]
+    pub fn search(&self, pc: u64) -> Option<Rule> {
+        // SAFETY: pointer and length come from one published, unchanging allocation (I-08).
+        let modules = unsafe { core::slice::from_raw_parts(self.modules, self.modules_len) };
+        let module = last_at_or_below(modules, |m| m.start <= pc)?;
+        if pc >= module.end {
+            return None;
+        }
+        // SAFETY: as above.
+        let rows = unsafe { core::slice::from_raw_parts(module.rows, module.rows_len) };
+        let offset = pc - module.start;
+        match last_at_or_below(rows, |r| u64::from(r.start) <= offset) {
+            Some(row) => Some(row.rule),
+            None => Some(Rule::UNKNOWN),
+        }
+    }
+}
+
+/// The last element for which `below` holds, in a slice sorted so that it holds for a prefix. At most 64 steps (I-07).
+#[inline]
+fn last_at_or_below<T>(sorted: &[T], below: impl Fn(&T) -> bool) -> Option<&T> {
+    let (mut low, mut high) = (0, sorted.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        match sorted.get(middle) {
+            Some(element) if below(element) => low = middle + 1,
+            _ => high = middle,
+        }
+    }
+    sorted.get(low.wrapping_sub(1))
+}
+
+/// A frame: its program counter and its canonical frame address (the stack pointer of its caller at the call).
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct NativeFrame {
+    pub pc: u64,
+    pub cfa: u64,
+}
+
+/// Why a walk ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum NativeEnd {
+    /// At the thread's first frame.
+    Complete = 0,
+    /// The pc is in no known module.
+    NoModule = 1,
+    /// The module has no rule for the pc.
+    NoRule = 2,
+    /// The stack could not be read.
+    Fault = 3,
+    /// NATIVE_MAX frames.
+    TooDeep = 4,
+    /// The caller's frame did not lie above its callee's.
+    NotRising = 5,
+    /// A sleeping thread's rbp is not known from outside.
+    NoFramePointer = 6,
+    /// Not asked for.
+    Off = 7,
+}
+
+/// Registers at the beginning of a walk. `rbp` is unknown when a sleeping thread is read from outside.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    pub rip: u64,
+    pub rsp: u64,
+    pub rbp: Option<u64>,
+}
+
+/// Where a walk stands between two frames.
+pub struct Walk {
+    registers: Registers,
+    stack_low: u64,
+    exact: bool,
+}
+
+impl Walk {
+    #[must_use]
+    pub const fn new(registers: Registers) -> Walk {
+        Walk { registers, stack_low: registers.rsp, exact: true }
+    }
+
+    /// The present frame; moves on to its caller.
+    ///
+    /// # Errors
+    /// The reason why there is no caller, with the present frame (whose `cfa` is then the stack pointer).
+    #[inline(always)]
+    pub fn step<M: Memory>(&mut self, memory: &M, modules: &Modules) -> Result<NativeFrame, (NativeFrame, NativeEnd)> {
+        let Registers { rip, rsp, rbp } = self.registers;
+        let last = NativeFrame { pc: rip, cfa: rsp };
+        // A return address may stand behind the last instruction of its function: look one byte earlier.
+        let lookup = if self.exact { rip } else { rip.wrapping_sub(1) };
+        let Some(rule) = modules.rule(lookup) else {
+            return Err((last, NativeEnd::NoModule));
+        };
+        let kind = rule.kind();
+        if kind == RuleKind::Signal as u32 {
+            return self.step_signal(memory, last);
+        }
+        let mut caller_rbp_at = None;
+        let cfa = if kind == RuleKind::Rsp as u32 {
+            rsp.wrapping_add(rule.cfa_offset_bytes())
+        } else if kind == RuleKind::Plt as u32 {
+            rsp.wrapping_add(if rip & 15 >= rule.cfa_offset_bytes() / 8 { 16 } else { 8 })
+        } else if kind == RuleKind::End as u32 {
+            return Err((last, NativeEnd::Complete));
+        } else if kind == RuleKind::Unknown as u32 {
+            return Err((last, NativeEnd::NoRule));
+        } else {
+            let Some(rbp) = rbp else {
+                return Err((last, NativeEnd::NoFramePointer));
+            };
+            if kind == RuleKind::Rbp as u32 {
+                rbp.wrapping_add(rule.cfa_offset_bytes())
+            } else if kind == RuleKind::FramePointer as u32 {
+                caller_rbp_at = Some(rbp);
+                rbp.wrapping_add(16)
+            } else {
+                caller_rbp_at = Some(rbp);
+                match memory.word(Address(rbp.wrapping_sub(rule.cfa_offset_bytes()))) {
+                    Ok(cfa) => cfa,
+                    Err(_) => return Err((last, NativeEnd::Fault)),
+                }
+            }
+        };
+        if cfa <= rsp || cfa.wrapping_sub(self.stack_low) > SPAN_BYTES_MAX || cfa & 7 != 0 {
+            return Err((last, NativeEnd::NotRising));
+        }
+        let here = NativeFrame { pc: rip, cfa };
+        if rule.rbp_below_cfa_bytes() != 0 {
+            caller_rbp_at = Some(cfa.wrapping_sub(rule.rbp_below_cfa_bytes()));
+        }
+        let rbp = match caller_rbp_at {
+            None => rbp,
+            Some(address) => match memory.word(Address(address)) {
+                Ok(value) => Some(value),
+                Err(_) => return Err((here, NativeEnd::Fault)),
+            },
+        };
+        let rip = match memory.word(Address(cfa.wrapping_sub(8))) {
+            Ok(0) => return Err((here, NativeEnd::Complete)),
+            Ok(value) => value,
+            Err(_) => return Err((here, NativeEnd::Fault)),
+        };
+        self.registers = Registers { rip, rsp: cfa, rbp };
+        self.exact = false;
+        Ok(here)
+    }
+
+    /// Over a signal frame, to the instruction that the signal interrupted. Source: Linux asm/sigcontext.h, x86-64.
+    fn step_signal<M: Memory>(
+        &mut self,
+        memory: &M,
+        last: NativeFrame,
+    ) -> Result<NativeFrame, (NativeFrame, NativeEnd)> {
+        let registers_at = Address(last.cfa).at(40);
+        let (Ok(rbp), Ok(rsp), Ok(rip)) =
+            (memory.word(registers_at.at(80)), memory.word(registers_at.at(120)), memory.word(registers_at.at(128)))
+        else {
+            return Err((last, NativeEnd::Fault));
+        };
+        self.registers = Registers { rip, rsp, rbp: Some(rbp) };
+        // The interrupted code may run on another stack than the signal handler.
+        self.stack_low = rsp;
+        self.exact = true;
+        Ok(NativeFrame { pc: last.pc, cfa: last.cfa.wrapping_add(8) })
+    }
+}
