@@ -1,2 +1,15 @@
 //! A profile: tables made from recordings, and every view of them. Pure: bytes and tables in, text and tables out.
+//! Never: opens a file, asks a clock or the environment, prints, starts a thread. The caller owns all of these.
+//! Begin at `profile` (the tables), `build` (recording to tables) and `report` (the first view).
 #![forbid(unsafe_code)]
+
+pub mod build;
+pub mod figures;
+pub mod hits;
+pub mod locations;
+pub mod owner;
+pub mod profile;
+pub mod source_text;
+pub mod state;
+mod stored;
+pub mod table;

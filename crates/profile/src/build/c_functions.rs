@@ -1,0 +1,40 @@
+//! Names of C functions by file address, as the recording stores them.
+//! Never: takes the nearest name. An address outside of every known range has no name.
+
+use std::collections::HashMap;
+
+use genba_format::proto;
+
+/// Ranges by module path, then build id: the same path may have been another file in another process.
+#[derive(Default)]
+pub struct CFunctions<'a> {
+    modules: HashMap<&'a str, HashMap<&'a [u8], Vec<&'a proto::CName>>>,
+}
+
+impl<'a> CFunctions<'a> {
+    pub fn add(&mut self, names: &'a [proto::CName]) {
+        for name in names {
+            self.modules
+                .entry(name.module.as_str())
+                .or_default()
+                .entry(name.build_id.as_slice())
+                .or_default()
+                .push(name);
+        }
+    }
+
+    /// To be called once, before the first look-up.
+    pub fn sort(&mut self) {
+        for ranges in self.modules.values_mut().flat_map(HashMap::values_mut) {
+            ranges.sort_by_key(|name| name.start);
+            ranges.dedup_by_key(|name| name.start);
+        }
+    }
+
+    pub fn at(&self, module: &str, build_id: &[u8], address: u64) -> Option<&'a proto::CName> {
+        let ranges = self.modules.get(module)?.get(build_id)?;
+        let position = ranges.partition_point(|name| name.start <= address);
+        let name = ranges.get(position.checked_sub(1)?)?;
+        (address < name.end).then_some(*name)
+    }
+}

@@ -1,0 +1,32 @@
+//! The accounting of one process: ticks added up over its blocks, clocks as its last block says them.
+//! Never: repairs a number; what does not add up is for `genba check` to say.
+
+use crate::profile::{Accounting, Clocks};
+use crate::stored::Stored;
+
+pub fn of(stored: &Stored) -> (Accounting, Clocks) {
+    let mut accounting = Accounting::default();
+    let mut clocks =
+        Clocks { cpu_before_ns: stored.start().map_or(0, |start| start.cpu_before_ns), ..Clocks::default() };
+    for block in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
+        accounting.ticks += block.ticks;
+        accounting.sampled += block.sampled;
+        for count in &block.dropped {
+            *accounting.dropped.entry(count.reason.clone()).or_default() += count.ticks;
+        }
+        for count in &block.refused {
+            *accounting.refused.entry(count.reason.clone()).or_default() += count.ticks;
+        }
+        clocks = Clocks {
+            cpu_ns: block.cpu_process_ns,
+            cpu_sampled_ns: block.cpu_sampled_ns,
+            cpu_not_sampled_ns: block.cpu_not_sampled_ns,
+            cpu_genba_ns: block.cpu_genba_ns,
+            cpu_before_ns: clocks.cpu_before_ns,
+            wall_not_sampled_ns: block.wall_not_sampled_ns,
+            handler_ns: block.handler_ns,
+            handler_runs: block.handler_runs,
+        };
+    }
+    (accounting, clocks)
+}

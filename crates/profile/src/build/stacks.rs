@@ -1,0 +1,221 @@
+//! From stored stack nodes to nodes of the profile: functions, frames and nodes are made once and found again.
+//! Owns: what a node is called and where it is. Never: makes a node that no sample needs.
+//! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
+
+use std::collections::HashMap;
+
+use genba_format::proto;
+
+use crate::build::c_functions::CFunctions;
+use crate::locations::{Location, Locations};
+use crate::owner::{self, Places};
+use crate::profile::{
+    File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Module, ModuleIndex, Node, NodeIndex,
+    Profile,
+};
+use crate::stored::{Stored, StoredNode, absolute};
+
+/// Stands where a lost block took the rest of a stack away.
+const LOST: &str = "the rest was lost with a damaged block";
+
+/// Rows that are already in the profile, by what they hold; shared by all processes.
+#[derive(Default)]
+pub struct Interned {
+    files: HashMap<File, FileIndex>,
+    modules: HashMap<Module, ModuleIndex>,
+    functions: HashMap<Function, FunctionIndex>,
+    frames: HashMap<(FunctionIndex, FrameKind, Option<Location>), FrameIndex>,
+    nodes: HashMap<(Option<NodeIndex>, FrameIndex), NodeIndex>,
+}
+
+/// The stacks of one process.
+pub struct Stacks<'a> {
+    stored: &'a Stored<'a>,
+    c_functions: &'a CFunctions<'a>,
+    interned: &'a mut Interned,
+    places: Places<'a>,
+    cwd: Option<&'a str>,
+    /// By stored index.
+    nodes: HashMap<u32, NodeIndex>,
+    codes: HashMap<u32, Code>,
+}
+
+struct Code {
+    function: FunctionIndex,
+    locations: Locations,
+}
+
+impl<'a> Stacks<'a> {
+    pub fn new(stored: &'a Stored<'a>, c_functions: &'a CFunctions<'a>, interned: &'a mut Interned) -> Stacks<'a> {
+        let start = stored.start();
+        let text = |text: &'a str| (!text.is_empty()).then_some(text);
+        Stacks {
+            stored,
+            c_functions,
+            interned,
+            places: Places {
+                executable: start.map_or("", |start| &start.executable),
+                stdlib: start.and_then(|start| text(start.stdlib.trim_end_matches('/'))),
+            },
+            cwd: start.and_then(|start| text(&start.cwd)),
+            nodes: HashMap::new(),
+            codes: HashMap::new(),
+        }
+    }
+
+    /// The profile's node for a stored leaf.
+    pub fn node(&mut self, leaf: u32, profile: &mut Profile) -> NodeIndex {
+        let mut unknown = Vec::new();
+        let mut next = Some(leaf);
+        let mut parent = None;
+        while let Some(index) = next {
+            if let Some(known) = self.nodes.get(&index) {
+                parent = Some(*known);
+                break;
+            }
+            let Some(row) = self.stored.node(index) else {
+                let frame = self.mark_frame(LOST.to_string(), profile);
+                parent = Some(self.child(None, frame, profile));
+                break;
+            };
+            unknown.push((index, row));
+            // A parent is stored before its children; anything else would be a circle.
+            next = row.parent.filter(|parent| *parent < index);
+        }
+        for (index, row) in unknown.into_iter().rev() {
+            let node = self.placed(parent, row, profile);
+            self.nodes.insert(index, node);
+            parent = Some(node);
+        }
+        parent.expect("a leaf that is not known was pushed, and one that is known has a node")
+    }
+
+    /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
+    /// a tail call hid, and the cold part of the same function that was found on the stack.
+    fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
+        let frame = self.frame(row, profile);
+        if let Some(above) = parent {
+            let (kind, kind_above) = (profile.frames[frame].kind, profile.frames[profile.nodes[above].frame].kind);
+            let function_above = profile.frames[profile.nodes[above].frame].function;
+            if profile.frames[frame].function == function_above {
+                match (kind_above, kind) {
+                    (FrameKind::C | FrameKind::Inferred, FrameKind::Inferred) => return above,
+                    (FrameKind::Inferred, FrameKind::C) => {
+                        return self.child(profile.nodes[above].parent, frame, profile);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.child(parent, frame, profile)
+    }
+
+    fn child(&mut self, parent: Option<NodeIndex>, frame: FrameIndex, profile: &mut Profile) -> NodeIndex {
+        *self.interned.nodes.entry((parent, frame)).or_insert_with(|| profile.nodes.push(Node { parent, frame }))
+    }
+
+    fn frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
+        match proto::NodeKind::try_from(row.kind as i32) {
+            Ok(proto::NodeKind::Python) => self.python_frame(row, profile),
+            Ok(proto::NodeKind::CLeaf) => self.c_frame(row, row.address, FrameKind::C, profile),
+            // The call may be a function's last instruction: the return address is then the next function's first.
+            Ok(proto::NodeKind::CReturn) => self.c_frame(row, row.address.saturating_sub(1), FrameKind::C, profile),
+            Ok(proto::NodeKind::CInferredCall | proto::NodeKind::CInferredOperands) => {
+                self.c_frame(row, row.address, FrameKind::Inferred, profile)
+            }
+            Ok(proto::NodeKind::Mark) => {
+                let words = self.stored.string(row.table).unwrap_or_else(|| LOST.to_string());
+                self.mark_frame(words, profile)
+            }
+            Err(_) => self.mark_frame(format!("frame of kind {} (of a newer genba)", row.kind), profile),
+        }
+    }
+
+    fn python_frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
+        if !self.codes.contains_key(&row.table) {
+            let Some(code) = self.code(row.table, profile) else {
+                return self.mark_frame(LOST.to_string(), profile);
+            };
+            self.codes.insert(row.table, code);
+        }
+        let code = &self.codes[&row.table];
+        let unit = u32::try_from(row.address).ok();
+        let location = unit.and_then(|unit| code.locations.at(unit));
+        let function = code.function;
+        let key = (function, FrameKind::Python, location);
+        *self.interned.frames.entry(key).or_insert_with(|| {
+            let expression = location.and_then(|location| {
+                let source = profile.source_of(function)?;
+                source.expression(location)
+            });
+            profile.frames.push(Frame { function, kind: FrameKind::Python, location, expression })
+        })
+    }
+
+    fn code(&mut self, index: u32, profile: &mut Profile) -> Option<Code> {
+        let code = self.stored.codes.get(index)?;
+        let path = absolute(&self.stored.string(code.filename)?, self.cwd);
+        let owner = owner::of_python(&path, self.places);
+        let file = File { path, owner };
+        let file = *self.interned.files.entry(file).or_insert_with_key(|file| profile.files.push(file.clone()));
+        let name = self.stored.string(code.qualname)?;
+        let home = Home::Python { file, first_line: code.first_line };
+        Some(Code {
+            function: self.function(Function { name, home }, profile),
+            locations: Locations::decode(&self.stored.linetable(index, code), code.first_line),
+        })
+    }
+
+    fn c_frame(&mut self, row: StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> FrameIndex {
+        let Some(module) = self.stored.modules.get(row.table) else {
+            return self.mark_frame(LOST.to_string(), profile);
+        };
+        let stored_path = self.stored.string(module.path).unwrap_or_default();
+        let named = self.c_functions.at(&stored_path, &module.build_id, look_up);
+        // The dynamic linker's choice is known by its first address alone, which is what an inferred call names.
+        let known = || {
+            let mut addresses = self.stored.known_addresses();
+            let known = addresses.find(|known| known.module == row.table && known.address == look_up)?;
+            self.stored.string(known.name)
+        };
+        let path = match module.kind {
+            1 => "[vdso]".to_string(),
+            2 => "[generated code]".to_string(),
+            _ => stored_path,
+        };
+        let (name, origin) = match named {
+            Some(found) => (found.name.clone(), Some(found.origin.clone())),
+            None => match known() {
+                Some(name) => (name, Some("IFUNC".to_string())),
+                None => (format!("{}+{:#x}", base_name(&path), row.address), None),
+            },
+        };
+        let owner = owner::of_module(&path, self.places);
+        let module = Module { path, owner };
+        let module =
+            *self.interned.modules.entry(module).or_insert_with_key(|module| profile.modules.push(module.clone()));
+        let function = self.function(Function { name, home: Home::C { module, origin } }, profile);
+        self.located(function, kind, profile)
+    }
+
+    fn mark_frame(&mut self, words: String, profile: &mut Profile) -> FrameIndex {
+        let function = self.function(Function { name: words, home: Home::Mark }, profile);
+        self.located(function, FrameKind::Mark, profile)
+    }
+
+    fn located(&mut self, function: FunctionIndex, kind: FrameKind, profile: &mut Profile) -> FrameIndex {
+        *self
+            .interned
+            .frames
+            .entry((function, kind, None))
+            .or_insert_with(|| profile.frames.push(Frame { function, kind, location: None, expression: None }))
+    }
+
+    fn function(&mut self, function: Function, profile: &mut Profile) -> FunctionIndex {
+        *self.interned.functions.entry(function).or_insert_with_key(|function| profile.functions.push(function.clone()))
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,102 @@
+//! What the samples of a recording touched: addresses in modules and lines in source files. Who finds names and
+//! sources asks for these and for nothing else.
+//! Never: opens a file; names what has a stored name already (the caller may ask for a recording that has none).
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use genba_format::{Recording, proto};
+
+use crate::locations::Locations;
+use crate::stored::{self, Stored, absolute};
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Hits {
+    pub modules: BTreeMap<HitModule, HitAddresses>,
+    /// Lines by absolute path; names such as `<string>` are left out.
+    pub files: BTreeMap<String, BTreeSet<u32>>,
+}
+
+/// A module as `Tables` stores it: `CName` names it by the same path and build id.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HitModule {
+    pub path: String,
+    pub build_id: Vec<u8>,
+}
+
+/// File addresses.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct HitAddresses {
+    /// Each lies inside the function it stands for: of a return address, the byte before it.
+    pub inside: BTreeSet<u64>,
+    /// First addresses and names that the dynamic linker told.
+    pub known: BTreeMap<u64, String>,
+}
+
+pub fn hits(recording: &Recording) -> Hits {
+    let mut hits = Hits::default();
+    for (_, stored) in stored::processes(recording) {
+        of_process(&stored, &mut hits);
+    }
+    hits
+}
+
+fn of_process(stored: &Stored, hits: &mut Hits) {
+    let cwd = stored.start().map(|start| start.cwd.as_str());
+    let samples = stored.blocks.iter().filter_map(|read| read.block.samples.as_ref());
+    let mut waiting: Vec<u32> = samples
+        .flat_map(|samples| &samples.node)
+        .filter_map(|node| node.checked_sub(1))
+        .collect::<HashSet<u32>>()
+        .into_iter()
+        .collect();
+    let mut seen: HashSet<u32> = waiting.iter().copied().collect();
+    let mut instructions: BTreeMap<u32, BTreeSet<u64>> = BTreeMap::new();
+    while let Some(index) = waiting.pop() {
+        let Some(row) = stored.node(index) else {
+            continue;
+        };
+        match proto::NodeKind::try_from(row.kind as i32) {
+            Ok(proto::NodeKind::Python) => {
+                instructions.entry(row.table).or_default().insert(row.address);
+            }
+            Ok(proto::NodeKind::CReturn) => address(stored, row.table, row.address.saturating_sub(1), hits),
+            Ok(proto::NodeKind::Mark) | Err(_) => {}
+            Ok(_) => address(stored, row.table, row.address, hits),
+        }
+        waiting.extend(row.parent.filter(|parent| seen.insert(*parent)));
+    }
+    for known in stored.known_addresses() {
+        if let (Some(module), Some(name)) = (module(stored, known.module), stored.string(known.name)) {
+            hits.modules.entry(module).or_default().known.insert(known.address, name);
+        }
+    }
+    for (index, units) in instructions {
+        let Some(code) = stored.codes.get(index) else {
+            continue;
+        };
+        let Some(filename) = stored.string(code.filename).filter(|name| !name.starts_with('<')) else {
+            continue;
+        };
+        let lines = hits.files.entry(absolute(&filename, cwd)).or_default();
+        let locations = Locations::decode(&stored.linetable(index, code), code.first_line);
+        for unit in units {
+            let location = u32::try_from(unit).ok().and_then(|unit| locations.at(unit));
+            match location {
+                Some(location) => lines.extend([location.line, location.end_line]),
+                None => lines.extend([code.first_line]),
+            }
+        }
+    }
+}
+
+fn address(stored: &Stored, index: u32, inside: u64, hits: &mut Hits) {
+    if let Some(module) = module(stored, index) {
+        hits.modules.entry(module).or_default().inside.insert(inside);
+    }
+}
+
+/// None: not a file, or its row was lost.
+fn module(stored: &Stored, index: u32) -> Option<HitModule> {
+    let module = stored.modules.get(index).filter(|module| module.kind != 2)?;
+    Some(HitModule { path: stored.string(module.path)?, build_id: module.build_id.clone() })
+}

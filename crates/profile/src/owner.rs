@@ -1,0 +1,157 @@
+//! Whose code a frame is: the user's own, a library's, the interpreter's, the C library's.
+//! Owns: the rules by path. Never: looks at the file system.
+
+use std::fmt;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Owner {
+    User,
+    Library,
+    Stdlib,
+    Interpreter,
+    Extension,
+    Libc,
+    /// Any other C library.
+    Native,
+}
+
+impl fmt::Display for Owner {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(match self {
+            Owner::User => "user",
+            Owner::Library => "library",
+            Owner::Stdlib => "stdlib",
+            Owner::Interpreter => "interpreter",
+            Owner::Extension => "extension",
+            Owner::Libc => "libc",
+            Owner::Native => "native",
+        })
+    }
+}
+
+/// What a process's start block says about where things lie.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Places<'a> {
+    pub executable: &'a str,
+    /// Folder of the standard library.
+    pub stdlib: Option<&'a str>,
+}
+
+/// Of a Python file.
+pub fn of_python(path: &str, places: Places) -> Owner {
+    if path.starts_with("<frozen ") {
+        return Owner::Stdlib;
+    }
+    if path.contains("/site-packages/") || path.contains("/dist-packages/") {
+        return Owner::Library;
+    }
+    let in_stdlib =
+        places.stdlib.is_some_and(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')));
+    if in_stdlib || in_versioned_folder(path) {
+        return Owner::Stdlib;
+    }
+    if is_installed_script(path, places.executable) {
+        return Owner::Library;
+    }
+    Owner::User
+}
+
+/// `…/lib/python3.13/…` (also lib64) and `…/python313.zip/…`.
+fn in_versioned_folder(path: &str) -> bool {
+    let mut before = "";
+    path.split('/').any(|folder| {
+        let library = before.starts_with("lib")
+            && folder.strip_prefix("python3.").is_some_and(|minor| {
+                !minor.is_empty() && minor.trim_end_matches('t').bytes().all(|byte| byte.is_ascii_digit())
+            });
+        let zip = folder
+            .strip_prefix("python3")
+            .and_then(|rest| rest.strip_suffix(".zip"))
+            .is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()));
+        before = folder;
+        library || zip
+    })
+}
+
+/// The starter that an installer put beside the interpreter (`bin/pytest`): nobody's own code.
+fn is_installed_script(path: &str, executable: &str) -> bool {
+    let (Some((folder, name)), Some((beside, _))) = (path.rsplit_once('/'), executable.rsplit_once('/')) else {
+        return false;
+    };
+    !name.ends_with(".py") && (folder == beside || folder.ends_with("/bin"))
+}
+
+/// Of a loaded file. The interpreter is the executable, or libpython.
+pub fn of_module(path: &str, places: Places) -> Owner {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if path == places.executable || is_interpreter(name) {
+        return Owner::Interpreter;
+    }
+    const LIBC: [&str; 9] =
+        ["libc", "libm", "libpthread", "libdl", "librt", "libutil", "ld-linux-x86-64", "linux-vdso", "[vdso]"];
+    let stem = name.split(['.', '-']).next().unwrap_or(name);
+    if LIBC.iter().any(|known| name.split(".so").next() == Some(known) || (stem == *known && name.contains("-2."))) {
+        return Owner::Libc;
+    }
+    let extension = name.contains(".cpython-3")
+        || name.contains(".abi3.")
+        || path.contains("/lib-dynload/")
+        || path.contains("/site-packages/")
+        || path.contains("/dist-packages/");
+    if extension { Owner::Extension } else { Owner::Native }
+}
+
+/// `python3.13`, `python`, `libpython3.13.so.1.0`.
+fn is_interpreter(name: &str) -> bool {
+    name.starts_with("libpython3")
+        || name
+            .strip_prefix("python")
+            .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn owners_of_python_files() {
+        let places = Places { executable: "/home/me/.venv/bin/python", stdlib: Some("/opt/py/lib/python") };
+        for (path, owner) in [
+            ("/home/me/app.py", Owner::User),
+            ("app.py", Owner::User),
+            ("<string>", Owner::User),
+            ("<frozen importlib._bootstrap>", Owner::Stdlib),
+            ("/opt/py/lib/python/json/__init__.py", Owner::Stdlib),
+            ("/opt/py/lib/python-projects/app.py", Owner::User),
+            ("/usr/lib/python3.15/json/decoder.py", Owner::Stdlib),
+            ("/usr/lib/python3/dist-packages/six.py", Owner::Library),
+            ("/home/me/.venv/lib/python3.15/site-packages/six.py", Owner::Library),
+            ("/home/me/python3.15/app.py", Owner::User),
+            ("/usr/lib/python315.zip/json/decoder.py", Owner::Stdlib),
+            ("/home/me/.venv/bin/pytest", Owner::Library),
+            ("/home/me/.venv/bin/app.py", Owner::User),
+        ] {
+            assert_eq!(of_python(path, places), owner, "{path}");
+        }
+    }
+
+    #[test]
+    fn owners_of_loaded_files() {
+        let places = Places { executable: "/opt/app/interpreter", stdlib: None };
+        for (path, owner) in [
+            ("/opt/app/interpreter", Owner::Interpreter),
+            ("/usr/bin/python3.15", Owner::Interpreter),
+            ("/usr/lib/libpython3.12.so.1.0", Owner::Interpreter),
+            ("/usr/lib/x86_64-linux-gnu/libc.so.6", Owner::Libc),
+            ("/lib/libc-2.17.so", Owner::Libc),
+            ("/usr/lib/x86_64-linux-gnu/libm.so.6", Owner::Libc),
+            ("/lib64/ld-linux-x86-64.so.2", Owner::Libc),
+            ("[vdso]", Owner::Libc),
+            ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", Owner::Native),
+            ("/usr/lib/python3.15/lib-dynload/_ssl.cpython-315-x86_64-linux-gnu.so", Owner::Extension),
+            ("/v/lib/python3.12/site-packages/numpy.libs/libopenblas.so", Owner::Extension),
+        ] {
+            assert_eq!(of_module(path, places), owner, "{path}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! The tables of a profile: what every view is made from.
+//! Owns: their shapes. Never: holds a number that belongs to one view. `build` fills them.
+//! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
+
+use std::collections::BTreeMap;
+
+use crate::locations::Location;
+use crate::owner::Owner;
+use crate::source_text::{Expression, SourceText, Sources};
+use crate::state::State;
+use crate::table::{Table, table_index};
+
+table_index!(/// Row of `Profile::processes`.
+    ProcessIndex);
+table_index!(/// Row of `Profile::threads`.
+    ThreadIndex);
+table_index!(/// Row of `Profile::files`.
+    FileIndex);
+table_index!(/// Row of `Profile::modules`.
+    ModuleIndex);
+table_index!(/// Row of `Profile::functions`.
+    FunctionIndex);
+table_index!(/// Row of `Profile::frames`.
+    FrameIndex);
+table_index!(/// Row of `Profile::nodes`.
+    NodeIndex);
+
+#[derive(Debug, Default)]
+pub struct Profile {
+    /// None: the command had no chance to write its part (it was killed), or recording goes on.
+    pub recorder: Option<Recorder>,
+    /// CLOCK_REALTIME where the times named `at_ns` and `start_ns` begin; None without a start block.
+    pub start_realtime_ns: Option<u64>,
+    /// From the first process's start to the end of the last block.
+    pub span_ns: u64,
+    pub processes: Table<ProcessIndex, Process>,
+    pub threads: Table<ThreadIndex, Thread>,
+    pub files: Table<FileIndex, File>,
+    pub modules: Table<ModuleIndex, Module>,
+    pub functions: Table<FunctionIndex, Function>,
+    pub frames: Table<FrameIndex, Frame>,
+    pub nodes: Table<NodeIndex, Node>,
+    pub samples: Vec<SampleGroup>,
+    pub sources: Sources,
+    pub rss: Vec<Rss>,
+    pub marks: Vec<Mark>,
+    /// One sentence for each thing that is wrong with the file.
+    pub faults: Vec<String>,
+}
+
+/// What `genba run` wrote when the program had ended.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    pub argv: Vec<String>,
+    pub exit_code: Option<i32>,
+    pub exit_signal: Option<i32>,
+    pub wall_ns: u64,
+}
+
+/// One process image: a fork or an exec begins another. Fields that only a start block tells are `None` or empty
+/// where that block was lost.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    pub pid: Option<u32>,
+    pub parent: Option<ProcessIndex>,
+    pub python: Option<String>,
+    pub executable: Option<String>,
+    pub argv: Vec<String>,
+    pub cwd: Option<String>,
+    pub tags: Vec<String>,
+    pub interval_ns: Option<u64>,
+    pub native: Option<bool>,
+    /// Why it was not sampled.
+    pub refused: Option<String>,
+    /// Why it ended; None: no end block.
+    pub ended: Option<String>,
+    pub start_ns: u64,
+    pub wall_ns: u64,
+    pub clocks: Clocks,
+    pub accounting: Accounting,
+    pub blocks: u64,
+    pub blocks_lost: u64,
+    /// The same process before an `exec`: its CPU is contained in this one's `cpu_before_ns`.
+    pub exec_of: Option<ProcessIndex>,
+}
+
+/// Law 2: `cpu_ns` = `cpu_sampled_ns` + `cpu_not_sampled_ns` + `cpu_genba_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clocks {
+    pub cpu_ns: u64,
+    pub cpu_sampled_ns: u64,
+    pub cpu_not_sampled_ns: u64,
+    pub cpu_genba_ns: u64,
+    /// Part of `cpu_not_sampled_ns`: what had passed when the agent started.
+    pub cpu_before_ns: u64,
+    pub wall_not_sampled_ns: u64,
+    pub handler_ns: u64,
+    pub handler_runs: u64,
+}
+
+/// Law 1: `ticks` = `sampled` + sum of `dropped` + sum of `refused`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounting {
+    pub ticks: u64,
+    pub sampled: u64,
+    pub dropped: BTreeMap<String, u64>,
+    pub refused: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub process: ProcessIndex,
+    /// None: the block that named it was lost.
+    pub tid: Option<u32>,
+    pub name: Option<String>,
+    pub start_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+    pub cpu_not_sampled_ns: Option<u64>,
+    pub ended: bool,
+}
+
+/// A Python source file; a relative path was made absolute with the folder its process started in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct File {
+    pub path: String,
+    pub owner: Owner,
+}
+
+/// A loaded file with machine code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    pub path: String,
+    pub owner: Owner,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Qualified name in Python.
+    pub name: String,
+    pub home: Home,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Home {
+    Python {
+        file: FileIndex,
+        first_line: u32,
+    },
+    C {
+        module: ModuleIndex,
+        origin: Option<String>,
+    },
+    /// Not a function: why a stack ends here or what is missing in it.
+    Mark,
+}
+
+/// One place in a function that was being executed.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub function: FunctionIndex,
+    pub kind: FrameKind,
+    /// Of Python frames, where the location table says one.
+    pub location: Option<Location>,
+    /// None: the source is not known, or the instruction has no columns.
+    pub expression: Option<Expression>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    Python,
+    C,
+    /// A C function that a tail call took off the stack and that was found again.
+    Inferred,
+    Mark,
+}
+
+/// A stack is its leaf node; parents lead to the root.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    pub parent: Option<NodeIndex>,
+    pub frame: FrameIndex,
+}
+
+/// All samples of one thread that have the same stack and state.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleGroup {
+    /// None: no stack.
+    pub node: Option<NodeIndex>,
+    pub thread: ThreadIndex,
+    pub state: State,
+    pub samples: u64,
+    pub ticks: u64,
+    pub cpu_ns: u64,
+    pub wall_ns: u64,
+}
+
+/// Resident size at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Rss {
+    pub process: ProcessIndex,
+    pub at_ns: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Mark {
+    pub process: ProcessIndex,
+    pub at_ns: u64,
+    pub kind: MarkKind,
+    pub text: Option<String>,
+    pub value: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    Note,
+    Fork,
+    Exec,
+    Rate,
+    Stopped,
+    /// Of a newer genba.
+    Other(u32),
+}
+
+impl Profile {
+    pub fn function_of(&self, frame: FrameIndex) -> &Function {
+        &self.functions[self.frames[frame].function]
+    }
+
+    /// None: a mark.
+    pub fn owner_of(&self, function: FunctionIndex) -> Option<Owner> {
+        match self.functions[function].home {
+            Home::Python { file, .. } => Some(self.files[file].owner),
+            Home::C { module, .. } => Some(self.modules[module].owner),
+            Home::Mark => None,
+        }
+    }
+
+    /// The text of a Python function's file, where it is known.
+    pub fn source_of(&self, function: FunctionIndex) -> Option<&SourceText> {
+        match self.functions[function].home {
+            Home::Python { file, .. } => self.sources.get(&self.files[file].path),
+            Home::C { .. } | Home::Mark => None,
+        }
+    }
+
+    /// The frames of a stack, innermost first.
+    pub fn stack(&self, leaf: Option<NodeIndex>) -> impl Iterator<Item = FrameIndex> {
+        let mut next = leaf;
+        std::iter::from_fn(move || {
+            let node = self.nodes[next?];
+            next = node.parent;
+            Some(node.frame)
+        })
+    }
+}

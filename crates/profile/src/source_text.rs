@@ -1,0 +1,160 @@
+//! The text of source files as stored in a recording: lines, and columns turned from bytes into characters.
+//! Owns: `SourceText`. Never: opens a file; gives a column it cannot know to be right.
+
+use std::collections::BTreeMap;
+
+use genba_format::proto;
+
+use crate::locations::Location;
+
+/// One file, whole or in pieces.
+#[derive(Clone, Debug)]
+pub struct SourceText {
+    pub path: String,
+    pub sha256: Vec<u8>,
+    /// Of the whole file, known or not.
+    pub line_count: u32,
+    pub chunks: Vec<Chunk>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Chunk {
+    pub first_line: u32,
+    pub text: String,
+    /// Where each line begins in `text`, and where the text ends.
+    line_starts: Vec<usize>,
+}
+
+/// A piece of source that was being executed: its columns in characters and its text, line breaks included.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expression {
+    pub column: u32,
+    pub end_column: u32,
+    pub text: String,
+}
+
+impl SourceText {
+    pub fn new(source: &proto::Source) -> SourceText {
+        let mut chunks: Vec<Chunk> =
+            source.chunks.iter().map(|chunk| Chunk::new(chunk.first_line, chunk.text.clone())).collect();
+        chunks.sort_by_key(|chunk| chunk.first_line);
+        SourceText { path: source.path.clone(), sha256: source.sha256.clone(), line_count: source.lines, chunks }
+    }
+
+    /// Without its line break. None: the line is not stored.
+    pub fn line(&self, line: u32) -> Option<&str> {
+        self.chunks.iter().find_map(|chunk| chunk.line(line))
+    }
+
+    /// None: without columns, or outside of what is stored, or the columns do not fit the text.
+    pub fn expression(&self, location: Location) -> Option<Expression> {
+        let bytes = location.byte_columns?;
+        let (start, end) = (bytes.start as usize, bytes.end as usize);
+        let first = self.line(location.line)?;
+        let last = self.line(location.end_line)?;
+        let before = first.get(..start)?;
+        let through = last.get(..end)?;
+        let text = if location.line == location.end_line {
+            first.get(start..end)?.to_string()
+        } else {
+            let mut text = first[start..].to_string();
+            for line in location.line + 1..location.end_line {
+                text.push('\n');
+                text += self.line(line)?;
+            }
+            text.push('\n');
+            text + through
+        };
+        Some(Expression { column: before.chars().count() as u32, end_column: through.chars().count() as u32, text })
+            .filter(|expression| !expression.text.is_empty())
+    }
+}
+
+impl Chunk {
+    fn new(first_line: u32, text: String) -> Chunk {
+        // The lines that CPython counts: a form feed or U+2028 ends none.
+        let mut line_starts = vec![0];
+        line_starts.extend(text.match_indices('\n').map(|(position, _)| position + 1));
+        if text.ends_with('\n') || text.is_empty() {
+            line_starts.pop();
+        }
+        line_starts.push(text.len());
+        Chunk { first_line, text, line_starts }
+    }
+
+    fn line(&self, line: u32) -> Option<&str> {
+        let position = line.checked_sub(self.first_line)? as usize;
+        let start = *self.line_starts.get(position)?;
+        let end = *self.line_starts.get(position + 1)?;
+        let line = self.text[start..end].trim_end_matches(['\n', '\r']);
+        // A byte order mark is no part of what CPython counts columns in.
+        Some(line.strip_prefix('\u{feff}').filter(|_| self.first_line == 1 && position == 0).unwrap_or(line))
+    }
+}
+
+/// The files of a recording by path.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    by_path: BTreeMap<String, SourceText>,
+}
+
+impl Sources {
+    /// The first text of a path stays.
+    pub fn add(&mut self, source: &proto::Source) {
+        self.by_path.entry(source.path.clone()).or_insert_with(|| SourceText::new(source));
+    }
+
+    pub fn get(&self, path: &str) -> Option<&SourceText> {
+        self.by_path.get(path)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &SourceText> {
+        self.by_path.values()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::locations::ByteColumns;
+    use expect_test::{Expect, expect};
+
+    /// `place` is `line:byte-end_line:byte`, as a location table says it.
+    fn check(first_line: u32, text: &str, place: [u32; 4], expected: Expect) {
+        let source = SourceText::new(&proto::Source {
+            path: "x.py".to_string(),
+            chunks: vec![proto::SourceChunk { first_line, text: text.to_string() }],
+            ..Default::default()
+        });
+        let [line, start, end_line, end] = place;
+        let expression = source.expression(Location { line, end_line, byte_columns: Some(ByteColumns { start, end }) });
+        expected.assert_eq(&match expression {
+            None => "none".to_string(),
+            Some(found) => format!("{}..{} {:?}", found.column, found.end_column, found.text),
+        });
+    }
+
+    #[test]
+    fn bytes_become_characters() {
+        check(1, "x = 表[i:]\n", [1, 4, 1, 11], expect![[r#"4..9 "表[i:]""#]]);
+        check(1, "表 = b[i:]", [1, 6, 1, 11], expect![[r#"4..9 "b[i:]""#]]);
+    }
+
+    #[test]
+    fn an_expression_over_lines_keeps_its_breaks() {
+        check(7, "a = [\r\n  1,\r\n]\r\n", [7, 4, 9, 1], expect![[r#"4..1 "[\n  1,\n]""#]]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_guessed() {
+        check(1, "表", [1, 1, 1, 2], expect![["none"]]);
+        check(1, "a\n", [2, 0, 2, 1], expect![["none"]]);
+        check(5, "a\n", [4, 0, 4, 1], expect![["none"]]);
+        check(1, "abc\n", [1, 2, 1, 9], expect![["none"]]);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_not_counted() {
+        check(1, "\u{feff}b[i:]\n", [1, 0, 1, 5], expect![[r#"0..5 "b[i:]""#]]);
+    }
+}
