@@ -78,9 +78,7 @@ pub enum NotARecording {
 impl fmt::Display for NotARecording {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NotARecording::Empty => {
-                f.write_str("empty at byte 0: expected a block, found the end of the file")
-            }
+            NotARecording::Empty => f.write_str("empty at byte 0: expected a block, found the end of the file"),
             NotARecording::NoMagic { begins } => write!(
                 f,
                 "not a recording at byte 0 (block 0, field `magic`): expected \"\\x89genba\\r\\n\", found \"{}\"",

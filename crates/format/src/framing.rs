@@ -68,12 +68,7 @@ pub fn encode_block(
     out.truncate(begin);
     let payload_bytes = length_within(payload.len(), PAYLOAD_BYTES_MAX)?;
 
-    let frame = Frame {
-        header: *header,
-        payload_bytes,
-        plain_bytes,
-        payload_crc: crc32c::crc32c(&payload),
-    };
+    let frame = Frame { header: *header, payload_bytes, plain_bytes, payload_crc: crc32c::crc32c(&payload) };
     out.reserve(HEADER_BYTES + payload.len());
     out.extend_from_slice(&encode_header(&frame));
     out.extend_from_slice(&payload);
@@ -84,10 +79,7 @@ fn length_within(payload_bytes: usize, limit_bytes: u32) -> Result<u32, TooLarge
     u32::try_from(payload_bytes)
         .ok()
         .filter(|bytes| *bytes <= limit_bytes)
-        .ok_or(TooLarge {
-            payload_bytes,
-            limit_bytes,
-        })
+        .ok_or(TooLarge { payload_bytes, limit_bytes })
 }
 
 /// All that a header says.

@@ -52,38 +52,22 @@ impl fmt::Display for Violation {
 /// Every violation, in the order of the blocks. The running sum of sampled CPU is compared only where no earlier block
 /// of its process is lost.
 pub fn check(recording: &Recording) -> Vec<Violation> {
-    let incomplete: HashMap<ProcessKey, u64> = recording
-        .lost
-        .iter()
-        .rev()
-        .map(|lost| (lost.process_key, lost.sequence_first))
-        .collect();
+    let incomplete: HashMap<ProcessKey, u64> =
+        recording.lost.iter().rev().map(|lost| (lost.process_key, lost.sequence_first)).collect();
     let mut sampled_quanta: HashMap<ProcessKey, u128> = HashMap::new();
     let mut uncertain: HashSet<ProcessKey> = HashSet::new();
     let mut violations = Vec::new();
     for (number, read) in (0u64..).zip(&recording.blocks) {
         let key = read.header.process_key;
-        if incomplete
-            .get(&key)
-            .is_some_and(|first_lost| *first_lost < read.header.sequence)
-        {
+        if incomplete.get(&key).is_some_and(|first_lost| *first_lost < read.header.sequence) {
             uncertain.insert(key);
         }
         let quanta = sampled_quanta.entry(key).or_default();
         if let Some(samples) = &read.block.samples {
-            *quanta += samples
-                .cpu_quanta
-                .iter()
-                .map(|quanta| u128::from(*quanta))
-                .sum::<u128>();
+            *quanta += samples.cpu_quanta.iter().map(|quanta| u128::from(*quanta)).sum::<u128>();
         }
         let running_sum = (!uncertain.contains(&key)).then_some(*quanta);
-        Check {
-            number,
-            read,
-            violations: &mut violations,
-        }
-        .block(running_sum);
+        Check { number, read, violations: &mut violations }.block(running_sum);
     }
     violations
 }
@@ -102,50 +86,23 @@ impl Check<'_> {
         let Some(accounting) = &self.read.block.accounting else {
             if !samples.ticks.is_empty() {
                 let found = "none".to_owned();
-                self.violated(
-                    Law::TicksAddUp,
-                    "accounting",
-                    "one beside samples".to_owned(),
-                    found,
-                );
+                self.violated(Law::TicksAddUp, "accounting", "one beside samples".to_owned(), found);
             }
             return;
         };
-        let ticks_of = |counts: &[proto::Count]| {
-            counts
-                .iter()
-                .map(|count| u128::from(count.ticks))
-                .sum::<u128>()
-        };
+        let ticks_of = |counts: &[proto::Count]| counts.iter().map(|count| u128::from(count.ticks)).sum::<u128>();
         let sampled = samples.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
-        self.equal(
-            Law::TicksAddUp,
-            "accounting.sampled",
-            sampled,
-            accounting.sampled,
-        );
-        let ticks = u128::from(accounting.sampled)
-            + ticks_of(&accounting.dropped)
-            + ticks_of(&accounting.refused);
+        self.equal(Law::TicksAddUp, "accounting.sampled", sampled, accounting.sampled);
+        let ticks = u128::from(accounting.sampled) + ticks_of(&accounting.dropped) + ticks_of(&accounting.refused);
         self.equal(Law::TicksAddUp, "accounting.ticks", ticks, accounting.ticks);
 
         let parts = u128::from(accounting.cpu_genba_ns)
             + u128::from(accounting.cpu_sampled_ns)
             + u128::from(accounting.cpu_not_sampled_ns);
-        self.equal(
-            Law::TimeIsConserved,
-            "accounting.cpu_process_ns",
-            parts,
-            accounting.cpu_process_ns,
-        );
+        self.equal(Law::TimeIsConserved, "accounting.cpu_process_ns", parts, accounting.cpu_process_ns);
         if let Some(quanta) = sampled_quanta {
             let expected = quanta * u128::from(QUANTUM_NS);
-            self.equal(
-                Law::TimeIsConserved,
-                "accounting.cpu_sampled_ns",
-                expected,
-                accounting.cpu_sampled_ns,
-            );
+            self.equal(Law::TimeIsConserved, "accounting.cpu_sampled_ns", expected, accounting.cpu_sampled_ns);
         }
     }
 
@@ -153,12 +110,7 @@ impl Check<'_> {
         for (row, ticks) in samples.ticks.iter().enumerate() {
             if *ticks == 0 {
                 let field = format!("samples.ticks[{row}]");
-                self.violated(
-                    Law::TicksAddUp,
-                    &field,
-                    "at least 1".to_owned(),
-                    "0".to_owned(),
-                );
+                self.violated(Law::TicksAddUp, &field, "at least 1".to_owned(), "0".to_owned());
             }
         }
         for (row, (state, quanta)) in samples.state.iter().zip(&samples.cpu_quanta).enumerate() {

@@ -17,8 +17,8 @@ mod scan;
 mod validate;
 
 pub use framing::{
-    BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS,
-    TooLarge, VERSION, encode_block,
+    BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION,
+    encode_block,
 };
 
 #[cfg(feature = "read")]

@@ -47,10 +47,7 @@ impl ReadBlock {
     }
 
     pub(crate) fn name(&self) -> BlockName {
-        BlockName {
-            process_key: self.header.process_key,
-            sequence: self.header.sequence,
-        }
+        BlockName { process_key: self.header.process_key, sequence: self.header.sequence }
     }
 }
 
@@ -96,10 +93,7 @@ pub fn compress(plain: &[u8]) -> Vec<u8> {
 fn in_order(mut blocks: Vec<ReadBlock>) -> Vec<ReadBlock> {
     let mut places: HashMap<ProcessKey, Vec<usize>> = HashMap::new();
     for (place, block) in blocks.iter().enumerate() {
-        places
-            .entry(block.header.process_key)
-            .or_default()
-            .push(place);
+        places.entry(block.header.process_key).or_default().push(place);
     }
     let mut target: Vec<usize> = (0..blocks.len()).collect();
     for places in places.values() {
@@ -125,30 +119,13 @@ struct Process {
 impl Process {
     /// Takes the next block of this process key. Ok: the run of blocks lost before it. Err: why it is left out.
     fn accept(&mut self, block: &ReadBlock, number: u64) -> Result<Option<LostBlocks>, Box<Fault>> {
-        let BlockName {
-            process_key,
-            sequence,
-        } = block.name();
+        let BlockName { process_key, sequence } = block.name();
         let fault = |kind, byte, field: String, expected, found| {
-            Box::new(Fault {
-                kind,
-                byte,
-                block: number,
-                owner: Some(block.name()),
-                field,
-                expected,
-                found,
-            })
+            Box::new(Fault { kind, byte, block: number, owner: Some(block.name()), field, expected, found })
         };
         if sequence < self.expected {
             let (expected, found) = ("each block once".to_owned(), format!("{sequence} again"));
-            return Err(fault(
-                FaultKind::Duplicate,
-                block.offset,
-                "sequence".to_owned(),
-                expected,
-                found,
-            ));
+            return Err(fault(FaultKind::Duplicate, block.offset, "sequence".to_owned(), expected, found));
         }
         let count = sequence - self.expected;
         if count > 0 {
@@ -158,19 +135,9 @@ impl Process {
             // The rows of this block are missing from now on, as if it had been lost.
             self.known.lose();
             let byte = block.offset + HEADER_BYTES as u64;
-            return Err(fault(
-                FaultKind::Damaged,
-                byte,
-                wrong.field,
-                wrong.expected,
-                wrong.found,
-            ));
+            return Err(fault(FaultKind::Damaged, byte, wrong.field, wrong.expected, wrong.found));
         }
-        let lost = LostBlocks {
-            process_key,
-            sequence_first: self.expected,
-            count,
-        };
+        let lost = LostBlocks { process_key, sequence_first: self.expected, count };
         self.expected = sequence.saturating_add(1);
         Ok((count > 0).then_some(lost))
     }
@@ -197,15 +164,9 @@ fn lost_at_the_end(faults: &[Fault], processes: &HashMap<ProcessKey, Process>) -
         *sequence = name.sequence.max(*sequence);
     }
     let runs = last.into_iter().map(|(process_key, sequence)| {
-        let sequence_first = processes
-            .get(&process_key)
-            .map_or(0, |process| process.expected);
+        let sequence_first = processes.get(&process_key).map_or(0, |process| process.expected);
         let count = sequence.saturating_add(1).saturating_sub(sequence_first);
-        LostBlocks {
-            process_key,
-            sequence_first,
-            count,
-        }
+        LostBlocks { process_key, sequence_first, count }
     });
     runs.filter(|run| run.count > 0).collect()
 }

@@ -7,9 +7,7 @@ use std::io::Read;
 use prost::Message;
 
 use crate::fault::{BlockName, Fault, FaultKind};
-use crate::framing::{
-    Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header,
-};
+use crate::framing::{Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header};
 use crate::proto;
 use crate::read::ReadBlock;
 
@@ -18,13 +16,7 @@ const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();
 
 /// The intact blocks in the order of the file, and what lies between them. A block's content is not judged yet.
 pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
-    let mut walk = Walk {
-        bytes,
-        at: 0,
-        blocks: Vec::new(),
-        faults: Vec::new(),
-        stretch: false,
-    };
+    let mut walk = Walk { bytes, at: 0, blocks: Vec::new(), faults: Vec::new(), stretch: false };
     let finder = memchr::memmem::Finder::new(&MAGIC);
     while walk.at < bytes.len() {
         match walk.block() {
@@ -89,60 +81,30 @@ impl Walk<'_> {
         }
         let Some(header) = rest.first_chunk::<HEADER_BYTES>() else {
             let (expected, found) = (format!("{HEADER_BYTES} bytes"), format!("{}", rest.len()));
-            return Err(wrong(
-                FaultKind::Cut,
-                self.bytes.len(),
-                "header",
-                expected,
-                found,
-            ));
+            return Err(wrong(FaultKind::Cut, self.bytes.len(), "header", expected, found));
         };
         let frame = decode_header(header).map_err(|sums| {
-            let (expected, found) = (
-                format!("{:#010x}", sums.expected),
-                format!("{:#010x}", sums.found),
-            );
-            wrong(
-                FaultKind::Damaged,
-                self.at,
-                "header checksum",
-                expected,
-                found,
-            )
+            let (expected, found) = (format!("{:#010x}", sums.expected), format!("{:#010x}", sums.found));
+            wrong(FaultKind::Damaged, self.at, "header checksum", expected, found)
         })?;
-        self.named_block(&frame, &rest[HEADER_BYTES..])
-            .map_err(|mut wrong| {
-                wrong.owner = Some(BlockName {
-                    process_key: frame.header.process_key,
-                    sequence: frame.header.sequence,
-                });
-                wrong
-            })
+        self.named_block(&frame, &rest[HEADER_BYTES..]).map_err(|mut wrong| {
+            wrong.owner = Some(BlockName { process_key: frame.header.process_key, sequence: frame.header.sequence });
+            wrong
+        })
     }
 
     /// The block behind a header whose checksum is right; `rest` begins with the payload.
     fn named_block(&self, frame: &Frame, rest: &[u8]) -> Result<ReadBlock, Wrong> {
         let wrong = |kind, byte, field, expected: String, found: String| {
-            Err(Wrong {
-                kind,
-                byte,
-                owner: None,
-                field,
-                expected,
-                found,
-            })
+            Err(Wrong { kind, byte, owner: None, field, expected, found })
         };
-        let damaged =
-            |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
+        let damaged = |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
         if frame.header.version > VERSION || frame.header.version == 0 {
             let kind = match frame.header.version {
                 0 => FaultKind::Damaged,
                 _ => FaultKind::TooNew,
             };
-            let (expected, found) = (
-                format!("1 to {VERSION}"),
-                format!("{}", frame.header.version),
-            );
+            let (expected, found) = (format!("1 to {VERSION}"), format!("{}", frame.header.version));
             return wrong(kind, self.at, "version", expected, found);
         }
         if frame.header.end_ns < frame.header.start_ns {
@@ -159,20 +121,13 @@ impl Walk<'_> {
         }
         let payload_at = self.at + HEADER_BYTES;
         let Some(payload) = rest.get(..frame.payload_bytes as usize) else {
-            let (expected, found) = (
-                format!("{} bytes", frame.payload_bytes),
-                format!("{}", rest.len()),
-            );
+            let (expected, found) = (format!("{} bytes", frame.payload_bytes), format!("{}", rest.len()));
             return wrong(FaultKind::Cut, self.bytes.len(), "payload", expected, found);
         };
-        let in_payload =
-            |field, expected, found| wrong(FaultKind::Damaged, payload_at, field, expected, found);
+        let in_payload = |field, expected, found| wrong(FaultKind::Damaged, payload_at, field, expected, found);
         let found = crc32c::crc32c(payload);
         if found != frame.payload_crc {
-            let (expected, found) = (
-                format!("{:#010x}", frame.payload_crc),
-                format!("{found:#010x}"),
-            );
+            let (expected, found) = (format!("{:#010x}", frame.payload_crc), format!("{found:#010x}"));
             return in_payload("payload checksum", expected, found);
         }
         let plain = match decompress(payload, frame.plain_bytes) {
@@ -225,8 +180,6 @@ fn decompress(payload: &[u8], plain_bytes: u32) -> std::io::Result<Vec<u8>> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(payload)?.single_frame();
     decoder.window_log_max(WINDOW_LOG_MAX)?;
     let mut plain = Vec::new();
-    decoder
-        .take(u64::from(plain_bytes) + 1)
-        .read_to_end(&mut plain)?;
+    decoder.take(u64::from(plain_bytes) + 1).read_to_end(&mut plain)?;
     Ok(plain)
 }

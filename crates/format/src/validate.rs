@@ -32,13 +32,7 @@ type Verdict = Result<(), Wrong>;
 impl Known {
     /// A block of this process key is missing: its rows are absent from now on.
     pub fn lose(&mut self) {
-        for rows in [
-            &mut self.strings,
-            &mut self.modules,
-            &mut self.codes,
-            &mut self.nodes,
-            &mut self.threads,
-        ] {
+        for rows in [&mut self.strings, &mut self.modules, &mut self.codes, &mut self.nodes, &mut self.threads] {
             rows.open = true;
         }
     }
@@ -54,77 +48,46 @@ impl Known {
         }
         if let Some(accounting) = &block.block.accounting {
             for (row, clock) in accounting.thread_clocks.iter().enumerate() {
-                self.threads.has(clock.thread, || {
-                    format!("accounting.thread_clocks.thread[{row}]")
-                })?;
+                self.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
             }
         }
         Ok(())
     }
 
     fn grow(&mut self, tables: &proto::Tables) -> Verdict {
-        self.strings.grow(
-            "tables.strings_first",
-            tables.strings_first,
-            tables.strings.len(),
-        )?;
-        self.modules.grow(
-            "tables.modules_first",
-            tables.modules_first,
-            tables.modules.len(),
-        )?;
-        self.codes
-            .grow("tables.codes_first", tables.codes_first, tables.codes.len())?;
+        self.strings.grow("tables.strings_first", tables.strings_first, tables.strings.len())?;
+        self.modules.grow("tables.modules_first", tables.modules_first, tables.modules.len())?;
+        self.codes.grow("tables.codes_first", tables.codes_first, tables.codes.len())?;
         let nodes = tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len());
-        self.nodes
-            .grow("tables.nodes_first", tables.nodes_first, nodes)?;
-        self.threads.grow(
-            "tables.threads_first",
-            tables.threads_first,
-            tables.threads.len(),
-        )
+        self.nodes.grow("tables.nodes_first", tables.nodes_first, nodes)?;
+        self.threads.grow("tables.threads_first", tables.threads_first, tables.threads.len())
     }
 
     fn tables(&mut self, tables: &proto::Tables) -> Verdict {
         for (row, module) in tables.modules.iter().enumerate() {
-            self.strings
-                .has(module.path, || format!("tables.modules.path[{row}]"))?;
+            self.strings.has(module.path, || format!("tables.modules.path[{row}]"))?;
         }
         for ((row, code), index) in tables.codes.iter().enumerate().zip(tables.codes_first..) {
-            self.strings
-                .has(code.qualname, || format!("tables.codes.qualname[{row}]"))?;
-            self.strings
-                .has(code.filename, || format!("tables.codes.filename[{row}]"))?;
+            self.strings.has(code.qualname, || format!("tables.codes.qualname[{row}]"))?;
+            self.strings.has(code.filename, || format!("tables.codes.filename[{row}]"))?;
             let field = || format!("tables.codes.linetable[{row}]");
             within(code.linetable.len() as u64, code.linetable_bytes, field)?;
             self.linetable_bytes.insert(index, code.linetable_bytes);
         }
         for (row, part) in tables.code_parts.iter().enumerate() {
-            self.codes
-                .has(part.code, || format!("tables.code_parts.code[{row}]"))?;
+            self.codes.has(part.code, || format!("tables.code_parts.code[{row}]"))?;
             let end = u64::from(part.offset) + part.linetable.len() as u64;
-            let whole = self
-                .linetable_bytes
-                .get(&part.code)
-                .copied()
-                .unwrap_or(u32::MAX);
+            let whole = self.linetable_bytes.get(&part.code).copied().unwrap_or(u32::MAX);
             within(end, whole, || format!("tables.code_parts.linetable[{row}]"))?;
         }
         for (row, thread) in tables.threads.iter().enumerate() {
-            self.strings
-                .has(thread.name, || format!("tables.threads.name[{row}]"))?;
+            self.strings.has(thread.name, || format!("tables.threads.name[{row}]"))?;
         }
         for (row, known) in tables.known_addresses.iter().enumerate() {
-            self.modules.has(known.module, || {
-                format!("tables.known_addresses.module[{row}]")
-            })?;
-            self.strings
-                .has(known.name, || format!("tables.known_addresses.name[{row}]"))?;
+            self.modules.has(known.module, || format!("tables.known_addresses.module[{row}]"))?;
+            self.strings.has(known.name, || format!("tables.known_addresses.name[{row}]"))?;
         }
-        tables
-            .nodes
-            .as_ref()
-            .map_or(Ok(()), |nodes| self.nodes(nodes, tables.nodes_first))
+        tables.nodes.as_ref().map_or(Ok(()), |nodes| self.nodes(nodes, tables.nodes_first))
     }
 
     fn nodes(&self, nodes: &proto::Nodes, nodes_first: u32) -> Verdict {
@@ -143,18 +106,12 @@ impl Known {
                 });
             }
             let field = || format!("tables.nodes.table[{row}]");
-            match i32::try_from(*kind)
-                .ok()
-                .and_then(|kind| NodeKind::try_from(kind).ok())
-            {
+            match i32::try_from(*kind).ok().and_then(|kind| NodeKind::try_from(kind).ok()) {
                 Some(NodeKind::Python) => self.codes.has(*table, field)?,
                 Some(NodeKind::Mark) => self.strings.has(*table, field)?,
-                Some(
-                    NodeKind::CLeaf
-                    | NodeKind::CReturn
-                    | NodeKind::CInferredCall
-                    | NodeKind::CInferredOperands,
-                ) => self.modules.has(*table, field)?,
+                Some(NodeKind::CLeaf | NodeKind::CReturn | NodeKind::CInferredCall | NodeKind::CInferredOperands) => {
+                    self.modules.has(*table, field)?
+                }
                 // A kind of a later genba: nothing is known of its table.
                 None => {}
             }
@@ -175,8 +132,7 @@ impl Known {
             column(field, length, rows)?;
         }
         for (row, thread) in samples.thread.iter().enumerate() {
-            self.threads
-                .has(*thread, || format!("samples.thread[{row}]"))?;
+            self.threads.has(*thread, || format!("samples.thread[{row}]"))?;
         }
         for (row, node) in samples.node.iter().enumerate() {
             if let Some(index) = node.checked_sub(1) {
@@ -237,11 +193,7 @@ impl Rows {
         if self.open || u64::from(index) < self.end {
             return Ok(());
         }
-        Err(Wrong {
-            field: field(),
-            expected: format!("an index below {}", self.end),
-            found: format!("{index}"),
-        })
+        Err(Wrong { field: field(), expected: format!("an index below {}", self.end), found: format!("{index}") })
     }
 }
 
@@ -249,20 +201,12 @@ fn column(field: &str, length: usize, rows: usize) -> Verdict {
     if length == rows {
         return Ok(());
     }
-    Err(Wrong {
-        field: field.to_owned(),
-        expected: format!("{rows} rows"),
-        found: format!("{length}"),
-    })
+    Err(Wrong { field: field.to_owned(), expected: format!("{rows} rows"), found: format!("{length}") })
 }
 
 fn within(end: u64, whole: u32, field: impl FnOnce() -> String) -> Verdict {
     if end <= u64::from(whole) {
         return Ok(());
     }
-    Err(Wrong {
-        field: field(),
-        expected: format!("at most {whole} bytes"),
-        found: format!("{end}"),
-    })
+    Err(Wrong { field: field(), expected: format!("at most {whole} bytes"), found: format!("{end}") })
 }

@@ -1,0 +1,174 @@
+//! Blocks that are whole but contradict themselves, and headers that lie: each is left out, and the field is named.
+
+use genba_format::proto::Block;
+use genba_format::{HEADER_BYTES, TooLarge, compress, encode_block, read};
+
+use crate::small;
+
+#[test]
+fn a_column_of_another_length_is_named() {
+    check(0, |block| samples(block).thread.truncate(1), "samples.thread: expected 3 rows, found 1");
+    check(0, |block| samples(block).node.push(0), "samples.node: expected 3 rows, found 4");
+    check(0, |block| samples(block).state.clear(), "samples.state: expected 3 rows, found 0");
+    check(0, |block| samples(block).ticks.clear(), "samples.ticks: expected 3 rows, found 0");
+    check(0, |block| samples(block).cpu_quanta.clear(), "samples.cpu_quanta: expected 3 rows, found 0");
+    check(0, |block| samples(block).wall_quanta.clear(), "samples.wall_quanta: expected 3 rows, found 0");
+    check(0, |block| nodes(block).kind.push(0), "tables.nodes.kind: expected 4 rows, found 5");
+    check(0, |block| nodes(block).table.clear(), "tables.nodes.table: expected 4 rows, found 0");
+    check(0, |block| nodes(block).address.clear(), "tables.nodes.address: expected 4 rows, found 0");
+}
+
+#[test]
+fn an_index_beyond_its_table_is_named() {
+    check(0, |block| samples(block).thread[2] = 2, "samples.thread[2]: expected an index below 2, found 2");
+    check(1, |block| samples(block).node[1] = 9, "samples.node[1]: expected an index below 7, found 8");
+    check(1, |block| nodes(block).table[0] = 9, "tables.nodes.table[0]: expected an index below 9, found 9");
+    check(0, |block| nodes(block).table[0] = 1, "tables.nodes.table[0]: expected an index below 1, found 1");
+    check(0, |block| nodes(block).table[3] = 70_011, "tables.nodes.table[3]: expected an index below 1, found 70011");
+    check(0, |block| tables(block).modules[0].path = 6, "tables.modules.path[0]: expected an index below 6, found 6");
+    check(
+        0,
+        |block| tables(block).codes[0].qualname = 6,
+        "tables.codes.qualname[0]: expected an index below 6, found 6",
+    );
+    check(
+        0,
+        |block| tables(block).codes[0].filename = 7,
+        "tables.codes.filename[0]: expected an index below 6, found 7",
+    );
+    check(0, |block| tables(block).threads[1].name = 6, "tables.threads.name[1]: expected an index below 6, found 6");
+    check(
+        1,
+        |block| tables(block).code_parts[0].code = 1,
+        "tables.code_parts.code[0]: expected an index below 1, found 1",
+    );
+    check(
+        1,
+        |block| tables(block).known_addresses[0].module = 2,
+        "tables.known_addresses.module[0]: expected an index below 2, found 2",
+    );
+    check(
+        1,
+        |block| tables(block).known_addresses[0].name = 9,
+        "tables.known_addresses.name[0]: expected an index below 9, found 9",
+    );
+    check(
+        1,
+        |block| block.accounting.as_mut().expect("accounting").thread_clocks[0].thread = 2,
+        "accounting.thread_clocks.thread[0]: expected an index below 2, found 2",
+    );
+}
+
+#[test]
+fn a_parent_stands_before_its_node() {
+    check(0, |block| nodes(block).parent[2] = 3, "tables.nodes.parent[2]: expected a node before 2, found 2");
+    check(1, |block| nodes(block).parent[0] = 7, "tables.nodes.parent[0]: expected a node before 4, found 6");
+}
+
+#[test]
+fn a_table_goes_on_where_it_stopped() {
+    check(1, |block| tables(block).strings_first = 5, "tables.strings_first: expected 6, found 5");
+    check(1, |block| tables(block).nodes_first = 5, "tables.nodes_first: expected 4, found 5");
+    check(0, |block| tables(block).threads_first = 1, "tables.threads_first: expected 0, found 1");
+}
+
+#[test]
+fn a_location_table_ends_where_it_says() {
+    check(
+        0,
+        |block| tables(block).codes[0].linetable_bytes = 2,
+        "tables.codes.linetable[0]: expected at most 2 bytes, found 3",
+    );
+    check(
+        1,
+        |block| tables(block).code_parts[0].offset = u32::MAX,
+        "tables.code_parts.linetable[0]: expected at most 6 bytes, found 4294967298",
+    );
+}
+
+#[test]
+fn a_sample_ends_within_time() {
+    check(
+        0,
+        |block| samples(block).end_delta_quanta[1] = -70_000,
+        "samples.end_delta_quanta[1]: expected an end between 0 and 2^64 ns, found -118400000",
+    );
+}
+
+#[test]
+fn a_header_that_lies_is_named() {
+    check_header(8, &2u16.to_le_bytes(), "version: expected 1 to 1, found 2");
+    check_header(8, &0u16.to_le_bytes(), "version: expected 1 to 1, found 0");
+    check_header(42, &7u64.to_le_bytes(), "end_ns: expected at least start_ns 1000000000, found 7");
+    check_header(50, &u32::MAX.to_le_bytes(), "payload_bytes: expected at most 68157440, found 4294967295");
+    check_header(54, &u32::MAX.to_le_bytes(), "plain_bytes: expected at most 67108864, found 4294967295");
+    check_header(54, &10u32.to_le_bytes(), "plain_bytes: expected 10, found more");
+    check_header(54, &60_000_000u32.to_le_bytes(), "plain_bytes: expected 60000000, found 456");
+}
+
+/// 64 MiB of zeros in a few kB: read no further than the header allows.
+#[test]
+fn a_payload_longer_than_it_says_is_not_unpacked() {
+    let zeros = compress(&vec![0; 64 << 20]);
+    let (header, block) = &small::blocks()[0];
+    let mut bytes = Vec::new();
+    encode_block(header, block, &mut |_| zeros.clone(), &mut bytes).expect("a small block");
+    assert_eq!(first_fault(&bytes), "plain_bytes: expected 456, found more");
+}
+
+#[test]
+fn a_payload_that_is_no_zstd_frame_is_named() {
+    let (header, block) = &small::blocks()[0];
+    let mut bytes = Vec::new();
+    encode_block(header, block, &mut |plain| plain.to_vec(), &mut bytes).expect("a small block");
+    assert_eq!(first_fault(&bytes), "payload: expected a zstd frame, found Unknown frame descriptor");
+}
+
+#[test]
+fn a_block_too_large_is_not_written() {
+    let (header, mut block) = small::blocks().swap_remove(0);
+    tables(&mut block).strings.push(vec![0; 64 << 20]);
+    let mut bytes = b"before".to_vec();
+    let refused = encode_block(&header, &block, &mut compress, &mut bytes);
+    assert!(matches!(refused, Err(TooLarge { limit_bytes: 67_108_864, .. })), "{refused:?}");
+    assert_eq!(bytes, b"before");
+}
+
+/// Breaks block `number` of the small recording; `expected` is its first fault, and the block is left out.
+fn check(number: usize, break_it: impl FnOnce(&mut Block), expected: &str) {
+    let mut blocks = small::blocks();
+    break_it(&mut blocks[number].1);
+    let bytes = small::encode(&blocks);
+    assert_eq!(first_fault(&bytes), expected);
+    let found: Vec<_> = read(&bytes).expect("a recording").blocks.into_iter().map(|read| read.block).collect();
+    blocks.remove(number);
+    let others: Vec<_> = blocks.into_iter().map(|(_, block)| block).collect();
+    assert_eq!(found, others);
+}
+
+/// Puts `field` at `offset` of the first header and makes its checksum right again.
+fn check_header(offset: usize, field: &[u8], expected: &str) {
+    let mut bytes = small::encode(&small::blocks());
+    bytes[offset..offset + field.len()].copy_from_slice(field);
+    let checksum = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
+    bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
+    assert_eq!(first_fault(&bytes), expected);
+}
+
+fn first_fault(bytes: &[u8]) -> String {
+    let recording = read(bytes).expect("a recording");
+    let fault = recording.faults.first().expect("a fault");
+    format!("{}: expected {}, found {}", fault.field, fault.expected, fault.found)
+}
+
+fn tables(block: &mut Block) -> &mut genba_format::proto::Tables {
+    block.tables.as_mut().expect("tables")
+}
+
+fn nodes(block: &mut Block) -> &mut genba_format::proto::Nodes {
+    tables(block).nodes.as_mut().expect("nodes")
+}
+
+fn samples(block: &mut Block) -> &mut genba_format::proto::Samples {
+    block.samples.as_mut().expect("samples")
+}

@@ -1,0 +1,97 @@
+//! The golden recordings, one a format version, are read by every later build and say what they said when written.
+
+use genba_format::{ReadBlock, laws, proto, read};
+
+use crate::small;
+
+const V1: &[u8] = include_bytes!("../../../../testdata/golden/v1.genba");
+const V1_TEXT: &str = include_str!("../../../../testdata/golden/v1.txt");
+
+#[test]
+fn version_1_says_what_it_said() {
+    let found = dump(V1);
+    assert!(found == V1_TEXT, "testdata/golden/v1.txt says otherwise; found:\n{found}");
+}
+
+/// The compressor may change its bytes; what is read from them may not.
+#[test]
+fn version_1_holds_the_blocks_of_its_generator() {
+    let read = read(V1).expect("a recording");
+    let found: Vec<_> = read.blocks.into_iter().map(|read| (read.header, read.block)).collect();
+    assert_eq!(found, small::blocks());
+}
+
+fn dump(bytes: &[u8]) -> String {
+    let recording = read(bytes).expect("a recording");
+    let mut lines = Vec::new();
+    for block in &recording.blocks {
+        dump_block(block, &mut lines);
+    }
+    lines.extend(recording.faults.iter().map(|fault| format!("fault: {fault}")));
+    lines.extend(recording.lost.iter().map(|lost| format!("lost: {lost:?}")));
+    lines.extend(laws::check(&recording).iter().map(|violation| format!("violation: {violation}")));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
+    let header = &read.header;
+    lines.push(format!(
+        "block {} {} of version {}, {} to {} ns",
+        header.process_key.escape_ascii(),
+        header.sequence,
+        header.version,
+        header.start_ns,
+        header.end_ns
+    ));
+    let proto::Block { start, tables, samples, accounting, marks, end, c_names, sources, recorder } = &read.block;
+    lines.extend(start.iter().map(|start| format!("  {start:?}")));
+    if let Some(tables) = tables {
+        dump_tables(tables, lines);
+    }
+    if let Some(samples) = samples {
+        for row in 0..samples.ticks.len() {
+            lines.push(format!(
+                "  sample end {:+} thread {} node {} state {} ticks {} cpu {} wall {}",
+                samples.end_delta_quanta[row],
+                samples.thread[row],
+                samples.node[row],
+                samples.state[row],
+                samples.ticks[row],
+                samples.cpu_quanta[row],
+                samples.wall_quanta[row]
+            ));
+        }
+    }
+    lines.extend(accounting.iter().map(|accounting| format!("  {accounting:?}")));
+    lines.extend(marks.iter().map(|mark| format!("  {mark:?}")));
+    lines.extend(end.iter().map(|end| format!("  {end:?}")));
+    lines.extend(c_names.iter().map(|name| format!("  {name:?}")));
+    lines.extend(sources.iter().map(|source| format!("  {source:?}")));
+    lines.extend(recorder.iter().map(|recorder| format!("  {recorder:?}")));
+}
+
+fn dump_tables(tables: &proto::Tables, lines: &mut Vec<String>) {
+    for (index, string) in (tables.strings_first..).zip(&tables.strings) {
+        lines.push(format!("  string {index} \"{}\"", string.escape_ascii()));
+    }
+    for (index, module) in (tables.modules_first..).zip(&tables.modules) {
+        lines.push(format!("  module {index} {module:?}"));
+    }
+    for (index, code) in (tables.codes_first..).zip(&tables.codes) {
+        lines.push(format!("  code {index} {code:?}"));
+    }
+    if let Some(nodes) = &tables.nodes {
+        for (row, index) in (0..nodes.parent.len()).zip(tables.nodes_first..) {
+            lines.push(format!(
+                "  node {index} parent {} kind {} table {} address {:#x}",
+                nodes.parent[row], nodes.kind[row], nodes.table[row], nodes.address[row]
+            ));
+        }
+    }
+    for (index, thread) in (tables.threads_first..).zip(&tables.threads) {
+        lines.push(format!("  thread {index} {thread:?}"));
+    }
+    lines.extend(tables.code_parts.iter().map(|part| format!("  {part:?}")));
+    lines.extend(tables.known_addresses.iter().map(|known| format!("  {known:?}")));
+}

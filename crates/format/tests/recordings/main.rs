@@ -1,0 +1,9 @@
+//! Recordings from outside: written, read, cut, damaged, mixed. One subject a file.
+
+mod cuts;
+mod faults;
+mod golden;
+mod laws;
+mod mixed;
+mod properties;
+mod small;
