@@ -17,28 +17,17 @@ pub struct Failure {
 impl Failure {
     /// Asked, and the answer is no: a bad file, an unsupported interpreter. Exit code 1.
     pub fn no(what: impl Into<String>) -> Failure {
-        Failure {
-            what: what.into(),
-            details: Vec::new(),
-            hints: Vec::new(),
-            exit_code: 1,
-        }
+        Failure { what: what.into(), details: Vec::new(), hints: Vec::new(), exit_code: 1 }
     }
 
     /// The command line cannot be carried out as written. Exit code 2.
     pub fn usage(what: impl Into<String>) -> Failure {
-        Failure {
-            exit_code: 2,
-            ..Failure::no(what)
-        }
+        Failure { exit_code: 2, ..Failure::no(what) }
     }
 
     /// genba itself failed. Exit code 2.
     pub fn ours(what: impl Into<String>) -> Failure {
-        Failure {
-            exit_code: 2,
-            ..Failure::no(what)
-        }
+        Failure { exit_code: 2, ..Failure::no(what) }
     }
 
     /// One more fact: where, what was found, what was expected.
@@ -106,15 +95,8 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
 
 /// `genba app.py`: the first word is no verb. When it can be run, say how.
 fn unknown_verb() -> Failure {
-    let words: Vec<String> = std::env::args_os()
-        .skip(1)
-        .map(|word| word.to_string_lossy().into_owned())
-        .collect();
-    let first = words
-        .iter()
-        .find(|word| !word.starts_with('-'))
-        .cloned()
-        .unwrap_or_default();
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let first = words.iter().find(|word| !word.starts_with('-')).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
     let looks_runnable = first.contains('/')
         || std::path::Path::new(&first).exists()
@@ -129,24 +111,25 @@ fn unknown_verb() -> Failure {
 
 /// clap's message begins with `error: …`; its paragraphs become details, its tips hints.
 fn in_our_words(message: &str) -> Failure {
-    let mut lines = message
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty());
-    let what = lines
-        .next()
-        .unwrap_or("the command line cannot be read")
-        .trim_start_matches("error: ")
-        .to_owned();
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what = lines.next().unwrap_or("the command line cannot be read").trim_start_matches("error: ");
     let mut failure = Failure::usage(what);
+    let mut usage = Vec::new();
     for line in lines {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            failure = failure.hint(tip);
-        } else if line.starts_with("Usage: ") {
-            failure = failure.hint(line.replacen("Usage: ", "usage: ", 1));
-        } else if !line.starts_with("For more information") {
-            failure = failure.detail(line);
+        match line.strip_prefix("Usage: ") {
+            Some(first) => usage.push(first),
+            None if line.starts_with("For more information") => {}
+            None if !usage.is_empty() => usage.push(line),
+            None => match line.strip_prefix("tip: ") {
+                // A tip on how to pass an option as a value only leads away from a mistyped option.
+                Some(tip) if tip.contains("as a value") => {}
+                Some(tip) => failure = failure.hint(tip),
+                None => failure = failure.detail(line),
+            },
         }
     }
-    failure
+    match usage.as_slice() {
+        [] => failure.hint("genba --help"),
+        usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
+    }
 }

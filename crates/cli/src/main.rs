@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod run;
 
 use std::process::ExitCode;
 
@@ -13,7 +14,7 @@ use crate::failure::Failure;
 
 /// Where the time of a Python program goes, and what happens underneath in C.
 #[derive(Parser)]
-#[command(name = "genba", version, disable_help_subcommand = true)]
+#[command(name = "genba", version, disable_help_subcommand = true, subcommand_value_name = "VERB")]
 struct Genba {
     #[command(subcommand)]
     verb: Verb,
@@ -21,14 +22,14 @@ struct Genba {
 
 /// One line a verb: `Name(name::Arguments)`, carried out by `name::name(&Arguments) -> Result<ExitCode, Failure>`.
 #[derive(Subcommand)]
-enum Verb {}
+enum Verb {
+    /// Start a program and record it
+    Run(run::Arguments),
+}
 
 /// The groups of `--help`, in order. A verb that is in none of them fails the test below.
-const GROUPS: [(&str, &[&str]); 3] = [
-    ("Record", &["run"]),
-    ("Read", &["report", "tree", "check"]),
-    ("Share", &["html", "export"]),
-];
+const GROUPS: [(&str, &[&str]); 3] =
+    [("Record", &["run"]), ("Read", &["report", "tree", "check"]), ("Share", &["html", "export"])];
 
 fn main() -> ExitCode {
     match parse() {
@@ -41,14 +42,14 @@ fn main() -> ExitCode {
 }
 
 fn perform(verb: Verb) -> Result<ExitCode, Failure> {
-    match verb {}
+    match verb {
+        Verb::Run(arguments) => run::run(&arguments),
+    }
 }
 
 /// The command line, or the exit code after its help, version or error was printed.
 fn parse() -> Result<Genba, ExitCode> {
-    let parsed = command()
-        .try_get_matches()
-        .and_then(|matches| Genba::from_arg_matches(&matches));
+    let parsed = command().try_get_matches().and_then(|matches| Genba::from_arg_matches(&matches));
     parsed.map_err(|refusal| failure::of_command_line(&refusal))
 }
 
@@ -56,27 +57,19 @@ fn parse() -> Result<Genba, ExitCode> {
 fn command() -> clap::Command {
     let command = Genba::command();
     let groups = groups_of_help(&command);
-    command.help_template(format!(
-        "{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n"
-    ))
+    command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n"))
 }
 
 fn groups_of_help(command: &clap::Command) -> String {
     let mut page = String::new();
     for (heading, verbs) in GROUPS {
-        let found: Vec<_> = verbs
-            .iter()
-            .filter_map(|verb| command.find_subcommand(verb))
-            .collect();
+        let found: Vec<_> = verbs.iter().filter_map(|verb| command.find_subcommand(verb)).collect();
         if found.is_empty() {
             continue;
         }
         page.push_str(&format!("{heading}:\n"));
         for verb in found {
-            let about = verb
-                .get_about()
-                .map(ToString::to_string)
-                .unwrap_or_default();
+            let about = verb.get_about().map(ToString::to_string).unwrap_or_default();
             page.push_str(&format!("  {:<8} {about}\n", verb.get_name()));
         }
         page.push('\n');
@@ -94,9 +87,7 @@ mod tests {
         command.clone().debug_assert();
         for verb in command.get_subcommands() {
             assert!(
-                GROUPS
-                    .iter()
-                    .any(|(_, verbs)| verbs.contains(&verb.get_name())),
+                GROUPS.iter().any(|(_, verbs)| verbs.contains(&verb.get_name())),
                 "`{}` is in no group of --help",
                 verb.get_name()
             );

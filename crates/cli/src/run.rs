@@ -1,0 +1,169 @@
+//! `genba run`: starts a program, records it, and shows where its time went when it ended.
+//! Owns: the order of those steps and the options. Never: samples (the agent does), stands in the program's way: its
+//! input, output, signals, directory and exit code are its own.
+
+pub mod agent_file;
+mod durations;
+mod ending;
+mod executable;
+mod interpreter;
+mod masking;
+mod output;
+mod session;
+mod signals;
+mod start;
+mod target;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use genba_profile::figures;
+
+use crate::failure::{Failure, say};
+
+const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
+
+#[derive(Args)]
+#[command(
+    override_usage = "genba run [OPTIONS] TARGET [ARGUMENTS]...\n       genba run [OPTIONS] -m MODULE [ARGUMENTS]..."
+)]
+pub struct Arguments {
+    /// Write the recording to FILE [default: app.genba, app-2.genba, …]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the file named with -o if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Time between two looks at a thread, 50us to 1s; kept exactly [default: 1ms, longer when that costs too much]
+    #[arg(long, value_name = "DURATION", value_parser = durations::interval_ns, conflicts_with = "rate_as_interval_ns")]
+    interval: Option<u64>,
+
+    /// The same as looks a second, 1 to 20000
+    #[arg(short, long = "rate", value_name = "N", value_parser = durations::rate_as_interval_ns)]
+    rate_as_interval_ns: Option<u64>,
+
+    /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PYTHON")]
+    python: Option<OsString>,
+
+    /// The interpreter that runs `python -m genba`
+    #[arg(long, value_name = "PYTHON", hide = true)]
+    python_of_genba: Option<OsString>,
+
+    /// Stop recording after this time; the program goes on
+    #[arg(long, value_name = "DURATION", value_parser = durations::recording_ns)]
+    duration: Option<u64>,
+
+    /// Python frames only, no C
+    #[arg(long)]
+    no_native: bool,
+
+    /// Record the processes it starts, too [default]
+    #[arg(long, overrides_with = "no_children")]
+    children: bool,
+
+    /// Record the first Python process only
+    #[arg(long, overrides_with = "children")]
+    no_children: bool,
+
+    /// Record the resident size, at most every 10 ms
+    #[arg(long)]
+    mem: bool,
+
+    /// Store KEY=VALUE in the recording; may be repeated
+    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
+    tags: Vec<String>,
+
+    /// Source text to store: of whole files hit, of the lines around each hit, or none
+    #[arg(long, value_name = "WHAT", default_value = "all")]
+    source: SourceText,
+
+    /// Say nothing unless something went wrong
+    #[arg(short, long)]
+    quiet: bool,
+
+    /// Run a module, as `python -m` does; what follows is the module's
+    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
+    module: Option<Vec<OsString>>,
+
+    /// A .py or .pyz file, a directory with __main__.py, or a command; what follows is the program's
+    #[arg(value_name = "TARGET", trailing_var_arg = true)]
+    target: Vec<OsString>,
+}
+
+/// How much of the source files hit is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SourceText {
+    All,
+    Hit,
+    None,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let program = target::Program::resolve(&target::Asked {
+        module: arguments.module.as_deref(),
+        target: &arguments.target,
+        python: arguments.python.as_deref(),
+        python_of_genba: arguments.python_of_genba.as_deref(),
+    })?;
+    interpreter::check(&program)?;
+    let agent = agent_file::unpacked()?;
+    let output = output::Output::create(arguments.output.as_deref(), arguments.force, &program.stem)?;
+    if let Some(moved) = &output.moved {
+        say(&format!("note: {moved}"));
+    }
+    let asked_interval_ns = arguments.interval.or(arguments.rate_as_interval_ns);
+    let session = session::Session {
+        recording: output.path.clone(),
+        interval_ns: asked_interval_ns.unwrap_or(INTERVAL_NS_DEFAULT),
+        is_adaptive: asked_interval_ns.is_none(),
+        native: !arguments.no_native,
+        children: !arguments.no_children,
+        memory: arguments.mem,
+        until_ns: arguments.duration.map(|duration_ns| monotonic_ns().saturating_add(duration_ns)),
+        tags: arguments.tags.clone(),
+    };
+    let farewell =
+        |pid| format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown);
+    let started = start::run(&program, &session, &agent, &farewell);
+    let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
+
+    let running = ending::still_running(&session);
+    let bytes = std::fs::read(&output.path).map_err(|error| {
+        Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
+            .with_exit_code(ending.exit_code().max(1))
+    })?;
+    let recording = genba_format::read(&bytes).ok().filter(ending::has_python);
+    let Some(recording) = recording else {
+        output.remove_if_empty();
+        return Err(ending::no_python(&program, &ending, &running));
+    };
+    for warning in ending::words_for_refused(&recording) {
+        say(&warning);
+    }
+    if !arguments.quiet {
+        if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
+            say(&words);
+        }
+        let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
+        let (shown, size) = (&output.shown, figures::size(bytes));
+        say(&format!("recorded {shown} ({size}) · next: genba report {shown}"));
+    }
+    Ok(ExitCode::from(ending.exit_code()))
+}
+
+fn tag(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
+}

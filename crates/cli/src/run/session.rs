@@ -1,0 +1,105 @@
+//! The line that tells the agent what to do: `GENBA_SESSION`, fields `key=value` separated by `;`, values
+//! percent-encoded; and the `LD_PRELOAD` that loads it.
+//! Owns: the encoding (the agent has the decoder). Never: carries a secret; every child of the program can read it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// What the agent is told.
+pub struct Session {
+    /// Absolute; exists and is empty.
+    pub recording: PathBuf,
+    pub interval_ns: u64,
+    /// The interval may grow when the machine cannot keep it: only when none was asked for.
+    pub is_adaptive: bool,
+    pub native: bool,
+    pub children: bool,
+    pub memory: bool,
+    /// CLOCK_MONOTONIC when recording stops.
+    pub until_ns: Option<u64>,
+    /// `key=value`.
+    pub tags: Vec<String>,
+}
+
+impl Session {
+    pub const VARIABLE: &str = "GENBA_SESSION";
+
+    pub fn encode(&self) -> OsString {
+        let flag = |on: bool| if on { "1" } else { "0" };
+        let mut line = String::from("v=1;out=");
+        push_encoded(&mut line, self.recording.as_os_str().as_bytes());
+        line.push_str(&format!(";interval_ns={}", self.interval_ns));
+        line.push_str(&format!(";adaptive={}", flag(self.is_adaptive)));
+        line.push_str(&format!(";native={}", flag(self.native)));
+        line.push_str(&format!(";children={}", flag(self.children)));
+        line.push_str(&format!(";memory={}", flag(self.memory)));
+        line.push_str(&format!(";until_ns={}", self.until_ns.unwrap_or(0)));
+        line.push_str(";source_argv=1");
+        for tag in &self.tags {
+            line.push_str(";tag=");
+            push_encoded(&mut line, tag.as_bytes());
+        }
+        OsString::from(line)
+    }
+}
+
+fn push_encoded(line: &mut String, value: &[u8]) {
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || b"_./:=,+@-".contains(&byte) {
+            line.push(char::from(byte));
+        } else {
+            line.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+/// The agent first, then what was there; another genba's agent gives way, so that a program is recorded once.
+pub fn preload(agent: &OsStr, inherited: Option<&OsStr>) -> OsString {
+    let mut list = agent.to_os_string();
+    let separators = |byte: &u8| *byte == b':' || *byte == b' ';
+    for library in inherited.map(OsStrExt::as_bytes).unwrap_or_default().split(separators) {
+        let is_agent =
+            library.split(|byte| *byte == b'/').next_back().is_some_and(|name| name.starts_with(b"genba-agent-"));
+        if !library.is_empty() && !is_agent {
+            list.push(":");
+            list.push(OsStr::from_bytes(library));
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_outside_the_plain_ones_is_encoded() {
+        let session = Session {
+            recording: PathBuf::from("/tmp/a b;ü%.genba"),
+            interval_ns: 1_000_000,
+            is_adaptive: true,
+            native: true,
+            children: false,
+            memory: false,
+            until_ns: Some(7),
+            tags: vec!["run=1;2".to_owned(), "x=".to_owned()],
+        };
+        assert_eq!(
+            session.encode(),
+            "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;adaptive=1;native=1;children=0;memory=0;\
+             until_ns=7;source_argv=1;tag=run=1%3B2;tag=x="
+        );
+    }
+
+    #[test]
+    fn what_was_preloaded_stays_and_another_agent_goes() {
+        let check = |inherited: Option<&str>, expected: &str| {
+            assert_eq!(preload(OsStr::new("/c/genba-agent-1.so"), inherited.map(OsStr::new)), expected);
+        };
+        check(None, "/c/genba-agent-1.so");
+        check(Some(""), "/c/genba-agent-1.so");
+        check(Some("/l/a.so /l/b.so::c.so"), "/c/genba-agent-1.so:/l/a.so:/l/b.so:c.so");
+        check(Some("/old/genba-agent-0.so:/l/a.so"), "/c/genba-agent-1.so:/l/a.so");
+    }
+}

@@ -1,0 +1,75 @@
+//! The program's life under genba: started with the agent preloaded, waited for, reaped.
+//! Owns: the child process. Never: stands between the program and its terminal, its input and output, its directory
+//! or its environment (two variables are added, nothing else).
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+
+use super::output::words;
+use super::session::{Session, preload};
+use super::signals::{Caught, Passing};
+use super::target::Program;
+use crate::failure::Failure;
+
+/// How the program ended.
+pub struct Ending {
+    pub status: ExitStatus,
+    pub wall: Duration,
+}
+
+impl Ending {
+    /// The program's own, or 128 + n for signal n.
+    pub fn exit_code(&self) -> u8 {
+        let code = self.status.code().or_else(|| self.status.signal().map(|signal| 128 + signal));
+        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+    }
+
+    /// `ended with exit code 3`, `was ended by signal 9`.
+    pub fn words(&self) -> String {
+        match self.status.signal() {
+            Some(signal) => format!("was ended by signal {signal}"),
+            None => format!("ended with exit code {}", self.exit_code()),
+        }
+    }
+}
+
+/// Starts the program and waits until it ended. Err: it could not be started.
+pub fn run(
+    program: &Program,
+    session: &Session,
+    agent: &Path,
+    farewell: &dyn Fn(u32) -> String,
+) -> Result<(Ending, u32), Failure> {
+    let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
+    let inherited = std::env::var_os("LD_PRELOAD");
+    let mut command = Command::new(&program.path);
+    command
+        .arg0(&program.name)
+        .args(&program.arguments)
+        .env(Session::VARIABLE, session.encode())
+        .env("LD_PRELOAD", preload(agent.as_os_str(), inherited.as_deref()));
+    let started = Instant::now();
+    let mut child = command.spawn().map_err(|error| {
+        Failure::no(format!("cannot start {}: {}", program.path.display(), words(&error)))
+            .hint(format!("try it without genba: {}", program.name.display()))
+    })?;
+    let pid = child.id();
+    let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
+    };
+    let passing: Passing = caught.pass_on_to(handle, farewell(pid));
+    // Waits without reaping, so that its pid is not another's while signals are still passed on.
+    while let Err(error) = waitid(WaitId::Pid(handle), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
+        if error != rustix::io::Errno::INTR {
+            return Err(Failure::ours(format!("cannot wait for the program: {}", words(&error.into()))));
+        }
+    }
+    let wall = started.elapsed();
+    let status = passing.ended(|| child.wait());
+    let status = status.map_err(|error| Failure::ours(format!("cannot wait for the program: {}", words(&error))))?;
+    Ok((Ending { status, wall }, pid))
+}
