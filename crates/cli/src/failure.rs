@@ -129,7 +129,7 @@ fn in_our_words(message: &str) -> Failure {
         }
     }
     match usage.as_slice() {
-        [] => failure.hint("genba --help"),
+        [] => failure.hint("genba --help lists the verbs, genba run --help the options of one"),
         usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
     }
 }

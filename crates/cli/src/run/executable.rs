@@ -77,7 +77,7 @@ impl Executable {
             way.push(next.clone());
             current = next;
         }
-        Executable { way, kind: Kind::Unknown }
+        Executable { scripts: way.len() - 1, way, kind: Kind::Unknown }
     }
 
     /// The final file.
