@@ -1,0 +1,52 @@
+# genba's chores. `make` alone prints the verbs. Settings: GENBA_SID (folder of a Debian sid with CPython 3.14 and 3.15),
+# GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check bench fuzz golden docs prepare test-rust test-web test-python
+
+TOOLS := $(CURDIR)/build/tools
+FUZZ_SECONDS ?= 60
+GENBA := $(CURDIR)/target/release/genba
+
+help: ## print these verbs
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | sort -u | column -t -s '|'
+
+# `build`: the agent, then the command that carries it, at target/release/genba.
+include make/build.mk
+
+prepare: ## set this machine up: tools, packages (as root), Debian sid (as root)
+	@make/prepare.sh tools packages sid
+
+demo: build ## build, profile casebook/bytes-slice and show where its time goes
+	@make/demo.sh
+
+test: prepare build test-rust test-web fuzz test-python ## every test, on every CPython that can be had
+
+test-rust:
+	cargo test --workspace --quiet
+
+test-web: web/node_modules
+	npm --prefix web test
+
+# Tests that measure shares run alone; the others may run side by side.
+test-python: build
+	@make/prepare.sh tools
+	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests
+	$(TOOLS)/bin/pytest -m measures tests
+
+check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets --quiet -- -D warnings
+	cargo xtask tidy
+	cargo xtask edges
+	cargo xtask proto --check
+	cargo xtask handler
+	npm --prefix web run check
+
+bench: build ## what genba costs: alone, with an empty handler, with genba, interleaved
+	@make/prepare.sh tools
+	$(TOOLS)/bin/python benches/cost.py
+
+web/node_modules: web/package-lock.json
+	npm --prefix web ci --silent
+	@touch $@

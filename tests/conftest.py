@@ -1,0 +1,106 @@
+"""Fixtures of the test suite: one `python` a supported version, and a `workshop` that records and checks the laws.
+
+Owns: which versions run, the words for those that do not, and the failure when fewer than four could.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import interpreters
+from interpreters import Interpreter, Missing
+from recording import REPOSITORY, Place, Workshop, binary
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it")
+
+
+def pytest_report_header() -> list[str]:
+    return [
+        f"genba on CPython {one.version}: {one.path}" + (f" in {one.root}" if one.root else "")
+        if isinstance(one, Interpreter)
+        else f"genba on CPython {one.minor}: SKIPPED, {one.why}"
+        for one in interpreters.all_supported()
+    ]
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if len(interpreters.found()) < interpreters.FOUND_MIN and not os.environ.get("PYTEST_XDIST_WORKER"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    found = [one.version for one in interpreters.found()]
+    if len(found) < interpreters.FOUND_MIN:
+        terminalreporter.write_line(
+            f"error: only CPython {', '.join(found) or 'none'} ran; at least {interpreters.FOUND_MIN} of"
+            f" {', '.join(interpreters.SUPPORTED)} must\nhint: make prepare, and pyenv install 3.11 3.12 3.13",
+            red=True,
+        )
+
+
+def _parameters() -> list:
+    return [
+        pytest.param(one, id=one.minor)
+        if isinstance(one, Interpreter)
+        else pytest.param(None, id=one.minor, marks=pytest.mark.skip(reason=one.why))
+        for one in interpreters.all_supported()
+    ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def command() -> Path:
+    assert binary().exists(), f"no {binary()}: make build"
+    return binary()
+
+
+@pytest.fixture(scope="session", params=_parameters())
+def python(request: pytest.FixtureRequest) -> Interpreter:
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def sid_session(command: Path) -> Iterator[Path]:
+    """The command and the programs, copied into the Debian sid once a session."""
+    folder = interpreters.sid_folder() / f"tmp/genba-tests-{os.getpid()}"
+    folder.mkdir(parents=True)
+    shutil.copy2(command, folder / "genba")
+    for name in ("tests/programs", "casebook"):
+        shutil.copytree(REPOSITORY / name, folder / name)
+    site_packages = REPOSITORY / "build/tools/site-packages"
+    if site_packages.exists():
+        shutil.copytree(site_packages, folder / "build/tools/site-packages")
+    yield folder
+    shutil.rmtree(folder)
+
+
+def make_place(python: Interpreter, request: pytest.FixtureRequest, name: str) -> Place:
+    if python.root is None:
+        outside = request.getfixturevalue("tmp_path_factory").mktemp(name)
+        return Place(python, outside, str(outside), str(binary()), str(REPOSITORY))
+    session: Path = request.getfixturevalue("sid_session")
+    number = sum(1 for _ in session.glob(f"{name}-*"))
+    outside = session / f"{name}-{number}"
+    outside.mkdir()
+    inside = "/" + str(session.relative_to(python.root))
+    return Place(python, outside, f"{inside}/{outside.name}", f"{inside}/genba", inside)
+
+
+@pytest.fixture
+def workshop(python: Interpreter, request: pytest.FixtureRequest) -> Iterator[Workshop]:
+    """Records with `python`; when the test is done, both laws are checked for every recording it made."""
+    made = Workshop(make_place(python, request, "workshop"))
+    yield made
+    made.check_laws()
+
+
+@pytest.fixture(scope="module")
+def module_workshop(python: Interpreter, request: pytest.FixtureRequest) -> Iterator[Workshop]:
+    """Like `workshop`, for recordings that all tests of a file look at."""
+    made = Workshop(make_place(python, request, "module"))
+    yield made
+    made.check_laws()

@@ -1,0 +1,93 @@
+"""The profile as tables (`genba export --to json`, docs/json.md), with the few questions that tests ask of it.
+
+Owns: stacks as lists of frames, sums over samples, and the two laws written out. Never: rounds or forgives.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+RUNNING = ("running", "in gc")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Samples of one stack in one thread and state. `frames` run from root to leaf, each a row of the frame table."""
+
+    frames: tuple[dict[str, Any], ...]
+    process: int
+    thread: int
+    state: str
+    samples: int
+    ticks: int
+    cpu_ns: int
+    wall_ns: int
+
+    def names(self) -> list[str]:
+        return [frame["name"] for frame in self.frames]
+
+    def own_lines(self) -> list[tuple[str, int]]:
+        return [(frame["name"], frame["line"]) for frame in self.frames if frame["owner"] == "user"]
+
+
+class Profile:
+    def __init__(self, tables: dict[str, Any]) -> None:
+        assert tables["format"] == "genba-profile"
+        self.tables = tables
+        self._stacks: dict[int, tuple[dict[str, Any], ...]] = {}
+
+    def __getitem__(self, table: str) -> Any:
+        return self.tables[table]
+
+    def stack(self, node: int | None) -> tuple[dict[str, Any], ...]:
+        if node is None:
+            return ()
+        if node not in self._stacks:
+            parent = self.tables["nodes"]["parent"][node]
+            frame = self.tables["frames"][self.tables["nodes"]["frame"][node]]
+            self._stacks[node] = (*self.stack(parent), frame)
+        return self._stacks[node]
+
+    def rows(self) -> Iterator[Row]:
+        columns = self.tables["samples"]
+        names = ("node", "thread", "state", "samples", "ticks", "cpu_ns", "wall_ns")
+        for node, thread, state, samples, ticks, cpu_ns, wall_ns in zip(*(columns[name] for name in names), strict=True):
+            process = self.tables["threads"][thread]["process"]
+            yield Row(
+                self.stack(node), process, thread, self.tables["states"][state], samples, ticks, cpu_ns, wall_ns
+            )
+
+    def sum(self, column: str, wanted: Callable[[Row], bool] = lambda row: True) -> int:
+        return sum(getattr(row, column) for row in self.rows() if wanted(row))
+
+    def process_of(self, pid: int) -> int:
+        """Index of the process with this pid; a pid stands once in a test's recording."""
+        (index,) = [i for i, process in enumerate(self.tables["processes"]) if process["pid"] == pid]
+        return index
+
+    def check_laws(self) -> None:
+        """I-01 and I-02 for the whole and for each process, as equalities of integers."""
+        for accounting in [self.tables["accounting"], *(one["accounting"] for one in self.tables["processes"])]:
+            looked = accounting["sampled"] + sum(accounting["dropped"].values()) + sum(accounting["refused"].values())
+            assert accounting["ticks"] == looked, f"ticks {accounting['ticks']} are not {looked}: {accounting}"
+        lost = sum(process["blocks_lost"] for process in self.tables["processes"])
+        for index, process in enumerate(self.tables["processes"]):
+            parts = process["cpu_sampled_ns"] + process["cpu_not_sampled_ns"] + process["cpu_genba_ns"]
+            assert process["cpu_ns"] == parts, f"process CPU {process['cpu_ns']} ns is not {parts}: {process}"
+            assert process["cpu_not_sampled_ns"] >= 0, process
+            if lost == 0:
+                ticks = self.sum("ticks", lambda row, index=index: row.process == index)
+                assert ticks == process["accounting"]["sampled"], (ticks, process)
+                cpu_ns = self.sum("cpu_ns", lambda row, index=index: row.process == index)
+                assert cpu_ns == process["cpu_sampled_ns"], (cpu_ns, process)
+        for row in self.rows():
+            assert row.ticks >= 1 and row.samples >= 1, row
+            assert row.state in RUNNING or row.cpu_ns == 0, row
+
+    def coverage_faults(self) -> list[str]:
+        """Processes of which more than 1 % of the CPU was not sampled, what passed before the agent started aside."""
+        faults = []
+        for process in self.tables["processes"]:
+            if process["refused"] is None and process["cpu_not_sampled_ns"] * 100 > process["cpu_ns"]:
+                faults.append(f"pid {process['pid']}: {process['cpu_not_sampled_ns']} of {process['cpu_ns']} ns")
+        return faults

@@ -1,0 +1,165 @@
+"""Runs `genba run` on a program and reads the recording with genba's other verbs.
+
+Owns: where a program and its recording lie (the same for interpreters inside a chroot), and the two laws, checked for
+every recording made. Never: parses a recording itself; everything comes through the command's text and JSON.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from interpreters import Interpreter
+from profile_tables import Profile
+from stacks import Stack, parse_collapsed
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+RUN_SECONDS_MAX = 180
+
+
+def binary() -> Path:
+    return Path(os.environ.get("GENBA_BINARY") or REPOSITORY / "target/release/genba")
+
+
+def genba(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess:
+    """A reading verb, outside of any chroot: what a recording holds must be enough."""
+    command = [str(binary()), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, cwd=cwd)
+
+
+def genba_said(*arguments: str | Path) -> str:
+    done = genba(*arguments)
+    assert done.returncode == 0, f"genba {' '.join(map(str, arguments))}: {done.returncode}\n{done.stderr}"
+    return done.stdout
+
+
+@dataclass
+class Run:
+    exit_code: int
+    stdout: str
+    stderr: str
+    recording: Path
+
+    def answer(self) -> Any:
+        """What the program printed about itself: one line of JSON, the last."""
+        assert self.exit_code == 0, f"exit code {self.exit_code}\n{self.stderr}"
+        return json.loads(self.stdout.splitlines()[-1])
+
+    def report(self, *flags: str) -> str:
+        return genba_said("report", self.recording, *flags)
+
+    def report_json(self, *flags: str) -> dict[str, Any]:
+        return json.loads(self.report("--format", "json", *flags))
+
+    def collapsed(self, *flags: str) -> list[Stack]:
+        return parse_collapsed(genba_said("export", self.recording, "--to", "collapsed", "-o", "-", *flags))
+
+    def profile(self) -> Profile:
+        return Profile(json.loads(genba_said("export", self.recording, "--to", "json", "-o", "-")))
+
+    def check(self) -> subprocess.CompletedProcess:
+        return genba("check", self.recording)
+
+
+@dataclass
+class Place:
+    """A folder for one test, named twice: `outside` by the test, `inside` by the program (the same without a chroot)."""
+
+    interpreter: Interpreter
+    outside: Path
+    inside: str
+    genba_inside: str
+    repository_inside: str
+
+    def command(self, arguments: list[str]) -> list[str]:
+        root = self.interpreter.root
+        if root is None:
+            return arguments
+        return ["chroot", str(root), "/usr/bin/env", f"--chdir={self.inside}", *arguments]
+
+    def environment(self, more: dict[str, str]) -> dict[str, str]:
+        path = "/usr/local/bin:/usr/bin:/bin" if self.interpreter.root else os.environ["PATH"]
+        kept = {name: os.environ[name] for name in ("HOME", "LANG", "TERM") if name in os.environ}
+        # The agent is unpacked below XDG_CACHE_HOME: nothing outside of the test's own folders is written.
+        return {**kept, "PATH": path, "XDG_CACHE_HOME": f"{self.inside}/cache", **more}
+
+
+@dataclass
+class Workshop:
+    """Makes recordings with one interpreter and remembers them, so that the laws are checked for all of them."""
+
+    place: Place
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def interpreter(self) -> Interpreter:
+        return self.place.interpreter
+
+    def program(self, name: str) -> str:
+        """Path, as the program sees it, of `tests/programs/…` or `casebook/…`."""
+        return f"{self.place.repository_inside}/{name}"
+
+    def write(self, name: str, text: str, mode: int = 0o644) -> str:
+        path = self.place.outside / name
+        path.write_text(text)
+        path.chmod(mode)
+        return f"{self.place.inside}/{name}"
+
+    def take(self, source: Path) -> str:
+        """Copies a file into the place; its path as the program sees it."""
+        shutil.copy2(source, self.place.outside / source.name)
+        return f"{self.place.inside}/{source.name}"
+
+    def start(self, target: list[str], flags: list[str], environment: dict[str, str], **options: Any) -> subprocess.Popen:
+        options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
+        command = self.place.command([self.place.genba_inside, "run", *flags, *target])
+        return subprocess.Popen(
+            command, cwd=self.place.outside, env=self.place.environment(environment), **options
+        )
+
+    def run(
+        self,
+        program: str,
+        *arguments: str,
+        flags: tuple[str, ...] = (),
+        environment: dict[str, str] | None = None,
+        python_flags: tuple[str, ...] = (),
+    ) -> Run:
+        """`genba run FLAGS PYTHON [PYTHON_FLAGS] PROGRAM ARGUMENTS`."""
+        target = [self.interpreter.path, *python_flags, program, *arguments]
+        return self.run_target(target, flags=flags, environment=environment)
+
+    def run_target(
+        self, target: list[str], *, flags: tuple[str, ...] = (), environment: dict[str, str] | None = None
+    ) -> Run:
+        """`genba run FLAGS TARGET`, to its end."""
+        name = f"recording-{len(self.runs)}.genba"
+        process = self.start(target, ["-o", f"{self.place.inside}/{name}", *flags], environment or {})
+        return self.finish(process, name)
+
+    def finish(self, process: subprocess.Popen, name: str) -> Run:
+        try:
+            stdout, stderr = process.communicate(timeout=RUN_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            stdout, stderr = process.communicate()
+            raise AssertionError(f"not done after {RUN_SECONDS_MAX} s\n{stdout[-2000:]}\n{stderr[-2000:]}") from None
+        run = Run(process.returncode, stdout, stderr, self.place.outside / name)
+        self.runs.append(run)
+        return run
+
+    def check_laws(self) -> None:
+        """Both laws, for every recording made here (I-01, I-02)."""
+        for run in self.runs:
+            if run.recording.exists() and run.recording.stat().st_size > 0:
+                check_laws(run.recording)
+
+
+def check_laws(recording: Path) -> None:
+    """`genba check` agrees, and so do the sums, computed once more from the profile's tables."""
+    done = genba("check", recording)
+    assert done.returncode == 0, f"genba check: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    Profile(json.loads(genba_said("export", recording, "--to", "json", "-o", "-"))).check_laws()

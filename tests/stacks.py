@@ -1,0 +1,159 @@
+"""Collapsed stacks (`genba export --to collapsed`), read, and judged: which of them cannot have happened?
+
+The truth stands in the program itself, as comments at the end of its lines:
+    # calls: f, g        directly above this line only f or g of the same file can run
+    # only-under: f      this line runs only while f waits below it; on a `def` line: the whole function
+    # depth: f=301       … only with exactly 301 frames of f below; on a `def` line: the whole function
+    # through: part      between this line and what it calls stands a C frame of a module with `part` in its name
+    # families: _a _b    (anywhere) no stack holds names of two families
+Owns: the grammar of both texts and the judgement. Never: samples or counts anything twice.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+
+PYTHON = re.compile(r"(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)")
+C = re.compile(r"(?P<name>.+?)(?P<inferred> \(inferred\))? \[(?P<module>[^\[\]]+)\]")
+NOTE = re.compile(r"#\s*(calls|only-under|depth|through|families):\s*([^#]+)")
+
+
+@dataclass(frozen=True)
+class Frame:
+    kind: str  # python, c, inferred, mark
+    name: str
+    file: str = ""
+    line: int = 0
+    module: str = ""
+
+
+@dataclass(frozen=True)
+class Stack:
+    frames: tuple[Frame, ...]
+    weight: int
+
+    def own(self, file: str) -> list[Frame]:
+        return [frame for frame in self.frames if frame.kind == "python" and PurePath(frame.file).name == file]
+
+    def __str__(self) -> str:
+        return "\n".join(f"    {frame.name} {frame.file}{frame.module}:{frame.line}" for frame in self.frames)
+
+
+def parse_collapsed(text: str) -> list[Stack]:
+    return [parse_stack(line) for line in text.splitlines()]
+
+
+def parse_stack(line: str) -> Stack:
+    frames, _, weight = line.rpartition(" ")
+    names = [name.replace("\\;", ";") for name in re.split(r"(?<!\\);", frames)]
+    return Stack(tuple(map(parse_frame, names)), int(weight))
+
+
+def parse_frame(text: str) -> Frame:
+    if match := PYTHON.fullmatch(text):
+        return Frame("python", match["name"], file=match["file"], line=int(match["line"]))
+    if match := C.fullmatch(text):
+        return Frame("inferred" if match["inferred"] else "c", match["name"], module=match["module"])
+    return Frame("mark", text)
+
+
+@dataclass(frozen=True)
+class Function:
+    name: str
+    first_line: int
+    last_line: int
+
+
+class PossibleStacks:
+    """What can happen in one program, read from its text."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.functions = {"<module>": Function("<module>", 0, text.count("\n") + 1)}
+        self._collect(ast.parse(text), "")
+        self.notes: dict[int, dict[str, list[str]]] = {}
+        self.families: list[str] = []
+        for number, line in enumerate(text.splitlines(), start=1):
+            for key, value in NOTE.findall(line):
+                words = value.replace(",", " ").split()
+                if key == "families":
+                    self.families = words
+                else:
+                    self.notes.setdefault(number, {})[key] = words
+
+    def _collect(self, node: ast.AST, prefix: str) -> None:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+                name = prefix + child.name
+                first = min([child.lineno, *(one.lineno for one in child.decorator_list)])
+                assert name not in self.functions, f"two functions {name} in {self.file}"
+                self.functions[name] = Function(name, first, child.end_lineno or first)
+                self._collect(child, f"{name}.<locals>.")
+            elif isinstance(child, ast.ClassDef):
+                name = prefix + child.name
+                self.functions[name] = Function(name, child.lineno, child.end_lineno or child.lineno)
+                self._collect(child, f"{name}.")
+            else:
+                self._collect(child, prefix)
+
+    def judged(self, stack: Stack) -> bool:
+        return bool(stack.own(self.file))
+
+    def faults(self, stack: Stack) -> list[str]:
+        """Why this stack cannot have happened; empty when it can."""
+        own = stack.own(self.file)
+        if not own:
+            return []
+        faults = [fault for frame in own for fault in self._frame_faults(frame)]
+        if own[0].name != "<module>" and not any(frame.kind == "mark" for frame in stack.frames):
+            faults.append(f"begins in {own[0].name}, not in the module, and no mark says why")
+        for below, above in zip(own, own[1:], strict=False):
+            if above.name not in self.notes.get(below.line, {}).get("calls", []):
+                faults.append(f"{below.name} at line {below.line} does not call {above.name}")
+        for index, frame in enumerate(own):
+            faults += self._context_faults(frame, [one.name for one in own[:index]])
+        faults += self._through_faults(stack)
+        met = [family for family in self.families if any(_in_family(frame.name, family) for frame in own)]
+        if len(met) > 1:
+            faults.append(f"families {' and '.join(met)} in one stack")
+        return faults
+
+    def _frame_faults(self, frame: Frame) -> list[str]:
+        function = self.functions.get(frame.name)
+        if function is None:
+            return [f"{frame.name} is no function of {self.file}"]
+        if not function.first_line <= frame.line <= function.last_line:
+            return [f"line {frame.line} is not in {frame.name}"]
+        return []
+
+    def _context_faults(self, frame: Frame, below: list[str]) -> list[str]:
+        faults = []
+        function = self.functions.get(frame.name)
+        places = {frame.line} | ({function.first_line} if function else set())
+        for notes in (self.notes.get(place, {}) for place in places):
+            for name in notes.get("only-under", []):
+                if name not in below:
+                    faults.append(f"{frame.name} at line {frame.line} without {name} below it")
+            for claim in notes.get("depth", []):
+                name, _, count = claim.partition("=")
+                if below.count(name) != int(count):
+                    faults.append(f"{frame.name} above {below.count(name)} frames of {name}, not {count}")
+        return faults
+
+    def _through_faults(self, stack: Stack) -> list[str]:
+        faults = []
+        waiting: tuple[Frame, list[str]] | None = None
+        for frame in stack.frames:
+            if frame.kind == "c" and waiting and any(part in frame.module for part in waiting[1]):
+                waiting = None
+            if frame.kind == "python" and PurePath(frame.file).name == self.file:
+                if waiting:
+                    faults.append(f"no C frame of {waiting[1]} between {waiting[0].name} and {frame.name}")
+                through = self.notes.get(frame.line, {}).get("through")
+                waiting = (frame, through) if through else None
+        return faults
+
+
+def _in_family(name: str, family: str) -> bool:
+    return any(part.endswith(family) for part in name.split("."))

@@ -1,0 +1,144 @@
+// Recordings made by hand, as docs/json.md and the report's JSON describe them: stacks in words, with what they weigh.
+// A stack is a list of frames, root first; a frame is `{ name, … }` with the fields of docs/json.md that matter.
+
+const MS = 1_000_000;
+const blank = {
+  kind: "python", owner: "user", file: null, first_line: null, line: null, end_line: null, column: null, end_column: null,
+  expression: null, module: null, origin: null,
+};
+
+/** `stacks`: [frames, { samples, state?, cpu_ns?, wall_ns?, thread? }]. Gives the two documents that lie in a page. */
+export function recording({ title, stacks, sources = [], rows = [], refused = {}, warnings = [], processes = 1, missed_ns = 0 }) {
+  const frames = [];
+  const frameRows = new Map();
+  const nodes = { parent: [], frame: [] };
+  const nodeRows = new Map();
+  const states = ["running"];
+  const samples = { node: [], thread: [], state: [], samples: [], ticks: [], cpu_ns: [], wall_ns: [] };
+  for (const [stack, seen] of stacks) {
+    let parent = null;
+    for (const frame of stack) {
+      const row = rowOf(frameRows, JSON.stringify(frame), () => frames.push({ ...blank, ...frame }) - 1);
+      const above = parent;
+      parent = rowOf(nodeRows, `${above} ${row}`, () => (nodes.parent.push(above), nodes.frame.push(row) - 1));
+    }
+    const state = seen.state ?? "running";
+    const running = state === "running" || state === "in gc";
+    if (!states.includes(state)) states.push(state);
+    samples.node.push(parent);
+    samples.thread.push(seen.thread ?? 0);
+    samples.state.push(states.indexOf(state));
+    samples.samples.push(seen.samples);
+    samples.ticks.push(seen.samples);
+    samples.cpu_ns.push(seen.cpu_ns ?? (running ? seen.samples * MS : 0));
+    samples.wall_ns.push(seen.wall_ns ?? seen.samples * MS);
+  }
+  const sum = (column) => column.reduce((total, at) => total + at, 0);
+  const sampled = sum(samples.ticks);
+  const lost = sum(Object.values(refused));
+  const cpuSampled = sum(samples.cpu_ns);
+  const genba = 2 * MS;
+  const accounting = { ticks: sampled + lost, sampled, dropped: {}, refused };
+  const clocks = { cpu_ns: cpuSampled + missed_ns + genba, cpu_sampled_ns: cpuSampled, cpu_not_sampled_ns: missed_ns, cpu_genba_ns: genba };
+  const profile = {
+    format: "genba-profile",
+    version: 1,
+    meta: {
+      title, recording: "made.genba", genba_version: "0.1.0", argv: title.split(" "), exit_code: 0, exit_signal: null,
+      wall_ns: sum(samples.wall_ns), cpu_ns: clocks.cpu_ns, interval_ns: MS, start_realtime_ns: 1_795_183_320_000_000_000,
+      native: true, tags: [], default_weight: cpuSampled > 0 ? "cpu" : "wall", default_weight_why: cpuSampled > 0 ? null : "the program waited 100 % of its wall time",
+      rss_max_bytes: null, rss_mean_bytes: null,
+    },
+    accounting: { ...accounting, ...clocks, wall_not_sampled_ns: 0 },
+    processes: Array.from({ length: processes }, (_, at) => ({
+      pid: 4127 + at, parent: null, python: "3.15.2", executable: "/usr/bin/python3.15", argv: title.split(" "), cwd: "/home/me",
+      refused: null, ended: "exit", threads: 1, ...clocks, accounting,
+    })),
+    threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", start_ns: 0, ended: false })),
+    frames, nodes, states, samples,
+    sources: sources.map(([path, text]) => ({ path, lines: text.split("\n").length, sha256: "", chunks: [{ first_line: 1, text }] })),
+    rss: [], marks: [], warnings,
+  };
+  return { profile, report: { rows } };
+}
+
+function rowOf(rows, key, make) {
+  if (!rows.has(key)) rows.set(key, make());
+  return rows.get(key);
+}
+
+const file = "/home/me/slices.py";
+const python = (name, first_line, line, column, end_column, expression) => ({ kind: "python", owner: "user", name, file, first_line, line, end_line: line, column, end_column, expression });
+const c = (name, owner, origin) => ({ kind: "c", owner, name, module: owner === "libc" ? "/usr/lib/x86_64-linux-gnu/libc.so.6" : "/usr/bin/python3.15", origin });
+const inferred = (name) => ({ ...c(name, "interpreter", "method table"), kind: "inferred" });
+
+/** The program of the README: one slice that copies too much, its cure, some waiting, a collection, a recursion. */
+export function slices() {
+  const source = [
+    "import time", "", "", "def before(b):", "    n = 0", "    for i in range(len(b)):", "        n += len(b[i:][:2])", "    return n", "", "",
+    "def after(b):", "    n = 0", "    for i in range(len(b)):", "        n += len(b[i:i + 2])  # 表 </script>", "    return n", "", "",
+    "def fib(n):", "    return n if n < 2 else fib(n - 1) + fib(n - 2)", "", "",
+    "def main():", "    b = bytes(200_000)", "    before(b)", "    after(b)", "    fib(20)", "    time.sleep(0.1)", "", "", "main()", "",
+  ].join("\n");
+  const top = python("<module>", 1, 30, 0, 6, "main()");
+  const main = (line, expression) => python("main", 22, line, 4, 4 + expression.length, expression);
+  const slice = python("before", 4, 7, 17, 22, "b[i:]");
+  const whole = python("before", 4, 7, 13, 27, "len(b[i:][:2])");
+  const good = python("after", 11, 14, 17, 27, "b[i:i + 2]");
+  const fib = python("fib", 18, 19, 27, 37, "fib(n - 1)");
+  const base = python("fib", 18, 19, 11, 12, "n");
+  const copy = [inferred("PyObject_GetItem"), inferred("bytes.__getitem__"), c("PyBytes_FromStringAndSize", "interpreter", "symbol table")];
+  const stacks = [
+    [[top, main(24, "before(b)"), slice, ...copy, c("memmove", "libc", "IFUNC")], { samples: 1700 }],
+    [[top, main(24, "before(b)"), slice, ...copy, c("malloc", "libc", "symbol table")], { samples: 12 }],
+    [[top, main(24, "before(b)"), slice, ...copy.slice(0, 2)], { samples: 4 }],
+    [[top, main(24, "before(b)"), whole], { samples: 20 }],
+    [[top, main(25, "after(b)"), good, ...copy, c("memmove", "libc", "IFUNC")], { samples: 60 }],
+    [[top, main(25, "after(b)"), good], { samples: 44 }],
+    [[top, main(26, "fib(20)"), fib, fib, fib, base], { samples: 40 }],
+    [[top, main(26, "fib(20)"), fib, base], { samples: 20 }],
+    [[top, main(26, "fib(20)"), base], { samples: 6, state: "in gc" }],
+    [[top, main(27, "time.sleep(0.1)"), c("time.sleep", "interpreter", "method table")], { samples: 100, state: "in clock_nanosleep(2)" }],
+  ];
+  const total = 1906;
+  const row = (at, samples, chain) => ({
+    file, line: at.line, function: at.name, expression: at.expression, column: at.column, end_column: at.end_column,
+    samples, cpu_ns: samples * MS, wall_ns: samples * MS, share: samples / total, chain,
+  });
+  const rows = [
+    row(slice, 1716, ["bytes.__getitem__", "PyBytes_FromStringAndSize", "memmove"]),
+    row(good, 104, ["bytes.__getitem__", "PyBytes_FromStringAndSize", "memmove"]),
+    row(base, 66, []),
+    row(whole, 20, []),
+    { ...row(main(27, "time.sleep(0.1)"), 0, ["time.sleep"]), wall_ns: 100 * MS },
+  ];
+  return recording({ title: "python3.15 slices.py", stacks, rows, sources: [[file, source]], refused: { moved: 2 }, missed_ns: 4 * MS });
+}
+
+/** `boxes` boxes or a few more, from a seed: wide, deep, and with thousands of narrow ones. */
+export function large(boxes) {
+  let seed = 42;
+  const random = (below) => {
+    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((seed / 2 ** 32) * below);
+  };
+  const owners = ["user", "library", "stdlib", "interpreter", "extension", "libc"];
+  const known = Array.from({ length: 4000 }, (_, at) => {
+    const owner = owners[at % owners.length];
+    const isPython = at % owners.length < 3;
+    return isPython
+      ? { kind: "python", owner, name: `function_${at}`, file: `/home/me/module_${at % 97}.py`, first_line: at, line: at + 1, end_line: at + 1, column: 4, end_column: 9, expression: `f(${at})` }
+      : { kind: "c", owner, name: `c_function_${at}`, module: "/usr/lib/libc.so.6", origin: "symbol table" };
+  });
+  const stacks = [];
+  let made = 0;
+  while (made < boxes) {
+    const shared = stacks.length === 0 ? [] : stacks[random(stacks.length)][0];
+    const stack = shared.slice(0, random(shared.length + 1));
+    const grown = 1 + random(24);
+    for (let at = 0; at < grown; at += 1) stack.push(known[random(known.length)]);
+    made += grown;
+    stacks.push([stack, { samples: 1 + random(30) }]);
+  }
+  return recording({ title: "python3.15 large.py", stacks });
+}
