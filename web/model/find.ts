@@ -1,0 +1,53 @@
+// Search: which boxes say what was typed. Plain text, upper and lower case alike; names, expressions, files, modules.
+import type { Place, Tree } from "./tree";
+import { parentOf, ROOT } from "./tree";
+import type { BoxIndex, Share, Weighed, Weight } from "./units";
+
+export interface Found {
+  /** 1 for each box that matches. */
+  readonly matches: Uint8Array;
+  /** Matching boxes with no match above them, heaviest first: where `n` and `N` go. */
+  readonly stops: readonly BoxIndex[];
+  /** What the stops weigh together, each sample once. */
+  readonly weight: Weighed;
+  readonly share: Share;
+}
+
+/** Null when nothing was typed. */
+export function find(tree: Tree, weight: Weight, query: string): Found | null {
+  const wanted = query.trim().toLowerCase();
+  if (wanted === "") return null;
+  const placeMatches = tree.places.map((place) => textOf(place).toLowerCase().includes(wanted));
+  const weights = tree.total[weight];
+  const boxes = tree.parent.length;
+  const matches = new Uint8Array(boxes);
+  const covered = new Uint8Array(boxes);
+  const stops: BoxIndex[] = [];
+  for (let row = 0; row < boxes; row += 1) {
+    const box = row as BoxIndex;
+    const matching = placeMatches[tree.place[row] ?? 0] === true && (weights[row] ?? 0) > 0;
+    const above = box !== ROOT && covered[parentOf(tree, box)] === 1;
+    if (matching) matches[row] = 1;
+    if (matching && !above) stops.push(box);
+    covered[row] = matching || above ? 1 : 0;
+  }
+  stops.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
+  const sum = stops.reduce((sum, box) => sum + (weights[box] ?? 0), 0);
+  const whole = weights[ROOT] ?? 0;
+  return { matches, stops, weight: sum as Weighed, share: (whole > 0 ? sum / whole : 0) as Share };
+}
+
+function textOf(place: Place): string {
+  switch (place.kind) {
+    case "root":
+    case "process":
+      return "";
+    case "state":
+      return place.state;
+    case "expression":
+      return `${place.frame.expression ?? ""} ${place.frame.file ?? ""}`;
+    case "function":
+    case "foreign":
+      return `${place.frame.name} ${place.frame.file ?? ""} ${place.frame.module ?? ""}`;
+  }
+}

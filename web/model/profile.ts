@@ -1,0 +1,124 @@
+// The tables of a recording as the page holds them: what docs/json.md says, with units and indices typed.
+// Immutable; numbers of a view stay in the view.
+import type { Count, FrameIndex, Ns, ProcessIndex, StackIndex, StateIndex, ThreadIndex } from "./units";
+
+export type FrameKind = "python" | "c" | "inferred" | "mark";
+export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";
+
+/** A place: a function, and for Python the expression that was being executed in it. */
+export interface Frame {
+  readonly kind: FrameKind;
+  readonly name: string;
+  readonly owner: Owner | null;
+  readonly file: string | null;
+  readonly firstLine: number | null;
+  readonly line: number | null;
+  readonly endLine: number | null;
+  /** From 0, in characters of the source line; `endColumn` exclusive. */
+  readonly column: number | null;
+  readonly endColumn: number | null;
+  readonly expression: string | null;
+  readonly module: string | null;
+  readonly origin: string | null;
+}
+
+/** A parent stands before its children. */
+export interface Stacks {
+  readonly parent: readonly (StackIndex | null)[];
+  readonly frame: readonly FrameIndex[];
+}
+
+/** One row for each (stack, thread, state) that was seen. */
+export interface Samples {
+  readonly stack: readonly (StackIndex | null)[];
+  readonly thread: readonly ThreadIndex[];
+  readonly state: readonly StateIndex[];
+  readonly samples: readonly Count[];
+  readonly cpu: readonly Ns[];
+  readonly wall: readonly Ns[];
+}
+
+export interface Accounting {
+  readonly ticks: Count;
+  readonly sampled: Count;
+  readonly dropped: readonly Reason[];
+  readonly refused: readonly Reason[];
+}
+export interface Reason {
+  readonly name: string;
+  readonly ticks: Count;
+}
+
+export interface Clocks {
+  readonly cpu: Ns;
+  readonly cpuSampled: Ns;
+  readonly cpuNotSampled: Ns;
+  readonly cpuGenba: Ns;
+}
+
+export interface Process {
+  readonly pid: number;
+  readonly python: string | null;
+  readonly argv: readonly string[];
+  readonly refused: string | null;
+  readonly threads: number;
+}
+
+export interface Thread {
+  readonly process: ProcessIndex;
+  readonly name: string;
+}
+
+export interface Source {
+  readonly path: string;
+  readonly chunks: readonly { readonly firstLine: number; readonly lines: readonly string[] }[];
+}
+
+export interface Meta {
+  readonly title: string | null;
+  readonly recording: string | null;
+  readonly genbaVersion: string;
+  readonly wall: Ns;
+  readonly cpu: Ns;
+  readonly interval: Ns | null;
+  readonly startRealtimeMs: number | null;
+  readonly exitCode: number | null;
+  readonly exitSignal: number | null;
+  readonly defaultWeight: "cpu" | "wall";
+  readonly defaultWeightWhy: string | null;
+  readonly rssMaxBytes: number | null;
+}
+
+export interface Profile {
+  readonly meta: Meta;
+  readonly accounting: Accounting;
+  readonly clocks: Clocks;
+  readonly processes: readonly Process[];
+  readonly threads: readonly Thread[];
+  readonly frames: readonly Frame[];
+  readonly stacks: Stacks;
+  readonly states: readonly string[];
+  readonly samples: Samples;
+  readonly sources: readonly Source[];
+  readonly warnings: readonly string[];
+}
+
+/** A row of the report: an expression of the user's own code and what was below it. */
+export interface Row {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly function: string;
+  readonly expression: string | null;
+  readonly column: number | null;
+  readonly endColumn: number | null;
+  readonly samples: Count;
+  readonly cpu: Ns;
+  readonly wall: Ns;
+  readonly chain: readonly string[];
+}
+
+/** What a page holds. */
+export interface Recording {
+  readonly profile: Profile;
+  readonly rows: readonly Row[];
+}

@@ -1,0 +1,75 @@
+// Reading values of unknown shape: each reader gives a typed value or throws `Damaged`, which names the field, what was
+// expected there and what was found.
+
+export class Damaged extends Error {
+  constructor(
+    readonly field: string,
+    readonly expected: string,
+    readonly found: string,
+  ) {
+    super(`field ${field}: expected ${expected}, found ${found}`);
+    this.name = "Damaged";
+  }
+}
+
+export interface Value {
+  readonly field: string;
+  readonly value: unknown;
+}
+
+export function object(at: Value): (key: string) => Value {
+  const { value } = at;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw damaged(at, "an object");
+  const entries = new Map<string, unknown>(Object.entries(value));
+  return (key) => ({ field: at.field === "" ? key : `${at.field}.${key}`, value: entries.get(key) ?? null });
+}
+
+export function list<T>(at: Value, read: (row: Value) => T): T[] {
+  if (!Array.isArray(at.value)) throw damaged(at, "a list");
+  return at.value.map((value: unknown, row) => read({ field: `${at.field}[${row}]`, value }));
+}
+
+export function text(at: Value): string {
+  if (typeof at.value !== "string") throw damaged(at, "text");
+  return at.value;
+}
+
+/** A whole number from 0 on. */
+export function whole(at: Value): number {
+  const { value } = at;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 0) throw damaged(at, "a whole number from 0 on");
+  return value;
+}
+
+export function integer(at: Value): number {
+  if (typeof at.value !== "number" || !Number.isInteger(at.value)) throw damaged(at, "a whole number");
+  return at.value;
+}
+
+export function oneOf<T extends string>(at: Value, words: readonly T[]): T {
+  const found = words.find((word) => word === at.value);
+  if (found === undefined) throw damaged(at, `one of ${words.join(", ")}`);
+  return found;
+}
+
+/** A row of a table of `rows` rows. */
+export function index(at: Value, rows: number): number {
+  const row = whole(at);
+  if (row >= rows) throw damaged(at, `an index below ${rows}`);
+  return row;
+}
+
+export function orNull<T>(at: Value, read: (value: Value) => T): T | null {
+  return at.value === null ? null : read(at);
+}
+
+export function counts(at: Value): [string, number][] {
+  const read = object(at);
+  return Object.keys(at.value as object).map((key) => [key, whole(read(key))]);
+}
+
+export function damaged(at: Value, expected: string): Damaged {
+  const shown = JSON.stringify(at.value) as string | undefined;
+  const found = shown === undefined ? "nothing" : shown.length > 60 ? `${shown.slice(0, 60)}… (${shown.length} characters)` : shown;
+  return new Damaged(at.field === "" ? "(whole text)" : at.field, expected, found);
+}

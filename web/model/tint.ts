@@ -1,0 +1,45 @@
+// Whose code a box is, as the name of a colour. The colours themselves are tokens of the themes.
+import type { Owner } from "./profile";
+import type { Place } from "./tree";
+
+export type Tint = "own" | "own-2" | "lib" | "interp" | "ext" | "libc" | "gc" | "wait" | "root";
+export const TINTS: readonly Tint[] = ["own", "own-2", "lib", "interp", "ext", "libc", "gc", "wait", "root"];
+
+export function tintOf(place: Place): Tint {
+  switch (place.kind) {
+    case "root":
+    case "process":
+      return "root";
+    case "expression":
+      return "own-2";
+    case "state":
+      return place.state === "in gc" ? "gc" : "wait";
+    case "function":
+    case "foreign":
+      return ownerTint(place.frame.owner);
+  }
+}
+
+export function ownerTint(owner: Owner | null): Tint {
+  switch (owner) {
+    case "user":
+      return "own";
+    case "library":
+    case "stdlib":
+      return "lib";
+    case "interpreter":
+      return "interp";
+    case "extension":
+    case "native":
+      return "ext";
+    case "libc":
+      return "libc";
+    case null:
+      return "root";
+  }
+}
+
+/** Drawn with a dashed edge and paler: not seen on the stack itself. */
+export function isInferred(place: Place): boolean {
+  return place.kind === "foreign" && place.frame.kind !== "c";
+}

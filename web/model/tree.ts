@@ -1,0 +1,250 @@
+// The tree of boxes: the recorded stacks with equal places merged under equal parents, and nowhere else, so that one
+// function's different callers, and each depth of a recursion, stay apart.
+// A function of the user's own that hands over to foreign code (or runs itself) gets one more box for the expression it
+// stood at. A waiting sample ends in a box named by its state.
+import type { Frame, Profile } from "./profile";
+import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, Weighed, Weight } from "./units";
+
+/** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
+export type Place =
+  | { readonly kind: "root" }
+  | { readonly kind: "process"; readonly process: ProcessIndex }
+  | { readonly kind: "function"; readonly frame: Frame }
+  | { readonly kind: "expression"; readonly frame: Frame }
+  | { readonly kind: "foreign"; readonly frame: Frame }
+  | { readonly kind: "state"; readonly state: string };
+
+export interface Tree {
+  readonly places: readonly Place[];
+  /** Columns, one row a box; a parent stands before its children and the root is its own parent. */
+  readonly parent: readonly BoxIndex[];
+  readonly place: readonly PlaceIndex[];
+  readonly depth: readonly number[];
+  /** How many boxes are below. */
+  readonly below: Int32Array;
+  readonly total: Weights;
+  readonly self: Weights;
+  readonly childrenOf: (box: BoxIndex, weight: Weight) => readonly BoxIndex[];
+}
+export interface Weights {
+  readonly cpu: Float64Array;
+  readonly wall: Float64Array;
+  readonly samples: Float64Array;
+}
+
+export const ROOT = 0 as BoxIndex;
+
+export function buildTree(profile: Profile): Tree {
+  const growing = new Growing(profile);
+  const { stack, thread, state, samples, cpu, wall } = profile.samples;
+  const leaves: BoxIndex[] = stack.map((leaf, row) => {
+    const owner = profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex);
+    return growing.leaf(leaf, owner, profile.states[state[row] ?? 0] ?? "running");
+  });
+  const boxes = growing.parent.length;
+  const self = emptyWeights(boxes);
+  leaves.forEach((box, row) => {
+    const name = profile.states[state[row] ?? 0] ?? "running";
+    self.cpu[box] = (self.cpu[box] ?? 0) + (cpu[row] ?? 0);
+    self.wall[box] = (self.wall[box] ?? 0) + (wall[row] ?? 0);
+    if (isRunning(name)) self.samples[box] = (self.samples[box] ?? 0) + (samples[row] ?? 0);
+  });
+
+  const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice() };
+  const below = new Int32Array(boxes);
+  for (let box = boxes - 1; box > ROOT; box -= 1) {
+    const parent = growing.parent[box] ?? ROOT;
+    total.cpu[parent] = (total.cpu[parent] ?? 0) + (total.cpu[box] ?? 0);
+    total.wall[parent] = (total.wall[parent] ?? 0) + (total.wall[box] ?? 0);
+    total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
+    below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
+  }
+  const { places, parent, place, depth } = growing;
+  return { places, parent, place, depth, below, total, self, childrenOf: childrenByWeight(parent, total) };
+}
+
+/** Running threads are observed; waiting ones only stand for wall time. */
+export function isRunning(state: string): boolean {
+  return state === "running" || state === "in gc";
+}
+
+export function weightOf(weights: Weights, box: BoxIndex, weight: Weight): Weighed {
+  return (weights[weight][box] ?? 0) as Weighed;
+}
+export function shareOf(tree: Tree, box: BoxIndex, weight: Weight): Share {
+  return share(weightOf(tree.total, box, weight), weightOf(tree.total, ROOT, weight));
+}
+export function share(part: number, whole: number): Share {
+  return (whole > 0 ? part / whole : 0) as Share;
+}
+export function cpuOf(weights: Weights, box: BoxIndex): Ns {
+  return (weights.cpu[box] ?? 0) as Ns;
+}
+export function wallOf(weights: Weights, box: BoxIndex): Ns {
+  return (weights.wall[box] ?? 0) as Ns;
+}
+export function samplesOf(weights: Weights, box: BoxIndex): Count {
+  return (weights.samples[box] ?? 0) as Count;
+}
+export function placeOf(tree: Tree, box: BoxIndex): Place {
+  return tree.places[tree.place[box] ?? 0] ?? { kind: "root" };
+}
+export function parentOf(tree: Tree, box: BoxIndex): BoxIndex {
+  return tree.parent[box] ?? ROOT;
+}
+/** From the root down to the box itself. */
+export function pathTo(tree: Tree, box: BoxIndex): BoxIndex[] {
+  const path = [box];
+  for (let at = box; at !== ROOT; path.push(at)) at = parentOf(tree, at);
+  return path.reverse();
+}
+/** The expression of the user's own that a foreign box was called from. */
+export function siteOf(tree: Tree, box: BoxIndex): BoxIndex | null {
+  return pathTo(tree, box).findLast((at) => at !== box && placeOf(tree, at).kind === "expression") ?? null;
+}
+
+function emptyWeights(boxes: number): Weights {
+  return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes) };
+}
+
+/** Children, heaviest first; those that weigh nothing are not there. Sorted when first asked for. */
+function childrenByWeight(parent: readonly BoxIndex[], total: Weights): Tree["childrenOf"] {
+  const starts = new Int32Array(parent.length + 1);
+  parent.forEach((at, box) => {
+    if (box !== ROOT) starts[at + 1] = (starts[at + 1] ?? 0) + 1;
+  });
+  for (let box = 0; box < parent.length; box += 1) starts[box + 1] = (starts[box + 1] ?? 0) + (starts[box] ?? 0);
+  const next = starts.slice();
+  const all = new Int32Array(Math.max(parent.length - 1, 0));
+  parent.forEach((at, box) => {
+    if (box === ROOT) return;
+    all[next[at] ?? 0] = box;
+    next[at] = (next[at] ?? 0) + 1;
+  });
+  const sorted = { cpu: new Map<BoxIndex, BoxIndex[]>(), wall: new Map<BoxIndex, BoxIndex[]>(), samples: new Map<BoxIndex, BoxIndex[]>() };
+  return (box, weight) => {
+    const known = sorted[weight].get(box);
+    if (known !== undefined) return known;
+    const weights = total[weight];
+    const children = Array.from(all.subarray(starts[box] ?? 0, starts[box + 1] ?? 0), (child) => child as BoxIndex)
+      .filter((child) => (weights[child] ?? 0) > 0)
+      .sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
+    sorted[weight].set(box, children);
+    return children;
+  };
+}
+
+/** The tree while it grows. A stack becomes boxes once per process; equal children of a box are found by place. */
+class Growing {
+  readonly places: Place[] = [{ kind: "root" }];
+  readonly parent: BoxIndex[] = [ROOT];
+  readonly place: PlaceIndex[] = [0 as PlaceIndex];
+  readonly depth: number[] = [0];
+  private readonly children = new Map<number, BoxIndex>();
+  private readonly keys = new Map<string, PlaceIndex>();
+  /** Of each frame: its own box, and the box for its expression where it has one. */
+  private readonly framePlaces: { frame: PlaceIndex; expression: PlaceIndex | null }[];
+  private readonly tops: BoxIndex[];
+  private readonly boxes: Map<StackIndex, BoxIndex>[];
+
+  constructor(private readonly profile: Profile) {
+    const { processes, frames } = profile;
+    this.framePlaces = frames.map((frame, row) => ({
+      frame: this.placeOf(frame.kind === "python" ? functionKey(frame) : `foreign ${row}`, placeOfFrame(frame)),
+      expression: hasExpression(frame) ? this.placeOf(`expression ${expressionKey(frame)}`, { kind: "expression", frame }) : null,
+    }));
+    this.boxes = processes.map(() => new Map<StackIndex, BoxIndex>());
+    this.tops = processes.map((_, row) => {
+      const process = row as ProcessIndex;
+      return processes.length === 1 ? ROOT : this.child(ROOT, this.placeOf(`process ${row}`, { kind: "process", process }));
+    });
+  }
+
+  leaf(stack: StackIndex | null, process: ProcessIndex, state: string): BoxIndex {
+    const box = stack === null ? this.top(process) : this.handingOver(stack, this.functionBox(stack, process));
+    return state === "running" ? box : this.child(box, this.placeOf(`state ${state}`, { kind: "state", state }));
+  }
+
+  /** The box of the stack's leaf frame. A loop, not a recursion: stacks are deep. */
+  private functionBox(stack: StackIndex, process: ProcessIndex): BoxIndex {
+    const known = this.boxes[process] ?? new Map<StackIndex, BoxIndex>();
+    const missing: StackIndex[] = [];
+    let at: StackIndex | null = stack;
+    while (at !== null && !known.has(at)) {
+      missing.push(at);
+      at = this.profile.stacks.parent[at] ?? null;
+    }
+    let above = at;
+    let box = above === null ? this.top(process) : (known.get(above) ?? ROOT);
+    for (const node of missing.reverse()) {
+      const under = above === null || isOwn(this.frame(node)) ? box : this.handingOver(above, box);
+      box = this.child(under, this.placesOf(node).frame);
+      known.set(node, box);
+      above = node;
+    }
+    return box;
+  }
+
+  /** The box below which foreign frames, waiting, and the frame's own work hang. */
+  private handingOver(stack: StackIndex, box: BoxIndex): BoxIndex {
+    const { expression } = this.placesOf(stack);
+    return expression === null ? box : this.child(box, expression);
+  }
+
+  private top(process: ProcessIndex): BoxIndex {
+    return this.tops[process] ?? ROOT;
+  }
+  private frame(stack: StackIndex): Frame {
+    const frame = this.profile.frames[this.frameIndex(stack)];
+    if (frame === undefined) throw new RangeError(`stack ${stack} names frame ${this.frameIndex(stack)}, which is not there`);
+    return frame;
+  }
+  private frameIndex(stack: StackIndex): FrameIndex {
+    return this.profile.stacks.frame[stack] ?? (0 as FrameIndex);
+  }
+  private placesOf(stack: StackIndex): { frame: PlaceIndex; expression: PlaceIndex | null } {
+    return this.framePlaces[this.frameIndex(stack)] ?? { frame: 0 as PlaceIndex, expression: null };
+  }
+
+  private child(parent: BoxIndex, place: PlaceIndex): BoxIndex {
+    const key = parent * PLACES_MAX + place;
+    const found = this.children.get(key);
+    if (found !== undefined) return found;
+    const box = this.parent.length as BoxIndex;
+    this.parent.push(parent);
+    this.place.push(place);
+    this.depth.push((this.depth[parent] ?? 0) + 1);
+    this.children.set(key, box);
+    return box;
+  }
+
+  private placeOf(key: string, place: Place): PlaceIndex {
+    const found = this.keys.get(key);
+    if (found !== undefined) return found;
+    const index = this.places.length as PlaceIndex;
+    if (index >= PLACES_MAX) throw new RangeError(`more than ${PLACES_MAX} places in one recording`);
+    this.places.push(place);
+    this.keys.set(key, index);
+    return index;
+  }
+}
+
+/** Keeps (parent, place) a whole number that a double holds exactly. */
+const PLACES_MAX = 0x200_0000;
+
+function isOwn(frame: Frame): boolean {
+  return frame.kind === "python" && frame.owner === "user";
+}
+function hasExpression(frame: Frame): boolean {
+  return isOwn(frame) && frame.line !== null;
+}
+function placeOfFrame(frame: Frame): Place {
+  return { kind: frame.kind === "python" ? "function" : "foreign", frame };
+}
+function functionKey(frame: Frame): string {
+  return `function ${JSON.stringify([frame.name, frame.file, frame.firstLine])}`;
+}
+/** The same expression, wherever it is asked for: rows of the report are matched by it, too. */
+export function expressionKey(at: Pick<Frame, "file" | "line" | "column" | "endColumn">): string {
+  return JSON.stringify([at.file, at.line, at.column, at.endColumn]);
+}

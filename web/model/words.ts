@@ -1,0 +1,185 @@
+// Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
+// `exact` keeps them all.
+import type { Accounting, Clocks, Frame, Process, Reason } from "./profile";
+import type { Place } from "./tree";
+import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
+
+const STEPS: readonly [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];
+
+export function timeWords(ns: Ns): string {
+  for (const [size, unit] of STEPS) if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`;
+  return `${ns} ns`;
+}
+/** As it was asked for: `1 ms`, `50 µs`. */
+export function intervalWords(ns: Ns): string {
+  const step = STEPS.find(([size]) => ns >= size);
+  return step === undefined ? `${ns} ns` : `${ns / step[0]} ${step[1]}`;
+}
+export function exactTime(ns: Ns): string {
+  return `${grouped(ns)} ns`;
+}
+export function countWords(count: Count): string {
+  return grouped(count);
+}
+export function weightWords(value: Weighed, weight: Weight): string {
+  return weight === "samples" ? grouped(value) : timeWords(value as number as Ns);
+}
+export function shareWords(share: Share): string {
+  if (share > 0 && share < 0.0005) return "< 0.1 %";
+  return `${(share * 100).toFixed(1)} %`;
+}
+export function bytesWords(bytes: number): string {
+  for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]] as const) {
+    if (bytes >= size * 0.9995) return `${threeDigits(bytes / size)} ${unit}`;
+  }
+  return `${bytes} bytes`;
+}
+function threeDigits(value: number): string {
+  const digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+  return digits === 0 ? grouped(Math.round(value)) : value.toFixed(digits);
+}
+function grouped(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${grouped(count)} ${count === 1 ? one : many}`;
+}
+export const WEIGHT_WORDS: Readonly<Record<Weight, string>> = { cpu: "CPU", wall: "Wall", samples: "Samples" };
+
+/** The last part of a path. */
+export function fileName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** What a box says. */
+export function placeName(place: Place, at: { title: string; processes: readonly Process[] }): string {
+  switch (place.kind) {
+    case "root":
+      return at.title;
+    case "process": {
+      const process = at.processes[place.process];
+      return process === undefined ? "process" : `process ${process.pid}${process.argv.length > 0 ? `  ${process.argv.join(" ")}` : ""}`;
+    }
+    case "function":
+    case "foreign":
+      return place.frame.name;
+    case "expression":
+      return expressionName(place.frame);
+    case "state":
+      return stateName(place.state);
+  }
+}
+export function expressionName(frame: Frame): string {
+  return frame.expression === null ? `line ${frame.line ?? "?"}` : frame.expression.replace(/\s+/g, " ");
+}
+/** `in poll(2)` is what the recording says; a reader waits. */
+export function stateName(state: string): string {
+  const call = /^in (?<name>[^ (]+)\(2\)$/.exec(state)?.groups?.["name"];
+  return call === undefined ? state : `waiting in ${call}`;
+}
+
+/** Where it is, in one short line: `slices.py:6`, `libc.so.6`. */
+export function placeWhere(place: Place): string {
+  switch (place.kind) {
+    case "root":
+    case "process":
+    case "state":
+      return "";
+    case "function":
+      return where(place.frame.file, place.frame.firstLine);
+    case "expression":
+      return where(place.frame.file, place.frame.line, place.frame.column);
+    case "foreign":
+      return place.frame.module === null ? "" : fileName(place.frame.module);
+  }
+}
+function where(file: string | null, line: number | null, column: number | null = null): string {
+  const place = file === null ? "no file" : fileName(file);
+  // Columns count from 0 in the recording and from 1 in the words of editors.
+  return [place, line, column === null ? null : column + 1].filter((part) => part !== null).join(":");
+}
+
+/** What it is and how its name was found. */
+export function placeNature(place: Place): string {
+  switch (place.kind) {
+    case "root":
+      return "everything that was recorded";
+    case "process":
+      return "one process";
+    case "function":
+      return ownerWords(place.frame);
+    case "expression":
+      return "the expression that was being executed";
+    case "state":
+      return place.state === "in gc" ? "a collection was running" : "not running: wall time, no CPU";
+    case "foreign": {
+      const { kind, origin, owner } = place.frame;
+      if (kind === "mark") return "not a frame: what is missing here";
+      const parts = [
+        owner === null ? "C function" : `C function of the ${OWNER_WORDS[owner]}`,
+        kind === "inferred" ? "inferred, as a tail call had taken it off the stack" : null,
+        origin === null ? "no name found" : `name from the ${origin}`,
+      ];
+      return parts.filter((part) => part !== null).join(" · ");
+    }
+  }
+}
+const OWNER_WORDS = {
+  user: "user", library: "library", stdlib: "standard library", interpreter: "interpreter",
+  extension: "extension", libc: "C library", native: "native library",
+} as const;
+function ownerWords(frame: Frame): string {
+  return frame.owner === null || frame.owner === "user" ? "your own function" : `function of the ${OWNER_WORDS[frame.owner]}`;
+}
+
+/** The accounting in words; `strains` is empty when both laws are at ease. */
+export interface AccountingWords {
+  readonly ticks: string;
+  readonly covered: string;
+  readonly strains: readonly string[];
+}
+const COVERED_MIN = 0.99;
+const LOST_MAX = 0.01;
+export function accountingWords(accounting: Accounting, clocks: Clocks): AccountingWords {
+  const dropped = sum(accounting.dropped);
+  const refused = sum(accounting.refused);
+  const sampled = grouped(accounting.sampled);
+  const strains: string[] = [];
+  const lost = accounting.ticks > 0 ? (dropped + refused) / accounting.ticks : 0;
+  if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
+  if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the looks gave no sample`);
+  const program = clocks.cpu - clocks.cpuGenba;
+  const covered = (program > 0 ? clocks.cpuSampled / program : 1) as Share;
+  if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU passed unseen`);
+  return {
+    ticks:
+      `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +
+      ` + refused ${grouped(refused)}${byReason(accounting.refused)}`,
+    covered: program > 0 ? `CPU covered ${shareWords(covered)}` : "no CPU time",
+    strains,
+  };
+}
+function sum(reasons: readonly Reason[]): number {
+  return reasons.reduce((sum, reason) => sum + reason.ticks, 0);
+}
+function byReason(reasons: readonly Reason[]): string {
+  const named = reasons.filter((reason) => reason.ticks > 0);
+  return named.length === 0 ? "" : ` (${named.map((reason) => `${reason.name} ${grouped(reason.ticks)}`).join(", ")})`;
+}
+
+/** A name cut to what fits, with a mark that it was cut; null when not even that fits. */
+export function fitted(name: string, width: Px, character: Px): string | null {
+  const room = Math.floor(width / character);
+  if (cells(name) <= room) return name;
+  if (room < 3) return null;
+  const characters = Array.from(name);
+  let used = 1;
+  const kept = characters.slice(0, characters.findIndex((at) => (used += cells(at)) > room));
+  return `${kept.join("")}…`;
+}
+/** How wide a text is in characters of a monospace font: East Asian wide ones and emoji take two. */
+export function cells(name: string): number {
+  if (/^[\x20-\x7e]*$/.test(name)) return name.length;
+  return Array.from(name).reduce((count, at) => count + (WIDE.test(at) ? 2 : 1), 0);
+}
+const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|\p{Emoji_Presentation}/u;

@@ -1,0 +1,54 @@
+// The accounting, always in view, and what the colours mean. It turns to the warning colour, with words, when a law is
+// strained.
+import type { JSX } from "preact";
+import type { Tint } from "../model/tint";
+import { accountingWords } from "../model/words";
+import type { PageState } from "./page-state";
+
+const LEGEND: readonly [Tint, string][] = [
+  ["own", "your code"],
+  ["lib", "libraries"],
+  ["interp", "interpreter"],
+  ["ext", "extensions"],
+  ["libc", "libc"],
+  ["gc", "gc"],
+  ["wait", "waiting"],
+];
+
+export function Footer({ state }: { state: PageState }): JSX.Element {
+  const { accounting, clocks } = state.recording.profile;
+  const words = accountingWords(accounting, clocks);
+  return (
+    <footer>
+      <span class={words.strains.length > 0 ? "accounting strained" : "accounting"} data-accounting>
+        <span>{words.ticks}</span>
+        <span>{words.covered}</span>
+        {words.strains.map((strain) => (
+          <span key={strain}>{strain}</span>
+        ))}
+      </span>
+      <span class="grow" />
+      <span class="legend">
+        {LEGEND.map(([tint, name]) => (
+          <span key={tint}>
+            <i class={`swatch tint-${tint}`} />
+            {name}
+          </span>
+        ))}
+        <span>
+          <i class="swatch inferred" />
+          inferred
+        </span>
+      </span>
+      <button
+        type="button"
+        class="plain"
+        onClick={() => {
+          state.keysShown.value = true;
+        }}
+      >
+        <kbd>?</kbd> keys
+      </button>
+    </footer>
+  );
+}

@@ -1,0 +1,108 @@
+// What was recorded, the weight, search, theme; below it the recording's warnings, always in view.
+import type { JSX, RefObject } from "preact";
+import type { Profile } from "../model/profile";
+import { WEIGHTS } from "../model/units";
+import type { Count } from "../model/units";
+import { bytesWords, countWords, intervalWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
+import type { PageState } from "./page-state";
+
+export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
+  const { profile } = state.recording;
+  return (
+    <header>
+      <span class="mark">genba</span>
+      <h1 class="run" title={profile.meta.title ?? undefined}>{profile.meta.title ?? profile.meta.recording ?? "a recording"}</h1>
+      <span class="meta" data-meta title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
+      <span class="grow" />
+      <span class="segments" role="group" aria-label="Weight">
+        {WEIGHTS.map((weight) => (
+          <button
+            type="button"
+            key={weight}
+            data-weight={weight}
+            aria-pressed={state.weight.value === weight}
+            onClick={() => {
+              state.setWeight(weight);
+            }}
+          >
+            {WEIGHT_WORDS[weight]}
+          </button>
+        ))}
+      </span>
+      <Search state={state} search={search} />
+      <button
+        type="button"
+        class="plain"
+        onClick={() => {
+          state.switchTheme();
+        }}
+      >
+        {state.theme.value === "light" ? "Dark" : "Light"}
+      </button>
+    </header>
+  );
+}
+
+function Search({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
+  const found = state.found.value;
+  return (
+    <span class="find">
+      <input
+        ref={search}
+        type="search"
+        placeholder="function, file, expression"
+        aria-label="Find a function, file or expression"
+        aria-keyshortcuts="/"
+        value={state.query.value}
+        onInput={(event) => {
+          state.query.value = event.currentTarget.value;
+        }}
+      />
+      {found === null ? <kbd>/</kbd> : (
+        <output data-found>
+          {found.stops.length === 0 ? "nothing found" : `${countWords(found.stops.length as Count)} · ${shareWords(found.share)}`}
+        </output>
+      )}
+    </span>
+  );
+}
+
+function summary(profile: Profile): string[] {
+  const { meta, processes } = profile;
+  const pythons = [...new Set(processes.map((process) => process.python).filter((python) => python !== null))];
+  const threads = processes.reduce((sum, process) => sum + process.threads, 0);
+  const parts = [
+    ...pythons.map((python) => `CPython ${python}`),
+    `${timeWords(meta.wall)} wall`,
+    `${timeWords(meta.cpu)} CPU`,
+    `${plural(processes.length, "process", "processes")}, ${plural(threads, "thread")}`,
+  ];
+  if (meta.interval !== null) parts.push(`every ${intervalWords(meta.interval)}`);
+  if (meta.rssMaxBytes !== null) parts.push(`up to ${bytesWords(meta.rssMaxBytes)} resident`);
+  if (meta.exitSignal !== null) parts.push(`ended by signal ${meta.exitSignal}`);
+  else if (meta.exitCode !== null && meta.exitCode !== 0) parts.push(`exit code ${meta.exitCode}`);
+  if (meta.startRealtimeMs !== null) parts.push(dateWords(meta.startRealtimeMs));
+  parts.push(`genba ${meta.genbaVersion}`);
+  return parts;
+}
+
+function dateWords(realtimeMs: number): string {
+  return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(realtimeMs);
+}
+
+export function Warnings({ state }: { state: PageState }): JSX.Element | null {
+  const { profile } = state.recording;
+  const refused = profile.processes
+    .filter((process) => process.refused !== null)
+    .map((process) => `process ${process.pid} was not sampled: ${process.refused ?? ""}`);
+  const wall = state.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`Shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
+  const all = [...wall, ...profile.warnings, ...refused];
+  if (all.length === 0) return null;
+  return (
+    <ul class="warnings" aria-label="Warnings" data-warnings>
+      {all.map((warning) => (
+        <li key={warning}>{warning}</li>
+      ))}
+    </ul>
+  );
+}

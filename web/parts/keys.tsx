@@ -1,0 +1,97 @@
+// The keyboard: one table for what the keys do and for the page that lists them.
+import type { JSX, RefObject } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import type { Direction } from "../model/layout";
+import { WEIGHTS } from "../model/units";
+import type { PageState } from "./page-state";
+
+interface Binding {
+  readonly keys: readonly string[];
+  readonly shown: string;
+  readonly does: string;
+  /** `tree` keys are left alone while a button has the focus. */
+  readonly where: "everywhere" | "tree";
+  readonly run: (state: PageState, event: KeyboardEvent, search: HTMLInputElement | null) => void;
+}
+
+const ARROWS: Readonly<Record<string, Direction>> = {
+  ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right", Home: "first", End: "last",
+};
+
+export const BINDINGS: readonly Binding[] = [
+  { keys: ["/"], shown: "/", does: "find a function, file or expression", where: "everywhere", run: (_, __, search) => { search?.focus(); search?.select(); } },
+  { keys: ["n"], shown: "n", does: "next place found", where: "everywhere", run: (state) => { state.nextFound(1); } },
+  { keys: ["N"], shown: "N", does: "the one before", where: "everywhere", run: (state) => { state.nextFound(-1); } },
+  { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", where: "tree", run: (state, event) => { state.walk(ARROWS[event.key] ?? "up"); } },
+  { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.zoomTo(state.selected.value); } },
+  { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.zoomOut(); } },
+  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.setWeight(WEIGHTS[(WEIGHTS.indexOf(state.weight.value) + 1) % WEIGHTS.length] ?? "cpu"); } },
+  { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.switchTheme(); } },
+  { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched", where: "everywhere", run: (state) => { leave(state); } },
+  { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.keysShown.value = true; } },
+];
+
+function leave(state: PageState): void {
+  if (state.panelShown.value) state.panelShown.value = false;
+  else state.query.value = "";
+}
+
+export function useKeys(state: PageState, search: RefObject<HTMLInputElement | null>): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.ctrlKey || event.metaKey || event.altKey || state.keysShown.value) return;
+      const target = event.target instanceof HTMLElement ? event.target : document.body;
+      if (target === search.current) {
+        if (event.key === "Enter") state.nextFound(event.shiftKey ? -1 : 1);
+        else if (event.key === "Escape") {
+          state.query.value = "";
+          target.blur();
+        }
+        return;
+      }
+      const binding = BINDINGS.find((at) => at.keys.includes(event.key));
+      const onButton = target.closest("button, summary, dialog") !== null;
+      if (binding === undefined || (binding.where === "tree" && onButton)) return;
+      event.preventDefault();
+      binding.run(state, event, search.current);
+    };
+    window.addEventListener("keydown", onKey);
+    return () => {
+      window.removeEventListener("keydown", onKey);
+    };
+  }, [state, search]);
+}
+
+export function KeysDialog({ state }: { state: PageState }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const shown = state.keysShown.value;
+  useEffect(() => {
+    if (shown) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [shown]);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label="Keys"
+      data-keys
+      onClose={() => {
+        state.keysShown.value = false;
+      }}
+    >
+      <h2>Keys</h2>
+      <dl>
+        {BINDINGS.map((binding) => (
+          <div key={binding.shown}>
+            <dt>
+              <kbd>{binding.shown}</kbd>
+            </dt>
+            <dd>{binding.does}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button type="submit" class="plain">Close</button>
+      </form>
+    </dialog>
+  );
+}

@@ -1,0 +1,130 @@
+// Everything that can change on the page, as signals, and the verbs that change it. No drawing, no sums: those are
+// questions to model/, asked here once and kept.
+import { computed, signal } from "@preact/signals";
+import type { ReadonlySignal, Signal } from "@preact/signals";
+import { sumEverywhere } from "../model/everywhere";
+import { find } from "../model/find";
+import type { Found } from "../model/find";
+import { neighbour, zoomFor } from "../model/layout";
+import type { Direction, Run } from "../model/layout";
+import type { Recording } from "../model/profile";
+import { whereRows } from "../model/rows";
+import type { WhereRow } from "../model/rows";
+import { lineShares } from "../model/source";
+import type { LineShares } from "../model/source";
+import { buildTree, parentOf, pathTo, placeOf, ROOT, weightOf } from "../model/tree";
+import type { Tree } from "../model/tree";
+import type { BoxIndex, Px, Weight } from "../model/units";
+import { placeName } from "../model/words";
+
+export type Theme = "light" | "dark";
+/** What the pointer is over, and where it is on the screen. */
+export interface Hover {
+  readonly shows: { readonly kind: "box"; readonly box: BoxIndex } | Run;
+  readonly x: Px;
+  readonly y: Px;
+}
+
+export interface PageState {
+  readonly recording: Recording;
+  readonly tree: Tree;
+  readonly everywhere: ReturnType<typeof sumEverywhere>;
+  readonly weight: Signal<Weight>;
+  readonly zoom: Signal<BoxIndex>;
+  readonly selected: Signal<BoxIndex>;
+  readonly hover: Signal<Hover | null>;
+  readonly query: Signal<string>;
+  readonly theme: Signal<Theme>;
+  readonly keysShown: Signal<boolean>;
+  /** On narrow screens the panel is a sheet that comes up when asked for. */
+  readonly panelShown: Signal<boolean>;
+  readonly rows: ReadonlySignal<readonly WhereRow[]>;
+  readonly found: ReadonlySignal<Found | null>;
+  readonly lineShares: ReadonlySignal<LineShares>;
+  readonly nameOf: (box: BoxIndex) => string;
+  readonly select: (box: BoxIndex) => void;
+  readonly zoomTo: (box: BoxIndex) => void;
+  readonly zoomOut: () => void;
+  readonly walk: (direction: Direction) => void;
+  readonly showRow: (row: WhereRow) => void;
+  readonly nextFound: (step: 1 | -1) => void;
+  readonly setWeight: (weight: Weight) => void;
+  readonly switchTheme: () => void;
+}
+
+export function createPageState(recording: Recording, theme: Theme): PageState {
+  const { profile } = recording;
+  const tree = buildTree(profile);
+  const title = profile.meta.title ?? profile.meta.recording ?? "the program";
+  const weight = signal<Weight>(profile.meta.defaultWeight);
+  const zoom = signal<BoxIndex>(ROOT);
+  const selected = signal<BoxIndex>(ROOT);
+  const query = signal("");
+  const themeSignal = signal<Theme>(theme);
+  const panelShown = signal(false);
+  const rows = computed(() => whereRows(tree, recording.rows, profile.frames, weight.value));
+  const found = computed(() => find(tree, weight.value, query.value));
+
+  const isInZoom = (box: BoxIndex): boolean => pathTo(tree, box).includes(zoom.value);
+  const select = (box: BoxIndex): void => {
+    selected.value = box;
+    if (!isInZoom(box) && !pathTo(tree, zoom.value).includes(box)) zoom.value = zoomFor(tree, box);
+  };
+  const zoomTo = (box: BoxIndex): void => {
+    zoom.value = box;
+    selected.value = box;
+  };
+  selected.value = rows.value[0]?.box ?? ROOT;
+
+  return {
+    recording,
+    tree,
+    everywhere: sumEverywhere(tree),
+    weight,
+    zoom,
+    selected,
+    hover: signal<Hover | null>(null),
+    query,
+    theme: themeSignal,
+    keysShown: signal(false),
+    panelShown,
+    rows,
+    found,
+    lineShares: computed(() => lineShares(profile, weight.value)),
+    nameOf: (box) => placeName(placeOf(tree, box), { title, processes: profile.processes }),
+    select,
+    zoomTo,
+    zoomOut: () => {
+      const from = zoom.value;
+      zoom.value = parentOf(tree, from);
+      selected.value = from;
+    },
+    walk: (direction) => {
+      select(neighbour(tree, weight.value, selected.value, direction));
+    },
+    showRow: (row) => {
+      if (row.box === null) return;
+      zoom.value = zoomFor(tree, row.box);
+      selected.value = row.box;
+      panelShown.value = true;
+    },
+    nextFound: (step) => {
+      const stops = found.value?.stops ?? [];
+      const here = stops.indexOf(selected.value);
+      const next = here < 0 ? 0 : (here + step + stops.length) % stops.length;
+      const box = stops[next];
+      if (box !== undefined) {
+        zoom.value = zoomFor(tree, box);
+        selected.value = box;
+      }
+    },
+    setWeight: (next) => {
+      // A box that weighs nothing in the new weight cannot be zoomed to: go up to one that does.
+      zoom.value = pathTo(tree, zoom.value).findLast((box) => weightOf(tree.total, box, next) > 0) ?? ROOT;
+      weight.value = next;
+    },
+    switchTheme: () => {
+      themeSignal.value = themeSignal.value === "light" ? "dark" : "light";
+    },
+  };
+}

@@ -1,0 +1,34 @@
+// The page: header, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
+import type { JSX } from "preact";
+import { useRef } from "preact/hooks";
+import { Flame } from "./flame";
+import { Footer } from "./footer";
+import { Header, Warnings } from "./header";
+import { KeysDialog, useKeys } from "./keys";
+import type { PageState } from "./page-state";
+import { Panel } from "./panel";
+import { Tip } from "./tip";
+import { Where } from "./where";
+
+export function Page({ state }: { state: PageState }): JSX.Element {
+  const search = useRef<HTMLInputElement>(null);
+  useKeys(state, search);
+  return (
+    <>
+      <div class="top">
+        <Header state={state} search={search} />
+        <Warnings state={state} />
+      </div>
+      <main>
+        <div class="stage">
+          <Where state={state} />
+          <Flame state={state} />
+        </div>
+        <Panel state={state} />
+      </main>
+      <Footer state={state} />
+      <Tip state={state} />
+      <KeysDialog state={state} />
+    </>
+  );
+}

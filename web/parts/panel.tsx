@@ -1,0 +1,141 @@
+// Why: everything about the selected box. Figures, what is below and above it, the source around it.
+import type { JSX } from "preact";
+import { callersOf } from "../model/everywhere";
+import { linesAround } from "../model/source";
+import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree";
+import type { Place } from "../model/tree";
+import type { BoxIndex, PlaceIndex, Share } from "../model/units";
+import { placeNature, placeWhere, plural, shareWords } from "../model/words";
+import { Figures } from "./figures";
+import type { PageState } from "./page-state";
+
+const BARS_MAX = 5;
+const LINES_AROUND = 4;
+
+export function Panel({ state }: { state: PageState }): JSX.Element {
+  const box = state.selected.value;
+  const place = placeOf(state.tree, box);
+  return (
+    <aside class={state.panelShown.value ? "panel shown" : "panel"} aria-label="Selected" data-panel>
+      <button
+        type="button"
+        class="sheet-handle"
+        aria-expanded={state.panelShown.value}
+        onClick={() => {
+          state.panelShown.value = !state.panelShown.value;
+        }}
+      >
+        <span>{state.nameOf(box)}</span>
+        <span class="quiet">{state.panelShown.value ? "Close" : "Details"}</span>
+      </button>
+      <div>
+        <h2>{state.nameOf(box)}</h2>
+        <p class="quiet">
+          <Site state={state} box={box} />
+          {placeNature(place)}
+        </p>
+      </div>
+      <Figures state={state} box={box} />
+      <Below state={state} box={box} />
+      <Above state={state} box={box} />
+      <Peek state={state} box={box} />
+    </aside>
+  );
+}
+
+function Site({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
+  const { tree } = state;
+  const place = placeOf(tree, box);
+  if (place.kind === "expression") {
+    return <><code>{placeWhere(place)}</code> in <code>{state.nameOf(parentOf(tree, box))}</code> · </>;
+  }
+  const site = siteOf(tree, box);
+  const where = placeWhere(place);
+  return (
+    <>
+      {where === "" ? null : <><code>{where}</code> · </>}
+      {site === null ? null : <>called at <code>{placeWhere(placeOf(tree, site))}</code> in <code>{state.nameOf(parentOf(tree, site))}</code> · </>}
+    </>
+  );
+}
+
+interface Bar {
+  readonly box: BoxIndex;
+  readonly share: Share;
+}
+function Bars({ state, title, bars }: { state: PageState; title: string; bars: readonly Bar[] }): JSX.Element | null {
+  if (bars.length === 0) return null;
+  const more = bars.length - BARS_MAX;
+  return (
+    <section>
+      <h3>{title}</h3>
+      {bars.slice(0, BARS_MAX).map((bar) => (
+        <button
+          type="button"
+          key={bar.box}
+          class="bar"
+          style={{ "--share": `${bar.share * 100}%` }}
+          onClick={() => {
+            state.select(bar.box);
+          }}
+        >
+          <span>{state.nameOf(bar.box)}</span>
+          <span>{shareWords(bar.share)}</span>
+        </button>
+      ))}
+      {more > 0 ? <p class="quiet">and {plural(more, "smaller one")}</p> : null}
+    </section>
+  );
+}
+
+/** Shares of this box. */
+function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
+  const weight = state.weight.value;
+  const whole = weightOf(state.tree.total, box, weight);
+  const bars = state.tree.childrenOf(box, weight).map((child) => ({ box: child, share: share(weightOf(state.tree.total, child, weight), whole) }));
+  return <Bars state={state} title="Below" bars={bars} />;
+}
+
+/** Shares of what this place weighs everywhere. */
+function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
+  const { tree, everywhere } = state;
+  if (box === ROOT) return null;
+  const weight = state.weight.value;
+  const place = tree.place[box] ?? (0 as PlaceIndex);
+  const whole = everywhere.total[weight][place] ?? 0;
+  const bars = callersOf(tree, everywhere, place, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
+  return <Bars state={state} title="Above, everywhere" bars={bars} />;
+}
+
+function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
+  const spot = spotOf(placeOf(state.tree, box)) ?? siteSpot(state, box);
+  if (spot === null) return null;
+  const lines = linesAround(state.recording.profile, state.lineShares.value, { ...spot, around: LINES_AROUND });
+  if (lines.length === 0) return null;
+  return (
+    <section>
+      <h3>Source</h3>
+      <div class="peek" data-peek>
+        {lines.map((line) => (
+          <div key={line.line} class={line.line === spot.line ? "on" : undefined}>
+            <span>{line.line}</span>
+            <span>{line.share === null ? "" : (line.share * 100).toFixed(1)}</span>
+            <span>{line.text}</span>
+          </div>
+        ))}
+      </div>
+      <p class="quiet">% of the whole run with that line on the stack</p>
+    </section>
+  );
+}
+
+function siteSpot(state: PageState, box: BoxIndex): { file: string; line: number } | null {
+  const site = siteOf(state.tree, box);
+  return site === null ? null : spotOf(placeOf(state.tree, site));
+}
+function spotOf(place: Place): { file: string; line: number } | null {
+  if (place.kind !== "expression" && place.kind !== "function") return null;
+  const { file, firstLine, line } = place.frame;
+  const at = place.kind === "expression" ? line : firstLine;
+  return file === null || at === null ? null : { file, line: at };
+}

@@ -1,0 +1,113 @@
+// "Where it goes": the user's own expressions, underlined in their source, each with its chain into C.
+import { useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { markExpression } from "../model/source";
+import type { Link, WhereRow } from "../model/rows";
+import { ownerTint } from "../model/tint";
+import { exactTime, fileName, plural, shareWords, weightWords } from "../model/words";
+import type { PageState } from "./page-state";
+
+const FIRST_ROWS = 3;
+const HOT_SHARE = 0.2;
+
+export function Where({ state }: { state: PageState }): JSX.Element {
+  const all = useSignal(false);
+  const rows = state.rows.value;
+  if (rows.length === 0) {
+    return (
+      <section class="rows" aria-label="Where it goes">
+        <p class="quiet">No line of your own code was seen in this weight. The call tree below shows what was.</p>
+      </section>
+    );
+  }
+  const shown = all.value ? rows : rows.slice(0, FIRST_ROWS);
+  return (
+    <section class="rows" aria-label="Where it goes" data-rows>
+      <ol>
+        {shown.map((row) => (
+          <li key={keyOf(row)}>
+            <Hit state={state} row={row} />
+          </li>
+        ))}
+      </ol>
+      {rows.length > FIRST_ROWS ? (
+        <button
+          type="button"
+          class="more"
+          aria-expanded={all.value}
+          onClick={() => {
+            all.value = !all.value;
+          }}
+        >
+          {all.value ? `Only the first ${FIRST_ROWS}` : plural(rows.length - shown.length, "more expression")}
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
+  const { row: spot } = row;
+  const weight = state.weight.value;
+  const on = row.box !== null && state.tree.place[row.box] === state.tree.place[state.selected.value];
+  return (
+    <button
+      type="button"
+      class={on ? "hit on" : "hit"}
+      aria-current={on}
+      data-hit
+      onClick={() => {
+        state.showRow(row);
+      }}
+    >
+      <span class={row.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" ? undefined : exactTime(spot[weight])}>
+        {shareWords(row.share)}
+        <small>{weightWords(row.weight, weight)}{weight === "samples" ? " samples" : ""}</small>
+      </span>
+      <span class="hit-text">
+        <span class="where">
+          <b>{spot.function}</b> {spot.file === null ? "" : fileName(spot.file)}
+          {spot.line === null ? "" : `:${spot.line}`}
+        </span>
+        <SourceLine state={state} row={row} />
+        <Chain chain={row.chain} />
+      </span>
+    </button>
+  );
+}
+
+function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
+  const { row: spot } = row;
+  const marked = markExpression(state.recording.profile.sources, spot);
+  if (marked === null) {
+    return spot.expression === null ? <span class="quiet">source not recorded</span> : <span class="src"><u>{spot.expression}</u></span>;
+  }
+  return (
+    <span class="src">
+      {marked.before}
+      <u>{marked.marked}</u>
+      {marked.after}
+      {marked.moreLines > 0 ? <span class="quiet"> … {plural(marked.moreLines, "more line")}</span> : null}
+    </span>
+  );
+}
+
+function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
+  if (chain.length === 0) return null;
+  return (
+    <span class="chain">
+      {chain.map((link, at) => (
+        <span key={at}>
+          {at === 0 ? null : "→ "}
+          <i class={link.inferred ? "inferred" : `tint-${ownerTint(link.owner)}`} title={link.inferred ? "inferred: a tail call had taken it off the stack" : undefined}>
+            {link.name}
+          </i>{" "}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+function keyOf({ row }: WhereRow): string {
+  return `${row.file ?? ""}:${row.line ?? ""}:${row.column ?? ""}:${row.endColumn ?? ""}:${row.function}`;
+}
