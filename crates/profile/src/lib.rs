@@ -7,6 +7,7 @@ pub mod build;
 pub mod figures;
 pub mod hits;
 pub mod locations;
+pub mod names;
 pub mod owner;
 pub mod profile;
 pub mod source_text;

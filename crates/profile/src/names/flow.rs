@@ -1,0 +1,137 @@
+//! Who calls and jumps to whom, read from the instructions.
+//! Owns: edges between extents and addresses of functions that are used other than by a call. Never: follows indirect
+//! calls; a function whose address is taken may have callers that are not seen, and says so.
+//! Keeps: code outside all extents counts as an unknown caller.
+
+use super::cells::Cells;
+use super::elf::Image;
+use super::extents::{ExtentIndex, Extents};
+use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EdgeKind {
+    Call,
+    Jump,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Edge {
+    pub to: u64,
+    /// `None`: from code that no extent describes.
+    pub from: Option<ExtentIndex>,
+    pub kind: EdgeKind,
+}
+
+pub(super) struct Flow {
+    /// By target; an edge that stays within one extent is left out.
+    edges: Vec<Edge>,
+    /// First addresses of extents that something points to. Sorted.
+    taken: Vec<u64>,
+}
+
+/// A file with more code than this is not disassembled: it would take longer than the rest of a run's end.
+const CODE_BYTES_MAX: u64 = 64 << 20;
+
+impl Flow {
+    /// `None`: the file has too much code to be read in the time there is.
+    pub fn read(image: &Image<'_>, extents: &Extents<'_>, cells: &Cells<'_>) -> Option<Self> {
+        let code_bytes: u64 = image.code_sections().map(|section| section.bytes.len() as u64).sum();
+        if code_bytes > CODE_BYTES_MAX {
+            return None;
+        }
+        let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
+        for section in image.code_sections() {
+            if section.name.starts_with(b".plt") {
+                continue;
+            }
+            let section_end = section.start + section.bytes.len() as u64;
+            let mut at = section.start;
+            while at < section_end {
+                let (index, end) = stretch(extents, at, section_end);
+                let from = usize::try_from(at - section.start).ok()?;
+                let to = usize::try_from(end - section.start).ok()?;
+                flow.read_stretch(image, extents, index, at, &section.bytes[from..to]);
+                at = end;
+            }
+        }
+        flow.taken.extend(
+            cells
+                .addresses()
+                .into_iter()
+                .map(|(_, address)| address)
+                .filter(|&address| extents.starting_at(address).is_some()),
+        );
+        flow.taken.sort_unstable();
+        flow.taken.dedup();
+        flow.edges.sort_unstable_by_key(|edge| edge.to);
+        Some(flow)
+    }
+
+    /// Calls and jumps from elsewhere to any place of an extent.
+    pub fn edges_to(&self, extents: &Extents<'_>, index: ExtentIndex) -> &[Edge] {
+        let extent = extents.get(index);
+        let first = self.edges.partition_point(|edge| edge.to < extent.start);
+        let after = self.edges.partition_point(|edge| edge.to < extent.end);
+        &self.edges[first..after]
+    }
+
+    pub fn is_address_taken(&self, start: u64) -> bool {
+        self.taken.binary_search(&start).is_ok()
+    }
+
+    fn read_stretch(
+        &mut self,
+        image: &Image<'_>,
+        extents: &Extents<'_>,
+        from: Option<ExtentIndex>,
+        address: u64,
+        bytes: &[u8],
+    ) {
+        let end = address + bytes.len() as u64;
+        let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while decoder.can_decode() {
+            decoder.decode_out(&mut instruction);
+            if instruction.is_invalid() {
+                continue;
+            }
+            if instruction.op0_kind() == OpKind::NearBranch64 {
+                let to = instruction.near_branch64();
+                if !(address..end).contains(&to) {
+                    let kind = if instruction.mnemonic() == Mnemonic::Call { EdgeKind::Call } else { EdgeKind::Jump };
+                    self.edges.push(Edge { to, from, kind });
+                }
+                continue;
+            }
+            let used = if instruction.is_ip_rel_memory_operand() {
+                Some(instruction.ip_rel_memory_address())
+            } else if image.position_independent {
+                None
+            } else {
+                immediate_of(&instruction)
+            };
+            if let Some(used) = used.filter(|&used| extents.starting_at(used).is_some()) {
+                self.taken.push(used);
+            }
+        }
+    }
+}
+
+/// The extent at `at` and its end, or the gap up to the next extent.
+fn stretch(extents: &Extents<'_>, at: u64, section_end: u64) -> (Option<ExtentIndex>, u64) {
+    let all = extents.all();
+    let next = all.partition_point(|extent| extent.start <= at);
+    let next_start = all.get(next).map_or(section_end, |extent| extent.start);
+    match extents.containing(at) {
+        Some(index) => (Some(index), extents.get(index).end.min(next_start).min(section_end)),
+        None => (None, next_start.min(section_end)),
+    }
+}
+
+fn immediate_of(instruction: &Instruction) -> Option<u64> {
+    (0..instruction.op_count())
+        .find(|&operand| {
+            matches!(instruction.op_kind(operand), OpKind::Immediate32 | OpKind::Immediate32to64 | OpKind::Immediate64)
+        })
+        .map(|operand| instruction.immediate(operand))
+}

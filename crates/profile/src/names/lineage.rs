@@ -1,0 +1,89 @@
+//! Names for functions that have none, from those that lead to them.
+//! Owns: which function a moved part belongs to, and which named function all ways to an unnamed one begin in. Never:
+//! answers when a way in may be unseen: its address is taken, or code without a description leads there.
+
+use super::extents::{ExtentIndex, Extents};
+use super::flow::{EdgeKind, Flow};
+use std::collections::BTreeSet;
+
+pub(super) struct Lineage<'n> {
+    pub extents: &'n Extents<'n>,
+    pub flow: &'n Flow,
+}
+
+/// Helpers of helpers are followed up to this many functions.
+const UNNAMED_MAX: usize = 2000;
+const PARTS_MAX: usize = 8;
+
+impl Lineage<'_> {
+    /// The extent that `part` was moved out of: everything that leads there jumps, and from one extent only.
+    pub fn whole_of(&self, part: ExtentIndex) -> Option<ExtentIndex> {
+        let extent = self.extents.get(part);
+        let mut whole = None;
+        let mut entered_inside = false;
+        for edge in self.flow.edges_to(self.extents, part) {
+            let from = edge.from?;
+            if edge.kind == EdgeKind::Call || whole.is_some_and(|whole| whole != from) {
+                return None;
+            }
+            whole = Some(from);
+            entered_inside |= edge.to != extent.start;
+        }
+        let whole = whole?;
+        let whole_start = self.extents.get(whole).start;
+        let comes_back = self
+            .flow
+            .edges_to(self.extents, whole)
+            .iter()
+            .any(|edge| edge.from == Some(part) && edge.to != whole_start);
+        let is_part = entered_inside || comes_back || !self.extents.begins_like_a_function(part);
+        is_part.then_some(whole)
+    }
+
+    /// As `whole_of`, through parts of parts, up to an extent that has a name.
+    pub fn named_whole_of(&self, part: ExtentIndex, name_of: &dyn Fn(ExtentIndex) -> Option<String>) -> Option<String> {
+        let mut at = part;
+        for _ in 0..PARTS_MAX {
+            at = self.whole_of(at)?;
+            if let Some(name) = name_of(at) {
+                return Some(name);
+            }
+        }
+        None
+    }
+
+    /// The one named function in which every way to `helper` begins.
+    pub fn dominator_of(&self, helper: ExtentIndex, name_of: &dyn Fn(ExtentIndex) -> Option<String>) -> Option<String> {
+        let mut dominator: Option<String> = None;
+        let mut seen = BTreeSet::from([helper]);
+        let mut open = vec![helper];
+        while let Some(unnamed) = open.pop() {
+            let start = self.extents.get(unnamed).start;
+            if self.flow.is_address_taken(start) || seen.len() > UNNAMED_MAX {
+                return None;
+            }
+            let mut entered = false;
+            for edge in self.flow.edges_to(self.extents, unnamed) {
+                let from = edge.from?;
+                entered = true;
+                if seen.contains(&from) {
+                    continue;
+                }
+                match name_of(from) {
+                    Some(name) if dominator.as_ref().is_none_or(|known| *known == name) => {
+                        dominator = Some(name);
+                    }
+                    Some(_) => return None,
+                    None => {
+                        seen.insert(from);
+                        open.push(from);
+                    }
+                }
+            }
+            if !entered {
+                return None;
+            }
+        }
+        dominator
+    }
+}

@@ -1,0 +1,256 @@
+//! Names of C functions, from the bytes of the ELF files they were loaded from.
+//! Owns: the order of the sources (docs/names.md). Never: reads files, takes the nearest symbol: an address that no
+//! source covers has no name. Keeps: any bytes give names or `NotAnElf`, never a panic; each source is read when an
+//! address first needs it.
+
+mod cells;
+mod claims;
+mod elf;
+mod extents;
+mod flow;
+mod ifunc;
+mod lineage;
+mod scan;
+mod slotdefs;
+mod slots;
+mod spelling;
+mod stubs;
+mod symbols;
+
+pub use elf::{Image, NotAnElf};
+
+use cells::Cells;
+use extents::{ExtentIndex, Extents};
+use flow::Flow;
+use lineage::Lineage;
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::rc::Rc;
+use symbols::{Resolver, Symbols, Table};
+
+/// One C function. Addresses are file addresses, `end` is the first one behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CFunction {
+    pub start: u64,
+    pub end: u64,
+    pub name: String,
+    pub origin: Origin,
+}
+
+/// How a name was found. The words are stored in recordings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    SymbolTable,
+    DebugFile,
+    DynamicSymbols,
+    /// Static types, type specifications, module definitions, method and property tables.
+    PythonTables,
+    /// The agent asked the dynamic linker in the program.
+    Ifunc,
+    /// The candidates in the code that chooses.
+    IfuncResolver,
+    LinkerStub,
+    /// A part that the compiler moved out of the named function.
+    ColdPart,
+    /// Every way to the function begins in the named one: `NAME⁺`.
+    Dominated,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Origin::SymbolTable => "symbol table",
+            Origin::DebugFile => "debug file",
+            Origin::DynamicSymbols => "dynamic symbols",
+            Origin::PythonTables => "method table",
+            Origin::Ifunc => "IFUNC",
+            Origin::IfuncResolver => "IFUNC resolver",
+            Origin::LinkerStub => "linker stub",
+            Origin::ColdPart => "cold part",
+            Origin::Dominated => "dominated",
+        })
+    }
+}
+
+/// A function whose address the dynamic linker chose when the program ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownFunction<'a> {
+    pub address: u64,
+    pub name: &'a str,
+}
+
+/// The names of one file.
+pub struct Names<'a> {
+    image: Rc<Image<'a>>,
+    debug: Option<Image<'a>>,
+    known: BTreeMap<u64, String>,
+    extents: OnceCell<Extents<'a>>,
+    own_symbols: OnceCell<Symbols<'a>>,
+    debug_symbols: OnceCell<Option<Symbols<'a>>>,
+    dynamic_symbols: OnceCell<Symbols<'a>>,
+    cells: OnceCell<Cells<'a>>,
+    tables: OnceCell<BTreeMap<u64, String>>,
+    candidates: OnceCell<BTreeMap<u64, String>>,
+    flow: OnceCell<Option<Flow>>,
+}
+
+impl<'a> Names<'a> {
+    /// `debug` is the separate file with the symbols; it is used when its build id is that of `image`.
+    /// Err: `image` is not an ELF file for x86-64.
+    pub fn new(image: &'a [u8], debug: Option<&'a [u8]>, known: &[KnownFunction<'_>]) -> Result<Self, NotAnElf> {
+        let image = Rc::new(Image::parse(image)?);
+        let same_build = |debug: &Image<'_>| debug.build_id().is_some() && debug.build_id() == image.build_id();
+        let debug = debug.and_then(|bytes| Image::parse(bytes).ok()).filter(same_build);
+        let mut by_address: BTreeMap<u64, String> = BTreeMap::new();
+        for function in known {
+            let name = by_address.entry(function.address).or_insert_with(|| function.name.to_owned());
+            if ifunc::is_preferred(function.name, name) {
+                function.name.clone_into(name);
+            }
+        }
+        Ok(Names {
+            image,
+            debug,
+            known: by_address,
+            extents: OnceCell::new(),
+            own_symbols: OnceCell::new(),
+            debug_symbols: OnceCell::new(),
+            dynamic_symbols: OnceCell::new(),
+            cells: OnceCell::new(),
+            tables: OnceCell::new(),
+            candidates: OnceCell::new(),
+            flow: OnceCell::new(),
+        })
+    }
+
+    pub fn build_id(&self) -> Option<&'a [u8]> {
+        self.image.build_id()
+    }
+
+    /// The function that covers a file address. For a return address ask for the byte before it.
+    pub fn name_of(&self, address: u64) -> Option<CFunction> {
+        if let Some(function) = self.by_symbol(address) {
+            return Some(function);
+        }
+        let Some(index) = self.extents().containing(address) else {
+            return self.by_stub(address);
+        };
+        self.by_start(index).or_else(|| self.by_stub(address)).or_else(|| self.by_lineage(index))
+    }
+
+    /// First and behind-last address of the code around an address, as the unwind table has it, named or not.
+    pub fn extent_of(&self, address: u64) -> Option<(u64, u64)> {
+        let extent = self.extents().get(self.extents().containing(address)?);
+        Some((extent.start, extent.end))
+    }
+
+    /// First address of every function of the unwind table.
+    pub fn function_starts(&self) -> impl Iterator<Item = u64> + '_ {
+        self.extents().all().iter().map(|extent| extent.start)
+    }
+
+    fn by_symbol(&self, address: u64) -> Option<CFunction> {
+        let sources = [
+            (Some(self.own_symbols()), Origin::SymbolTable),
+            (self.debug_symbols(), Origin::DebugFile),
+            (Some(self.dynamic_symbols()), Origin::DynamicSymbols),
+        ];
+        for (symbols, origin) in sources {
+            if let Some(symbol) = symbols.and_then(|symbols| symbols.covering(address)) {
+                return Some(CFunction {
+                    start: symbol.start,
+                    end: symbol.end,
+                    name: symbol.spelling.name.clone(),
+                    origin: if symbol.spelling.cold { Origin::ColdPart } else { origin },
+                });
+            }
+        }
+        None
+    }
+
+    /// Sources that know a function by its first address.
+    fn by_start(&self, index: ExtentIndex) -> Option<CFunction> {
+        let extent = self.extents().get(index);
+        let sources = [
+            (self.tables(), Origin::PythonTables),
+            (&self.known, Origin::Ifunc),
+            (self.candidates(), Origin::IfuncResolver),
+        ];
+        sources.into_iter().find_map(|(names, origin)| {
+            Some(CFunction { start: extent.start, end: extent.end, name: names.get(&extent.start)?.clone(), origin })
+        })
+    }
+
+    fn by_stub(&self, address: u64) -> Option<CFunction> {
+        let (range, name) = stubs::stub_at(&self.image, self.cells(), address)?;
+        Some(CFunction { start: range.start, end: range.end, name, origin: Origin::LinkerStub })
+    }
+
+    fn by_lineage(&self, index: ExtentIndex) -> Option<CFunction> {
+        let extents = self.extents();
+        let lineage = Lineage { extents, flow: self.flow()? };
+        let named = |index: ExtentIndex| {
+            let start = extents.get(index).start;
+            let function = self.by_symbol(start).or_else(|| self.by_start(index))?;
+            Some(function.name)
+        };
+        let part_or_name = |index: ExtentIndex| named(index).or_else(|| lineage.named_whole_of(index, &named));
+        let extent = extents.get(index);
+        let function = |name: String, origin: Origin| CFunction { start: extent.start, end: extent.end, name, origin };
+        if let Some(name) = lineage.named_whole_of(index, &named) {
+            return Some(function(name, Origin::ColdPart));
+        }
+        let name = lineage.dominator_of(index, &part_or_name)?;
+        Some(function(format!("{name}⁺"), Origin::Dominated))
+    }
+
+    fn extents(&self) -> &Extents<'a> {
+        self.extents.get_or_init(|| Extents::new(&self.image))
+    }
+
+    fn own_symbols(&self) -> &Symbols<'a> {
+        self.own_symbols.get_or_init(|| Symbols::read(&self.image, Table::Full, self.extents()))
+    }
+
+    fn debug_symbols(&self) -> Option<&Symbols<'a>> {
+        self.debug_symbols
+            .get_or_init(|| {
+                let debug = self.debug.as_ref()?;
+                Some(Symbols::read(debug, Table::Full, self.extents()))
+            })
+            .as_ref()
+    }
+
+    fn dynamic_symbols(&self) -> &Symbols<'a> {
+        self.dynamic_symbols.get_or_init(|| Symbols::read(&self.image, Table::Dynamic, self.extents()))
+    }
+
+    fn cells(&self) -> &Cells<'a> {
+        self.cells.get_or_init(|| Cells::new(Rc::clone(&self.image)))
+    }
+
+    fn tables(&self) -> &BTreeMap<u64, String> {
+        self.tables.get_or_init(|| {
+            let type_type = self.image.dynamic_data("PyType_Type");
+            if type_type.is_none() && !self.image.imports_python() {
+                return BTreeMap::new();
+            }
+            scan::scan(&self.image, self.extents(), self.cells(), type_type)
+        })
+    }
+
+    fn candidates(&self) -> &BTreeMap<u64, String> {
+        self.candidates.get_or_init(|| {
+            let all: Vec<Resolver<'_>> = [self.own_symbols(), self.dynamic_symbols()]
+                .into_iter()
+                .flat_map(|symbols| symbols.resolvers.iter().copied())
+                .collect();
+            ifunc::candidates(&self.image, self.extents(), &all)
+        })
+    }
+
+    fn flow(&self) -> Option<&Flow> {
+        self.flow.get_or_init(|| Flow::read(&self.image, self.extents(), self.cells())).as_ref()
+    }
+}
