@@ -132,8 +132,7 @@ impl Process {
             self.known.lose();
         }
         if let Err(wrong) = self.known.extend(block) {
-            // The rows of this block are missing from now on, as if it had been lost.
-            self.known.lose();
+            // `expected` stays: the next block tells that this one is missing, and with it its rows.
             let byte = block.offset + HEADER_BYTES as u64;
             return Err(fault(FaultKind::Damaged, byte, wrong.field, wrong.expected, wrong.found));
         }

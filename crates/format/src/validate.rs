@@ -11,13 +11,18 @@ use crate::read::ReadBlock;
 /// The tables of one process key as far as they have been read.
 #[derive(Default)]
 pub(crate) struct Known {
+    sizes: Sizes,
+    /// Whole length of each known code's location table, to place its parts.
+    linetable_bytes: HashMap<u32, u32>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sizes {
     strings: Rows,
     modules: Rows,
     codes: Rows,
     nodes: Rows,
     threads: Rows,
-    /// Whole length of each known code's location table, to place its parts.
-    linetable_bytes: HashMap<u32, u32>,
 }
 
 /// What a field is and what it must be.
@@ -32,62 +37,88 @@ type Verdict = Result<(), Wrong>;
 impl Known {
     /// A block of this process key is missing: its rows are absent from now on.
     pub fn lose(&mut self) {
-        for rows in [&mut self.strings, &mut self.modules, &mut self.codes, &mut self.nodes, &mut self.threads] {
+        let Sizes { strings, modules, codes, nodes, threads } = &mut self.sizes;
+        for rows in [strings, modules, codes, nodes, threads] {
             rows.open = true;
         }
     }
 
-    /// Takes the rows of `block`. Err: the first field that is wrong; the block is then not to be used.
+    /// Takes the rows of `block`. Err: the first field that is wrong; the block is not to be used, nothing was taken.
     pub fn extend(&mut self, block: &ReadBlock) -> Verdict {
-        if let Some(tables) = &block.block.tables {
-            self.grow(tables)?;
-            self.tables(tables)?;
+        let nothing = proto::Tables::default();
+        let tables = block.block.tables.as_ref().unwrap_or(&nothing);
+        let sizes = self.sizes.grown(tables)?;
+        Content { sizes, linetable_bytes: &self.linetable_bytes }.check(block, tables)?;
+        self.sizes = sizes;
+        let lengths = tables.codes.iter().map(|code| code.linetable_bytes);
+        self.linetable_bytes.extend(lengths.zip(tables.codes_first..).map(|(bytes, index)| (index, bytes)));
+        Ok(())
+    }
+}
+
+impl Sizes {
+    fn grown(mut self, tables: &proto::Tables) -> Result<Sizes, Wrong> {
+        self.strings.grow("tables.strings_first", tables.strings_first, tables.strings.len())?;
+        self.modules.grow("tables.modules_first", tables.modules_first, tables.modules.len())?;
+        self.codes.grow("tables.codes_first", tables.codes_first, tables.codes.len())?;
+        let nodes = tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len());
+        self.nodes.grow("tables.nodes_first", tables.nodes_first, nodes)?;
+        self.threads.grow("tables.threads_first", tables.threads_first, tables.threads.len())?;
+        Ok(self)
+    }
+}
+
+/// One block's content against what is known once its own rows are counted.
+struct Content<'a> {
+    sizes: Sizes,
+    /// Of earlier blocks.
+    linetable_bytes: &'a HashMap<u32, u32>,
+}
+
+impl Content<'_> {
+    fn check(&self, block: &ReadBlock, tables: &proto::Tables) -> Verdict {
+        self.tables(tables)?;
+        if let Some(nodes) = &tables.nodes {
+            self.nodes(nodes, tables.nodes_first)?;
         }
         if let Some(samples) = &block.block.samples {
             self.samples(samples, block.header.start_ns)?;
         }
         if let Some(accounting) = &block.block.accounting {
             for (row, clock) in accounting.thread_clocks.iter().enumerate() {
-                self.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
+                self.sizes.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
             }
         }
         Ok(())
     }
 
-    fn grow(&mut self, tables: &proto::Tables) -> Verdict {
-        self.strings.grow("tables.strings_first", tables.strings_first, tables.strings.len())?;
-        self.modules.grow("tables.modules_first", tables.modules_first, tables.modules.len())?;
-        self.codes.grow("tables.codes_first", tables.codes_first, tables.codes.len())?;
-        let nodes = tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len());
-        self.nodes.grow("tables.nodes_first", tables.nodes_first, nodes)?;
-        self.threads.grow("tables.threads_first", tables.threads_first, tables.threads.len())
-    }
-
-    fn tables(&mut self, tables: &proto::Tables) -> Verdict {
+    fn tables(&self, tables: &proto::Tables) -> Verdict {
         for (row, module) in tables.modules.iter().enumerate() {
-            self.strings.has(module.path, || format!("tables.modules.path[{row}]"))?;
+            self.sizes.strings.has(module.path, || format!("tables.modules.path[{row}]"))?;
         }
-        for ((row, code), index) in tables.codes.iter().enumerate().zip(tables.codes_first..) {
-            self.strings.has(code.qualname, || format!("tables.codes.qualname[{row}]"))?;
-            self.strings.has(code.filename, || format!("tables.codes.filename[{row}]"))?;
+        for (row, code) in tables.codes.iter().enumerate() {
+            self.sizes.strings.has(code.qualname, || format!("tables.codes.qualname[{row}]"))?;
+            self.sizes.strings.has(code.filename, || format!("tables.codes.filename[{row}]"))?;
             let field = || format!("tables.codes.linetable[{row}]");
             within(code.linetable.len() as u64, code.linetable_bytes, field)?;
-            self.linetable_bytes.insert(index, code.linetable_bytes);
         }
         for (row, part) in tables.code_parts.iter().enumerate() {
-            self.codes.has(part.code, || format!("tables.code_parts.code[{row}]"))?;
+            self.sizes.codes.has(part.code, || format!("tables.code_parts.code[{row}]"))?;
             let end = u64::from(part.offset) + part.linetable.len() as u64;
-            let whole = self.linetable_bytes.get(&part.code).copied().unwrap_or(u32::MAX);
-            within(end, whole, || format!("tables.code_parts.linetable[{row}]"))?;
+            let own = part.code.checked_sub(tables.codes_first).and_then(|row| tables.codes.get(row as usize));
+            let whole = own.map(|code| code.linetable_bytes).or(self.linetable_bytes.get(&part.code).copied());
+            if let Some(whole) = whole {
+                within(end, whole, || format!("tables.code_parts.linetable[{row}]"))?;
+            }
         }
         for (row, thread) in tables.threads.iter().enumerate() {
-            self.strings.has(thread.name, || format!("tables.threads.name[{row}]"))?;
+            self.sizes.strings.has(thread.name, || format!("tables.threads.name[{row}]"))?;
         }
         for (row, known) in tables.known_addresses.iter().enumerate() {
-            self.modules.has(known.module, || format!("tables.known_addresses.module[{row}]"))?;
-            self.strings.has(known.name, || format!("tables.known_addresses.name[{row}]"))?;
+            self.sizes.modules.has(known.module, || format!("tables.known_addresses.module[{row}]"))?;
+            self.sizes.strings.has(known.name, || format!("tables.known_addresses.name[{row}]"))?;
         }
-        tables.nodes.as_ref().map_or(Ok(()), |nodes| self.nodes(nodes, tables.nodes_first))
+        Ok(())
     }
 
     fn nodes(&self, nodes: &proto::Nodes, nodes_first: u32) -> Verdict {
@@ -107,10 +138,10 @@ impl Known {
             }
             let field = || format!("tables.nodes.table[{row}]");
             match i32::try_from(*kind).ok().and_then(|kind| NodeKind::try_from(kind).ok()) {
-                Some(NodeKind::Python) => self.codes.has(*table, field)?,
-                Some(NodeKind::Mark) => self.strings.has(*table, field)?,
+                Some(NodeKind::Python) => self.sizes.codes.has(*table, field)?,
+                Some(NodeKind::Mark) => self.sizes.strings.has(*table, field)?,
                 Some(NodeKind::CLeaf | NodeKind::CReturn | NodeKind::CInferredCall | NodeKind::CInferredOperands) => {
-                    self.modules.has(*table, field)?
+                    self.sizes.modules.has(*table, field)?
                 }
                 // A kind of a later genba: nothing is known of its table.
                 None => {}
@@ -132,11 +163,11 @@ impl Known {
             column(field, length, rows)?;
         }
         for (row, thread) in samples.thread.iter().enumerate() {
-            self.threads.has(*thread, || format!("samples.thread[{row}]"))?;
+            self.sizes.threads.has(*thread, || format!("samples.thread[{row}]"))?;
         }
         for (row, node) in samples.node.iter().enumerate() {
             if let Some(index) = node.checked_sub(1) {
-                self.nodes.has(index, || format!("samples.node[{row}]"))?;
+                self.sizes.nodes.has(index, || format!("samples.node[{row}]"))?;
             }
         }
         let mut end_ns = i128::from(start_ns);
@@ -155,7 +186,7 @@ impl Known {
 }
 
 /// One growing table: how many rows it has, and whether rows may be missing beyond them.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Rows {
     end: u64,
     /// A block was lost since `end` was last known for sure.

@@ -1,0 +1,172 @@
+//! Whether the reader's answer to some bytes is one it may give. Owns: what every answer must satisfy, found out anew from
+//! the answer itself. Never: asks the reader's own checks.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::panic::catch_unwind;
+
+use genba_format::{Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Recording, compress, encode_block, laws, read};
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Wrong {
+    Panic(String),
+    Answer(String),
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Wrong::Panic(text) => write!(f, "panic: {text}"),
+            Wrong::Answer(text) => write!(f, "an answer that may not be: {text}"),
+        }
+    }
+}
+
+/// Reads `bytes`. Ok: how many faults and violations were found, each well-formed.
+pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
+    let answer = catch_unwind(|| {
+        let answer = read(bytes);
+        let violations = answer.as_ref().map_or(Vec::new(), laws::check);
+        (answer, violations)
+    });
+    let (answer, violations) = answer.map_err(|cause| Wrong::Panic(panic_text(&*cause)))?;
+    for violation in &violations {
+        words([&violation.field, &violation.expected, &violation.found])?;
+    }
+    match answer {
+        Err(error) => refusal(bytes, &error).map(|()| 1),
+        Ok(recording) => {
+            for fault in &recording.faults {
+                well_formed(fault, bytes.len())?;
+            }
+            kept(bytes, &recording)?;
+            again(&recording)?;
+            Ok((recording.faults.len() + violations.len()) as u64)
+        }
+    }
+}
+
+fn panic_text(cause: &(dyn std::any::Any + Send)) -> String {
+    let text = cause.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("without words").to_owned()
+}
+
+fn refusal(bytes: &[u8], error: &NotARecording) -> Result<(), Wrong> {
+    let has_magic = bytes.windows(MAGIC.len()).any(|window| window == MAGIC);
+    match error {
+        NotARecording::Empty => hold(bytes.is_empty(), "empty, though there are bytes"),
+        NotARecording::NoMagic { begins } => {
+            hold(!has_magic, "no magic, though it is there")?;
+            hold(bytes.starts_with(begins), "first bytes that are not the first")
+        }
+    }
+}
+
+fn well_formed(fault: &Fault, length: usize) -> Result<(), Wrong> {
+    words([&fault.field, &fault.expected, &fault.found])?;
+    hold(fault.byte <= length as u64, "a fault behind the last byte")
+}
+
+fn words(texts: [&String; 3]) -> Result<(), Wrong> {
+    hold(texts.iter().all(|text| !text.is_empty()), "a field, expectation or finding without words")
+}
+
+/// Kept blocks lie in the file, apart, in order for each process, and hold together.
+fn kept(bytes: &[u8], recording: &Recording) -> Result<(), Wrong> {
+    hold(!recording.blocks.is_empty() || !recording.faults.is_empty(), "neither block nor fault")?;
+    let mut places: Vec<(u64, u64)> =
+        recording.blocks.iter().map(|block| (block.offset, block.offset + block.stored_bytes)).collect();
+    places.sort_unstable();
+    hold(places.windows(2).all(|pair| pair[0].1 <= pair[1].0), "blocks that overlap")?;
+    hold(places.iter().all(|place| place.1 <= bytes.len() as u64), "a block behind the last byte")?;
+    let mut next: HashMap<[u8; 16], u64> = HashMap::new();
+    for read in &recording.blocks {
+        let least = next.insert(read.header.process_key, read.header.sequence.saturating_add(1));
+        hold(least.is_none_or(|least| read.header.sequence >= least), "sequence numbers out of order")?;
+        holds_together(read)?;
+    }
+    Ok(())
+}
+
+fn holds_together(read: &ReadBlock) -> Result<(), Wrong> {
+    let tables = read.block.tables.as_ref();
+    if let Some((tables, nodes)) = tables.and_then(|tables| Some((tables, tables.nodes.as_ref()?))) {
+        let rows = nodes.parent.len();
+        let others = [nodes.kind.len(), nodes.table.len(), nodes.address.len()];
+        hold(others == [rows; 3], "node columns of unequal length")?;
+        let mut above = nodes.parent.iter().zip(u64::from(tables.nodes_first)..);
+        let rooted = above.all(|(parent, index)| u64::from(*parent) <= index);
+        hold(rooted, "a node before its parent")?;
+    }
+    let Some(samples) = &read.block.samples else {
+        return Ok(());
+    };
+    let lengths = [
+        samples.thread.len(),
+        samples.node.len(),
+        samples.state.len(),
+        samples.ticks.len(),
+        samples.cpu_quanta.len(),
+        samples.wall_quanta.len(),
+    ];
+    hold(lengths == [samples.end_delta_quanta.len(); 6], "sample columns of unequal length")
+}
+
+/// What was kept, written anew, is kept anew.
+fn again(recording: &Recording) -> Result<(), Wrong> {
+    let mut bytes = Vec::new();
+    for read in &recording.blocks {
+        let written = encode_block(&read.header, &read.block, &mut compress, &mut bytes);
+        hold(written.is_ok(), "a kept block that cannot be written")?;
+    }
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let Ok(second) = read(&bytes) else {
+        return hold(false, "kept blocks that are no recording");
+    };
+    let same = recording.blocks.iter().map(|read| (&read.header, &read.block));
+    hold(same.eq(second.blocks.iter().map(|read| (&read.header, &read.block))), "kept blocks that change")?;
+    hold(second.faults.iter().all(|fault| fault.kind == FaultKind::Lost), "kept blocks with faults")
+}
+
+fn hold(condition: bool, otherwise: &str) -> Result<(), Wrong> {
+    if condition { Ok(()) } else { Err(Wrong::Answer(otherwise.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use genba_format::BlockName;
+
+    use super::*;
+
+    #[test]
+    fn an_answer_that_may_not_be_is_noticed() {
+        let fault = Fault {
+            kind: FaultKind::Damaged,
+            byte: 9,
+            block: 0,
+            owner: Some(BlockName { process_key: [0; 16], sequence: 0 }),
+            field: "magic".to_owned(),
+            expected: "a".to_owned(),
+            found: "b".to_owned(),
+        };
+        assert_eq!(well_formed(&fault, 9), Ok(()));
+        let behind = Wrong::Answer("a fault behind the last byte".to_owned());
+        assert_eq!(well_formed(&fault, 8), Err(behind));
+        let silent = Fault { found: String::new(), ..fault };
+        assert!(well_formed(&silent, 9).is_err());
+        assert!(kept(b"", &Recording::default()).is_err());
+        assert!(refusal(b"x", &NotARecording::Empty).is_err());
+        assert!(refusal(&MAGIC, &NotARecording::NoMagic { begins: Vec::new() }).is_err());
+    }
+
+    #[test]
+    fn blocks_out_of_order_are_noticed() {
+        let bytes = include_bytes!("../../testdata/golden/v1.genba");
+        let mut recording = read(bytes).expect("the golden recording");
+        assert_eq!(kept(bytes, &recording), Ok(()));
+        recording.blocks.swap(0, 1);
+        assert!(kept(bytes, &recording).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! Makes inputs for the reader: golden recordings with wrong bytes, wrong headers, wrong payloads under right checksums,
+//! and random bytes. Owns: a writer of headers of its own, after FORMAT.md. Never: judges the answer.
+
+use genba_format::{HEADER_BYTES, MAGIC, compress, read};
+use prost::Message;
+
+use crate::random::Random;
+
+/// What inputs are made from.
+pub struct Seeds {
+    recordings: Vec<Vec<u8>>,
+    blocks: Vec<SeedBlock>,
+}
+
+/// A block taken apart.
+#[derive(Clone)]
+struct SeedBlock {
+    version: u16,
+    process_key: [u8; 16],
+    sequence: u64,
+    start_ns: u64,
+    end_ns: u64,
+    plain: Vec<u8>,
+}
+
+impl Seeds {
+    pub fn from_recordings(recordings: &[&[u8]]) -> Seeds {
+        let read_blocks = recordings.iter().flat_map(|bytes| match read(bytes) {
+            Ok(recording) => recording.blocks,
+            Err(error) => panic!("a golden recording cannot be read: {error}"),
+        });
+        let blocks = read_blocks.map(|read| SeedBlock {
+            version: read.header.version,
+            process_key: read.header.process_key,
+            sequence: read.header.sequence,
+            start_ns: read.header.start_ns,
+            end_ns: read.header.end_ns,
+            plain: read.block.encode_to_vec(),
+        });
+        Seeds { blocks: blocks.collect(), recordings: recordings.iter().map(|bytes| bytes.to_vec()).collect() }
+    }
+
+    /// One input, made of nothing but these seeds and `random`.
+    pub fn input(&self, random: &mut Random) -> Vec<u8> {
+        let mut bytes = match random.below(8) {
+            0 => return random_bytes(random),
+            1..=2 => self.recordings[random.below(self.recordings.len())].clone(),
+            _ => self.rewritten(random),
+        };
+        if random.below(2) == 0 {
+            for _ in 0..=random.below(4) {
+                damage(&mut bytes, random);
+            }
+        }
+        bytes
+    }
+
+    /// The golden blocks with changed content and right checksums, so that the change gets past them.
+    fn rewritten(&self, random: &mut Random) -> Vec<u8> {
+        let mut blocks = self.blocks.clone();
+        for _ in 0..=random.below(3) {
+            let other = blocks[random.below(blocks.len())].clone();
+            let place = random.below(blocks.len());
+            let block = &mut blocks[place];
+            match random.below(12) {
+                0 => block.process_key = other.process_key,
+                1 => block.sequence = other.sequence,
+                2 => block.sequence = random.edge(),
+                3 => (block.start_ns, block.end_ns) = (random.edge(), random.edge()),
+                4 => block.version = random.edge() as u16,
+                5 => blocks.push(other),
+                6 => drop(blocks.swap_remove(place)),
+                7 => block.plain.extend(other.plain),
+                _ => damage(&mut block.plain, random),
+            }
+            if blocks.is_empty() {
+                blocks.push(self.blocks[0].clone());
+            }
+        }
+        blocks.iter().flat_map(|block| block.encode(random)).collect()
+    }
+}
+
+impl SeedBlock {
+    /// The block as bytes; one header in 16 lies about a length.
+    fn encode(&self, random: &mut Random) -> Vec<u8> {
+        let payload = compress(&self.plain);
+        let mut lengths = [payload.len() as u32, self.plain.len() as u32];
+        if random.below(16) == 0 {
+            lengths[random.below(2)] = random.edge() as u32;
+        }
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(self.version.to_le_bytes());
+        bytes.extend(self.process_key);
+        bytes.extend(self.sequence.to_le_bytes());
+        bytes.extend(self.start_ns.to_le_bytes());
+        bytes.extend(self.end_ns.to_le_bytes());
+        bytes.extend(lengths[0].to_le_bytes());
+        bytes.extend(lengths[1].to_le_bytes());
+        bytes.extend(crc32c::crc32c(&payload).to_le_bytes());
+        bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+        assert_eq!(bytes.len(), HEADER_BYTES);
+        bytes.extend(payload);
+        bytes
+    }
+}
+
+/// Changes a few bytes somewhere.
+fn damage(bytes: &mut Vec<u8>, random: &mut Random) {
+    let at = random.below(bytes.len());
+    let length = random.below(40).min(bytes.len() - at);
+    match random.below(9) {
+        0..=2 if at < bytes.len() => bytes[at] ^= 1 << random.below(8),
+        3..=4 if at < bytes.len() => bytes[at] = random.edge() as u8,
+        5 => bytes.truncate(at),
+        6 => drop(bytes.drain(at..at + length)),
+        7 => {
+            let again = bytes[at..at + length].to_vec();
+            bytes.splice(at..at, again);
+        }
+        _ => {
+            let count = random.below(20);
+            bytes.splice(at..at, random.bytes(count));
+        }
+    }
+}
+
+/// Random bytes, often with the magic between them.
+fn random_bytes(random: &mut Random) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for _ in 0..random.below(4) {
+        if random.below(2) == 0 {
+            bytes.extend(MAGIC);
+        }
+        let count = random.below(200);
+        bytes.extend(random.bytes(count));
+    }
+    bytes
+}
