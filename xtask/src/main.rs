@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod edges;
 mod edges_python;
 mod edges_typescript;
+mod glibc;
 mod handler;
 mod invariants;
 mod proto;
@@ -18,6 +19,7 @@ type Verb = fn(&Path, &[String]) -> Result<(), String>;
 
 const VERBS: &[(&str, Verb)] = &[
     ("edges", edges::run),
+    ("glibc", glibc::run),
     ("handler", handler::run),
     ("proto", proto::run),
     ("tidy", tidy::run),

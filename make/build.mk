@@ -1,0 +1,31 @@
+# How the command is built: the viewer, the agent for an old glibc, the command that carries both.
+# crates/cli/build.rs builds the agent with the linker of the cargo that builds the command, so that one call to
+# cargo-zigbuild settles the newest glibc symbol of both; `cargo xtask glibc` looks afterwards.
+
+GLIBC := 2.17
+TRIPLE := x86_64-unknown-linux-gnu
+BUILT := target/$(TRIPLE)/release
+
+.PHONY: build wheel
+
+build: web-dist ## the command, at target/release/genba
+	@make/prepare.sh tools
+	PATH="$(TOOLS)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" \
+		cargo zigbuild --quiet --locked --release --package genba --target $(TRIPLE).$(GLIBC)
+	cargo xtask glibc $(BUILT)/genba $(GLIBC)
+	cargo xtask glibc "$$(ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1)" $(GLIBC)
+	@mkdir -p target/release
+	cp --force $(BUILT)/genba target/release/genba.new
+	mv target/release/genba.new target/release/genba
+
+wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
+	@make/prepare.sh tools
+	$(TOOLS)/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+
+# The viewer's page, which the command carries.
+.PHONY: web-dist
+web-dist: $(if $(wildcard web/package.json),web/dist/viewer.html)
+
+web/dist/viewer.html: web/node_modules web/package.json $(shell find web -name node_modules -prune -o -name dist -prune -o -type f -print 2>/dev/null)
+	npm --prefix web run --silent build
+	@touch $@
