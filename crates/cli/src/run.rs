@@ -110,7 +110,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         python: arguments.python.as_deref(),
         python_of_genba: arguments.python_of_genba.as_deref(),
     })?;
-    interpreter::check(&program)?;
+    let known = interpreter::check(&program)?;
     let agent = agent_file::unpacked()?;
     let output = output::Output::create(arguments.output.as_deref(), arguments.force, &program.stem)?;
     if let Some(moved) = &output.moved {
@@ -140,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recording = genba_format::read(&bytes).ok().filter(ending::has_python);
     let Some(recording) = recording else {
         output.remove_if_empty();
-        return Err(ending::no_python(&program, &ending, &running));
+        return Err(ending::no_python(&program, known, &ending, &running));
     };
     for warning in ending::words_for_refused(&recording) {
         say(&warning);

@@ -9,9 +9,10 @@ use std::path::Path;
 use genba_format::Recording;
 use genba_profile::figures;
 
+use super::interpreter::Known;
 use super::session::Session;
 use super::start::Ending;
-use super::target::{Kind, Program};
+use super::target::Program;
 use crate::failure::Failure;
 
 /// At most this many processes are named one by one.
@@ -74,11 +75,11 @@ pub fn has_python(recording: &Recording) -> bool {
 }
 
 /// No process wrote a start block. The command's exit code stays unless it was 0.
-pub fn no_python(program: &Program, ending: &Ending, running: &[StillRunning]) -> Failure {
+pub fn no_python(program: &Program, known: Known, ending: &Ending, running: &[StillRunning]) -> Failure {
     let exit_code = ending.exit_code();
-    let failure = match program.kind {
-        Kind::Command => of_command(program, ending, running),
-        Kind::Interpreter => {
+    let failure = match known {
+        Known::Nothing => of_command(program, ending, running),
+        Known::Python => {
             Failure::no(format!("nothing was recorded: {} ended before genba's library began", program.path.display()))
                 .detail(format!("it {}", ending.words()))
                 .detail("ld.so says above why it could not load the library, or the disk is full")

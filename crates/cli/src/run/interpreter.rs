@@ -16,8 +16,17 @@ const MINOR_MIN: u32 = 11;
 const MINOR_MAX: u32 = 15;
 const KNOWN: &str = "CPython 3.11 to 3.15";
 
+/// What is known of a program that was not refused.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// A CPython that genba knows.
+    Python,
+    /// A launcher, or no Python at all: its own end will tell.
+    Nothing,
+}
+
 /// Refuses a program that cannot be recorded; `Ok` for what can, or may.
-pub fn check(program: &Program) -> Result<(), Failure> {
+pub fn check(program: &Program) -> Result<Known, Failure> {
     let executable = Executable::follow(&program.path, &find_on_path);
     let advice = Advice { program };
     if let Some(other) = executable.way.iter().find_map(|path| other_implementation(path)) {
@@ -31,17 +40,17 @@ pub fn check(program: &Program) -> Result<(), Failure> {
                 .detail("expected an ELF file or a script that begins with #!")
                 .hint(advice.known_interpreter()));
         }
-        return Ok(());
+        return Ok(Known::Nothing);
     };
     check_loading(&executable, elf, &advice)?;
     match python_found(&executable, elf) {
-        Some(python) => check_python(&executable, &python, &advice),
+        Some(python) => check_python(&executable, &python, &advice).map(|()| Known::Python),
         None if program.kind == Kind::Interpreter && executable.scripts == 0 => {
             Err(Failure::no(format!("cannot record {}: it is not Python", executable.path().display()))
                 .detail("it neither is CPython nor needs its library, libpython")
                 .hint(advice.known_interpreter()))
         }
-        None => Ok(()),
+        None => Ok(Known::Nothing),
     }
 }
 

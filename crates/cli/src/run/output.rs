@@ -114,11 +114,16 @@ fn private_folder() -> std::io::Result<PathBuf> {
     Err(ErrorKind::AlreadyExists.into())
 }
 
+/// The agent takes the path as text. Err: it is none.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path).map_err(|error| {
-        Failure::no(format!("cannot name {} in full: {}", path.display(), words(&error)))
-            .hint("start genba in a folder that exists")
-    })
+    let refused = |why: &str| Failure::no(format!("cannot name {} in full: {why}", path.display()));
+    let absolute = std::path::absolute(path)
+        .map_err(|error| refused(&words(&error)).hint("start genba in a folder that exists"))?;
+    if absolute.to_str().is_none() {
+        let _ = fs::remove_file(path);
+        return Err(refused("it is not UTF-8").hint("name a file in a folder whose path is UTF-8: -o /tmp/app.genba"));
+    }
+    Ok(absolute)
 }
 
 /// The system's words without Rust's `(os error 13)`.
