@@ -1,6 +1,10 @@
 //! The accounting of one process: ticks added up over its blocks, clocks as its last block says them.
 //! Never: repairs a number; what does not add up is for `genba check` to say.
 
+use std::collections::BTreeMap;
+
+use genba_format::proto;
+
 use crate::profile::{Accounting, Clocks};
 use crate::stored::Stored;
 
@@ -9,13 +13,13 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
     let mut clocks =
         Clocks { cpu_before_ns: stored.start().map_or(0, |start| start.cpu_before_ns), ..Clocks::default() };
     for block in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
-        accounting.ticks += block.ticks;
-        accounting.sampled += block.sampled;
+        accounting.ticks = accounting.ticks.saturating_add(block.ticks);
+        accounting.sampled = accounting.sampled.saturating_add(block.sampled);
         for count in &block.dropped {
-            *accounting.dropped.entry(count.reason.clone()).or_default() += count.ticks;
+            add(&mut accounting.dropped, count);
         }
         for count in &block.refused {
-            *accounting.refused.entry(count.reason.clone()).or_default() += count.ticks;
+            add(&mut accounting.refused, count);
         }
         clocks = Clocks {
             cpu_ns: block.cpu_process_ns,
@@ -29,4 +33,9 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
         };
     }
     (accounting, clocks)
+}
+
+fn add(reasons: &mut BTreeMap<String, u64>, count: &proto::Count) {
+    let ticks = reasons.entry(count.reason.clone()).or_default();
+    *ticks = ticks.saturating_add(count.ticks);
 }

@@ -55,7 +55,7 @@ pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
         process.blocks_lost =
             recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();
         process.exec_of = exec_of(&process, &profile);
-        profile.span_ns = profile.span_ns.max(process.start_ns + process.wall_ns);
+        profile.span_ns = profile.span_ns.max(process.start_ns.saturating_add(process.wall_ns));
         let process = profile.processes.push(process);
         index_of.insert(*key, process);
 
@@ -121,7 +121,7 @@ fn exec_of(process: &Process, profile: &Profile) -> Option<ProcessIndex> {
     let (index, _) = earlier.find(|(_, earlier)| {
         earlier.pid.is_some()
             && earlier.pid == process.pid
-            && earlier.start_ns + earlier.wall_ns <= process.start_ns
+            && earlier.start_ns.saturating_add(earlier.wall_ns) <= process.start_ns
             && earlier.clocks.cpu_ns <= process.clocks.cpu_before_ns
     })?;
     Some(index)
@@ -213,6 +213,6 @@ impl Clock {
 
     fn start_realtime_ns(&self) -> Option<u64> {
         let (realtime_ns, monotonic_ns) = self.known?;
-        (realtime_ns + self.begin_ns).checked_sub(monotonic_ns)
+        realtime_ns.checked_add(self.begin_ns)?.checked_sub(monotonic_ns)
     }
 }

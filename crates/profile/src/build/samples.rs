@@ -1,5 +1,6 @@
 //! Adds up the samples of a process: one group for each (stack, thread, state).
-//! Owns: quanta into nanoseconds. Never: allocates per sample; most samples only find their group and add to it.
+//! Owns: quanta into nanoseconds. Never: allocates per sample (most only find their
+//! group and add to it); overflows on numbers that no program can have spent.
 
 use std::collections::HashMap;
 
@@ -58,10 +59,10 @@ pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut St
             profile.samples.len() - 1
         });
         let group = &mut profile.samples[group];
-        group.samples += sum.samples;
-        group.ticks += sum.ticks;
-        group.cpu_ns += sum.cpu_quanta * QUANTUM_NS;
-        group.wall_ns += sum.wall_quanta * QUANTUM_NS;
+        group.samples = group.samples.saturating_add(sum.samples);
+        group.ticks = group.ticks.saturating_add(sum.ticks);
+        group.cpu_ns = group.cpu_ns.saturating_add(sum.cpu_quanta.saturating_mul(QUANTUM_NS));
+        group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
 }
 
@@ -83,7 +84,7 @@ fn add_up(samples: &proto::Samples, position_of: &mut HashMap<Key, usize>, sums:
         let sum = &mut sums[position].1;
         sum.samples += 1;
         sum.ticks += u64::from(*ticks);
-        sum.cpu_quanta += cpu_quanta;
-        sum.wall_quanta += wall_quanta;
+        sum.cpu_quanta = sum.cpu_quanta.saturating_add(*cpu_quanta);
+        sum.wall_quanta = sum.wall_quanta.saturating_add(*wall_quanta);
     }
 }

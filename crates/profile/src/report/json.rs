@@ -1,0 +1,176 @@
+//! The report as JSON for scripts. Its keys are stable: they are only added. docs/reading.md lists them.
+
+use serde::Serialize;
+
+use crate::figures::share;
+use crate::profile::{ProcessIndex, Profile};
+use crate::report::{Report, Row};
+use crate::table::TableIndex;
+use crate::weight::{Totals, Weight};
+
+#[derive(Serialize)]
+struct Page<'a> {
+    version: u32,
+    weight: &'static str,
+    weight_why: Option<&'a str>,
+    wall_ns: u64,
+    cpu_ns: u64,
+    interval_ns: Option<u64>,
+    accounting: AccountingPage<'a>,
+    processes: Vec<ProcessPage<'a>>,
+    rows: Vec<RowPage<'a>>,
+    folded: FoldedPage,
+    rss_max_bytes: Option<u64>,
+    rss_mean_bytes: Option<u64>,
+    warnings: &'a [String],
+}
+
+/// Law 1.
+#[derive(Serialize)]
+pub struct AccountingPage<'a> {
+    ticks: u64,
+    sampled: u64,
+    dropped: &'a std::collections::BTreeMap<String, u64>,
+    refused: &'a std::collections::BTreeMap<String, u64>,
+}
+
+#[derive(Serialize)]
+struct ProcessPage<'a> {
+    pid: Option<u32>,
+    python: Option<&'a str>,
+    executable: Option<&'a str>,
+    argv: &'a [String],
+    refused: Option<&'a str>,
+    ended: Option<&'a str>,
+    wall_ns: u64,
+    cpu_ns: u64,
+    cpu_sampled_ns: u64,
+    cpu_not_sampled_ns: u64,
+    cpu_genba_ns: u64,
+    threads: u64,
+    accounting: AccountingPage<'a>,
+    rss_max_bytes: Option<u64>,
+    rss_mean_bytes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct RowPage<'a> {
+    file: Option<&'a str>,
+    line: Option<u32>,
+    end_line: Option<u32>,
+    function: Option<&'a str>,
+    expression: Option<&'a str>,
+    column: Option<u32>,
+    end_column: Option<u32>,
+    pid: Option<u32>,
+    tid: Option<u32>,
+    thread: Option<&'a str>,
+    samples: u64,
+    cpu_ns: u64,
+    wall_ns: u64,
+    share: f64,
+    total_samples: u64,
+    total_cpu_ns: u64,
+    total_wall_ns: u64,
+    total_share: f64,
+    chain: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FoldedPage {
+    rows: u64,
+    share: f64,
+}
+
+pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
+    let resident = profile.resident_max();
+    let accounting = profile.accounting();
+    let weight = report.choice.weight;
+    let page = Page {
+        version: 1,
+        weight: key(weight),
+        weight_why: report.choice.why.as_deref(),
+        wall_ns: profile.wall_ns(),
+        cpu_ns: profile.clocks().cpu_ns,
+        interval_ns: profile.processes.iter().find_map(|process| process.interval_ns),
+        accounting: accounting_page(&accounting),
+        processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),
+        rows: report.rows.iter().map(|row| self::row(profile, report, row)).collect(),
+        folded: FoldedPage {
+            rows: report.folded.rows,
+            share: share(report.folded.own.by(weight), report.whole.by(weight)),
+        },
+        rss_max_bytes: resident.map(|resident| resident.max_bytes),
+        rss_mean_bytes: resident.map(|resident| resident.mean_bytes),
+        warnings,
+    };
+    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+}
+
+/// As on the command line.
+pub fn key(weight: Weight) -> &'static str {
+    match weight {
+        Weight::Cpu => "cpu",
+        Weight::Wall => "wall",
+        Weight::Samples => "samples",
+    }
+}
+
+pub fn accounting_page(accounting: &crate::profile::Accounting) -> AccountingPage<'_> {
+    AccountingPage {
+        ticks: accounting.ticks,
+        sampled: accounting.sampled,
+        dropped: &accounting.dropped,
+        refused: &accounting.refused,
+    }
+}
+
+fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {
+    let process = &profile.processes[index];
+    let resident = profile.resident(index);
+    ProcessPage {
+        pid: process.pid,
+        python: process.python.as_deref(),
+        executable: process.executable.as_deref(),
+        argv: &process.argv,
+        refused: process.refused.as_deref(),
+        ended: process.ended.as_deref(),
+        wall_ns: process.wall_ns,
+        cpu_ns: process.clocks.cpu_ns,
+        cpu_sampled_ns: process.clocks.cpu_sampled_ns,
+        cpu_not_sampled_ns: process.clocks.cpu_not_sampled_ns,
+        cpu_genba_ns: process.clocks.cpu_genba_ns,
+        threads: profile.thread_count(index),
+        accounting: accounting_page(&process.accounting),
+        rss_max_bytes: resident.map(|resident| resident.max_bytes),
+        rss_mean_bytes: resident.map(|resident| resident.mean_bytes),
+    }
+}
+
+fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
+    let subject = &row.subject;
+    let expression = subject.expression.as_ref();
+    let thread = subject.thread.map(|thread| &profile.threads[thread]);
+    let part = |totals: Totals| share(totals.by(report.choice.weight), report.whole.by(report.choice.weight));
+    RowPage {
+        file: subject.file.map(|file| profile.files[file].path.as_str()),
+        line: subject.line,
+        end_line: subject.end_line,
+        function: subject.function.map(|function| profile.functions[function].name.as_str()),
+        expression: expression.map(|expression| expression.text.as_str()),
+        column: expression.map(|expression| expression.column),
+        end_column: expression.map(|expression| expression.end_column),
+        pid: subject.process.and_then(|process| profile.processes[process].pid),
+        tid: thread.and_then(|thread| thread.tid),
+        thread: thread.and_then(|thread| thread.name.as_deref()),
+        samples: row.own.samples,
+        cpu_ns: row.own.cpu_ns,
+        wall_ns: row.own.wall_ns,
+        share: part(row.own),
+        total_samples: row.total.samples,
+        total_cpu_ns: row.total.cpu_ns,
+        total_wall_ns: row.total.wall_ns,
+        total_share: part(row.total),
+        chain: row.chain.iter().map(|link| link.name(profile)).collect(),
+    }
+}

@@ -1,0 +1,70 @@
+//! The report as Markdown: for an issue, a pull request, a chat.
+
+use crate::figures::{counted, percent};
+use crate::profile::Profile;
+use crate::report::{Report, Row, Sort, text};
+use crate::summary::header;
+
+pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> String {
+    let weight = report.choice.weight;
+    let mut page = String::new();
+    for line in header(profile, &report.choice) {
+        page += &format!("{}  \n", escaped(&line));
+    }
+    page += &format!("\n| share | {weight} | where | expression | underneath |\n|--:|--:|---|---|---|\n");
+    let files = text::files_of(profile, report);
+    for row in &report.rows {
+        let measured = match report.sort {
+            Sort::Own => row.own,
+            Sort::Total => row.total,
+        };
+        page += &format!(
+            "| {} % | {} | {} | {} | {} |\n",
+            percent(measured.by(weight), report.whole.by(weight)),
+            measured.words(weight),
+            code(&text::name(profile, report.by, &files, row)),
+            expression(row),
+            escaped(&text::chain(profile, &row.chain)),
+        );
+    }
+    if report.folded.rows > 0 {
+        let share = percent(report.folded.own.by(weight), report.whole.by(weight));
+        let rows = counted(report.folded.rows, "row", "rows");
+        page += &format!("\n{share} % in {rows} more.\n");
+    }
+    for warning in warnings {
+        page += &format!("\n**warning:** {}\n", escaped(warning));
+    }
+    page
+}
+
+/// The first line, and a sign when it goes on.
+fn expression(row: &Row) -> String {
+    let Some(expression) = &row.subject.expression else {
+        return String::new();
+    };
+    match expression.text.split_once('\n') {
+        None => code(&expression.text),
+        Some((first, _)) => format!("{} …", code(first)),
+    }
+}
+
+/// An inline piece of code; a fence of backticks longer than any inside.
+fn code(text: &str) -> String {
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let text = text.replace('|', "\\|");
+    let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{blank}{text}{blank}{fence}")
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        if matches!(character, '|' | '*' | '_' | '`' | '<' | '[' | '\\') {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}

@@ -1,0 +1,285 @@
+//! The report: which piece of the user's own code the time goes to, and what happens underneath.
+//! Owns: the rows. Each sample counts for the deepest piece of the user's own code in its stack, once.
+//! Never: makes text (`text`, `markdown`, `json` do); rounds.
+
+mod chain;
+mod excerpt;
+mod file_names;
+pub mod json;
+pub mod markdown;
+pub mod text;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::owner::Owner;
+use crate::profile::{
+    FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
+};
+use crate::report::chain::Chains;
+use crate::show::Show;
+use crate::source_text::Expression;
+use crate::state::State;
+use crate::table::TableIndex;
+use crate::weight::{Choice, Totals, Weight, choose};
+
+/// What a row stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum By {
+    #[default]
+    Expression,
+    Line,
+    Function,
+    /// The user's source file.
+    Module,
+    Thread,
+    Process,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// By the samples that have this piece as the deepest of the user's own code.
+    #[default]
+    Own,
+    /// By the samples that have it anywhere in their stack.
+    Total,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    pub by: By,
+    /// None: genba chooses.
+    pub weight: Option<Weight>,
+    pub show: Show,
+    pub sort: Sort,
+    /// 0 to 1; rows below it are folded.
+    pub share_min: f64,
+    /// None: all rows.
+    pub rows_max: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct Report {
+    pub choice: Choice,
+    pub by: By,
+    pub sort: Sort,
+    /// Of all samples: what a share of 1 is.
+    pub whole: Totals,
+    pub rows: Vec<Row>,
+    pub folded: Folded,
+}
+
+/// Rows that are not shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Folded {
+    pub rows: u64,
+    pub own: Totals,
+}
+
+#[derive(Debug)]
+pub struct Row {
+    pub subject: Subject,
+    pub own: Totals,
+    pub total: Totals,
+    /// From below the user's code to the leaf, the way that weighs most.
+    pub chain: Vec<Link>,
+}
+
+/// What a row is about, as far as `By` says it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    pub file: Option<FileIndex>,
+    pub line: Option<u32>,
+    pub end_line: Option<u32>,
+    pub function: Option<FunctionIndex>,
+    pub expression: Option<Expression>,
+    pub thread: Option<ThreadIndex>,
+    pub process: Option<ProcessIndex>,
+}
+
+/// One step below the user's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    Function(FunctionIndex),
+    /// What the thread waited for.
+    State(State),
+}
+
+impl Link {
+    pub fn name(self, profile: &Profile) -> String {
+        match self {
+            Link::Function(function) => profile.functions[function].name.clone(),
+            Link::State(state) => state.to_string(),
+        }
+    }
+}
+
+/// What samples are added up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Frame(FrameIndex),
+    Line(FunctionIndex, Option<u32>),
+    Function(FunctionIndex),
+    File(FileIndex),
+    Thread(ThreadIndex),
+    Process(ProcessIndex),
+    /// No Python frame at all.
+    NoPython,
+}
+
+#[derive(Default)]
+struct Sum {
+    own: Totals,
+    total: Totals,
+    chains: Chains,
+}
+
+pub fn report(profile: &Profile, options: &Options) -> Report {
+    let choice = choose(options.weight, profile);
+    let weight = choice.weight;
+    let mut sums: HashMap<Key, Sum> = HashMap::new();
+    let mut whole = Totals::default();
+    for group in &profile.samples {
+        let totals = Totals::of_group(group);
+        whole.add(totals);
+        add(profile, options, group, totals, totals.by(weight), &mut sums);
+    }
+
+    let measure = |sum: &Sum| match options.sort {
+        Sort::Own => sum.own.by(weight),
+        Sort::Total => sum.total.by(weight),
+    };
+    let mut sums: Vec<(Key, Sum)> = sums.into_iter().filter(|(_, sum)| measure(sum) > 0).collect();
+    sums.sort_by_cached_key(|(key, sum)| (std::cmp::Reverse(measure(sum)), place(profile, *key)));
+    let smallest = options.share_min * whole.by(weight) as f64;
+    let shown = sums.partition_point(|(_, sum)| measure(sum) as f64 >= smallest);
+    let folded = sums.split_off(shown.min(options.rows_max.unwrap_or(usize::MAX)));
+    let mut folded_own = Totals::default();
+    for (_, sum) in &folded {
+        folded_own.add(sum.own);
+    }
+    Report {
+        choice,
+        by: options.by,
+        sort: options.sort,
+        whole,
+        rows: sums
+            .into_iter()
+            .map(|(key, sum)| Row {
+                subject: subject(profile, key),
+                own: sum.own,
+                total: sum.total,
+                chain: sum.chains.heaviest(),
+            })
+            .collect(),
+        folded: Folded { rows: folded.len() as u64, own: folded_own },
+    }
+}
+
+fn add(
+    profile: &Profile,
+    options: &Options,
+    group: &SampleGroup,
+    totals: Totals,
+    weight: u64,
+    sums: &mut HashMap<Key, Sum>,
+) {
+    let mut below: Vec<Link> = Vec::new();
+    if group.state != State::Running {
+        below.push(Link::State(group.state));
+    }
+    let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
+    let is_own =
+        |frame: &FrameIndex| is_python(frame) && profile.owner_of(profile.frames[*frame].function) == Some(Owner::User);
+    // Without any code of the user's own, the deepest Python frame stands for it.
+    let deepest = profile
+        .stack(group.node)
+        .find(|frame| is_own(frame))
+        .or_else(|| profile.stack(group.node).find(|frame| is_python(frame)));
+    for frame in profile.stack(group.node) {
+        if Some(frame) == deepest {
+            break;
+        }
+        let kind = profile.frames[frame].kind;
+        if options.show.shows(kind) {
+            below.push(Link::Function(profile.frames[frame].function));
+        }
+    }
+    let own_key = key(profile, options.by, deepest, group);
+    let sum = sums.entry(own_key).or_default();
+    sum.own.add(totals);
+    sum.chains.add(below.iter().rev().copied(), weight);
+
+    // A recursive piece of code stands many times in a stack and counts once.
+    let mut counted = HashSet::from([own_key]);
+    sum.total.add(totals);
+    for frame in profile.stack(group.node).filter(is_own) {
+        let key = key(profile, options.by, Some(frame), group);
+        if counted.insert(key) {
+            sums.entry(key).or_default().total.add(totals);
+        }
+    }
+}
+
+fn key(profile: &Profile, by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {
+    let process = profile.threads[group.thread].process;
+    let Some(frame) = frame else {
+        return match by {
+            By::Thread => Key::Thread(group.thread),
+            By::Process => Key::Process(process),
+            By::Expression | By::Line | By::Function | By::Module => Key::NoPython,
+        };
+    };
+    let row = &profile.frames[frame];
+    match (by, &profile.functions[row.function].home) {
+        (By::Expression, _) => Key::Frame(frame),
+        (By::Line, _) => Key::Line(row.function, row.location.map(|location| location.line)),
+        (By::Function, _) => Key::Function(row.function),
+        (By::Module, Home::Python { file, .. }) => Key::File(*file),
+        (By::Module, Home::C { .. } | Home::Mark) => Key::NoPython,
+        (By::Thread, _) => Key::Thread(group.thread),
+        (By::Process, _) => Key::Process(process),
+    }
+}
+
+fn subject(profile: &Profile, key: Key) -> Subject {
+    let in_function = |function: FunctionIndex, line: Option<u32>| {
+        let Home::Python { file, first_line } = profile.functions[function].home else {
+            return Subject::default();
+        };
+        Subject {
+            file: Some(file),
+            line: line.or(Some(first_line).filter(|_| matches!(key, Key::Function(_)))),
+            function: Some(function),
+            ..Subject::default()
+        }
+    };
+    match key {
+        Key::Frame(frame) => {
+            let frame = &profile.frames[frame];
+            Subject {
+                expression: frame.expression.clone(),
+                end_line: frame.location.map(|location| location.end_line),
+                ..in_function(frame.function, frame.location.map(|location| location.line))
+            }
+        }
+        Key::Line(function, line) => in_function(function, line),
+        Key::Function(function) => in_function(function, None),
+        Key::File(file) => Subject { file: Some(file), ..Subject::default() },
+        Key::Thread(thread) => {
+            Subject { thread: Some(thread), process: Some(profile.threads[thread].process), ..Subject::default() }
+        }
+        Key::Process(process) => Subject { process: Some(process), ..Subject::default() },
+        Key::NoPython => Subject::default(),
+    }
+}
+
+/// The order of rows that weigh the same: by where they are.
+fn place(profile: &Profile, key: Key) -> (String, u32, u32, String) {
+    let subject = subject(profile, key);
+    let file = subject.file.map(|file| profile.files[file].path.clone()).unwrap_or_default();
+    let function = subject.function.map(|function| profile.functions[function].name.clone());
+    let column = subject.expression.map_or(0, |expression| expression.column);
+    let thread = subject.thread.map_or(0, |thread| thread.position() as u32);
+    let line = subject.line.or(subject.process.map(|process| process.position() as u32));
+    (file, line.unwrap_or(0), column.max(thread), function.unwrap_or_default())
+}

@@ -1,0 +1,199 @@
+//! What stands above every view: who was recorded, for how long, and the accounting.
+//! Owns: sums over processes, the header's words. Never: leaves out the law; a view that shows samples shows it too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::figures::{count, counted, duration, setting, size};
+use crate::profile::{Accounting, Clocks, ProcessIndex, Profile};
+use crate::table::TableIndex;
+use crate::weight::{Choice, Weight};
+
+/// Resident size over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resident {
+    pub max_bytes: u64,
+    pub mean_bytes: u64,
+}
+
+impl Profile {
+    /// Of the whole run: as the command measured it, else from the first start to the last block.
+    pub fn wall_ns(&self) -> u64 {
+        self.recorder.as_ref().map_or(self.span_ns, |recorder| recorder.wall_ns)
+    }
+
+    pub fn accounting(&self) -> Accounting {
+        let mut sum = Accounting::default();
+        for process in self.processes.iter() {
+            let accounting = &process.accounting;
+            sum.ticks = sum.ticks.saturating_add(accounting.ticks);
+            sum.sampled = sum.sampled.saturating_add(accounting.sampled);
+            add(&mut sum.dropped, &accounting.dropped);
+            add(&mut sum.refused, &accounting.refused);
+        }
+        sum
+    }
+
+    /// Clocks of all processes. What an image before an `exec` used is in its successor's clock too, and counted once.
+    pub fn clocks(&self) -> Clocks {
+        let mut sum = Clocks::default();
+        for process in self.processes.iter() {
+            let clocks = process.clocks;
+            let twice_ns = match process.exec_of {
+                Some(earlier) => self.processes[earlier].clocks.cpu_ns.min(clocks.cpu_not_sampled_ns),
+                None => 0,
+            };
+            sum.cpu_ns = sum.cpu_ns.saturating_add(clocks.cpu_ns.saturating_sub(twice_ns));
+            sum.cpu_sampled_ns = sum.cpu_sampled_ns.saturating_add(clocks.cpu_sampled_ns);
+            sum.cpu_not_sampled_ns = sum.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_sampled_ns - twice_ns);
+            sum.cpu_genba_ns = sum.cpu_genba_ns.saturating_add(clocks.cpu_genba_ns);
+            sum.cpu_before_ns = sum.cpu_before_ns.saturating_add(clocks.cpu_before_ns.saturating_sub(twice_ns));
+            sum.wall_not_sampled_ns = sum.wall_not_sampled_ns.saturating_add(clocks.wall_not_sampled_ns);
+            sum.handler_ns = sum.handler_ns.saturating_add(clocks.handler_ns);
+            sum.handler_runs = sum.handler_runs.saturating_add(clocks.handler_runs);
+        }
+        sum
+    }
+
+    /// None: recorded without `--mem`. The mean weighs each value by how long it held.
+    pub fn resident(&self, process: ProcessIndex) -> Option<Resident> {
+        let values: Vec<_> = self.rss.iter().filter(|rss| rss.process == process).collect();
+        let (first, last) = (values.first()?, values.last()?);
+        let row = &self.processes[process];
+        let end_ns = row.start_ns.saturating_add(row.wall_ns).max(last.at_ns);
+        let ends = values.iter().skip(1).map(|rss| rss.at_ns).chain([end_ns]);
+        let held = values
+            .iter()
+            .zip(ends)
+            .map(|(rss, until_ns)| u128::from(rss.bytes) * u128::from(until_ns.saturating_sub(rss.at_ns)));
+        let whole_ns = u128::from(end_ns.saturating_sub(first.at_ns));
+        let mean = held.sum::<u128>().checked_div(whole_ns);
+        Some(Resident {
+            max_bytes: values.iter().map(|rss| rss.bytes).max()?,
+            mean_bytes: mean.map_or(first.bytes, |mean| mean as u64),
+        })
+    }
+
+    /// Of the process that was largest.
+    pub fn resident_max(&self) -> Option<Resident> {
+        let of_each = (0..self.processes.len()).filter_map(|position| self.resident(ProcessIndex::new(position)));
+        of_each.max_by_key(|resident| resident.max_bytes)
+    }
+
+    /// How many threads a process had.
+    pub fn thread_count(&self, process: ProcessIndex) -> u64 {
+        self.threads.iter().filter(|thread| thread.process == process).count() as u64
+    }
+}
+
+fn add(sum: &mut BTreeMap<String, u64>, reasons: &BTreeMap<String, u64>) {
+    for (reason, ticks) in reasons {
+        let entry = sum.entry(reason.clone()).or_default();
+        *entry = entry.saturating_add(*ticks);
+    }
+}
+
+impl Accounting {
+    pub fn lost(&self) -> u64 {
+        let reasons = self.dropped.values().chain(self.refused.values());
+        reasons.fold(0, |sum, ticks| sum.saturating_add(*ticks))
+    }
+
+    /// Law 1 in words: `ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2)`.
+    pub fn words(&self) -> String {
+        format!(
+            "ticks {} = sampled {} + dropped {} + refused {}",
+            count(self.ticks),
+            count(self.sampled),
+            by_reason(&self.dropped),
+            by_reason(&self.refused),
+        )
+    }
+}
+
+fn by_reason(reasons: &BTreeMap<String, u64>) -> String {
+    let sum = reasons.values().fold(0_u64, |sum, ticks| sum.saturating_add(*ticks));
+    let each: Vec<String> = reasons
+        .iter()
+        .filter(|(_, ticks)| **ticks > 0)
+        .map(|(reason, ticks)| format!("{reason} {}", count(*ticks)))
+        .collect();
+    if each.is_empty() {
+        return count(sum);
+    }
+    format!("{} ({})", count(sum), each.join(", "))
+}
+
+impl Clocks {
+    /// Sampled CPU in thousandths of the program's (all but genba's own), rounded down. None: it used none.
+    pub fn covered_per_mille(&self) -> Option<u64> {
+        let program_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let per_mille = u128::from(self.cpu_sampled_ns) * 1_000;
+        per_mille.checked_div(u128::from(program_ns)).map(|per_mille| per_mille as u64)
+    }
+
+    /// Law 2, exactly.
+    pub fn words(&self) -> String {
+        format!(
+            "CPU {} ns = sampled {} + not sampled {} + genba {}",
+            count(self.cpu_ns),
+            count(self.cpu_sampled_ns),
+            count(self.cpu_not_sampled_ns),
+            count(self.cpu_genba_ns),
+        )
+    }
+}
+
+/// The lines above a view, without line breaks.
+pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
+    let mut lines = vec![who(profile), law_line(profile)];
+    match (choice.weight, &choice.why) {
+        (Weight::Cpu, _) => {}
+        (weight, Some(why)) => lines.push(format!("weight: {weight}, because {why}")),
+        (weight, None) => lines.push(format!("weight: {weight}")),
+    }
+    lines
+}
+
+/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms`
+fn who(profile: &Profile) -> String {
+    let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
+    let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
+    let intervals: BTreeSet<u64> = recorded().filter_map(|process| process.interval_ns).collect();
+    let threads: u64 = profile
+        .processes
+        .enumerate()
+        .filter(|(_, process)| process.refused.is_none())
+        .map(|(index, _)| profile.thread_count(index))
+        .sum();
+    let mut parts = Vec::new();
+    if !versions.is_empty() {
+        parts.push(format!("CPython {}", Vec::from_iter(versions).join(", ")));
+    }
+    parts.push(format!("{} wall", duration(profile.wall_ns())));
+    parts.push(format!("{} CPU", duration(profile.clocks().cpu_ns)));
+    parts.push(format!(
+        "{}, {}",
+        counted(recorded().count() as u64, "process", "processes"),
+        counted(threads, "thread", "threads")
+    ));
+    if !intervals.is_empty() {
+        parts.push(intervals.into_iter().map(setting).collect::<Vec<_>>().join(", "));
+    }
+    if let Some(resident) = profile.resident_max() {
+        let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));
+        parts.push(format!("resident {max} at most, {mean} on average"));
+    }
+    if recorded().any(|process| process.native == Some(false)) {
+        parts.push("without C (--no-native)".to_string());
+    }
+    parts.join(" · ")
+}
+
+/// Both laws in one line; `genba check` prints the second one exactly.
+pub fn law_line(profile: &Profile) -> String {
+    let ticks = profile.accounting().words();
+    match profile.clocks().covered_per_mille() {
+        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %", per_mille / 10, per_mille % 10),
+        None => ticks,
+    }
+}

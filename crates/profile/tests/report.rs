@@ -1,0 +1,393 @@
+//! The report, from a recording written as text to the text that is printed.
+
+mod notation;
+
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::paint::Paint;
+use genba_profile::report::{By, Options, Sort, json, markdown, report, text};
+use genba_profile::show::Show;
+use genba_profile::warnings::warnings;
+use genba_profile::weight::Weight;
+
+fn check(recording: &str, options: Options, expected: Expect) {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let report = report(&profile, &options);
+    expected.assert_eq(&text::text(&profile, &report, Paint::Plain));
+}
+
+const SLICES: &str = "
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    source /home/me/slices.py
+    |import sys
+    |
+    |
+    |def before(b):
+    |    n = 0
+    |    for i in range(len(b)): n += len(b[i:][:2])
+    |
+    |
+    |def after(b):
+    |    n = 0
+    |    for i in range(len(b)):
+    |        n += len(b[i:i + 2])
+    |
+    |before(b'x' * 9); after(b'x')
+    <module>@slices.py:14[0-16] > before@slices.py:6[37-42] > ?bytes.__getitem__[python3.15] > PyBytes_FromStringAndSize[python3.15] > memmove[libc.so.6] x1900
+    <module>@slices.py:14[0-16] > before@slices.py:6[37-42] > ?bytes.__getitem__[python3.15] x20
+    <module>@slices.py:14[0-16] > before@slices.py:6[37-46] > ?bytes.__getitem__[python3.15] x18
+    <module>@slices.py:14[18-29] > after@slices.py:12[17-27] x25
+    <module>@slices.py:14[18-29] > after@slices.py:12[8-28] x3
+    refused moved 2
+";
+
+#[test]
+fn the_first_row_is_the_guilty_expression() {
+    check(
+        SLICES,
+        Options { share_min: 0.01, ..Options::default() },
+        expect![[r#"
+        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+
+         97.7 %   3.07 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
+                                                                                 ~~~~~
+                              bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+          1.3 %  40.0 ms  slices.py:12 after    n += len(b[i:i + 2])
+                                                         ~~~~~~~~~~
+          1.1 %  in 2 rows more (--min-share 0 --limit 0 shows them all)
+    "#]],
+    );
+}
+
+#[test]
+fn by_total_a_caller_counts_too() {
+    let options = Options { by: By::Function, sort: Sort::Total, ..Options::default() };
+    check(
+        SLICES,
+        options,
+        expect![[r#"
+        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+
+        100.0 %      3.15 s (self 0 ns)  slices.py:1 <module>
+         98.6 %    3.10 s (self 3.10 s)  slices.py:1 before
+                                             bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+          1.4 %  44.8 ms (self 44.8 ms)  slices.py:1 after
+    "#]],
+    );
+}
+
+#[test]
+fn by_line_and_without_c() {
+    let options = Options { by: By::Line, show: Show::Python, rows_max: Some(1), ..Options::default() };
+    check(
+        SLICES,
+        options,
+        expect![[r#"
+        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+
+         98.6 %  3.10 s  slices.py:6 before        for i in range(len(b)): n += len(b[i:][:2])
+          1.4 %  in 1 row more (--min-share 0 --limit 0 shows them all)
+    "#]],
+    );
+}
+
+#[test]
+fn each_sample_counts_for_the_users_own_code() {
+    check(
+        "
+        process 7 3.13.0 stdlib=/usr/lib/python3.13 executable=/usr/bin/python3.13 cwd=/app
+        source /app/app.py
+        |import json
+        |def load(t):
+        |\ttabs = 表;\treturn json.loads(t), 表[i:]
+        load@app.py:3[20-33] > loads@/usr/lib/python3.13/json/__init__.py:300[4-20] > scan_once[_json.cpython-313.so] x300
+        load@app.py:3[20-33] > loads@/usr/lib/python3.13/json/__init__.py:300[4-20] x50
+        load@app.py:3[35-42] x60
+        load@app.py:3 x4
+        run@/usr/lib/python3.13/threading.py:90[4-9] > get@/usr/lib/python3.13/queue.py:5 x40
+        start_thread[libc.so.6] > dgemm[libopenblas.so.0] > +0x4321[libopenblas.so.0] x30
+        (none) x2
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 778 ms wall · 778 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 486 = sampled 486 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             72.0 %   560 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
+                                                                          ~~~~~~~~~~~~~
+                                  loads → scan_once (_json.cpython-313.so)
+             12.3 %  96.0 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
+                                                                                         ~~~~~~
+              8.2 %  64.0 ms  queue.py:5 get
+              6.6 %  51.2 ms  outside of Python
+                                  start_thread → dgemm → libopenblas.so.0+0x4321
+              0.8 %  6.40 ms  app.py:3 load                tabs = 表;      return json.loads(t), 表[i:]
+        "#]],
+    );
+}
+
+#[test]
+fn without_code_of_the_users_own_libraries_stand_for_it() {
+    check(
+        "
+        process 7 3.13.0 stdlib=/usr/lib/python3.13 executable=/usr/bin/python3.13 cwd=/app
+        main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x200
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+            100.0 %  320 ms  tool.py:3 main
+                                 loads
+        "#]],
+    );
+}
+
+#[test]
+fn an_expression_over_several_lines_says_so() {
+    check(
+        "
+        process 7 3.13.0 cwd=/app
+        source /app/app.py
+        |x = total([
+        |  1,
+        |]) + 1
+        <module>@app.py:1[4-3:2] > sum[python3.13] x200
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+            100.0 %  320 ms  app.py:1 <module>    x = total([
+                                                      ~~~~~~~ goes on for 2 lines
+                                 sum
+        "#]],
+    );
+}
+
+const WAITING: &str = "
+    process 7 3.13.0 cwd=/app
+    source /app/app.py
+    |sock.recv()
+    |work()
+    <module>@app.py:2[0-6] x20
+    <module>@app.py:1[0-11] > sock_recv[python3.13] > poll[libc.so.6] x100 poll ticks=3
+    <module>@app.py:1[0-11] x5 gil
+";
+
+#[test]
+fn a_program_that_waits_is_weighed_by_wall_time() {
+    check(
+        WAITING,
+        Options::default(),
+        expect![[r#"
+        CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
+        weight: wall, because the program waited most of the time: it had work for 7.7 % of it
+
+         93.8 %   488 ms  app.py:1 <module>    sock.recv()
+                                               ~~~~~~~~~~~
+                              sock_recv → poll (libc) → in poll(2)
+          6.2 %  32.0 ms  app.py:2 <module>    work()
+                                               ~~~~~~
+    "#]],
+    );
+    check(
+        WAITING,
+        Options { weight: Some(Weight::Samples), ..Options::default() },
+        expect![[r#"
+        CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
+        weight: samples
+
+        100.0 %  20  app.py:2 <module>    work()
+                                          ~~~~~~
+    "#]],
+    );
+}
+
+const TWO_PROCESSES: &str = "
+    process 7 3.13.0 cwd=/app argv=python3+app.py
+    thread 7 main
+    <module>@app.py:2 x200
+    thread 8 worker
+    work@a/part.py:2 x100
+    process 9 3.13.0 cwd=/app argv=python3+child.py parent=7
+    work@b/part.py:4 x100
+";
+
+#[test]
+fn by_thread_process_and_module() {
+    for (by, expected) in [
+        (
+            By::Thread,
+            expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             50.0 %  320 ms  thread 7 main of process 7
+             25.0 %  160 ms  thread 8 worker of process 7
+             25.0 %  160 ms  thread 9 main of process 9
+        "#]],
+        ),
+        (
+            By::Process,
+            expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             75.0 %  480 ms  process 7 python3 app.py
+             25.0 %  160 ms  process 9 python3 child.py
+        "#]],
+        ),
+        (
+            By::Module,
+            expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             50.0 %  320 ms  /app/app.py
+             25.0 %  160 ms  /app/a/part.py
+             25.0 %  160 ms  /app/b/part.py
+        "#]],
+        ),
+        (
+            By::Line,
+            expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             50.0 %  320 ms  app.py:2 <module>
+             25.0 %  160 ms  a/part.py:2 work
+             25.0 %  160 ms  b/part.py:4 work
+        "#]],
+        ),
+    ] {
+        check(TWO_PROCESSES, Options { by, ..Options::default() }, expected);
+    }
+}
+
+#[test]
+fn as_markdown() {
+    let profile = profile(&notation::recording(SLICES), &Additions::default());
+    let report = report(&profile, &Options::default());
+    let warnings = ["a | b".to_string()];
+    expect![[r#"
+        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms  
+        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %  
+
+        | share | CPU | where | expression | underneath |
+        |--:|--:|---|---|---|
+        | 97.7 % | 3.07 s | `slices.py:6 before` | `b[i:]` | bytes.\_\_getitem\_\_ → PyBytes\_FromStringAndSize → memmove (libc) |
+        | 1.3 % | 40.0 ms | `slices.py:12 after` | `b[i:i + 2]` |  |
+        | 0.9 % | 28.8 ms | `slices.py:6 before` | `b[i:][:2]` | bytes.\_\_getitem\_\_ |
+        | 0.2 % | 4.80 ms | `slices.py:12 after` | `n += len(b[i:i + 2])` |  |
+
+        **warning:** a \| b
+    "#]].assert_eq(&markdown::markdown(&profile, &report, &warnings));
+}
+
+#[test]
+fn as_json() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        source /app/app.py
+        |x = 表[i:]
+        dropped late 1
+        unsampled 2ms
+        rss 0ms 1000
+        rss 16ms 3000
+        <module>@app.py:1[4-11] > memmove[libc.so.6] x20
+        ",
+    );
+    let profile = profile(&recording, &Additions::default());
+    let report = report(&profile, &Options::default());
+    let warnings = warnings(&profile, report.choice.weight);
+    expect![[r#"
+        {
+          "version": 1,
+          "weight": "cpu",
+          "weight_why": null,
+          "wall_ns": 32000000,
+          "cpu_ns": 34000000,
+          "interval_ns": 1600000,
+          "accounting": {
+            "ticks": 21,
+            "sampled": 20,
+            "dropped": {
+              "late": 1
+            },
+            "refused": {}
+          },
+          "processes": [
+            {
+              "pid": 7,
+              "python": "3.13.0",
+              "executable": "/usr/bin/python3.13",
+              "argv": [],
+              "refused": null,
+              "ended": "exit",
+              "wall_ns": 32000000,
+              "cpu_ns": 34000000,
+              "cpu_sampled_ns": 32000000,
+              "cpu_not_sampled_ns": 2000000,
+              "cpu_genba_ns": 0,
+              "threads": 1,
+              "accounting": {
+                "ticks": 21,
+                "sampled": 20,
+                "dropped": {
+                  "late": 1
+                },
+                "refused": {}
+              },
+              "rss_max_bytes": 3000,
+              "rss_mean_bytes": 2000
+            }
+          ],
+          "rows": [
+            {
+              "file": "/app/app.py",
+              "line": 1,
+              "end_line": 1,
+              "function": "<module>",
+              "expression": "表[i:]",
+              "column": 4,
+              "end_column": 9,
+              "pid": null,
+              "tid": null,
+              "thread": null,
+              "samples": 20,
+              "cpu_ns": 32000000,
+              "wall_ns": 32000000,
+              "share": 1.0,
+              "total_samples": 20,
+              "total_cpu_ns": 32000000,
+              "total_wall_ns": 32000000,
+              "total_share": 1.0,
+              "chain": [
+                "memmove"
+              ]
+            }
+          ],
+          "folded": {
+            "rows": 0,
+            "share": 0.0
+          },
+          "rss_max_bytes": 3000,
+          "rss_mean_bytes": 2000,
+          "warnings": [
+            "20 samples, shares are ± 22 points; try --rate 10000 or a longer run",
+            "4.8 % of the ticks gave no sample, most of them for the reason `late` (4.8 %)",
+            "samples cover 94.1 % of the program's CPU; 2.00 ms passed unseen"
+          ]
+        }
+    "#]]
+    .assert_eq(&json::json(&profile, &report, &warnings).unwrap());
+}
