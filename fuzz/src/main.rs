@@ -20,14 +20,15 @@ fn main() -> ExitCode {
     let plan = match Plan::from_arguments(&arguments) {
         Ok(plan) => plan,
         Err(text) => {
-            eprintln!("error: {text}\nhint: genba-fuzz [--seconds N] [--seed N] [--input N]");
+            eprintln!("error: {text}\nhint: genba-fuzz [--seconds N | --inputs N | --input N] [--seed N]");
             return ExitCode::from(2);
         }
     };
     let seeds = mutation::Seeds::from_recordings(GOLDEN);
-    let total = match plan.only_input {
-        Some(number) => run(&seeds, plan.seed, number..number + 1, None),
-        None => run(&seeds, plan.seed, 0..u64::MAX, Some(Duration::from_secs(plan.seconds))),
+    let total = match plan.amount {
+        Amount::Seconds(seconds) => run(&seeds, plan.seed, 0..u64::MAX, Some(Duration::from_secs(seconds))),
+        Amount::Inputs(count) => run(&seeds, plan.seed, 0..count, None),
+        Amount::Only(number) => run(&seeds, plan.seed, number..number.saturating_add(1), None),
     };
     println!("{} inputs, {} faults, {} panics", total.inputs, total.faults, total.panics);
     for problem in &total.problems {
@@ -41,23 +42,31 @@ fn main() -> ExitCode {
 }
 
 struct Plan {
-    seconds: u64,
     seed: u64,
-    only_input: Option<u64>,
+    amount: Amount,
+}
+
+enum Amount {
+    Seconds(u64),
+    /// The first so many, however long they take.
+    Inputs(u64),
+    /// The one of this number.
+    Only(u64),
 }
 
 impl Plan {
     fn from_arguments(arguments: &[String]) -> Result<Plan, String> {
-        let mut plan = Plan { seconds: 60, seed: 1, only_input: None };
+        let mut plan = Plan { seed: 1, amount: Amount::Seconds(60) };
         for pair in arguments.chunks(2) {
             let [name, value] = pair else {
                 return Err(format!("{} needs a number", pair[0]));
             };
             let number: u64 = value.parse().map_err(|_| format!("{name} needs a number, found `{value}`"))?;
             match name.as_str() {
-                "--seconds" => plan.seconds = number,
+                "--seconds" => plan.amount = Amount::Seconds(number),
                 "--seed" => plan.seed = number,
-                "--input" => plan.only_input = Some(number),
+                "--inputs" => plan.amount = Amount::Inputs(number),
+                "--input" => plan.amount = Amount::Only(number),
                 other => return Err(format!("no option `{other}`")),
             }
         }

@@ -25,7 +25,7 @@ pub struct Fault {
     pub kind: FaultKind,
     /// Offset in the file: where the field stands that is wrong, or where the bytes end.
     pub byte: u64,
-    /// How many intact blocks stand before `byte`: the number (from 0) of the block that is wrong.
+    /// How many blocks with right checksums stand before `byte`: the number (from 0) of the block that is wrong.
     pub block: u64,
     /// Whose block it is, where an intact header says so.
     pub owner: Option<BlockName>,

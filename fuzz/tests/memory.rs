@@ -1,0 +1,17 @@
+//! Lengths that lie cost no memory: a process that may map 256 MiB in all reads every input.
+
+use std::process::Command;
+
+const LIMIT_KIB: u32 = 256 << 10;
+
+#[test]
+fn a_lying_length_costs_no_memory() {
+    let ended = Command::new("sh")
+        .args(["-c", &format!("ulimit -v {LIMIT_KIB} && exec \"$0\" --seed 5 --inputs 4000")])
+        .arg(env!("CARGO_BIN_EXE_genba-fuzz"))
+        .output()
+        .expect("a shell");
+    let (stdout, stderr) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
+    assert!(ended.status.success(), "{stdout}{stderr}");
+    assert!(stdout.starts_with("4000 inputs, ") && stdout.ends_with(" faults, 0 panics\n"), "{stdout}");
+}
