@@ -1,0 +1,39 @@
+"""Law 2 on programs of a second or more: at most 1 % of the CPU is not sampled (I-02); and what a tick costs is in the file."""
+
+import pytest
+
+from recording import Workshop
+
+pytestmark = pytest.mark.measures
+
+
+@pytest.mark.parametrize("name", ["flat.py", "deep.py", "sort_in_sub.py"])
+def test_not_sampled_is_small(workshop: Workshop, name: str) -> None:
+    profile = workshop.run(workshop.program(f"tests/programs/{name}"), "1.5").profile()
+    (process,) = profile["processes"]
+    assert process["cpu_ns"] >= 1_000_000_000
+    assert profile.coverage_faults() == []
+    accounting = process["accounting"]
+    assert accounting["ticks"] >= 1000, accounting
+    assert process["handler_runs"] >= 1000 and process["handler_ns"] > 0
+
+
+def test_a_rate_that_was_asked_for_is_kept(workshop: Workshop) -> None:
+    run = workshop.run(workshop.program("tests/programs/flat.py"), "1.0", flags=("--interval", "250us"))
+    profile = run.profile()
+    assert profile["meta"]["interval_ns"] == 250_000
+    assert [mark for mark in profile["marks"] if mark["kind"] == "rate"] == []
+    accounting = profile["accounting"]
+    # A tick is due every 250 µs of the main thread's time; what came late is counted as dropped, so none is missing.
+    assert accounting["ticks"] >= profile["processes"][0]["cpu_ns"] * 0.99 / 250_000, accounting
+
+
+def test_resident_memory(workshop: Workshop) -> None:
+    text = "import time\nkept = b'x' * (200 << 20)\nuntil = time.process_time() + 0.5\nwhile time.process_time() < until: pass\n"
+    run = workshop.run(workshop.write("fat.py", text), flags=("--mem",))
+    assert run.exit_code == 0, run.stderr
+    assert run.report_json()["rss_max_bytes"] >= 200 << 20
+    profile = run.profile()
+    times_ns = [row["at_ns"] for row in profile["rss"]]
+    assert len(times_ns) >= 10 and times_ns == sorted(times_ns)
+    assert max(row["bytes"] for row in profile["rss"]) == run.report_json()["rss_max_bytes"]

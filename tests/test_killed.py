@@ -1,0 +1,63 @@
+"""kill -9 at random moments: the recording opens, at most the last 250 ms and what was in flight is gone, the laws hold
+(I-01, I-02, I-03: nothing is lost uncounted, a block is whole or not there)."""
+
+import os
+import random
+import signal
+
+import pytest
+
+from profile_tables import RUNNING
+from recording import Workshop, genba
+
+SEED = 20261120
+# Blocks are written every 250 ms. In flight: the tick that was being looked at (1 ms), and the sampler's wait for a CPU while
+# the program, the test and genba run (a slice of 4 ms each).
+LOST_NS_MAX = (250 + 1 + 3 * 4) * 1_000_000
+
+
+@pytest.mark.measures
+@pytest.mark.parametrize("turn", range(4))
+def test_kill_9(workshop: Workshop, turn: int) -> None:
+    chance = random.Random(f"{SEED} {workshop.interpreter.minor} {turn}")
+    lines = chance.randrange(40, 160)
+    process = workshop.start(
+        [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
+        ["-o", f"{workshop.place.inside}/killed.genba"],
+        {},
+    )
+    for _ in range(lines):
+        pid, _, cpu_ns = map(int, process.stdout.readline().split())
+    os.kill(pid, signal.SIGKILL)
+    run = workshop.finish(process, "killed.genba")
+    # What was said between the last line read and the signal counts too.
+    for line in run.stdout.splitlines():
+        if len(line.split()) == 3 and run.stdout.endswith("\n"):
+            cpu_ns = int(line.split()[2])
+    assert run.exit_code == 128 + signal.SIGKILL, run.stderr
+    report = genba("report", run.recording)
+    assert report.returncode == 0, report.stderr
+    profile = run.profile()
+    (recorded,) = profile["processes"]
+    assert recorded["ended"] is None
+    assert profile["meta"]["exit_signal"] == signal.SIGKILL
+    assert cpu_ns - recorded["cpu_ns"] <= LOST_NS_MAX, (lines, cpu_ns, recorded)
+    assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0
+
+
+def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -> None:
+    """The recording is the program's own work: it goes on when the command that started it is gone."""
+    process = workshop.start(
+        [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
+        ["-o", f"{workshop.place.inside}/orphan.genba"],
+        {},
+    )
+    pid = int(process.stdout.readline().split()[0])
+    process.kill()
+    for _ in range(60):
+        assert process.stdout.readline(), "the program ended with genba"
+    os.kill(pid, signal.SIGKILL)
+    run = workshop.finish(process, "orphan.genba")
+    profile = run.profile()
+    assert profile["meta"]["exit_code"] is None
+    assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0

@@ -1,0 +1,238 @@
+// The viewer in a real Chromium: what somebody sees, clicks, types and reads. The recording is made by hand (made.mjs), so
+// every number below can be added up there.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { slices } from "./made.mjs";
+
+const ROW_PX = 22;
+const MARGIN_PX = 16;
+let at;
+let finish;
+before(async () => {
+  const started = new Promise((resolve) => {
+    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
+  });
+  const { handles, done } = await started;
+  at = handles;
+  finish = done;
+});
+after(() => finish());
+
+/** One page around documents, used, then asked whether it kept quiet. */
+async function onPage(documents, use, screen = {}) {
+  const page = await openPage(at, await pageOf(at, documents), screen);
+  await use(page);
+  assert.deepEqual(page.asked, [], "the page asked the network");
+  assert.deepEqual(page.complaints, [], "the console complained");
+  await page.context().close();
+}
+
+const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+const figure = (page, name) => words(page, `[data-panel] [data-figure="${name}"]`);
+const selected = (page) => words(page, "[data-panel] h2");
+
+/** Where in the picture: the row, and how far along its width. */
+async function spot(page, depth, along) {
+  const box = await page.locator("canvas").boundingBox();
+  return [box.x + MARGIN_PX + (box.width - 2 * MARGIN_PX) * along, box.y + depth * ROW_PX + ROW_PX / 2];
+}
+const click = async (page, depth, along) => page.mouse.click(...(await spot(page, depth, along)));
+
+/** The colour at a place of the canvas, as `#rrggbb`, and a token's. */
+async function colour(page, depth, along) {
+  const [x, y] = await spot(page, depth, along);
+  return page.locator("canvas").evaluate((canvas, point) => {
+    const box = canvas.getBoundingClientRect();
+    const ratio = window.devicePixelRatio;
+    // Copied first: reading back from the page's own canvas would change how the browser keeps it.
+    const copy = Object.assign(document.createElement("canvas"), { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    copy.drawImage(canvas, (point.x - box.left) * ratio, (point.y - box.top) * ratio, 1, 1, 0, 0, 1, 1);
+    const pixel = copy.getImageData(0, 0, 1, 1).data;
+    return `#${Array.from(pixel.slice(0, 3), (part) => part.toString(16).padStart(2, "0")).join("")}`;
+  }, { x, y });
+}
+const token = (page, name) => page.evaluate((key) => getComputedStyle(document.documentElement).getPropertyValue(key).trim(), `--${name}`);
+
+test("the first screen names the line, the expression and the chain, and accounts for itself", async () => {
+  await onPage(slices(), async (page) => {
+    const hit = page.locator("[data-hit]").first();
+    assert.equal(await words(page, "[data-hit]"), "90.0 % 1.72 s before slices.py:7 n += len(b[i:][:2]) bytes.__getitem__ → PyBytes_FromStringAndSize → memmove");
+    assert.equal(await hit.locator("u").innerText(), "b[i:]");
+    assert.equal(await words(page, "[data-accounting]"), "ticks 2,008 = sampled 2,006 + dropped 0 + refused 2 (moved 2) CPU covered 99.8 %");
+    assert.match(await words(page, "[data-meta]"), /^CPython 3\.15\.2 · 2\.01 s wall · 1\.91 s CPU · 1 process, 1 thread · every 1 ms/);
+    assert.equal(await page.locator(".strained").count(), 0);
+    assert.equal(await page.locator("[data-warnings]").count(), 0);
+  });
+});
+
+test("a click zooms and selects, the panel reads here and everywhere, Backspace and a click above go back", async () => {
+  await onPage(slices(), async (page) => {
+    await click(page, 6, 0.1);
+    assert.equal(await selected(page), "bytes.__getitem__");
+    assert.equal(await figure(page, "share-here"), "90.0 %");
+    assert.equal(await figure(page, "share-everywhere"), "93.2 %");
+    assert.equal(await figure(page, "CPU total here"), "1.72 s");
+    assert.equal(await figure(page, "CPU self here"), "4.00 ms");
+    assert.equal(await figure(page, "Wall total everywhere"), "1.78 s");
+    assert.equal(await figure(page, "Samples here"), "1,716");
+    assert.match(await words(page, "[data-panel]"), /called at slices\.py:7:18 in before · C function of the interpreter · inferred, as a tail call had taken it off the stack · name from the method table/);
+    assert.equal(await words(page, "[data-peek] .on"), "7 91.1 n += len(b[i:][:2])");
+
+    // Zoomed: its one child reaches 1712/1716 of the width, where before it ended at 90 %.
+    assert.equal(await colour(page, 7, 0.99), await token(page, "interp"));
+    await page.keyboard.press("Backspace");
+    assert.equal(await selected(page), "bytes.__getitem__");
+    await click(page, 0, 0.5);
+    assert.equal(await selected(page), "python3.15 slices.py");
+    assert.equal(await colour(page, 7, 0.99), await token(page, "ground"));
+  });
+});
+
+test("hovering tells what is under the pointer, in both clocks, and goes when the pointer goes", async () => {
+  await onPage(slices(), async (page) => {
+    await page.mouse.move(...(await spot(page, 8, 0.2)));
+    assert.equal(
+      await words(page, "[data-tip]"),
+      "memmove libc.so.6 C function of the C library · name from the IFUNC here everywhere Share 89.2 % 92.3 % CPU total 1.70 s 1.76 s CPU self 1.70 s 1.76 s " +
+        "Wall total 1.70 s 1.76 s Wall self 1.70 s 1.76 s Samples 1,700 1,760 Samples self 1,700 1,760",
+    );
+    await page.mouse.move(...(await spot(page, 12, 0.2)));
+    assert.equal(await page.locator("[data-tip]").count(), 0);
+  });
+});
+
+test("boxes too narrow to draw are one grey run that says how many it is, and is a way in", async () => {
+  await onPage(slices(), async (page) => {
+    // Under PyBytes_FromStringAndSize: malloc is 12 of 1,906 samples, under 1.5 px beside memmove.
+    const box = await page.locator("canvas").boundingBox();
+    const along = 1706 / 1906;
+    assert.ok((12 / 1906) * (box.width - 2 * MARGIN_PX) < 1.5, "the screen is narrow enough for this test");
+    await page.mouse.move(...(await spot(page, 8, along)));
+    assert.match(await words(page, "[data-tip]"), /^1 box too narrow to draw 0\.6 % together, 1 with all below; under PyBytes_FromStringAndSize malloc/);
+    assert.equal(await colour(page, 8, along), await token(page, "run"));
+    await click(page, 8, along);
+    assert.equal(await words(page, "[data-panel] .sheet-handle"), "PyBytes_FromStringAndSize Details");
+  }, { width: 260, height: 860 });
+});
+
+test("the keyboard reaches everything, and a screen reader hears where it is", async () => {
+  await onPage(slices(), async (page) => {
+    const spoken = () => page.evaluate(() => {
+      const item = document.getElementById(document.querySelector("[data-flame]").getAttribute("aria-activedescendant"));
+      return `${item.textContent} · level ${item.ariaLevel}, ${item.ariaPosInSet} of ${item.ariaSetSize}`;
+    });
+    await page.locator("[data-flame]").focus();
+    assert.equal(await spoken(), "b[i:], slices.py:7:18, 90.0 % · level 5, 1 of 2");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await spoken(), "PyObject_GetItem, python3.15, 90.0 % · level 6, 1 of 1");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("ArrowRight");
+    assert.equal(await spoken(), "after, slices.py:11, 5.5 % · level 4, 2 of 3");
+    await page.keyboard.press("Enter");
+    assert.equal(await colour(page, 3, 0.99), await token(page, "own"));
+    await page.keyboard.press("Backspace");
+    await page.keyboard.press("End");
+    assert.equal(await spoken(), "fib, slices.py:18, 3.5 % · level 4, 3 of 3");
+    await page.keyboard.press("?");
+    await page.locator("[data-keys][open]").waitFor();
+    assert.match(await words(page, "[data-keys]"), /\/ find a function, file or expression/);
+    await page.keyboard.press("Escape");
+    await page.locator("[data-keys][open]").waitFor({ state: "detached" });
+  });
+});
+
+test("search counts, dims the rest, and n walks through what was found", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("memMOVE");
+    assert.equal(await words(page, "[data-found]"), "2 · 92.3 %");
+    assert.equal(await colour(page, 8, 0.5), await token(page, "libc"));
+    assert.notEqual(await colour(page, 3, 0.5), await token(page, "own"));
+    await page.keyboard.press("Enter");
+    assert.equal(await figure(page, "Samples here"), "1,700");
+    await page.locator("[data-flame]").focus();
+    await page.keyboard.press("n");
+    assert.equal(await figure(page, "Samples here"), "60");
+    await page.keyboard.press("N");
+    assert.equal(await figure(page, "Samples here"), "1,700");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("[data-found]").count(), 0);
+    await page.keyboard.press("/");
+    await page.keyboard.type("nobody");
+    assert.equal(await words(page, "[data-found]"), "nothing found");
+  });
+});
+
+test("the weight changes rows, widths and shares; waiting is wall time", async () => {
+  await onPage(slices(), async (page) => {
+    await page.locator('[data-weight="wall"]').click();
+    assert.match(await words(page, "[data-hit]"), /^85\.5 % 1\.72 s before/);
+    await page.locator("[data-rows] .more").click();
+    assert.match(await words(page, "[data-hit]:has-text('time.sleep')"), /^5\.0 % 100 ms main slices\.py:27 time\.sleep\(0\.1\)/);
+    await page.locator("[data-hit]:has-text('time.sleep')").click();
+    await page.locator("[data-flame]").focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "waiting in clock_nanosleep");
+    assert.equal(await figure(page, "Wall total here"), "100 ms");
+    assert.equal(await figure(page, "CPU total here"), "0 ns");
+    await page.keyboard.press("w");
+    assert.match(await words(page, "[data-hit]"), /^90\.0 % 1,716 samples/);
+  });
+});
+
+test("light and dark: the canvas follows the theme", async () => {
+  await onPage(slices(), async (page) => {
+    assert.equal(await token(page, "own"), "#8a5410");
+    assert.equal(await colour(page, 2, 0.5), "#8a5410");
+    await page.keyboard.press("t");
+    assert.equal(await colour(page, 2, 0.5), "#f2a33c");
+  }, { theme: "dark" });
+});
+
+test("a strained law and a warning are said in words", async () => {
+  const documents = slices();
+  documents.profile.warnings = ["37 samples, shares are ± 16 points"];
+  documents.profile.accounting.dropped = { late: 60 };
+  documents.profile.accounting.ticks += 60;
+  await onPage(documents, async (page) => {
+    assert.equal(await words(page, ".strained"), "ticks 2,068 = sampled 2,006 + dropped 60 (late 60) + refused 2 (moved 2) CPU covered 99.8 % 3.0 % of the looks gave no sample");
+    assert.equal(await words(page, "[data-warnings]"), "37 samples, shares are ± 16 points");
+  });
+});
+
+test("text of the program is only ever text", async () => {
+  await onPage(slices(), async (page) => {
+    assert.match(await words(page, "[data-hit]:has-text('after')"), /n \+= len\(b\[i:i \+ 2\]\) # 表 <\/script>/);
+  });
+});
+
+test("a page whose numbers cannot be read says what is wrong with them", async () => {
+  const documents = slices();
+  documents.profile.nodes.frame[3] = 9999;
+  const page = await openPage(at, await pageOf(at, documents));
+  assert.match(await words(page, ".failed"), /field profile\.nodes\.frame\[3\]: expected an index below \d+, found 9999/);
+});
+
+test("no sample, no CPU: an empty picture says why", async () => {
+  const documents = slices();
+  documents.profile.samples = { node: [], thread: [], state: [], samples: [], ticks: [], cpu_ns: [], wall_ns: [] };
+  documents.report.rows = [];
+  await onPage(documents, async (page) => {
+    assert.match(await words(page, ".empty"), /^There is no sample in this recording\./);
+  });
+});
+
+test("on a phone the order stays, and the panel is a sheet from below", async () => {
+  await onPage(slices(), async (page) => {
+    const top = async (selector) => (await page.locator(selector).first().boundingBox()).y;
+    const tops = [await top("header"), await top("[data-rows]"), await top("canvas"), await top("[data-panel]"), await top("footer")];
+    assert.deepEqual(tops, [...tops].sort((a, b) => a - b));
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+    assert.equal(await page.locator("[data-panel] .figures").isVisible(), false);
+    await page.locator("[data-panel] .sheet-handle").click();
+    assert.equal(await page.locator("[data-panel] .figures").isVisible(), true);
+  }, { width: 390, height: 844 });
+});
