@@ -1,0 +1,134 @@
+//! A folder with a made-up `python3`, and the built command run in it from outside.
+//! Owns: the folder, the environment, the snapshot of exit code, stdout and stderr. Never: needs a real interpreter; the
+//! made-up one prints its arguments and appends a prepared block to the recording, as the agent would.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use expect_test::Expect;
+use genba_format::{BlockHeader, compress, encode_block, proto};
+
+pub struct Sandbox {
+    pub folder: PathBuf,
+}
+
+/// Appends the block prepared by the sandbox to the recording named in GENBA_SESSION.
+pub const RECORD: &str = r#"out=${GENBA_SESSION#*;out=}; cat "$HOME/block" >> "${out%%;*}""#;
+
+impl Sandbox {
+    /// A fresh folder for the test of that name, with `bin/python3` and an empty `work`, where commands run.
+    pub fn new(name: &str) -> Sandbox {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&folder);
+        let sandbox = Sandbox { folder };
+        fs::create_dir_all(sandbox.path("work")).expect("the folder for tests can be written");
+        sandbox.file("block", &block_with_start(""));
+        sandbox.script("bin/python3", &format!("echo \"python3 $*\"; {RECORD}"));
+        sandbox
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    pub fn file(&self, name: &str, bytes: &[u8]) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().expect("a folder above")).expect("make the folder");
+        fs::write(path, bytes).expect("write the file");
+    }
+
+    /// An executable file.
+    pub fn program(&self, name: &str, bytes: &[u8]) {
+        self.file(name, bytes);
+        self.mode(name, 0o755);
+    }
+
+    pub fn script(&self, name: &str, lines: &str) {
+        self.program(name, format!("#!/bin/sh\n{lines}\n").as_bytes());
+    }
+
+    pub fn mode(&self, name: &str, mode: u32) {
+        fs::set_permissions(self.path(name), fs::Permissions::from_mode(mode)).expect("set the mode");
+    }
+
+    /// genba in `work`, with nothing of this environment but what is named here.
+    pub fn genba(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_genba"));
+        command
+            .args(words)
+            .env_clear()
+            .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
+            .env("HOME", &self.folder)
+            .env("TMPDIR", &self.folder)
+            .current_dir(self.path("work"))
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs `genba WORDS…` (split at spaces) and compares exit code, stdout and stderr.
+    #[track_caller]
+    pub fn check(&self, line: &str, expected: Expect) {
+        let words: Vec<&str> = line.split(' ').filter(|word| !word.is_empty()).collect();
+        self.check_command(&mut self.genba(&words), expected);
+    }
+
+    #[track_caller]
+    pub fn check_command(&self, command: &mut Command, expected: Expect) {
+        expected.assert_eq(&self.shown(&command.output().expect("genba starts")));
+    }
+
+    /// Exit code, stdout and stderr; the sandbox's own path is `[box]`.
+    pub fn shown(&self, output: &Output) -> String {
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).replace(&self.folder.display().to_string(), "[box]");
+            text.lines().map(|line| format!("  {line}\n")).collect::<String>()
+        };
+        let code = output.status.code().map_or("none".to_owned(), |code| code.to_string());
+        format!("exit code {code}\nstdout\n{}stderr\n{}", text(&output.stdout), text(&output.stderr))
+    }
+
+    /// Names of the files in `work`, sorted.
+    pub fn work(&self) -> String {
+        let entries = fs::read_dir(self.path("work")).expect("work is there");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names.join(" ")
+    }
+}
+
+/// What a process writes first; `refused` as in genba.proto.
+pub fn block_with_start(refused: &str) -> Vec<u8> {
+    let start = proto::Start {
+        pid: 4127,
+        executable: "/opt/python3.11/bin/python3.11".to_owned(),
+        argv: vec!["python3".to_owned(), "app.py".to_owned()],
+        python_version: "3.11.7".to_owned(),
+        agent_version: "0.1.0".to_owned(),
+        interval_ns: 1_000_000,
+        monotonic_ns: 1_000_000_000,
+        native: true,
+        refused: refused.to_owned(),
+        ..proto::Start::default()
+    };
+    let block = proto::Block {
+        start: Some(start),
+        accounting: Some(proto::Accounting::default()),
+        end: Some(proto::End { why: "exit".to_owned() }),
+        ..proto::Block::default()
+    };
+    let header = BlockHeader {
+        version: genba_format::VERSION,
+        process_key: [7; 16],
+        sequence: 0,
+        start_ns: 1_000_000_000,
+        end_ns: 1_250_000_000,
+    };
+    let mut bytes = Vec::new();
+    encode_block(&header, &block, &mut compress, &mut bytes).expect("a small block");
+    bytes
+}
