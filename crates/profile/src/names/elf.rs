@@ -107,6 +107,19 @@ impl<'a> Image<'a> {
         None
     }
 
+    /// Whether the file itself names all its functions, as it does unless it was stripped.
+    pub fn has_symbol_table(&self) -> bool {
+        let tables = self.sections.symbols(LITTLE, self.bytes, elf::SHT_SYMTAB);
+        tables.is_ok_and(|symbols| !symbols.is_empty())
+    }
+
+    /// File name of the separate file with the symbols (`.gnu_debuglink`).
+    pub fn debug_link(&self) -> Option<&'a str> {
+        let (_, bytes) = self.section(".gnu_debuglink")?;
+        let end = bytes.iter().position(|&byte| byte == 0)?;
+        std::str::from_utf8(&bytes[..end]).ok().filter(|name| !name.is_empty())
+    }
+
     /// The name the linker knows a shared library by ("libc.so.6").
     pub(super) fn soname(&self) -> Option<&'a [u8]> {
         let (entries, strings) = self.sections.dynamic(LITTLE, self.bytes).ok()??;

@@ -1,0 +1,109 @@
+//! The ELF file of a module, and the separate file with its symbols.
+//! Owns: where they are looked for. Never: gives a file with another build id than the one that was mapped, reads what
+//! is not a regular file.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use genba_profile::names::Image;
+
+/// Bytes of one module.
+pub struct ElfFiles {
+    pub image: Vec<u8>,
+    pub debug: Option<Vec<u8>>,
+}
+
+/// Larger files are left alone: reading them would take longer than all others together.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+const DEBUG_ROOT: &str = "/usr/lib/debug";
+
+/// `None`: not there, not readable, or another build than `build_id`.
+pub fn open(path: &str, build_id: &[u8]) -> Option<ElfFiles> {
+    let image = if is_vdso(path) { read_vdso()? } else { read_regular(Path::new(path))? };
+    let parsed = Image::parse(&image).ok()?;
+    if parsed.build_id().unwrap_or_default() != build_id {
+        return None;
+    }
+    let debug = if parsed.has_symbol_table() {
+        None
+    } else {
+        debug_candidates(Path::new(path), build_id, parsed.debug_link()).iter().find_map(|candidate| {
+            let bytes = read_regular(candidate)?;
+            let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
+            fits.then_some(bytes)
+        })
+    };
+    Some(ElfFiles { image, debug })
+}
+
+/// Where distributions and gdb put the file with the symbols, by build id and by the name that the module carries.
+fn debug_candidates(path: &Path, build_id: &[u8], link: Option<&str>) -> Vec<PathBuf> {
+    let mut candidates = Vec::new();
+    if let Some((first, rest)) = build_id.split_first().filter(|(_, rest)| !rest.is_empty()) {
+        let rest: String = rest.iter().map(|byte| format!("{byte:02x}")).collect();
+        candidates.push(PathBuf::from(format!("{DEBUG_ROOT}/.build-id/{first:02x}/{rest}.debug")));
+    }
+    if let (Some(link), Some(folder)) = (link.filter(|link| !link.contains('/')), path.parent()) {
+        candidates.push(folder.join(link));
+        candidates.push(folder.join(".debug").join(link));
+        let below = folder.strip_prefix("/").unwrap_or(folder);
+        candidates.push(Path::new(DEBUG_ROOT).join(below).join(link));
+    }
+    candidates.retain(|candidate| candidate != path);
+    candidates
+}
+
+fn read_regular(path: &Path) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok()?;
+    if !found.is_file() || found.len() > FILE_BYTES_MAX {
+        return None;
+    }
+    fs::read(path).ok()
+}
+
+fn is_vdso(path: &str) -> bool {
+    path == "[vdso]" || path.starts_with("linux-vdso")
+}
+
+/// The kernel gives every process the same vDSO; ours is read from our own memory.
+fn read_vdso() -> Option<Vec<u8>> {
+    let maps = fs::read_to_string("/proc/self/maps").ok()?;
+    let line = maps.lines().find(|line| line.ends_with("[vdso]"))?;
+    let (start, end) = line.split_once(' ')?.0.split_once('-')?;
+    let (start, end) = (u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?);
+    let mut memory = fs::File::open("/proc/self/mem").ok()?;
+    memory.seek(SeekFrom::Start(start)).ok()?;
+    let mut bytes = vec![0; usize::try_from(end.checked_sub(start)?).ok()?];
+    memory.read_exact(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{debug_candidates, open};
+    use std::path::Path;
+
+    #[test]
+    fn symbols_are_looked_for_by_build_id_and_by_name() {
+        let shown = |link| -> Vec<String> {
+            let candidates = debug_candidates(Path::new("/usr/bin/python3"), &[0xab, 0x01, 0xff], link);
+            candidates.iter().map(|path| path.display().to_string()).collect()
+        };
+        assert_eq!(shown(None), ["/usr/lib/debug/.build-id/ab/01ff.debug"]);
+        assert_eq!(
+            shown(Some("p.debug"))[1..],
+            ["/usr/bin/p.debug", "/usr/bin/.debug/p.debug", "/usr/lib/debug/usr/bin/p.debug"]
+        );
+        assert_eq!(shown(Some("../p.debug")).len(), 1);
+        assert_eq!(shown(Some("python3")).len(), 3);
+    }
+
+    #[test]
+    fn a_file_of_another_build_is_not_opened() {
+        let own = std::env::current_exe().unwrap();
+        assert!(open(own.to_str().unwrap(), b"another build").is_none());
+        assert!(open("/dev/zero", b"").is_none());
+        assert!(open("/", b"").is_none());
+    }
+}

@@ -1,0 +1,207 @@
+//! The text of the source files that were hit, within limits.
+//! Owns: which files and lines are stored. Never: reads what is not a regular file, leaves out a file in silence.
+//! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the user's own files come first.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use genba_format::{Recording, proto};
+use sha2::{Digest, Sha256};
+
+use super::source_encoding;
+use crate::run::SourceText;
+
+/// A larger file is stored as the lines around each hit.
+const WHOLE_BYTES_MAX: usize = 256 << 10;
+const TOTAL_BYTES_MAX: usize = 4 << 20;
+/// Nobody wrote a larger one by hand; reading it takes too long.
+const FILE_BYTES_MAX: u64 = 32 << 20;
+/// Lines stored above and below a hit when a file is not stored whole.
+const LINES_AROUND: u32 = 20;
+
+/// Rows for the hit lines of each file, and a line of words about files that found no room.
+pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
+    let mut rows = Vec::new();
+    let mut left_out = 0_u64;
+    if kept == SourceText::None {
+        return (rows, Vec::new());
+    }
+    let mut by_importance: Vec<(&String, &BTreeSet<u32>)> = files.iter().collect();
+    by_importance.sort_by_key(|(path, lines)| (is_library(path), std::cmp::Reverse(lines.len())));
+    let mut room_bytes = TOTAL_BYTES_MAX;
+    for (path, lines) in by_importance {
+        let Some(file) = SourceFile::read(path) else {
+            continue;
+        };
+        let whole = kept == SourceText::All && file.text.len() <= WHOLE_BYTES_MAX.min(room_bytes);
+        let row = if whole { file.whole(path) } else { file.around(path, lines) };
+        let text_bytes: usize = row.chunks.iter().map(|chunk| chunk.text.len()).sum();
+        match room_bytes.checked_sub(text_bytes) {
+            Some(rest) => {
+                room_bytes = rest;
+                rows.push(row);
+            }
+            None => left_out += 1,
+        }
+    }
+    let notes = (left_out > 0).then(|| {
+        format!("note: the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
+    });
+    (rows, notes.into_iter().collect())
+}
+
+/// As `read`, of Python files that nobody wrote to since the recording ended.
+pub fn read_unchanged(files: &BTreeMap<String, BTreeSet<u32>>, ended_realtime_ns: u64) -> Vec<proto::Source> {
+    let unchanged = |path: &String| {
+        let modified_ns = fs::metadata(path).ok().and_then(|found| {
+            let seconds = u64::try_from(found.mtime()).ok()?;
+            Some(seconds * 1_000_000_000 + u64::try_from(found.mtime_nsec()).ok()?)
+        });
+        path.ends_with(".py") && modified_ns.is_some_and(|modified_ns| modified_ns <= ended_realtime_ns)
+    };
+    let files =
+        files.iter().filter(|(path, _)| unchanged(path)).map(|(path, lines)| (path.clone(), lines.clone())).collect();
+    read(&files, SourceText::All).0
+}
+
+/// CLOCK_REALTIME of the end of the last block.
+pub fn realtime_end_ns(recording: &Recording) -> u64 {
+    let start = recording.blocks.iter().find_map(|read| read.block.start.as_ref());
+    let end_ns = recording.blocks.iter().map(|read| read.header.end_ns).max();
+    match (start, end_ns) {
+        (Some(start), Some(end_ns)) => start.realtime_ns.saturating_add(end_ns.saturating_sub(start.monotonic_ns)),
+        _ => 0,
+    }
+}
+
+/// Only the order depends on this: the standard library and installed packages come last.
+fn is_library(path: &str) -> bool {
+    path.contains("/site-packages/") || path.contains("/dist-packages/") || path.contains("/lib/python3")
+}
+
+struct SourceFile {
+    text: String,
+    line_count: u32,
+    sha256: Vec<u8>,
+}
+
+impl SourceFile {
+    fn read(path: &str) -> Option<Self> {
+        let path = Path::new(path);
+        let found = fs::metadata(path).ok()?;
+        if !found.is_file() || found.len() > FILE_BYTES_MAX {
+            return None;
+        }
+        let bytes = fs::read(path).ok()?;
+        let text = source_encoding::decoded(&bytes)?;
+        let line_count = u32::try_from(lines_of(&text).count()).ok()?;
+        Some(SourceFile { text, line_count, sha256: Sha256::digest(&bytes).to_vec() })
+    }
+
+    fn whole(self, path: &str) -> proto::Source {
+        let chunks = vec![proto::SourceChunk { first_line: 1, text: self.text }];
+        proto::Source { path: path.to_owned(), sha256: self.sha256, lines: self.line_count, chunks }
+    }
+
+    fn around(self, path: &str, hit: &BTreeSet<u32>) -> proto::Source {
+        let lines: Vec<&str> = lines_of(&self.text).collect();
+        let chunks = stretches(hit, self.line_count)
+            .into_iter()
+            .map(|stretch| {
+                let (first, last) = (*stretch.start() as usize, *stretch.end() as usize);
+                proto::SourceChunk { first_line: *stretch.start(), text: lines[first - 1..last].concat() }
+            })
+            .collect();
+        proto::Source { path: path.to_owned(), sha256: self.sha256, lines: self.line_count, chunks }
+    }
+}
+
+/// Lines with their `\n`, as CPython counts them: a form feed or U+2028 ends none.
+fn lines_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive('\n')
+}
+
+/// The lines around each hit, joined where they meet; hits behind the end of the file are none.
+fn stretches(hit: &BTreeSet<u32>, line_count: u32) -> Vec<RangeInclusive<u32>> {
+    let mut found: Vec<RangeInclusive<u32>> = Vec::new();
+    for &line in hit.iter().filter(|&&line| (1..=line_count).contains(&line)) {
+        let first = line.saturating_sub(LINES_AROUND).max(1);
+        let last = line.saturating_add(LINES_AROUND).min(line_count);
+        match found.last_mut() {
+            Some(before) if first <= before.end().saturating_add(1) => *before = *before.start()..=last,
+            _ => found.push(first..=last),
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{read, stretches};
+    use crate::run::SourceText;
+    use std::collections::{BTreeMap, BTreeSet};
+
+    #[test]
+    fn lines_around_hits_join_where_they_meet() {
+        let check = |hit: &[u32], line_count, expected: &[(u32, u32)]| {
+            let found: Vec<(u32, u32)> = stretches(&hit.iter().copied().collect(), line_count)
+                .into_iter()
+                .map(|stretch| (*stretch.start(), *stretch.end()))
+                .collect();
+            assert_eq!(found, expected, "{hit:?} of {line_count}");
+        };
+        check(&[1], 100, &[(1, 21)]);
+        check(&[50], 60, &[(30, 60)]);
+        check(&[50, 91], 200, &[(30, 111)]);
+        check(&[50, 92], 200, &[(30, 70), (72, 112)]);
+        check(&[0, 7, 300], 9, &[(1, 9)]);
+        check(&[5], 0, &[]);
+    }
+
+    /// What is stored of a file with `lines` lines of `line_bytes` bytes, hit at line 500.
+    #[track_caller]
+    fn check(lines: usize, line_bytes: usize, kept: SourceText, expected: &[(u32, usize)]) {
+        let name = format!("genba-sources-{}-{lines}-{line_bytes}-{kept:?}.py", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, format!("{}\n", "x".repeat(line_bytes - 1)).repeat(lines)).unwrap();
+        let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), BTreeSet::from([500]))]);
+        let (rows, notes) = read(&files, kept);
+        std::fs::remove_file(&path).unwrap();
+        let stored: Vec<(u32, usize)> = rows
+            .iter()
+            .inspect(|row| assert_eq!(row.lines as usize, lines))
+            .flat_map(|row| &row.chunks)
+            .map(|chunk| (chunk.first_line, chunk.text.len()))
+            .collect();
+        assert_eq!(stored, expected);
+        assert_eq!(notes, Vec::<String>::new());
+    }
+
+    #[test]
+    fn small_files_are_stored_whole_and_large_ones_around_their_hits() {
+        check(1024, 256, SourceText::All, &[(1, 256 << 10)]);
+        check(1025, 256, SourceText::All, &[(480, 41 * 256)]);
+        check(1024, 256, SourceText::Hit, &[(480, 41 * 256)]);
+        check(1024, 256, SourceText::None, &[]);
+    }
+
+    #[test]
+    fn what_finds_no_room_is_told() {
+        let folder = std::env::temp_dir().join(format!("genba-sources-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut files = BTreeMap::new();
+        for number in 0..18 {
+            let path = folder.join(format!("{number}.py"));
+            // One line, so that the lines around a hit are the whole file.
+            std::fs::write(&path, "x".repeat(256 << 10)).unwrap();
+            files.insert(path.to_str().unwrap().to_owned(), BTreeSet::from([1]));
+        }
+        let (rows, notes) = read(&files, SourceText::All);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(rows.len(), 16);
+        assert!(notes[0].contains("2 source files"), "{notes:?}");
+    }
+}
