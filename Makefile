@@ -31,7 +31,7 @@ test-web: web/node_modules
 # Tests that measure shares run alone; the others may run side by side.
 test-python: build
 	@make/prepare.sh tools
-	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests
+	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches
 	$(TOOLS)/bin/pytest -m measures tests
 
 check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols
