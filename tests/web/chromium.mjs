@@ -32,8 +32,8 @@ export async function pageOf({ folder }, documents) {
 }
 
 /** `size` in CSS pixels. `page.asked` and `page.complaints` grow while the page lives. */
-export async function openPage({ browser }, path, { width = 1440, height = 860, theme = "light" } = {}) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: "reduce" });
+export async function openPage({ browser }, path, { width = 1440, height = 860, theme = "light", motion = "reduce" } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: motion });
   const page = await context.newPage();
   const asked = [];
   const complaints = [];
@@ -46,7 +46,7 @@ export async function openPage({ browser }, path, { width = 1440, height = 860, 
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(own);
-  await page.waitForSelector("html[data-ready], .failed");
+  await page.waitForSelector("html[data-painted], .failed");
   return Object.assign(page, { asked, complaints });
 }
 

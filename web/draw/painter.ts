@@ -32,16 +32,16 @@ export function paint(canvas: Canvas, tiles: readonly Tile[], ink: Ink): void {
 
   let fill: string | null = null;
   for (const tile of tiles) {
-    const width = drawn(tile);
+    const { left, width } = snapped(tile, pixelRatio);
     if (palette[tile.fill] !== fill) {
       fill = palette[tile.fill];
       context.fillStyle = fill;
     }
     context.globalAlpha = tile.tone === "dim" ? DIM : tile.tone === "pale" ? PALE : 1;
-    context.fillRect(tile.x, tile.y, width, tile.height - GAP_PX);
+    context.fillRect(left, tile.y, width, tile.height - GAP_PX);
     if (tile.fill === "wait" && hatch !== null) {
       context.fillStyle = hatch;
-      context.fillRect(tile.x, tile.y, width, tile.height - GAP_PX);
+      context.fillRect(left, tile.y, width, tile.height - GAP_PX);
       fill = null;
     }
   }
@@ -50,14 +50,15 @@ export function paint(canvas: Canvas, tiles: readonly Tile[], ink: Ink): void {
   paintLabels(canvas, tiles, ink);
 }
 
-function paintEdges({ context }: Canvas, tiles: readonly Tile[], palette: Palette): void {
+function paintEdges({ context, pixelRatio }: Canvas, tiles: readonly Tile[], palette: Palette): void {
   context.lineWidth = 1;
   context.strokeStyle = palette.quiet;
   context.setLineDash([3, 2]);
   for (const tile of tiles) {
     if (tile.edge !== "dashed" || tile.width < EDGED_PX_MIN) continue;
     context.globalAlpha = tile.tone === "dim" ? DIM : 1;
-    context.strokeRect(tile.x + 0.5, tile.y + 0.5, drawn(tile) - 1, tile.height - GAP_PX - 1);
+    const { left, width } = snapped(tile, pixelRatio);
+    context.strokeRect(left + 0.5, tile.y + 0.5, width - 1, tile.height - GAP_PX - 1);
   }
   context.globalAlpha = 1;
   context.setLineDash([]);
@@ -66,7 +67,8 @@ function paintEdges({ context }: Canvas, tiles: readonly Tile[], palette: Palett
     const inset = tile.mark === "selected" ? 1 : 0.5;
     context.lineWidth = inset * 2;
     context.strokeStyle = tile.mark === "selected" ? palette.accent : palette.ink;
-    context.strokeRect(tile.x + inset, tile.y + inset, Math.max(drawn(tile) - 2 * inset, 1), tile.height - GAP_PX - 2 * inset);
+    const { left, width } = snapped(tile, pixelRatio);
+    context.strokeRect(left + inset, tile.y + inset, Math.max(width - 2 * inset, 1), tile.height - GAP_PX - 2 * inset);
   }
 }
 
@@ -86,9 +88,11 @@ function paintLabels({ context }: Canvas, tiles: readonly Tile[], { palette, fon
   context.globalAlpha = 1;
 }
 
-/** Boxes leave a pixel of ground between them; the narrowest keep at least one of colour. */
-function drawn(tile: Tile): number {
-  return Math.max(tile.width - GAP_PX, Math.min(tile.width, 1));
+/** On whole device pixels, so that edges are sharp. Boxes leave a pixel of ground between them; the narrowest keep one of colour. */
+function snapped(tile: Tile, pixelRatio: number): { left: number; width: number } {
+  const left = Math.round(tile.x * pixelRatio) / pixelRatio;
+  const right = Math.round((tile.x + tile.width) * pixelRatio) / pixelRatio;
+  return { left, width: Math.max(right - left - GAP_PX, Math.min(1, tile.width)) };
 }
 
 function hatchPattern(canvas: Canvas, palette: Palette): CanvasPattern | null {

@@ -17,7 +17,7 @@ import { tilesOf } from "./tiles";
 const ZOOM_MS = 120;
 const MARGIN_PX = 16;
 
-export function Flame({ state }: { state: PageState }): JSX.Element {
+export function Flame({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSignal({ width: 0 as Px, height: 0 as Px });
@@ -42,6 +42,7 @@ export function Flame({ state }: { state: PageState }): JSX.Element {
     const now = layout.value;
     const draw = (scale: number, shift: Px): void => {
       drawOn(canvas.current, { state, layout: now, ink: ink.value, width: size.value.width, height: size.value.height, top: top.value, scale, shift });
+      if (size.value.height > 0) onPainted();
     };
     const before = shown.current;
     const motion = before === null || before.layout.zoom === now.zoom ? null : motionBetween(state, before.layout, now);

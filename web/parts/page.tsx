@@ -10,7 +10,7 @@ import { Panel } from "./panel";
 import { Tip } from "./tip";
 import { Where } from "./where";
 
-export function Page({ state }: { state: PageState }): JSX.Element {
+export function Page({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
   useKeys(state, search);
   return (
@@ -22,7 +22,7 @@ export function Page({ state }: { state: PageState }): JSX.Element {
       <main>
         <div class="stage">
           <Where state={state} />
-          <Flame state={state} />
+          <Flame state={state} onPainted={onPainted} />
         </div>
         <Panel state={state} />
       </main>

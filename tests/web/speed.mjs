@@ -1,0 +1,59 @@
+// How long the viewer takes with a large recording, in a real Chromium on this machine. Prints numbers, claims none.
+import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { large } from "./made.mjs";
+
+const BOXES = Number(process.argv[2] ?? 100_000);
+
+await withChromium(async (at) => {
+  const path = await pageOf(at, large(BOXES));
+  const page = await openPage(at, path, { motion: "no-preference" });
+  const opened = await page.evaluate(() => {
+    const navigation = performance.getEntriesByType("navigation")[0];
+    const at = Object.fromEntries(performance.getEntriesByType("mark").map((mark) => [mark.name, mark.startTime]));
+    return { document: navigation.domContentLoadedEventEnd, ...at };
+  });
+  console.log(`${BOXES} boxes, ${page.viewportSize().width} × ${page.viewportSize().height}`);
+  for (const [what, ms] of Object.entries(opened)) console.log(`  ${what.padEnd(28)} ${ms.toFixed(0)} ms after the start`);
+
+  for (const [what, act] of [
+    ["zoom in (click)", async () => click(page, 3)],
+    ["zoom out (Backspace)", async () => page.keyboard.press("Backspace")],
+    ["scroll", async () => page.mouse.wheel(0, 600)],
+    ["next weight", async () => page.keyboard.press("w")],
+    ["search, 1 letter", async () => { await page.keyboard.press("/"); await page.keyboard.press("f"); }],
+  ]) {
+    const frames = await framesDuring(page, act);
+    console.log(`  ${what.padEnd(28)} longest task ${frames.task.toFixed(0)} ms, longest frame ${frames.longest.toFixed(0)} ms of ${frames.count}`);
+  }
+  await page.context().close();
+});
+
+async function click(page, depth) {
+  const box = await page.locator("canvas").boundingBox();
+  await page.mouse.click(box.x + box.width * 0.2, box.y + depth * 22 + 11);
+}
+
+/** The longest gap between two frames, and the longest task, in the 400 ms after an action. */
+async function framesDuring(page, act) {
+  await page.evaluate(() => {
+    const seen = { count: 0, longest: 0, task: 0 };
+    let last = performance.now();
+    const observer = new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) seen.task = Math.max(seen.task, entry.duration);
+    });
+    observer.observe({ type: "longtask" });
+    const until = last + 400;
+    window.framesSeen = new Promise((resolve) => {
+      const step = (now) => {
+        seen.count += 1;
+        seen.longest = Math.max(seen.longest, now - last);
+        last = now;
+        if (now < until) requestAnimationFrame(step);
+        else { observer.disconnect(); resolve(seen); }
+      };
+      requestAnimationFrame(step);
+    });
+  });
+  await act();
+  return page.evaluate(() => window.framesSeen);
+}

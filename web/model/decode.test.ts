@@ -1,0 +1,63 @@
+// What the decoder refuses, and how it says so; source lines and rows that it makes possible.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeProfile, decodeRecording } from "./decode";
+import { madeDocument, madeProfile } from "./made";
+import { whereRows } from "./rows";
+import { lineShares, linesAround, markExpression } from "./source";
+import { buildTree, placeOf } from "./tree";
+import type { Source } from "./profile";
+
+function checkRefused(change: Record<string, unknown>, message: string): void {
+  assert.throws(() => decodeProfile({ field: "", value: { ...madeDocument("main x1"), ...change } }), { name: "Damaged", message });
+}
+
+test("a refusal names the field, what was expected and what was found", () => {
+  checkRefused({ version: 2 }, "field version: expected at most 1, which this page knows, found 2");
+  checkRefused({ format: "pprof" }, 'field format: expected one of genba-profile, found "pprof"');
+  checkRefused({ nodes: { parent: [null], frame: [7] } }, "field nodes.frame[0]: expected an index below 1, found 7");
+  checkRefused({ nodes: { parent: [0], frame: [0] } }, "field nodes.parent[0]: expected an index below 0, found 0");
+  checkRefused({ nodes: { parent: [null, null], frame: [0] } }, "field nodes.parent: expected a column of 1 rows, found 2");
+  checkRefused({ frames: [{ kind: "python" }] }, "field frames[0].name: expected text, found null");
+  checkRefused({ warnings: "many" }, 'field warnings: expected a list, found "many"');
+  assert.throws(() => decodeRecording([]), { message: "field (whole text): expected an object, found []" });
+});
+
+const source = (text: string): Source[] => [{ path: "/app.py", chunks: [{ firstLine: 1, lines: text.split("\n") }] }];
+function checkMark(text: string, spot: { line: number; column: number; endColumn: number; expression: string }, expected: string): void {
+  const marked = markExpression(source(text), { file: "/app.py", ...spot });
+  const more = marked === null || marked.moreLines === 0 ? "" : ` +${marked.moreLines}`;
+  assert.equal(marked === null ? "nothing" : `${marked.before}⟦${marked.marked}⟧${marked.after}${more}`, expected);
+}
+
+test("the mark stands under the expression, also behind tabs and wide characters, and its indent is gone", () => {
+  checkMark("    n += len(b[i:][:2])", { line: 1, column: 13, endColumn: 18, expression: "b[i:]" }, "n += len(⟦b[i:]⟧[:2])");
+  checkMark("\tx = 表['😀'][i:]", { line: 1, column: 5, endColumn: 15, expression: "表['😀'][i:]" }, "x = ⟦表['😀'][i:]⟧");
+  checkMark("f(\n  1,\n)", { line: 1, column: 0, endColumn: 1, expression: "f(\n  1,\n)" }, "⟦f(⟧ +2");
+  checkMark("x", { line: 9, column: 0, endColumn: 1, expression: "y" }, "nothing");
+});
+
+test("a line weighs each sample once, however often it is on the stack", () => {
+  const profile = madeProfile("fib:2[a];fib:2[a];fib:3[n] x3 | fib:2[a] x1");
+  const shares = lineShares(profile, "cpu");
+  assert.deepEqual([...(shares.get("/app.py") ?? [])].sort(), [[2, 1], [3, 0.75]]);
+  const lines = linesAround({ ...profile, sources: source("\n\ndef fib(n):\n\n") }, shares, { file: "/app.py", line: 2, around: 3 });
+  assert.deepEqual(lines, [{ line: 3, text: "def fib(n):", share: 0.75 }]);
+});
+
+test("the rows are the report's, in the order of the weight, tied to their boxes", () => {
+  const profile = madeProfile("main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2)");
+  const row = (line: number, expression: string, samples: number, cpu: number, wall: number, chain: string[]): Record<string, unknown> => ({
+    file: "/app.py", line, function: "main", expression, column: 4, end_column: 4 + expression.length, samples, cpu_ns: cpu, wall_ns: wall, chain,
+  });
+  const report = { rows: [row(1, "f()", 3, 3_000_000, 3_000_000, ["copy", "memmove"]), row(2, "sleep()", 0, 0, 5_000_000, ["sleep"])] };
+  const recording = decodeRecording({ profile: madeDocument("main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2)"), report });
+  const tree = buildTree(profile);
+  const said = (weight: "cpu" | "wall"): string[] =>
+    whereRows(tree, recording.rows, profile.frames, weight).map(({ row, share, box, chain }) => {
+      const place = box === null ? null : placeOf(tree, box);
+      return `${row.expression ?? ""} ${share} ${place?.kind ?? "no box"} ${chain.map(({ name, owner }) => `${name}:${owner ?? ""}`).join(" ")}`;
+    });
+  assert.deepEqual(said("cpu"), ["f() 1 expression copy:interpreter memmove:libc"]);
+  assert.deepEqual(said("wall"), ["sleep() 0.625 expression sleep:interpreter", "f() 0.375 expression copy:interpreter memmove:libc"]);
+});

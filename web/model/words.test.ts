@@ -1,0 +1,51 @@
+// Numbers and accounting in words.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { madeProfile } from "./made";
+import type { Count, Ns, Px, Share } from "./units";
+import { accountingWords, bytesWords, cells, fitted, intervalWords, shareWords, stateName, timeWords } from "./words";
+
+test("times carry a unit and at most three digits", () => {
+  const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
+  assert.deepEqual(said, ["0 ns", "999 ns", "1.00 µs", "12.3 µs", "1.00 ms", "1.97 s", "61.2 s"]);
+  assert.equal(timeWords(1_234_000_000_000 as Ns), "1,234 s");
+  assert.deepEqual([1_000_000, 50_000, 1_500_000].map((ns) => intervalWords(ns as Ns)), ["1 ms", "50 µs", "1.5 ms"]);
+});
+
+test("a share that is not nothing never reads as nothing", () => {
+  assert.deepEqual([0, 0.0004, 0.0005, 0.976, 1].map((at) => shareWords(at as Share)), ["0.0 %", "< 0.1 %", "0.1 %", "97.6 %", "100.0 %"]);
+});
+
+test("bytes", () => {
+  assert.deepEqual([12, 41_000, 19_900_000_000].map(bytesWords), ["12 bytes", "41.0 kB", "19.9 GB"]);
+});
+
+test("a name is cut with a mark, wide characters count double, and nothing is better than a crumb", () => {
+  const fit = (name: string, room: number): string | null => fitted(name, room as Px, 1 as Px);
+  assert.deepEqual([fit("memmove", 7), fit("memmove", 5), fit("memmove", 2), fit("表表表", 6), fit("表表表", 5)], ["memmove", "memm…", null, "表表表", "表表…"]);
+  assert.equal(cells("表[i:]"), 6);
+});
+
+test("a reader waits; the recording names the call", () => {
+  assert.deepEqual(["in poll(2)", "waiting for GIL", "asleep", "in gc"].map(stateName), ["waiting in poll", "waiting for GIL", "asleep", "in gc"]);
+});
+
+test("the accounting is words, and says what strains it", () => {
+  const { accounting, clocks } = madeProfile("main x1000");
+  const at = (changes: { refused?: number; dropped?: number; ticks?: number; missed?: number }): unknown => {
+    const refused = (changes.refused ?? 0) as Count;
+    const dropped = (changes.dropped ?? 0) as Count;
+    const ticks = (changes.ticks ?? 1000 + refused + dropped) as Count;
+    const missed = (changes.missed ?? 0) as Ns;
+    const words = accountingWords(
+      { ...accounting, ticks, refused: [{ name: "moved", ticks: refused }], dropped: [{ name: "late", ticks: dropped }] },
+      { ...clocks, cpu: (clocks.cpu + missed) as Ns, cpuNotSampled: missed },
+    );
+    return [words.ticks, words.covered, ...words.strains];
+  };
+  assert.deepEqual(at({}), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %"]);
+  assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);
+  assert.deepEqual(at({ dropped: 25 }), ["ticks 1,025 = sampled 1,000 + dropped 25 (late 25) + refused 0", "CPU covered 100.0 %", "2.4 % of the looks gave no sample"]);
+  assert.deepEqual(at({ missed: 250_000_000 }), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 80.0 %", "250 ms of CPU passed unseen"]);
+  assert.deepEqual(at({ ticks: 1001 }), ["ticks 1,001 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %", "the ticks do not add up: this recording is damaged"]);
+});
