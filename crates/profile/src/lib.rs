@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod build;
+pub mod export;
 pub mod figures;
 pub mod hits;
 pub mod locations;
@@ -18,5 +19,6 @@ pub mod state;
 mod stored;
 pub mod summary;
 pub mod table;
+pub mod tree;
 pub mod warnings;
 pub mod weight;

@@ -222,6 +222,12 @@ pub enum MarkKind {
     Other(u32),
 }
 
+impl Module {
+    pub fn base_name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
 impl Profile {
     pub fn function_of(&self, frame: FrameIndex) -> &Function {
         &self.functions[self.frames[frame].function]

@@ -85,12 +85,12 @@ fn by_line_and_without_c() {
         SLICES,
         options,
         expect![[r#"
-        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
-         98.6 %  3.10 s  slices.py:6 before        for i in range(len(b)): n += len(b[i:][:2])
-          1.4 %  in 1 row more (--min-share 0 --limit 0 shows them all)
-    "#]],
+             98.6 %  3.10 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
+              1.4 %  in 1 row more (--min-share 0 --limit 0 shows them all)
+        "#]],
     );
 }
 
@@ -124,7 +124,7 @@ fn each_sample_counts_for_the_users_own_code() {
               8.2 %  64.0 ms  queue.py:5 get
               6.6 %  51.2 ms  outside of Python
                                   start_thread → dgemm → libopenblas.so.0+0x4321
-              0.8 %  6.40 ms  app.py:3 load                tabs = 表;      return json.loads(t), 表[i:]
+              0.8 %  6.40 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
         "#]],
     );
 }

@@ -3,8 +3,8 @@
 //! Never: makes text (`text`, `markdown`, `json` do); rounds.
 
 mod chain;
-mod excerpt;
-mod file_names;
+pub(crate) mod excerpt;
+pub(crate) mod file_names;
 pub mod json;
 pub mod markdown;
 pub mod text;

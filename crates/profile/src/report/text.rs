@@ -130,7 +130,10 @@ fn write(profile: &Profile, line: &Line, row: &Row, cells: [usize; 2], paint: Pa
             let columns = match marked {
                 Some(expression) if several > 0 => expression.column..u32::MAX,
                 Some(expression) => expression.column..expression.end_column,
-                None => 0..0,
+                None => {
+                    let indent = source.chars().take_while(|character| character.is_whitespace()).count() as u32;
+                    indent..indent
+                }
             };
             let shown = excerpt(source, columns);
             *page += &format!("{head}{name}    {}\n", shown.line);
@@ -188,7 +191,7 @@ fn module_hint(profile: &Profile, function: FunctionIndex) -> Option<String> {
         Owner::Libc => Some("libc".to_string()),
         // Without a name of its own it is called by its module already.
         _ if origin.is_none() => None,
-        _ => module.path.rsplit('/').next().map(str::to_string),
+        _ => Some(module.base_name().to_string()),
     }
 }
 

@@ -1,0 +1,4 @@
+//! Exports: a file a format. `EXPORTS` on the command line names them.
+
+pub mod collapsed;
+pub mod json;

@@ -1,0 +1,260 @@
+//! Whole call paths: every function under each of its callers, never merged across callers.
+//! Owns: the tree and its text. Keeps: what is not shown is said where it is missing, with its count and share.
+
+use std::collections::HashMap;
+
+use crate::figures::{counted, percent};
+use crate::paint::Paint;
+use crate::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
+use crate::report::excerpt::printable;
+use crate::report::file_names::FileNames;
+use crate::show::Show;
+use crate::state::State;
+use crate::summary::header;
+use crate::table::{Table, table_index};
+use crate::weight::{Choice, Totals, Weight, choose};
+
+table_index!(/// Row of `Tree::branches`.
+    BranchIndex);
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// None: genba chooses.
+    pub weight: Option<Weight>,
+    pub show: Show,
+    /// From the leaves to their callers.
+    pub inverted: bool,
+    /// 0 to 1; branches below it are folded.
+    pub share_min: f64,
+    /// None: to the leaves.
+    pub depth_max: Option<usize>,
+}
+
+#[derive(Debug)]
+pub struct Tree {
+    pub choice: Choice,
+    pub whole: Totals,
+    pub branches: Table<BranchIndex, Branch>,
+    /// The heaviest first, as the children of each branch.
+    pub roots: Vec<BranchIndex>,
+}
+
+#[derive(Debug)]
+pub struct Branch {
+    pub step: Step,
+    /// With everything below.
+    pub total: Totals,
+    /// Of samples whose stack ends here.
+    pub own: Totals,
+    pub children: Vec<BranchIndex>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    Function(FunctionIndex, Found),
+    /// What the thread waited for.
+    State(State),
+    NoStack,
+}
+
+/// How a function is known to have been there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Found {
+    OnStack,
+    Inferred,
+}
+
+pub fn tree(profile: &Profile, options: &Options) -> Tree {
+    let choice = choose(options.weight, profile);
+    let mut tree = Tree { choice, whole: Totals::default(), branches: Table::default(), roots: Vec::new() };
+    let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::new();
+    for group in &profile.samples {
+        let totals = Totals::of_group(group);
+        tree.whole.add(totals);
+        let mut steps = steps(profile, options.show, group);
+        if !options.inverted {
+            steps.reverse();
+        }
+        let mut parent = None;
+        for step in steps {
+            let branch = *known.entry((parent, step)).or_insert_with(|| {
+                let branch = tree.branches.push(Branch {
+                    step,
+                    total: Totals::default(),
+                    own: Totals::default(),
+                    children: Vec::new(),
+                });
+                match parent {
+                    Some(parent) => tree.branches[parent].children.push(branch),
+                    None => tree.roots.push(branch),
+                }
+                branch
+            });
+            tree.branches[branch].total.add(totals);
+            parent = Some(branch);
+        }
+        if let Some(end) = parent {
+            tree.branches[end].own.add(totals);
+        }
+    }
+    sort(profile, &mut tree);
+    tree
+}
+
+/// Innermost first.
+fn steps(profile: &Profile, show: Show, group: &SampleGroup) -> Vec<Step> {
+    let mut steps = Vec::new();
+    if group.state != State::Running {
+        steps.push(Step::State(group.state));
+    }
+    for frame in profile.stack(group.node) {
+        let frame = &profile.frames[frame];
+        if show.shows(frame.kind) {
+            let found = match frame.kind {
+                FrameKind::Inferred => Found::Inferred,
+                FrameKind::Python | FrameKind::C | FrameKind::Mark => Found::OnStack,
+            };
+            steps.push(Step::Function(frame.function, found));
+        }
+    }
+    if steps.iter().all(|step| matches!(step, Step::State(_))) {
+        steps.push(Step::NoStack);
+    }
+    steps
+}
+
+fn sort(profile: &Profile, tree: &mut Tree) {
+    let weight = tree.choice.weight;
+    let order = |branches: &Table<BranchIndex, Branch>, list: &mut Vec<BranchIndex>| {
+        list.sort_by_cached_key(|branch| {
+            let branch = &branches[*branch];
+            (std::cmp::Reverse(branch.total.by(weight)), name(profile, branch.step, None))
+        });
+    };
+    let mut lists: Vec<Vec<BranchIndex>> =
+        tree.branches.iter_mut().map(|branch| std::mem::take(&mut branch.children)).collect();
+    for list in &mut lists {
+        order(&tree.branches, list);
+    }
+    for (branch, list) in tree.branches.iter_mut().zip(lists) {
+        branch.children = list;
+    }
+    let mut roots = std::mem::take(&mut tree.roots);
+    order(&tree.branches, &mut roots);
+    tree.roots = roots;
+}
+
+/// `load (app.py:3)`, `memmove [libc.so.6]`
+fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
+    let (function, found) = match step {
+        Step::State(state) => return state.to_string(),
+        Step::NoStack => return "no stack".to_string(),
+        Step::Function(function, found) => (&profile.functions[function], found),
+    };
+    let name = &function.name;
+    match &function.home {
+        Home::Python { file, first_line } => {
+            let path = &profile.files[*file].path;
+            let file = files.and_then(|files| files.short(*file)).unwrap_or(path);
+            format!("{name} ({file}:{first_line})")
+        }
+        Home::C { module, origin } => {
+            let inferred = if found == Found::Inferred { " (inferred)" } else { "" };
+            match origin {
+                // Without a name of its own it is called by its module already.
+                None => format!("{name}{inferred}"),
+                Some(_) => format!("{name}{inferred} [{}]", profile.modules[*module].base_name()),
+            }
+        }
+        Home::Mark => format!("({name})"),
+    }
+}
+
+/// One line a branch: share, both clocks (total and self), and the path as indentation.
+pub fn text(profile: &Profile, tree: &Tree, options: &Options, paint: Paint) -> String {
+    let mut page = String::new();
+    for line in header(profile, &tree.choice) {
+        page += &format!("{}\n", printable(&line));
+    }
+    let columns = ["share", "CPU", "self", "wall", "self"];
+    page += &format!("\n{}\n", paint.quiet(&format!("{}  path", cells(columns.map(str::to_string)))));
+    let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
+    let mut waiting = Vec::new();
+    push(tree, options, &tree.roots, 0, &mut waiting);
+    while let Some((line, depth)) = waiting.pop() {
+        match line {
+            Line::Branch(branch) => {
+                let branch = &tree.branches[branch];
+                let name = printable(&name(profile, branch.step, Some(&files)));
+                page += &format!("{}  {}{name}\n", figures(tree, branch), indent(depth));
+                push(tree, options, &branch.children, depth + 1, &mut waiting);
+            }
+            Line::Folded { branches, total } => {
+                let share = format!("{} %", percent(total.by(tree.choice.weight), tree.whole.by(tree.choice.weight)));
+                let blank = String::new;
+                let figures = cells([share, blank(), blank(), blank(), blank()]);
+                let paths = counted(branches, "path", "paths");
+                let line = format!("{figures}  {}({paths} more not shown)", indent(depth));
+                page += &format!("{}\n", paint.quiet(&line));
+            }
+        }
+    }
+    page
+}
+
+enum Line {
+    Branch(BranchIndex),
+    Folded { branches: u64, total: Totals },
+}
+
+/// Puts children on the stack of lines still to be written, the last one first.
+fn push(tree: &Tree, options: &Options, children: &[BranchIndex], depth: usize, waiting: &mut Vec<(Line, usize)>) {
+    let weight = tree.choice.weight;
+    let smallest = options.share_min * tree.whole.by(weight) as f64;
+    let too_deep = options.depth_max.is_some_and(|depth_max| depth >= depth_max);
+    let heavy = children.partition_point(|child| {
+        let weight = tree.branches[*child].total.by(weight);
+        weight > 0 && weight as f64 >= smallest
+    });
+    let shown = if too_deep { 0 } else { heavy };
+    let (shown, folded) = children.split_at(shown);
+    let mut total = Totals::default();
+    let mut branches = 0;
+    for child in folded {
+        total.add(tree.branches[*child].total);
+        branches += 1;
+    }
+    if branches > 0 {
+        waiting.push((Line::Folded { branches, total }, depth));
+    }
+    waiting.extend(shown.iter().rev().map(|child| (Line::Branch(*child), depth)));
+}
+
+fn figures(tree: &Tree, branch: &Branch) -> String {
+    let weight = tree.choice.weight;
+    let words = |totals: Totals, weight| match totals.by(weight) {
+        0 => "–".to_string(),
+        _ => totals.words(weight),
+    };
+    cells([
+        format!("{} %", percent(branch.total.by(weight), tree.whole.by(weight))),
+        words(branch.total, Weight::Cpu),
+        words(branch.own, Weight::Cpu),
+        words(branch.total, Weight::Wall),
+        words(branch.own, Weight::Wall),
+    ])
+}
+
+fn cells(columns: [String; 5]) -> String {
+    let [share, cpu, cpu_own, wall, wall_own] = columns;
+    format!("{share:>7}  {cpu:>7}  {cpu_own:>7}  {wall:>7}  {wall_own:>7}")
+}
+
+/// A path deeper than a screen is wide carries its depth as a number.
+fn indent(depth: usize) -> String {
+    const DEPTH_MAX: usize = 40;
+    if depth <= DEPTH_MAX {
+        return "  ".repeat(depth);
+    }
+    format!("{}[{depth}] ", "  ".repeat(DEPTH_MAX))
+}
