@@ -82,7 +82,8 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
     const box = canvas.current?.getBoundingClientRect();
     if (box === undefined) return null;
     const depth = Math.floor((event.clientY - box.top + top.value) / ink.value.rowHeight);
-    return slotAt(layout.value, { depth, x: (event.clientX - box.left - MARGIN_PX) as Px });
+    // A pointer stands on whole pixels and means the middle of one.
+    return slotAt(layout.value, { depth, x: (event.clientX + 0.5 - box.left - MARGIN_PX) as Px });
   };
   const empty = weightOf(state.tree.total, ROOT, state.weight.value) === 0;
   return (
