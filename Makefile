@@ -43,6 +43,13 @@ check: web/node_modules ## formatting, lints, house rules, edges, generated code
 	cargo xtask handler
 	npm --prefix web run check
 
+fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed seed
+	cargo run --quiet --release --package genba-fuzz -- --seconds $(FUZZ_SECONDS) --seed 1
+
+golden: ## write the newest format's golden recording to build/ and compare; earlier ones stay as they are for good
+	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba
+	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
+
 bench: build ## what genba costs: alone, with an empty handler, with genba, interleaved
 	@make/prepare.sh tools
 	$(TOOLS)/bin/python benches/cost.py

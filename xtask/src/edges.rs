@@ -28,8 +28,7 @@ pub struct Part {
 
 impl Part {
     pub fn holds(&self, path: &str) -> bool {
-        path.strip_prefix(self.path.as_str())
-            .is_some_and(|rest| rest.starts_with('/'))
+        path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
     }
 }
 
@@ -79,10 +78,7 @@ pub fn check(parts: &[Part], metadata: &Json, files: &[SourceFile]) -> Vec<Viola
 fn crates(parts: &[Part], metadata: &Json, violations: &mut Vec<Violation>) {
     for package in metadata["packages"].as_array().into_iter().flatten() {
         let name = package["name"].as_str().unwrap_or_default();
-        let Some(part) = parts
-            .iter()
-            .find(|part| part.crate_name.as_deref() == Some(name))
-        else {
+        let Some(part) = parts.iter().find(|part| part.crate_name.as_deref() == Some(name)) else {
             violations.push(Violation::new(
                 TABLE,
                 format!("crate `{name}` has no row"),
@@ -93,17 +89,11 @@ fn crates(parts: &[Part], metadata: &Json, violations: &mut Vec<Violation>) {
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let wanted = dependency["name"].as_str().unwrap_or_default();
             let user = dependency["kind"].is_null();
-            let ours = parts
-                .iter()
-                .find(|other| other.crate_name.as_deref() == Some(wanted));
+            let ours = parts.iter().find(|other| other.crate_name.as_deref() == Some(wanted));
             let allowed = match ours {
                 Some(other) => part.may.contains(&other.name),
                 None if user => part.libraries.iter().any(|library| library == wanted),
-                None => part
-                    .build
-                    .iter()
-                    .chain(&part.libraries)
-                    .any(|library| library == wanted),
+                None => part.build.iter().chain(&part.libraries).any(|library| library == wanted),
             };
             if !allowed {
                 let list = match (ours, user) {
@@ -117,9 +107,7 @@ fn crates(parts: &[Part], metadata: &Json, violations: &mut Vec<Violation>) {
                     format!("`{list}` in {TABLE} does not name it: go without, or decide it there"),
                 ));
             }
-            let pinned = dependency["req"]
-                .as_str()
-                .is_some_and(|req| req.starts_with('='));
+            let pinned = dependency["req"].as_str().is_some_and(|req| req.starts_with('='));
             if ours.is_none() && !pinned {
                 violations.push(Violation::new(
                     format!("{}/Cargo.toml", part.path),
@@ -141,19 +129,13 @@ fn never(part: &Part, file: &SourceFile, violations: &mut Vec<Violation>) {
             return;
         }
         let code = line.trim_start();
-        if ["//", "*", "/*", "#"]
-            .iter()
-            .any(|start| code.starts_with(start))
-        {
+        if ["//", "*", "/*", "#"].iter().any(|start| code.starts_with(start)) {
             continue;
         }
         let code = code.split(" // ").next().unwrap_or_default();
         for word in &part.never {
             let found = match file.extension() {
-                "rs" => {
-                    contains(code, &format!("{word}::"))
-                        || contains(code, &format!("extern crate {word}"))
-                }
+                "rs" => contains(code, &format!("{word}::")) || contains(code, &format!("extern crate {word}")),
                 _ => contains(code, word),
             };
             if found {
@@ -173,41 +155,23 @@ fn contains(code: &str, word: &str) -> bool {
         let before = code[..start].chars().next_back();
         let after = code[start + word.len()..].chars().next();
         !before.is_some_and(part_of_name)
-            && (word.ends_with([':', '('])
-                || !after.is_some_and(|c| c.is_alphanumeric() || c == '_'))
+            && (word.ends_with([':', '(']) || !after.is_some_and(|c| c.is_alphanumeric() || c == '_'))
     })
 }
 
 pub fn read_table(files: &[SourceFile]) -> Result<Vec<Part>, String> {
-    let file = files
-        .iter()
-        .find(|file| file.path == TABLE)
-        .ok_or_else(|| format!("no {TABLE} at the root"))?;
-    let table: toml::Table = file
-        .text
-        .parse()
-        .map_err(|error| format!("{TABLE} is not TOML: {error}"))?;
-    let rows = table
-        .get("part")
-        .and_then(toml::Value::as_array)
-        .ok_or_else(|| format!("{TABLE} has no [[part]]"))?;
+    let file = files.iter().find(|file| file.path == TABLE).ok_or_else(|| format!("no {TABLE} at the root"))?;
+    let table: toml::Table = file.text.parse().map_err(|error| format!("{TABLE} is not TOML: {error}"))?;
+    let rows = table.get("part").and_then(toml::Value::as_array).ok_or_else(|| format!("{TABLE} has no [[part]]"))?;
     rows.iter().map(part).collect()
 }
 
 fn part(row: &toml::Value) -> Result<Part, String> {
-    let text = |key: &str| {
-        row.get(key)
-            .and_then(toml::Value::as_str)
-            .map(str::to_owned)
-    };
+    let text = |key: &str| row.get(key).and_then(toml::Value::as_str).map(str::to_owned);
     let list = |key: &str| {
-        row.get(key).and_then(toml::Value::as_array).map(|items| {
-            items
-                .iter()
-                .filter_map(toml::Value::as_str)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
+        row.get(key)
+            .and_then(toml::Value::as_array)
+            .map(|items| items.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect::<Vec<_>>())
     };
     let must = |key: &str| text(key).ok_or_else(|| format!("{TABLE}: a [[part]] without `{key}`"));
     Ok(Part {
@@ -238,10 +202,7 @@ mod tests {
     #[test]
     fn the_bad_fixture_fails_in_every_rule() {
         let (parts, metadata, files) = fixture();
-        let all: Vec<String> = check(&parts, &metadata, &files)
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let all: Vec<String> = check(&parts, &metadata, &files).iter().map(ToString::to_string).collect();
         for expected in [
             "crates/inner/Cargo.toml: `inner` depends on `outer-crate`; `may`",
             "crates/inner/Cargo.toml: `inner` depends on `serde`; `libraries`",
@@ -256,10 +217,7 @@ mod tests {
             "web/model/tree.ts:3: `model` imports `preact`",
             "web/model/tree.ts:4: `model` touches `document`",
         ] {
-            assert!(
-                all.iter().any(|line| line.starts_with(expected)),
-                "nothing begins with {expected:?} in {all:#?}"
-            );
+            assert!(all.iter().any(|line| line.starts_with(expected)), "nothing begins with {expected:?} in {all:#?}");
         }
         assert_eq!(all.len(), 12, "{all:#?}");
     }

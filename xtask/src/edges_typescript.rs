@@ -21,12 +21,9 @@ pub fn check(part: &Part, parts: &[Part], file: &SourceFile, violations: &mut Ve
                     None => (path, false, "may"),
                 }
             } else {
-                let library = target.split('/').next().unwrap_or_default();
-                let fits = part
-                    .libraries
-                    .iter()
-                    .chain(&part.build)
-                    .any(|name| name == library);
+                // `node:fs` is of the library `node`.
+                let library = target.split(['/', ':']).next().unwrap_or_default();
+                let fits = part.libraries.iter().chain(&part.build).any(|name| name == library);
                 (library.to_owned(), fits, "libraries")
             };
             if !fits {
@@ -42,9 +39,7 @@ pub fn check(part: &Part, parts: &[Part], file: &SourceFile, violations: &mut Ve
 
 fn targets_in(line: &str) -> Vec<&str> {
     let code = line.trim_start();
-    let begins = ["import ", "import{", "export ", "} from "]
-        .iter()
-        .any(|start| code.starts_with(start));
+    let begins = ["import ", "import{", "export ", "} from "].iter().any(|start| code.starts_with(start));
     let mut targets = Vec::new();
     for mark in [" from ", "import ", "import("] {
         for (start, _) in code.match_indices(mark) {
@@ -92,9 +87,6 @@ mod tests {
         ] {
             assert_eq!(targets_in(line), expected, "{line}");
         }
-        assert_eq!(
-            resolve("web/src/draw/icicle.ts", "../model/tree"),
-            "web/src/model/tree"
-        );
+        assert_eq!(resolve("web/src/draw/icicle.ts", "../model/tree"), "web/src/model/tree");
     }
 }

@@ -7,15 +7,11 @@ use crate::invariants;
 use crate::sources::{SourceFile, read_below};
 use crate::violation::{Violation, verdict};
 
-const CODE: &[&str] = &[
-    "rs", "py", "ts", "tsx", "c", "h", "css", "sh", "mk", "mjs", "js",
-];
+const CODE: &[&str] = &["rs", "py", "ts", "tsx", "c", "h", "css", "sh", "mk", "mjs", "js"];
 const LINES_MAX: usize = 500;
 const HEADER_LINES_MAX: usize = 25;
 const REASON: &str = "Over 500 lines:";
-const DRAWERS: &[&str] = &[
-    "utils", "util", "common", "helpers", "helper", "misc", "types",
-];
+const DRAWERS: &[&str] = &["utils", "util", "common", "helpers", "helper", "misc", "types"];
 /// Written in two halves so that this file passes its own check.
 const LEFTOVERS: &[&str] = &[
     concat!("TO", "DO"),
@@ -55,11 +51,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Violation> {
 
 fn lengths(file: &SourceFile, violations: &mut Vec<Violation>) {
     let lines = file.text.lines().count();
-    let reasoned = file
-        .text
-        .lines()
-        .take(HEADER_LINES_MAX)
-        .any(|line| line.contains(REASON));
+    let reasoned = file.text.lines().take(HEADER_LINES_MAX).any(|line| line.contains(REASON));
     if CODE.contains(&file.extension()) && lines > LINES_MAX && !reasoned {
         violations.push(Violation::new(
             &file.path,
@@ -73,15 +65,12 @@ fn headers(file: &SourceFile, violations: &mut Vec<Violation>) {
     if file.extension() != "rs" {
         return;
     }
-    let header = file
+    let header = file.text.lines().take_while(|line| line.starts_with("//!")).count();
+    let generated = file
         .text
         .lines()
-        .take_while(|line| line.starts_with("//!"))
-        .count();
-    let generated =
-        file.text.lines().next().is_some_and(|line| {
-            line.starts_with("// @generated") || line.starts_with("// Generated")
-        });
+        .next()
+        .is_some_and(|line| line.starts_with("// @generated") || line.starts_with("// Generated"));
     if header == 0 && !generated {
         violations.push(Violation::new(
             &file.path,
@@ -146,13 +135,10 @@ fn machine(file: &SourceFile, violations: &mut Vec<Violation>) {
 }
 
 fn numbered(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
-    file.text
-        .lines()
-        .enumerate()
-        .map(|(index, line)| (index + 1, line))
+    file.text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
 
-/// True when `word` stands in `line` with no letter or digit right before it (`/proc/1/root/` is not `/root/`).
+/// True when `word` stands in `line` with no letter or digit right before it (a root below `/proc/1` is not the machine's own).
 fn contains_word(line: &str, word: &str) -> bool {
     line.match_indices(word).any(|(start, _)| {
         !line[..start]
@@ -168,20 +154,15 @@ mod tests {
 
     /// What the rules say about one file, as text.
     fn check_file(path: &str, text: &str) -> Vec<String> {
-        let file = SourceFile {
-            path: path.into(),
-            text: text.into(),
-        };
+        let file = SourceFile { path: path.into(), text: text.into() };
         check(&[file]).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn the_bad_fixture_fails_in_every_rule() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/tidy");
-        let all: Vec<String> = check(&read_below(&root).expect("the fixture is there"))
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let all: Vec<String> =
+            check(&read_below(&root).expect("the fixture is there")).iter().map(ToString::to_string).collect();
         for expected in [
             "src/long.rs: 501 lines",
             "src/bare.rs: no `//!` header",
@@ -194,10 +175,7 @@ mod tests {
             "ARCHITECTURE.md: I-03 is cited in no test",
             "src/cites.rs:2: I-09 is not defined",
         ] {
-            assert!(
-                all.iter().any(|line| line.starts_with(expected)),
-                "nothing begins with {expected:?} in {all:#?}"
-            );
+            assert!(all.iter().any(|line| line.starts_with(expected)), "nothing begins with {expected:?} in {all:#?}");
         }
         assert_eq!(all.len(), 10, "{all:#?}");
         assert!(run(Path::new("nowhere"), &[root.display().to_string()]).is_err());
@@ -205,19 +183,13 @@ mod tests {
 
     #[test]
     fn a_long_file_with_a_reason_passes() {
-        let long = format!(
-            "//! A table.\n//! {REASON} one table.\n{}",
-            "//\n".repeat(600)
-        );
+        let long = format!("//! A table.\n//! {REASON} one table.\n{}", "//\n".repeat(600));
         assert_eq!(check_file("src/table.rs", &long), Vec::<String>::new());
     }
 
     #[test]
     fn a_path_inside_another_root_is_no_machine_path() {
-        assert_eq!(
-            check_file("a.md", concat!("/proc/PID/ro", "ot/usr is fine")),
-            Vec::<String>::new()
-        );
+        assert_eq!(check_file("a.md", concat!("/proc/PID/ro", "ot/usr is fine")), Vec::<String>::new());
         assert_eq!(check_file("a.md", concat!("/ro", "ot/.cache")).len(), 1);
     }
 }
