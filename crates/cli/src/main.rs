@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod failure;
+mod finish;
 mod run;
 
 use std::process::ExitCode;

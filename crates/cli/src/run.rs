@@ -15,13 +15,16 @@ mod start;
 mod target;
 
 use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use genba_format::proto;
 use genba_profile::figures;
 
 use crate::failure::{Failure, say};
+use crate::finish;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
@@ -145,6 +148,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for warning in ending::words_for_refused(&recording) {
         say(&warning);
     }
+    match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source) {
+        Ok(left_out) if arguments.quiet => drop(left_out),
+        Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
+        // The samples are there, and the program's exit code stays its own.
+        Err(failure) => drop(failure.print()),
+    }
     if !arguments.quiet {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
@@ -154,6 +163,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&format!("recorded {shown} ({size}) · next: genba report {shown}"));
     }
     Ok(ExitCode::from(ending.exit_code()))
+}
+
+/// How this run ended, for whoever reads the recording.
+fn recorder(ending: &start::Ending) -> proto::Recorder {
+    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    proto::Recorder {
+        genba_version: env!("CARGO_PKG_VERSION").to_owned(),
+        argv: masking::masked(words.iter().map(String::as_str)),
+        exit_code: ending.status.code().unwrap_or(0),
+        exit_signal: ending.status.signal().unwrap_or(0),
+        wall_ns: u64::try_from(ending.wall.as_nanos()).unwrap_or(u64::MAX),
+    }
 }
 
 fn tag(text: &str) -> Result<String, String> {

@@ -7,49 +7,64 @@ use sandbox::Sandbox;
 
 #[test]
 fn the_version() {
-    Sandbox::new("version").check("-V", expect![[r#"
+    Sandbox::new("version").check(
+        "-V",
+        expect![[r#"
         exit code 0
         stdout
           genba 0.1.0
         stderr
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_verb_is_missing() {
-    Sandbox::new("no-verb").check("", expect![[r#"
+    Sandbox::new("no-verb").check(
+        "",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: a verb is missing
           hint: genba run app.py records a program; genba --help lists the verbs
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn a_script_in_place_of_a_verb() {
     let sandbox = Sandbox::new("script-for-verb");
-    sandbox.check("app.py --flag", expect![[r#"
+    sandbox.check(
+        "app.py --flag",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: `app.py` is not a verb of genba
           hint: genba run app.py --flag
-    "#]]);
-    sandbox.check("python app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "python app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: `python` is not a verb of genba
           hint: genba run python app.py
-    "#]]);
-    sandbox.check("rnu app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "rnu app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: `rnu` is not a verb of genba
           hint: genba --help lists the verbs
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -64,15 +79,20 @@ fn help_comes_in_groups() {
 #[test]
 fn options_of_run_that_cannot_be_read() {
     let sandbox = Sandbox::new("options");
-    sandbox.check("run --bogus app.py", expect![[r#"
+    sandbox.check(
+        "run --bogus app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: unexpected argument '--bogus' found
           hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
              or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
-    "#]]);
-    sandbox.check("run --intervall 1ms app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --intervall 1ms app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
@@ -80,7 +100,8 @@ fn options_of_run_that_cannot_be_read() {
           hint: a similar argument exists: '--interval'
           hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
              or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
-    "#]]);
+    "#]],
+    );
     sandbox.check("run --interval 1 app.py", expect![[r#"
         exit code 2
         stdout
@@ -109,36 +130,50 @@ fn options_of_run_that_cannot_be_read() {
           error: invalid value '20001' for '--rate <N>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
           hint: genba --help lists the verbs, genba run --help the options of one
     "#]]);
-    sandbox.check("run --rate 0 app.py", expect![[r#"
+    sandbox.check(
+        "run --rate 0 app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '0' for '--rate <N>': expected 1 to 20000 ticks a second
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("run --rate 5 --interval 1ms app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --rate 5 --interval 1ms app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: the argument '--rate <N>' cannot be used with '--interval <DURATION>'
           hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
              or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
-    "#]]);
-    sandbox.check("run --duration 0s app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --duration 0s app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '0s' for '--duration <DURATION>': expected more than nothing
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("run --tag x app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --tag x app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value 'x' for '--tag <KEY=VALUE>': expected KEY=VALUE
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("run --force app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --force app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
@@ -146,20 +181,27 @@ fn options_of_run_that_cannot_be_read() {
             --output <FILE>
           hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
              or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
-    "#]]);
-    sandbox.check("run --source some app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run --source some app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value 'some' for '--source <WHAT>'
             [possible values: all, hit, none]
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("run", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: nothing to run
           hint: genba run app.py, genba run -m module, or genba run command
-    "#]]);
+    "#]],
+    );
 }

@@ -26,20 +26,26 @@ fn an_existing_file_is_replaced_only_with_force() {
     let sandbox = Sandbox::new("force");
     sandbox.file("work/app.py", b"");
     sandbox.file("work/mine", b"precious");
-    sandbox.check("run -q -o mine app.py", expect![[r#"
+    sandbox.check(
+        "run -q -o mine app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: cannot write the recording mine: it exists
           hint: --force replaces it; without -o genba takes the next free name
-    "#]]);
+    "#]],
+    );
     assert_eq!(fs::read(sandbox.path("work/mine")).expect("still there"), b"precious");
-    sandbox.check("run -q -o mine --force app.py", expect![[r#"
+    sandbox.check(
+        "run -q -o mine --force app.py",
+        expect![[r#"
         exit code 0
         stdout
           python3 app.py
         stderr
-    "#]]);
+    "#]],
+    );
     let recorded = fs::read(sandbox.path("work/mine")).expect("replaced");
     assert!(recorded.starts_with(&genba_format::MAGIC));
     assert_eq!(fs::metadata(sandbox.path("work/mine")).expect("replaced").mode() & 0o7777, 0o600);
@@ -50,35 +56,47 @@ fn places_that_cannot_take_a_recording() {
     let sandbox = Sandbox::new("places");
     sandbox.file("work/app.py", b"");
     sandbox.file("work/folder/x", b"");
-    sandbox.check("run -o folder app.py", expect![[r#"
+    sandbox.check(
+        "run -o folder app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: cannot write the recording folder: it is a directory
           hint: -o folder/app.genba
-    "#]]);
-    sandbox.check("run -o gone/deep/app.genba app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run -o gone/deep/app.genba app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: cannot write the recording gone/deep/app.genba: its folder does not exist
           hint: mkdir -p gone/deep
-    "#]]);
-    sandbox.check("run -o /dev/null --force app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run -o /dev/null --force app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: cannot write the recording /dev/null: it is not a regular file
             several processes append to a recording, and genba reads it back at the end
           hint: -o app.genba
-    "#]]);
-    sandbox.check("run -o app.py/x app.py", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "run -o app.py/x app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: cannot write the recording app.py/x: not a directory
           hint: name a file in a folder that you may write to
-    "#]]);
+    "#]],
+    );
 }
 
 /// As the user nobody when the tests run as root, whom no mode stops.
@@ -106,7 +124,8 @@ fn a_folder_that_cannot_be_written() {
         stderr
           error: cannot write the recording x.genba: permission denied
           hint: name a file in a folder that you may write to
-    "#]].assert_eq(&named);
+    "#]]
+    .assert_eq(&named);
     let unnamed = run(&["run", "-q", "app.py"]).expect("it started before");
     let number = unnamed.split("genba-").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default().to_owned();
     expect![[r#"
@@ -115,7 +134,8 @@ fn a_folder_that_cannot_be_written() {
           python3 app.py
         stderr
           note: the current directory cannot be written (permission denied); recording to [box]/genba-PID-1/app.genba
-    "#]].assert_eq(&unnamed.replace(&number, "PID-1"));
+    "#]]
+    .assert_eq(&unnamed.replace(&number, "PID-1"));
     let folder = sandbox.path(&format!("genba-{number}"));
     assert_eq!(fs::metadata(&folder).expect("the private folder").mode() & 0o7777, 0o700);
     sandbox.mode("work", 0o755);
@@ -124,7 +144,9 @@ fn a_folder_that_cannot_be_written() {
 #[test]
 fn nothing_is_left_behind_when_nothing_was_recorded() {
     let sandbox = Sandbox::new("nothing-left");
-    sandbox.check("run true", expect![[r#"
+    sandbox.check(
+        "run true",
+        expect![[r#"
         exit code 1
         stdout
         stderr
@@ -133,15 +155,19 @@ fn nothing_is_left_behind_when_nothing_was_recorded() {
             perhaps true starts no Python this time, or asks one that already runs (a daemon, a container)
             perhaps Python was started with an empty environment, other rights, or by a static program in between
           hint: name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py
-    "#]]);
+    "#]],
+    );
     sandbox.file("work/broken", b"#!/nowhere/at/all\n");
     sandbox.mode("work/broken", 0o755);
-    sandbox.check("run ./broken", expect![[r#"
+    sandbox.check(
+        "run ./broken",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: cannot start ./broken: no such file or directory
           hint: try it without genba: ./broken
-    "#]]);
+    "#]],
+    );
     expect!["broken"].assert_eq(&sandbox.work());
 }

@@ -12,7 +12,7 @@ use genba_profile::figures;
 use super::interpreter::Known;
 use super::session::Session;
 use super::start::Ending;
-use super::target::Program;
+use super::target::{Kind, Program};
 use crate::failure::Failure;
 
 /// At most this many processes are named one by one.
@@ -107,12 +107,17 @@ fn of_command(program: &Program, ending: &Ending, running: &[StillRunning]) -> F
         .detail(
             "perhaps Python was started with an empty environment, other rights, or by a static program in between",
         );
-    let in_shell =
+    let is_shell =
         ["sh", "bash", "dash", "zsh"].iter().any(|shell| program.path.file_name() == Some(OsStr::new(shell)));
-    if in_shell {
-        return failure.hint("genba run app.py records a script without the shell");
+    match program.kind {
+        Kind::Interpreter => failure.hint(format!(
+            "{name} is a script that starts an interpreter or not; name the interpreter itself: genba run --python PATH {}",
+            shown_words(program)
+        )),
+        Kind::Command if is_shell => failure.hint("genba run app.py records a script without the shell"),
+        Kind::Command => failure
+            .hint("name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py"),
     }
-    failure.hint("name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py")
 }
 
 fn shown_command(program: &Program) -> String {

@@ -29,7 +29,8 @@ pub enum Known {
 pub fn check(program: &Program) -> Result<Known, Failure> {
     let executable = Executable::follow(&program.path, &find_on_path);
     let advice = Advice { program };
-    if let Some(other) = executable.way.iter().find_map(|path| other_implementation(path)) {
+    let real = executable.way.iter().filter_map(|path| path.canonicalize().ok());
+    if let Some(other) = executable.way.iter().cloned().chain(real).find_map(|path| other_implementation(&path)) {
         return Err(Failure::no(format!("cannot record {}: it is {other}", program.path.display()))
             .detail(format!("genba knows {KNOWN}"))
             .hint(advice.known_interpreter()));
@@ -85,7 +86,7 @@ fn check_loading(executable: &Executable, elf: &Elf, advice: &Advice<'_>) -> Res
         }
         None => {
             let kind = if elf.is_position_independent { "static-pie" } else { "static" };
-            return Err(refused(&format!("it is a static program ({kind})"))
+            return Err(refused(&format!("it is a {kind} program"))
                 .detail("it has no loader, so LD_PRELOAD does nothing and no library can be added")
                 .hint(advice.behind_launcher()));
         }

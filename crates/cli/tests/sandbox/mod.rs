@@ -14,6 +14,8 @@ use genba_format::{BlockHeader, compress, encode_block, proto};
 
 pub struct Sandbox {
     pub folder: PathBuf,
+    /// What follows the sandbox's own `bin` on PATH.
+    pub system_path: &'static str,
 }
 
 /// Appends the block prepared by the sandbox to the recording named in GENBA_SESSION.
@@ -24,7 +26,7 @@ impl Sandbox {
     pub fn new(name: &str) -> Sandbox {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
-        let sandbox = Sandbox { folder };
+        let sandbox = Sandbox { folder, system_path: ":/usr/bin:/bin" };
         fs::create_dir_all(sandbox.path("work")).expect("the folder for tests can be written");
         sandbox.file("block", &block_with_start(""));
         sandbox.script("bin/python3", &format!("echo \"python3 $*\"; {RECORD}"));
@@ -61,7 +63,7 @@ impl Sandbox {
         command
             .args(words)
             .env_clear()
-            .env("PATH", format!("{}:/usr/bin:/bin", self.path("bin").display()))
+            .env("PATH", format!("{}{}", self.path("bin").display(), self.system_path))
             .env("HOME", &self.folder)
             .env("TMPDIR", &self.folder)
             .current_dir(self.path("work"))
