@@ -59,7 +59,13 @@ export function recording({ title, stacks, sources = [], rows = [], refused = {}
     sources: sources.map(([path, text]) => ({ path, lines: text.split("\n").length, sha256: "", chunks: [{ first_line: 1, text }] })),
     rss: [], marks: [], warnings,
   };
-  return { profile, report: { rows } };
+  const report = (weight) => {
+    const key = weight === "samples" ? "samples" : `${weight}_ns`;
+    const whole = sum(samples[key].map((value, at) => (weight === "samples" && samples.cpu_ns[at] === 0 ? 0 : value)));
+    const shown = rows.filter((row) => row[key] > 0).sort((a, b) => b[key] - a[key]);
+    return { version: 1, weight, rows: shown.map((row) => ({ ...row, share: row[key] / whole })) };
+  };
+  return { profile, reports: { cpu: report("cpu"), wall: report("wall"), samples: report("samples") } };
 }
 
 function rowOf(rows, key, make) {
@@ -100,10 +106,9 @@ export function slices() {
     [[top, main(26, "fib(20)"), base], { samples: 6, state: "in gc" }],
     [[top, main(27, "time.sleep(0.1)"), c("time.sleep", "interpreter", "method table")], { samples: 100, state: "in clock_nanosleep(2)" }],
   ];
-  const total = 1906;
   const row = (at, samples, chain) => ({
     file, line: at.line, function: at.name, expression: at.expression, column: at.column, end_column: at.end_column,
-    samples, cpu_ns: samples * MS, wall_ns: samples * MS, share: samples / total, chain,
+    samples, cpu_ns: samples * MS, wall_ns: samples * MS, chain,
   });
   const rows = [
     row(slice, 1716, ["bytes.__getitem__", "PyBytes_FromStringAndSize", "memmove"]),

@@ -45,19 +45,27 @@ test("a line weighs each sample once, however often it is on the stack", () => {
   assert.deepEqual(lines, [{ line: 3, text: "def fib(n):", share: 0.75 }]);
 });
 
-test("the rows are the report's, in the order of the weight, tied to their boxes", () => {
-  const profile = madeProfile("main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2)");
-  const row = (line: number, expression: string, samples: number, cpu: number, wall: number, chain: string[]): Record<string, unknown> => ({
-    file: "/app.py", line, function: "main", expression, column: 4, end_column: 4 + expression.length, samples, cpu_ns: cpu, wall_ns: wall, chain,
+test("the rows are the report's, in each weight, tied to their boxes", () => {
+  const text = "main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2) | @work:9[q.get()];+wait x1";
+  const row = (at: { name?: string; line: number; expression: string; share: number; chain: string[] }): Record<string, unknown> => ({
+    file: at.name === undefined ? "/app.py" : "/lib.py", line: at.line, function: at.name ?? "main", expression: at.expression,
+    column: 4, end_column: 4 + at.expression.length, samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share: at.share, chain: at.chain,
   });
-  const report = { rows: [row(1, "f()", 3, 3_000_000, 3_000_000, ["copy", "memmove"]), row(2, "sleep()", 0, 0, 5_000_000, ["sleep"])] };
-  const recording = decodeRecording({ profile: madeDocument("main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2)"), report });
-  const tree = buildTree(profile);
-  const said = (weight: "cpu" | "wall"): string[] =>
-    whereRows(tree, recording.rows, profile.frames, weight).map(({ row, share, box, chain }) => {
+  const copying = row({ line: 1, expression: "f()", share: 0.75, chain: ["copy", "memmove"] });
+  const waiting = row({ line: 2, expression: "sleep()", share: 0.5, chain: ["sleep", "in nanosleep(2)"] });
+  const foreign = row({ name: "work", line: 9, expression: "q.get()", share: 0.25, chain: ["wait"] });
+  const report = (weight: string, rows: unknown[]): unknown => ({ weight, rows });
+  const recording = decodeRecording({
+    profile: madeDocument(text),
+    reports: { cpu: report("cpu", [copying, foreign]), wall: report("wall", [waiting, copying]), samples: report("samples", []) },
+  });
+  const tree = buildTree(recording.profile);
+  const said = (weight: "cpu" | "wall" | "samples"): string[] =>
+    whereRows(tree, recording, weight).map(({ row, box, chain }) => {
       const place = box === null ? null : placeOf(tree, box);
-      return `${row.expression ?? ""} ${share} ${place?.kind ?? "no box"} ${chain.map(({ name, owner }) => `${name}:${owner ?? ""}`).join(" ")}`;
+      return `${row.expression ?? ""} ${row.share} ${place?.kind ?? "no box"} ${chain.map(({ name, tint }) => `${name}:${tint}`).join(" ")}`;
     });
-  assert.deepEqual(said("cpu"), ["f() 1 expression copy:interpreter memmove:libc"]);
-  assert.deepEqual(said("wall"), ["sleep() 0.625 expression sleep:interpreter", "f() 0.375 expression copy:interpreter memmove:libc"]);
+  assert.deepEqual(said("cpu"), ["f() 0.75 expression copy:interp memmove:libc", "q.get() 0.25 function wait:interp"]);
+  assert.deepEqual(said("wall"), ["sleep() 0.5 expression sleep:interp waiting in nanosleep:wait", "f() 0.75 expression copy:interp memmove:libc"]);
+  assert.deepEqual(said("samples"), []);
 });

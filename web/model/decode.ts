@@ -1,20 +1,24 @@
-// From the JSON of `genba export --to json` (docs/json.md) and `genba report --format json` to typed tables. The only
+// From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
+// gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
 import type { Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread } from "./profile";
-import { counts, damaged, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
+import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
-import type { Count, FrameIndex, Ns, ProcessIndex, StackIndex, StateIndex, ThreadIndex } from "./units";
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
 
 const FORMAT_VERSION_MAX = 1;
 const KINDS = ["python", "c", "inferred", "mark"] as const;
 const OWNERS = ["user", "library", "stdlib", "interpreter", "extension", "libc", "native"] as const;
 
 export function decodeRecording(value: unknown): Recording {
-  const whole = object({ field: "", value });
-  return {
-    profile: decodeProfile(whole("profile")),
-    rows: list(object(whole("report"))("rows"), decodeRow),
+  const page = object({ field: "", value });
+  const reports = object(page("reports"));
+  const rows = (weight: Weight): Row[] => {
+    const report = object(reports(weight));
+    oneOf(report("weight"), [weight]);
+    return list(report("rows"), decodeRow);
   };
+  return { profile: decodeProfile(page("profile")), rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
 }
 
 export function decodeProfile(at: Value): Profile {
@@ -123,7 +127,7 @@ function decodeSamples(at: Value, rows: { stacks: number; threads: number; state
 function decodeProcess(at: Value): Process {
   const process = object(at);
   return {
-    pid: whole(process("pid")),
+    pid: orNull(process("pid"), whole),
     python: orNull(process("python"), text),
     argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
     refused: orNull(process("refused"), text),
@@ -152,13 +156,14 @@ function decodeRow(at: Value): Row {
   return {
     file: orNull(row("file"), text),
     line: orNull(row("line"), whole),
-    function: text(row("function")),
+    function: orNull(row("function"), text),
     expression: orNull(row("expression"), text),
     column: orNull(row("column"), whole),
     endColumn: orNull(row("end_column"), whole),
     samples: count(row("samples")),
     cpu: ns(row("cpu_ns")),
     wall: ns(row("wall_ns")),
+    share: fraction(row("share")) as Share,
     chain: list(row("chain"), text),
   };
 }

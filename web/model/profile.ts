@@ -1,6 +1,6 @@
 // The tables of a recording as the page holds them: what docs/json.md says, with units and indices typed.
 // Immutable; numbers of a view stay in the view.
-import type { Count, FrameIndex, Ns, ProcessIndex, StackIndex, StateIndex, ThreadIndex } from "./units";
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
 
 export type FrameKind = "python" | "c" | "inferred" | "mark";
 export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";
@@ -57,7 +57,7 @@ export interface Clocks {
 }
 
 export interface Process {
-  readonly pid: number;
+  readonly pid: number | null;
   readonly python: string | null;
   readonly argv: readonly string[];
   readonly refused: string | null;
@@ -107,18 +107,21 @@ export interface Profile {
 export interface Row {
   readonly file: string | null;
   readonly line: number | null;
-  readonly function: string;
+  /** Null: no Python was on the stack. */
+  readonly function: string | null;
   readonly expression: string | null;
   readonly column: number | null;
   readonly endColumn: number | null;
   readonly samples: Count;
   readonly cpu: Ns;
   readonly wall: Ns;
+  /** Of the weight that the report was asked for. */
+  readonly share: Share;
   readonly chain: readonly string[];
 }
 
 /** What a page holds. */
 export interface Recording {
   readonly profile: Profile;
-  readonly rows: readonly Row[];
+  readonly rows: Readonly<Record<Weight, readonly Row[]>>;
 }

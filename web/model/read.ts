@@ -46,6 +46,13 @@ export function integer(at: Value): number {
   return at.value;
 }
 
+/** 0 to 1. */
+export function fraction(at: Value): number {
+  const { value } = at;
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) throw damaged(at, "a number from 0 to 1");
+  return value;
+}
+
 export function oneOf<T extends string>(at: Value, words: readonly T[]): T {
   const found = words.find((word) => word === at.value);
   if (found === undefined) throw damaged(at, `one of ${words.join(", ")}`);

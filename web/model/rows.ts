@@ -1,53 +1,63 @@
-// The first view: the report's rows in the chosen weight, each tied to the boxes of the tree that show it. The numbers
-// are the report's own; only their order and the whole they are shares of follow the weight.
-import type { Frame, Owner, Row } from "./profile";
+// The first view: the report's rows, each tied to the box of the tree that shows it. Every number is the report's own.
+import type { Frame, Recording, Row } from "./profile";
+import type { Tint } from "./tint";
+import { ownerTint, tintOf } from "./tint";
 import type { Tree } from "./tree";
-import { expressionKey, share, weightOf, ROOT } from "./tree";
-import type { BoxIndex, Share, Weighed, Weight } from "./units";
+import { expressionKey } from "./tree";
+import type { BoxIndex, Weighed, Weight } from "./units";
+import { stateName } from "./words";
 
 export interface WhereRow {
   readonly row: Row;
   readonly weight: Weighed;
-  readonly share: Share;
-  /** The heaviest box of this expression, null when no box shows it. */
+  /** The heaviest box of this expression, or of its function where it is not the user's own; null: none shows it. */
   readonly box: BoxIndex | null;
   readonly chain: readonly Link[];
 }
 /** A name of the chain into C, and whose code it is as far as a frame of that name tells. */
 export interface Link {
   readonly name: string;
-  readonly owner: Owner | null;
+  readonly tint: Tint;
   readonly inferred: boolean;
 }
 
-export function whereRows(tree: Tree, rows: readonly Row[], frames: readonly Frame[], weight: Weight): WhereRow[] {
-  const whole = weightOf(tree.total, ROOT, weight);
-  const boxes = heaviestExpressions(tree, weight);
+export function whereRows(tree: Tree, recording: Recording, weight: Weight): WhereRow[] {
+  const boxes = heaviestBoxes(tree, weight);
   const byName = new Map<string, Frame>();
+  const { frames, states } = recording.profile;
   for (const frame of frames) if (!byName.has(frame.name)) byName.set(frame.name, frame);
-  return rows
-    .map((row) => {
-      const value = (weight === "samples" ? row.samples : row[weight]) as number as Weighed;
-      return { row, weight: value, share: share(value, whole), box: boxes.get(expressionKey(row)) ?? null, chain: row.chain.map((name) => link(name, byName)) };
-    })
-    .filter((row) => row.weight > 0)
-    .sort((a, b) => b.weight - a.weight);
+  return recording.rows[weight].map((row) => ({
+    row,
+    weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
+    box: boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null,
+    chain: row.chain.map((name) => (states.includes(name) ? stateLink(name) : link(name, byName))),
+  }));
 }
 
 function link(name: string, byName: ReadonlyMap<string, Frame>): Link {
-  const frame = byName.get(name) ?? byName.get(name.replace(/ \([^()]*\)$/, ""));
-  return { name, owner: frame?.owner ?? null, inferred: frame?.kind === "inferred" };
+  const frame = byName.get(name);
+  return { name, tint: ownerTint(frame?.owner ?? null), inferred: frame?.kind === "inferred" };
+}
+function stateLink(state: string): Link {
+  return { name: stateName(state), tint: tintOf({ kind: "state", state }), inferred: false };
 }
 
-function heaviestExpressions(tree: Tree, weight: Weight): Map<string, BoxIndex> {
+function heaviestBoxes(tree: Tree, weight: Weight): Map<string, BoxIndex> {
   const weights = tree.total[weight];
   const heaviest = new Map<string, BoxIndex>();
+  const keys = tree.places.map((place) => {
+    if (place.kind === "expression") return expressionKey(place.frame);
+    return place.kind === "function" ? functionKey(place.frame.name, place.frame.file) : null;
+  });
   tree.place.forEach((place, at) => {
-    const what = tree.places[place];
-    if (what?.kind !== "expression") return;
-    const key = expressionKey(what.frame);
+    const key = keys[place] ?? null;
+    if (key === null) return;
     const known = heaviest.get(key);
     if (known === undefined || (weights[at] ?? 0) > (weights[known] ?? 0)) heaviest.set(key, at as BoxIndex);
   });
   return heaviest;
+}
+
+function functionKey(name: string | null, file: string | null): string {
+  return `function ${name ?? ""} ${file ?? ""}`;
 }

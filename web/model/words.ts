@@ -58,7 +58,7 @@ export function placeName(place: Place, at: { title: string; processes: readonly
       return at.title;
     case "process": {
       const process = at.processes[place.process];
-      return process === undefined ? "process" : `process ${process.pid}${process.argv.length > 0 ? `  ${process.argv.join(" ")}` : ""}`;
+      return process === undefined ? "process" : `process ${process.pid ?? "whose first block was lost"}${process.argv.length > 0 ? `  ${process.argv.join(" ")}` : ""}`;
     }
     case "function":
     case "foreign":
@@ -148,14 +148,15 @@ export function accountingWords(accounting: Accounting, clocks: Clocks): Account
   const lost = accounting.ticks > 0 ? (dropped + refused) / accounting.ticks : 0;
   if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
   if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the looks gave no sample`);
-  const program = clocks.cpu - clocks.cpuGenba;
-  const covered = (program > 0 ? clocks.cpuSampled / program : 1) as Share;
+  const program = clocks.cpuSampled + clocks.cpuNotSampled;
+  // Rounded down: 98.96 % is not 99.
+  const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
   if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU passed unseen`);
   return {
     ticks:
       `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +
       ` + refused ${grouped(refused)}${byReason(accounting.refused)}`,
-    covered: program > 0 ? `CPU covered ${shareWords(covered)}` : "no CPU time",
+    covered: program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
     strains,
   };
 }

@@ -68,7 +68,8 @@ function Search({ state, search }: { state: PageState; search: RefObject<HTMLInp
 }
 
 function summary(profile: Profile): string[] {
-  const { meta, processes } = profile;
+  const { meta } = profile;
+  const processes = profile.processes.filter((process) => process.refused === null);
   const pythons = [...new Set(processes.map((process) => process.python).filter((python) => python !== null))];
   const threads = processes.reduce((sum, process) => sum + process.threads, 0);
   const parts = [
@@ -92,11 +93,8 @@ function dateWords(realtimeMs: number): string {
 
 export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const { profile } = state.recording;
-  const refused = profile.processes
-    .filter((process) => process.refused !== null)
-    .map((process) => `process ${process.pid} was not sampled: ${process.refused ?? ""}`);
-  const wall = state.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`Shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
-  const all = [...wall, ...profile.warnings, ...refused];
+  const wall = state.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
+  const all = [...wall, ...profile.warnings];
   if (all.length === 0) return null;
   return (
     <ul class="warnings" aria-label="Warnings" data-warnings>

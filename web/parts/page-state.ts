@@ -62,7 +62,7 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
   const query = signal("");
   const themeSignal = signal<Theme>(theme);
   const panelShown = signal(false);
-  const rows = computed(() => whereRows(tree, recording.rows, profile.frames, weight.value));
+  const rows = computed(() => whereRows(tree, recording, weight.value));
   const found = computed(() => find(tree, weight.value, query.value));
 
   const isInZoom = (box: BoxIndex): boolean => pathTo(tree, box).includes(zoom.value);

@@ -3,7 +3,6 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { markExpression } from "../model/source";
 import type { Link, WhereRow } from "../model/rows";
-import { ownerTint } from "../model/tint";
 import { exactTime, fileName, plural, shareWords, weightWords } from "../model/words";
 import type { PageState } from "./page-state";
 
@@ -60,13 +59,13 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
         state.showRow(row);
       }}
     >
-      <span class={row.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" ? undefined : exactTime(spot[weight])}>
-        {shareWords(row.share)}
+      <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" ? undefined : exactTime(spot[weight])}>
+        {shareWords(spot.share)}
         <small>{weightWords(row.weight, weight)}{weight === "samples" ? " samples" : ""}</small>
       </span>
       <span class="hit-text">
         <span class="where">
-          <b>{spot.function}</b> {spot.file === null ? "" : fileName(spot.file)}
+          <b>{spot.function ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
           {spot.line === null ? "" : `:${spot.line}`}
         </span>
         <SourceLine state={state} row={row} />
@@ -80,7 +79,7 @@ function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.El
   const { row: spot } = row;
   const marked = markExpression(state.recording.profile.sources, spot);
   if (marked === null) {
-    return spot.expression === null ? <span class="quiet">source not recorded</span> : <span class="src"><u>{spot.expression}</u></span>;
+    return spot.expression === null ? <span class="quiet">{spot.file === null ? "" : "source not recorded"}</span> : <span class="src"><u>{spot.expression}</u></span>;
   }
   return (
     <span class="src">
@@ -99,7 +98,7 @@ function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
       {chain.map((link, at) => (
         <span key={at}>
           {at === 0 ? null : "→ "}
-          <i class={link.inferred ? "inferred" : `tint-${ownerTint(link.owner)}`} title={link.inferred ? "inferred: a tail call had taken it off the stack" : undefined}>
+          <i class={link.inferred ? "inferred" : `tint-${link.tint}`} title={link.inferred ? "inferred: a tail call had taken it off the stack" : undefined}>
             {link.name}
           </i>{" "}
         </span>
@@ -109,5 +108,5 @@ function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
 }
 
 function keyOf({ row }: WhereRow): string {
-  return `${row.file ?? ""}:${row.line ?? ""}:${row.column ?? ""}:${row.endColumn ?? ""}:${row.function}`;
+  return `${row.file ?? ""}:${row.line ?? ""}:${row.column ?? ""}:${row.endColumn ?? ""}:${row.function ?? ""}`;
 }
