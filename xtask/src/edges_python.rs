@@ -12,16 +12,10 @@ const OWN_FOLDER: &str = "@own-folder";
 
 /// Names that are not in the standard library of any CPython genba supports, and not ours: what `@standard-library` excludes.
 /// Asking an interpreter would tie the check to one version; the tests' few dependencies are named instead.
-const THIRD_PARTY: &[&str] = &[
-    "pytest", "numpy", "pandas", "requests", "gunicorn", "django", "flask", "greenlet", "genba",
-];
+const THIRD_PARTY: &[&str] =
+    &["pytest", "numpy", "pandas", "requests", "gunicorn", "django", "flask", "greenlet", "genba"];
 
-pub fn check(
-    part: &Part,
-    file: &SourceFile,
-    files: &[SourceFile],
-    violations: &mut Vec<Violation>,
-) {
+pub fn check(part: &Part, file: &SourceFile, files: &[SourceFile], violations: &mut Vec<Violation>) {
     let (Some(allowed), "py") = (&part.imports, file.extension()) else {
         return;
     };
@@ -43,9 +37,7 @@ pub fn check(
                 violations.push(Violation::new(
                     format!("{}:{}", file.path, index + 1),
                     format!("`{}` imports `{module}`", part.name),
-                    format!(
-                        "`imports` in {TABLE} does not name it: go without, or decide it there"
-                    ),
+                    format!("`imports` in {TABLE} does not name it: go without, or decide it there"),
                 ));
             }
         }
@@ -60,19 +52,11 @@ fn modules_in(line: &str) -> Vec<&str> {
     if let Some(rest) = code.strip_prefix("from ") {
         let imports = rest.split_whitespace().nth(1) == Some("import");
         let module = head(rest.trim_start());
-        return if imports && !module.is_empty() {
-            vec![module]
-        } else {
-            Vec::new()
-        };
+        return if imports && !module.is_empty() { vec![module] } else { Vec::new() };
     }
     if let Some(rest) = code.strip_prefix("import ") {
         let rest = rest.split('#').next().unwrap_or_default();
-        return rest
-            .split(',')
-            .map(|name| head(name.trim()))
-            .filter(|name| !name.is_empty())
-            .collect();
+        return rest.split(',').map(|name| head(name.trim())).filter(|name| !name.is_empty()).collect();
     }
     Vec::new()
 }

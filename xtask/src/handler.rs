@@ -15,8 +15,7 @@ const ALLOWED: &[&str] = &[];
 
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let folder = root.join("build/handler");
-    fs::create_dir_all(&folder)
-        .map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+    fs::create_dir_all(&folder).map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
     let object_path = folder.join("signal.o");
     let mut command = match arguments.first() {
         Some(source) => plain_rustc(Path::new(source)),
@@ -24,14 +23,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
             let mut cargo = Command::new(std::env::var("CARGO").unwrap_or_else(|_| "cargo".into()));
             cargo
                 .current_dir(root)
-                .args([
-                    "rustc",
-                    "--quiet",
-                    "-p",
-                    "genba-signal",
-                    "--lib",
-                    "--release",
-                ])
+                .args(["rustc", "--quiet", "-p", "genba-signal", "--lib", "--release"])
                 .arg("--target-dir")
                 .arg(folder.join("target"))
                 .arg("--");
@@ -45,14 +37,11 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     if arguments.is_empty() {
         touch(&root.join("crates/signal/src/lib.rs"))?;
     }
-    let status = command
-        .status()
-        .map_err(|error| format!("cannot start the compiler: {error}"))?;
+    let status = command.status().map_err(|error| format!("cannot start the compiler: {error}"))?;
     if !status.success() {
         return Err("crates/signal did not compile".into());
     }
-    let bytes = fs::read(&object_path)
-        .map_err(|error| format!("cannot read {}: {error}", object_path.display()))?;
+    let bytes = fs::read(&object_path).map_err(|error| format!("cannot read {}: {error}", object_path.display()))?;
     verdict("handler", check(&bytes)?)
 }
 
@@ -63,9 +52,7 @@ pub fn check(object_file: &[u8]) -> Result<Vec<Violation>, String> {
     let mut violations = Vec::new();
     let mut defined = 0_usize;
     for symbol in object.symbols() {
-        let name = symbol
-            .name()
-            .map_err(|error| format!("a symbol without a readable name: {error}"))?;
+        let name = symbol.name().map_err(|error| format!("a symbol without a readable name: {error}"))?;
         if !symbol.is_undefined() {
             defined += usize::from(symbol.kind() == object::SymbolKind::Text);
         } else if !name.is_empty() && !ALLOWED.contains(&name) {
@@ -88,16 +75,7 @@ pub fn check(object_file: &[u8]) -> Result<Vec<Violation>, String> {
 
 fn plain_rustc(source: &Path) -> Command {
     let mut rustc = Command::new("rustc");
-    rustc
-        .args([
-            "--edition",
-            "2024",
-            "--crate-type",
-            "rlib",
-            "-C",
-            "opt-level=3",
-        ])
-        .arg(source);
+    rustc.args(["--edition", "2024", "--crate-type", "rlib", "-C", "opt-level=3"]).arg(source);
     rustc
 }
 
@@ -115,10 +93,7 @@ fn readable(name: &str) -> String {
         return name.to_owned();
     };
     let mut words = Vec::new();
-    while let Some(end) = rest
-        .find(|c: char| !c.is_ascii_digit())
-        .filter(|end| *end > 0)
-    {
+    while let Some(end) = rest.find(|c: char| !c.is_ascii_digit()).filter(|end| *end > 0) {
         let length: usize = rest[..end].parse().unwrap_or(0);
         let Some(word) = rest.get(end..end + length) else {
             break;
@@ -126,10 +101,7 @@ fn readable(name: &str) -> String {
         words.push(word);
         rest = &rest[end + length..];
     }
-    if words
-        .last()
-        .is_some_and(|word| word.starts_with('h') && word.len() == 17)
-    {
+    if words.last().is_some_and(|word| word.starts_with('h') && word.len() == 17) {
         words.pop();
     }
     words.join("::")
@@ -140,12 +112,9 @@ mod tests {
     use super::*;
 
     fn compile(fixture: &str) -> Vec<u8> {
-        let folder =
-            std::env::temp_dir().join(format!("genba-handler-{}-{fixture}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("genba-handler-{}-{fixture}", std::process::id()));
         fs::create_dir_all(&folder).expect("a temporary folder");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("fixtures/handler")
-            .join(fixture);
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/handler").join(fixture);
         let object_path = folder.join("fixture.o");
         let status = plain_rustc(&source)
             .args(["-C", "codegen-units=1"])
@@ -160,16 +129,10 @@ mod tests {
 
     #[test]
     fn the_bad_fixture_names_panic_and_copy() {
-        let all: Vec<String> = check(&compile("bad.rs"))
-            .expect("it is an object")
-            .iter()
-            .map(ToString::to_string)
-            .collect();
+        let all: Vec<String> =
+            check(&compile("bad.rs")).expect("it is an object").iter().map(ToString::to_string).collect();
         assert_eq!(all.len(), 2, "{all:#?}");
-        assert!(
-            all[0].contains("panic") || all[1].contains("panic"),
-            "{all:#?}"
-        );
+        assert!(all[0].contains("panic") || all[1].contains("panic"), "{all:#?}");
         assert!(all.iter().any(|line| line.contains("`memcpy`")), "{all:#?}");
     }
 

@@ -64,10 +64,7 @@ fn place_of(file: &SourceFile) -> Option<Place> {
     if file.path.starts_with("xtask/") {
         return None;
     }
-    let test = file
-        .path
-        .split('/')
-        .any(|part| part == "tests" || part.starts_with("test_") || part == "tests.rs")
+    let test = file.path.split('/').any(|part| part == "tests" || part.starts_with("test_") || part == "tests.rs")
         || file.path.contains(".test.");
     match file.extension() {
         "rs" | "py" | "ts" | "tsx" | "c" => Some(if test { Place::Test } else { Place::Code }),

@@ -31,10 +31,7 @@ fn main() -> ExitCode {
     let verb = arguments.first().map(String::as_str).unwrap_or_default();
     let Some((_, run)) = VERBS.iter().find(|(name, _)| *name == verb) else {
         let names: Vec<&str> = VERBS.iter().map(|(name, _)| *name).collect();
-        eprintln!(
-            "error: no verb `{verb}` in xtask\nhint: one of {}",
-            names.join(", ")
-        );
+        eprintln!("error: no verb `{verb}` in xtask\nhint: one of {}", names.join(", "));
         return ExitCode::from(2);
     };
     match run(&root, &arguments[1..]) {

@@ -17,24 +17,12 @@ impl SourceFile {
 
     /// The file's name without folder and extension.
     pub fn stem(&self) -> &str {
-        let name = self
-            .path
-            .rsplit_once('/')
-            .map_or(self.path.as_str(), |(_, name)| name);
+        let name = self.path.rsplit_once('/').map_or(self.path.as_str(), |(_, name)| name);
         name.split_once('.').map_or(name, |(stem, _)| stem)
     }
 }
 
-const NOT_OURS: &[&str] = &[
-    ".git",
-    "target",
-    "build",
-    "node_modules",
-    "dist",
-    "__pycache__",
-    ".venv",
-    ".pytest_cache",
-];
+const NOT_OURS: &[&str] = &[".git", "target", "build", "node_modules", "dist", "__pycache__", ".venv", ".pytest_cache"];
 const FIXTURES: &str = "xtask/fixtures";
 const DEPTH_MAX: usize = 16;
 
@@ -46,28 +34,15 @@ pub fn read_below(root: &Path) -> Result<Vec<SourceFile>, String> {
     Ok(files)
 }
 
-fn collect(
-    root: &Path,
-    folder: &Path,
-    depth: usize,
-    files: &mut Vec<SourceFile>,
-) -> Result<(), String> {
+fn collect(root: &Path, folder: &Path, depth: usize, files: &mut Vec<SourceFile>) -> Result<(), String> {
     if depth > DEPTH_MAX {
-        return Err(format!(
-            "folders nest deeper than {DEPTH_MAX} at {}",
-            folder.display()
-        ));
+        return Err(format!("folders nest deeper than {DEPTH_MAX} at {}", folder.display()));
     }
-    let failed =
-        |what: &Path, error: std::io::Error| format!("cannot read {}: {error}", what.display());
+    let failed = |what: &Path, error: std::io::Error| format!("cannot read {}: {error}", what.display());
     for entry in fs::read_dir(folder).map_err(|e| failed(folder, e))? {
         let entry = entry.map_err(|e| failed(folder, e))?;
         let path = entry.path();
-        let below = path
-            .strip_prefix(root)
-            .unwrap_or(&path)
-            .to_string_lossy()
-            .into_owned();
+        let below = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
         let kind = entry.file_type().map_err(|e| failed(&path, e))?;
         let name = entry.file_name();
         if kind.is_dir() {

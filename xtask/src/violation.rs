@@ -11,16 +11,8 @@ pub struct Violation {
 }
 
 impl Violation {
-    pub fn new(
-        place: impl Into<String>,
-        found: impl Into<String>,
-        instead: impl Into<String>,
-    ) -> Self {
-        Self {
-            place: place.into(),
-            found: found.into(),
-            instead: instead.into(),
-        }
+    pub fn new(place: impl Into<String>, found: impl Into<String>, instead: impl Into<String>) -> Self {
+        Self { place: place.into(), found: found.into(), instead: instead.into() }
     }
 }
 
@@ -37,9 +29,5 @@ pub fn verdict(check: &str, mut violations: Vec<Violation>) -> Result<(), String
     }
     violations.sort();
     let lines: Vec<String> = violations.iter().map(|v| format!("  {v}")).collect();
-    Err(format!(
-        "{check}: {} broken rule(s)\n{}",
-        violations.len(),
-        lines.join("\n")
-    ))
+    Err(format!("{check}: {} broken rule(s)\n{}", violations.len(), lines.join("\n")))
 }
