@@ -3,9 +3,14 @@
 //! another process, prints to stdout except help and version.
 #![forbid(unsafe_code)]
 
+mod check;
+mod export;
 mod failure;
 mod finish;
+mod read;
+mod report;
 mod run;
+mod tree;
 
 use std::process::ExitCode;
 
@@ -26,6 +31,14 @@ struct Genba {
 enum Verb {
     /// Start a program and record it
     Run(run::Arguments),
+    /// The answer: which expressions of your own code the time goes to, and what happens underneath
+    Report(report::Arguments),
+    /// Whole call paths, from root to leaf
+    Tree(tree::Arguments),
+    /// Check that blocks are intact and both laws hold; exit code 0 or 1
+    Check(check::Arguments),
+    /// Write the recording in another format
+    Export(export::Arguments),
 }
 
 /// The groups of `--help`, in order. A verb that is in none of them fails the test below.
@@ -45,6 +58,10 @@ fn main() -> ExitCode {
 fn perform(verb: Verb) -> Result<ExitCode, Failure> {
     match verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Report(arguments) => report::report(&arguments),
+        Verb::Tree(arguments) => tree::tree(&arguments),
+        Verb::Check(arguments) => check::check(&arguments),
+        Verb::Export(arguments) => export::export(&arguments),
     }
 }
 

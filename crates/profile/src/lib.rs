@@ -7,6 +7,7 @@ pub mod build;
 pub mod export;
 pub mod figures;
 pub mod hits;
+pub mod integrity;
 pub mod locations;
 pub mod names;
 pub mod owner;

@@ -5,6 +5,9 @@ use std::collections::HashMap;
 
 use genba_format::proto;
 
+/// Origin of a row that knows a function's beginning and end but no name; it is called by module and address.
+pub const NO_NAME: &str = "no name";
+
 /// Ranges by module path, then build id: the same path may have been another file in another process.
 #[derive(Default)]
 pub struct CFunctions<'a> {

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use genba_format::proto;
 
-use crate::build::c_functions::CFunctions;
+use crate::build::c_functions::{self, CFunctions};
 use crate::locations::{Location, Locations};
 use crate::owner::{self, Places};
 use crate::profile::{
@@ -184,7 +184,9 @@ impl<'a> Stacks<'a> {
             _ => stored_path,
         };
         let (name, origin) = match named {
-            Some(found) => (found.name.clone(), Some(found.origin.clone())),
+            Some(found) => {
+                (found.name.clone(), Some(found.origin.clone()).filter(|origin| origin != c_functions::NO_NAME))
+            }
             None => match known() {
                 Some(name) => (name, Some("IFUNC".to_string())),
                 None => (format!("{}+{:#x}", base_name(&path), row.address), None),

@@ -230,7 +230,8 @@ fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
     let recorder = profile.recorder.as_ref();
     let first = profile.processes.iter().next();
     let argv = recorder.map(|recorder| recorder.argv.as_slice());
-    let title = argv.or(first.map(|process| process.argv.as_slice())).map(|argv| argv.join(" "));
+    let of_first = first.map(|process| process.argv.as_slice()).filter(|argv| !argv.is_empty());
+    let title = of_first.or(argv).map(|argv| argv.join(" "));
     let choice = choose(None, profile);
     let resident = profile.resident_max();
     Meta {

@@ -1,0 +1,52 @@
+//! What the reading verbs share: finding and opening a recording, the options they have in common, and writing.
+//! Owns: FILE's default, the words for a file that is no recording, where colour goes. Never: makes a view.
+
+mod recording_file;
+mod view_options;
+
+use std::io::{ErrorKind, IsTerminal, Write};
+
+use genba_profile::paint::Paint;
+
+use crate::failure::{Failure, say};
+
+pub use recording_file::RecordingFile;
+pub use view_options::{ColourWhen, Format, ViewOptions, WeightBy};
+
+/// Where a text goes: colour is decided by that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Stdout,
+    Stderr,
+}
+
+pub fn paint(when: ColourWhen, stream: Stream) -> Paint {
+    let is_terminal = match stream {
+        Stream::Stdout => std::io::stdout().is_terminal(),
+        Stream::Stderr => std::io::stderr().is_terminal(),
+    };
+    let is_plain_asked = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|terminal| terminal == "dumb");
+    match when {
+        ColourWhen::Always => Paint::Colour,
+        ColourWhen::Auto if is_terminal && !is_plain_asked => Paint::Colour,
+        ColourWhen::Auto | ColourWhen::Never => Paint::Plain,
+    }
+}
+
+/// Writes a view to stdout. A reader that went away (`| head`) is no failure.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::ours(format!("cannot write to stdout: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+pub fn warn(warnings: &[String]) {
+    for warning in warnings {
+        say(&format!("warning: {warning}"));
+    }
+}

@@ -1,0 +1,97 @@
+//! Options that several readers have in common, as clap reads them.
+//! Owns: their spelling. Never: gives an option a meaning of its own; genba-profile does.
+
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use genba_profile::show::Show;
+use genba_profile::weight::Weight;
+
+#[derive(Args)]
+pub struct ViewOptions {
+    /// What to weigh by [default: cpu, or wall when the program mostly waited]
+    #[arg(long, value_name = "WEIGHT")]
+    pub weight: Option<WeightBy>,
+
+    /// Which frames to show; the time of those left out goes to their callers
+    #[arg(long, value_name = "WHAT", default_value = "both")]
+    pub show: ShowWhat,
+
+    /// Fold what has a smaller share, e.g. 1% or 0
+    #[arg(long, value_name = "PERCENT")]
+    pub min_share: Option<MinShare>,
+
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help = "Colour: auto, always or never",
+        hide_possible_values = true
+    )]
+    pub color: ColourWhen,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum WeightBy {
+    Cpu,
+    Wall,
+    /// Observations of running threads
+    Samples,
+}
+
+impl From<WeightBy> for Weight {
+    fn from(by: WeightBy) -> Weight {
+        match by {
+            WeightBy::Cpu => Weight::Cpu,
+            WeightBy::Wall => Weight::Wall,
+            WeightBy::Samples => Weight::Samples,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ShowWhat {
+    Both,
+    Python,
+    C,
+}
+
+impl From<ShowWhat> for Show {
+    fn from(what: ShowWhat) -> Show {
+        match what {
+            ShowWhat::Both => Show::Both,
+            ShowWhat::Python => Show::Python,
+            ShowWhat::C => Show::C,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum ColourWhen {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+/// A share, 0 to 1; typed in percent.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct MinShare(pub f64);
+
+impl FromStr for MinShare {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<MinShare, String> {
+        let percent = text.strip_suffix('%').unwrap_or(text).trim_end();
+        match percent.parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(MinShare(percent / 100.0)),
+            _ => Err("expected a percentage from 0 to 100, as in 1% or 0.5".to_owned()),
+        }
+    }
+}

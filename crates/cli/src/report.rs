@@ -1,0 +1,130 @@
+//! `genba report`: which piece of the user's own code the time goes to.
+//! Owns: the options and where the text goes. Never: adds up samples or lays out text; genba-profile does.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use genba_profile::report::{self, By, Options, Sort, json, markdown, text};
+use genba_profile::show::Show;
+use genba_profile::warnings::warnings;
+
+use crate::failure::Failure;
+use crate::read::{self, ColourWhen, Format, RecordingFile, Stream, ViewOptions};
+
+/// What a screen shows; the formats for machines leave nothing out unless asked.
+const ROWS_ON_SCREEN: usize = 20;
+const SHARE_MIN_ON_SCREEN: f64 = 0.01;
+/// Of the report that ends a run.
+const ROWS_AT_THE_END: usize = 5;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The recording [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// What a row stands for
+    #[arg(long, value_name = "WHAT", default_value = "expression")]
+    by: RowsBy,
+
+    #[command(flatten)]
+    view: ViewOptions,
+
+    /// Order by what ends in a row (self) or by all that passes through it (total)
+    #[arg(long, value_name = "BY", default_value = "self")]
+    sort: SortBy,
+
+    /// Fold all but the first N rows; 0 shows all [default: 20 as text, else 0]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum RowsBy {
+    Expression,
+    Line,
+    Function,
+    Module,
+    Thread,
+    Process,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum SortBy {
+    #[value(name = "self")]
+    Own,
+    Total,
+}
+
+pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let profile = file.profile();
+    let on_screen = arguments.format == Format::Text;
+    let view = &arguments.view;
+    let share_min = match view.min_share {
+        Some(share) => share.0,
+        None if on_screen => SHARE_MIN_ON_SCREEN,
+        None => 0.0,
+    };
+    let limit = arguments.limit.unwrap_or(if on_screen { ROWS_ON_SCREEN } else { 0 });
+    let options = Options {
+        by: arguments.by.into(),
+        weight: view.weight.map(Into::into),
+        show: view.show.into(),
+        sort: match arguments.sort {
+            SortBy::Own => Sort::Own,
+            SortBy::Total => Sort::Total,
+        },
+        share_min,
+        rows_max: (limit > 0).then_some(limit),
+    };
+    let report = report::report(&profile, &options);
+    let warnings = warnings(&profile, report.choice.weight);
+    match arguments.format {
+        Format::Text => {
+            read::print(&text::text(&profile, &report, read::paint(view.color, Stream::Stdout)))?;
+            read::warn(&warnings);
+        }
+        Format::Json => {
+            let json = json::json(&profile, &report, &warnings);
+            read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
+        }
+        Format::Markdown => read::print(&markdown::markdown(&profile, &report, &warnings))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The report that ends a run, for stderr: the first rows, and the warnings under them.
+pub fn closing(path: &Path) -> Result<String, Failure> {
+    let profile = RecordingFile::open(Some(path))?.profile();
+    let options = Options {
+        show: Show::Both,
+        share_min: SHARE_MIN_ON_SCREEN,
+        rows_max: Some(ROWS_AT_THE_END),
+        ..Options::default()
+    };
+    let report = report::report(&profile, &options);
+    let mut page = text::text(&profile, &report, read::paint(ColourWhen::Auto, Stream::Stderr));
+    for warning in warnings(&profile, report.choice.weight) {
+        page += &format!("warning: {warning}\n");
+    }
+    Ok(page)
+}
+
+impl From<RowsBy> for By {
+    fn from(by: RowsBy) -> By {
+        match by {
+            RowsBy::Expression => By::Expression,
+            RowsBy::Line => By::Line,
+            RowsBy::Function => By::Function,
+            RowsBy::Module => By::Module,
+            RowsBy::Thread => By::Thread,
+            RowsBy::Process => By::Process,
+        }
+    }
+}
