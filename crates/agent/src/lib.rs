@@ -1,1 +1,41 @@
-//! The agent: the library inside the program.
+//! The agent: the library inside the program. Preloaded, it finds the interpreter, samples it and writes the recording.
+//! Never: prints, exits, calls the program's malloc from its own thread, brings the program down (style 6.8).
+//! ARCHITECTURE.md lists the invariants I-NN that the parts keep.
+
+mod arena;
+mod argv;
+mod calls;
+mod cfi;
+mod codes;
+mod control;
+mod interpose;
+mod lifecycle;
+mod merge;
+mod modules;
+mod proc;
+mod python;
+mod recorder;
+mod sampler;
+mod session;
+mod signals;
+mod stacks;
+mod states;
+mod symbols;
+mod tables;
+mod threads;
+
+extern "C" fn on_load() {
+    // A panic in here must not reach the dynamic linker.
+    let _ = std::panic::catch_unwind(lifecycle::on_load);
+}
+
+extern "C" fn on_unload() {
+    let _ = std::panic::catch_unwind(lifecycle::on_unload);
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static ON_LOAD: extern "C" fn() = on_load;
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static ON_UNLOAD: extern "C" fn() = on_unload;

@@ -88,6 +88,23 @@ pub struct Answer {
     pub tail: [u64; TAIL_WORDS],
 }
 
+impl Answer {
+    pub const EMPTY: Answer = Answer {
+        native_len: 0,
+        python_len: 0,
+        tail_len: 0,
+        native_end: NativeEnd::Complete,
+        python_end: PythonEnd::Complete,
+        in_gc: false,
+        top_not_begun: false,
+        operand: None,
+        handler_tsc: 0,
+        native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
+        python: [PythonWord(0); PYTHON_MAX],
+        tail: [0; TAIL_WORDS],
+    };
+}
+
 /// One word of the list of Python frames, innermost first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(transparent)]
@@ -190,20 +207,7 @@ impl Request {
             thread_states: [Address::NULL; THREAD_STATES_MAX],
             thread_states_len: 0,
         }),
-        answer: UnsafeCell::new(Answer {
-            native_len: 0,
-            python_len: 0,
-            tail_len: 0,
-            native_end: NativeEnd::Complete,
-            python_end: PythonEnd::Complete,
-            in_gc: false,
-            top_not_begun: false,
-            operand: None,
-            handler_tsc: 0,
-            native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
-            python: [PythonWord(0); PYTHON_MAX],
-            tail: [0; TAIL_WORDS],
-        }),
+        answer: UnsafeCell::new(Answer::EMPTY),
     };
 
     #[inline(always)]

@@ -1,0 +1,53 @@
+//! The agent's memory: its own mapped arena, never the program's malloc, and the compressor that lives in it.
+//! Owns: the global allocator of this library, one compression context. Never: calls malloc, directly or through zstd.
+
+use std::ffi::c_void;
+
+#[global_allocator]
+static ARENA: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
+/// A zstd context in a workspace of our own: zstd allocates nothing.
+pub struct Compressor {
+    workspace: Vec<u64>,
+}
+
+impl Compressor {
+    /// zstd's own default.
+    const LEVEL: i32 = 3;
+
+    #[must_use]
+    pub fn new() -> Compressor {
+        // SAFETY: a pure function of the level.
+        let workspace_bytes = unsafe { zstd_sys::ZSTD_estimateCCtxSize(Self::LEVEL) };
+        Compressor { workspace: vec![0; workspace_bytes.div_ceil(8)] }
+    }
+
+    /// One zstd frame of `plain`; `None` when zstd fails, which it cannot with room for the worst case.
+    pub fn compress(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
+        // SAFETY: a pure function of the length.
+        let room_bytes = unsafe { zstd_sys::ZSTD_compressBound(plain.len()) };
+        let mut out: Vec<u8> = Vec::with_capacity(room_bytes);
+        // SAFETY: the workspace is eight-byte aligned, of the estimated size, and outlives the context, which is used
+        // only in this call; `out` has `room_bytes` of room, of which zstd writes the returned number.
+        unsafe {
+            let context =
+                zstd_sys::ZSTD_initStaticCCtx(self.workspace.as_mut_ptr().cast::<c_void>(), self.workspace.len() * 8);
+            if context.is_null() {
+                return None;
+            }
+            let written = zstd_sys::ZSTD_compressCCtx(
+                context,
+                out.as_mut_ptr().cast::<c_void>(),
+                room_bytes,
+                plain.as_ptr().cast::<c_void>(),
+                plain.len(),
+                Self::LEVEL,
+            );
+            if zstd_sys::ZSTD_isError(written) != 0 {
+                return None;
+            }
+            out.set_len(written);
+        }
+        Some(out)
+    }
+}

@@ -1,0 +1,109 @@
+//! The word between the program's threads and the sampler: what it shall do, and what it has done.
+//! Owns: the two futexes. Never: takes a lock; a wait has an end.
+
+use crate::proc::monotonic_ns;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+/// What the sampler shall do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Order {
+    Run = 0,
+    /// Take back all questions and wait: a signal handler is about to change.
+    Pause = 1,
+    /// Write what there is and go on: the process image may be replaced.
+    Flush = 2,
+    /// Write the last block and end.
+    End = 3,
+    /// End the thread, keep everything: the process is about to fork.
+    Park = 4,
+}
+
+/// What it has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub enum Done {
+    Running = 0,
+    Paused = 1,
+    Flushed = 2,
+    Ended = 3,
+}
+
+static ORDER: AtomicU32 = AtomicU32::new(0);
+static DONE: AtomicU32 = AtomicU32::new(0);
+
+#[must_use]
+pub fn order() -> Order {
+    // SeqCst: pairs with `give`.
+    match ORDER.load(SeqCst) {
+        1 => Order::Pause,
+        2 => Order::Flush,
+        3 => Order::End,
+        4 => Order::Park,
+        _ => Order::Run,
+    }
+}
+
+pub fn give(order: Order) {
+    ORDER.store(order as u32, SeqCst);
+    wake(&ORDER);
+}
+
+pub fn report(done: Done) {
+    DONE.store(done as u32, SeqCst);
+    wake(&DONE);
+}
+
+#[must_use]
+pub fn reported() -> Done {
+    match DONE.load(SeqCst) {
+        1 => Done::Paused,
+        2 => Done::Flushed,
+        3 => Done::Ended,
+        _ => Done::Running,
+    }
+}
+
+/// The sampler's sleep: until `deadline_ns` (CLOCK_MONOTONIC) or another order than `present`.
+pub fn sleep_until(deadline_ns: u64, present: Order) {
+    wait(&ORDER, present as u32, deadline_ns);
+}
+
+/// Waits for a report, at most `wait_ns_max`. False: it did not come.
+pub fn await_report(wanted: Done, wait_ns_max: u64) -> bool {
+    let deadline_ns = monotonic_ns() + wait_ns_max;
+    loop {
+        let seen = DONE.load(SeqCst);
+        if seen == wanted as u32 || seen == Done::Ended as u32 {
+            return seen == wanted as u32;
+        }
+        if monotonic_ns() >= deadline_ns {
+            return false;
+        }
+        wait(&DONE, seen, deadline_ns);
+    }
+}
+
+fn wait(word: &AtomicU32, value: u32, deadline_ns: u64) {
+    const FUTEX_WAIT_BITSET_PRIVATE: i32 = 9 | 128;
+    let deadline =
+        libc::timespec { tv_sec: (deadline_ns / 1_000_000_000) as i64, tv_nsec: (deadline_ns % 1_000_000_000) as i64 };
+    // SAFETY: the kernel reads the word and the timespec, both of which outlive the call.
+    unsafe {
+        libc::syscall(
+            libc::SYS_futex,
+            word.as_ptr(),
+            FUTEX_WAIT_BITSET_PRIVATE,
+            value,
+            &raw const deadline,
+            core::ptr::null::<u32>(),
+            u32::MAX,
+        );
+    }
+}
+
+fn wake(word: &AtomicU32) {
+    const FUTEX_WAKE_PRIVATE: i32 = 1 | 128;
+    // SAFETY: the kernel uses the address as a name only.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), FUTEX_WAKE_PRIVATE, i32::MAX) };
+}

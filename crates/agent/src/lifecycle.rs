@@ -1,0 +1,312 @@
+//! The sampler's comings and goings: load, fork, exec, exit.
+//! Owns: the one sampler of the process, its thread. Never: lets a fork happen while the sampler runs, keeps the program waiting
+//! longer than the bounds below, panics into the program.
+
+use crate::control::{self, Done, Order};
+use crate::interpose;
+use crate::modules::{Loaded, own_executable};
+use crate::proc::{self, Descriptor, monotonic_ns};
+use crate::python::{self, Found};
+use crate::recorder::Recorder;
+use crate::sampler::{Left, Sampler};
+use crate::session::Session;
+use crate::stacks::Stacks;
+use crate::{argv, signals, symbols};
+use genba_format::proto;
+use genba_signal::memory::Guarded;
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+/// The program waits at most so long for the last block.
+const END_NS_MAX: u64 = 500_000_000;
+const FLUSH_NS_MAX: u64 = 100_000_000;
+const PAUSE_NS_MAX: u64 = 100_000_000;
+const STACK_BYTES: usize = 1 << 20;
+
+/// The sampler while no thread runs it: parked for a fork.
+static PARKED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
+/// pthread_t of the sampler's thread; 0: none.
+static THREAD: AtomicU64 = AtomicU64::new(0);
+/// The process whose sampler this is. In a vfork child it is another one's.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+static FOLLOW_CHILDREN: AtomicBool = AtomicBool::new(true);
+
+/// Runs when the library is loaded, before `main`.
+pub fn on_load() {
+    let Some(text) = variable(c"GENBA_SESSION") else { return };
+    let Some(session) = Session::parse(&text) else { return };
+    match python::find(&Guarded) {
+        Found::No => {}
+        Found::Refused { version, reason } => {
+            let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(&session, &version) };
+            announce(&session, start);
+        }
+        Found::Yes { python, version } => {
+            if !session.children {
+                leave_environment();
+            }
+            FOLLOW_CHILDREN.store(session.children, SeqCst);
+            OWNER.store(proc::own_pid(), SeqCst);
+            signals::install();
+            // SAFETY: the three functions live as long as the process: a preloaded library is never unloaded.
+            unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child)) };
+            let start = describe(&session, &version);
+            start_thread(Box::new(Sampler::new(session, python, start, Stacks::new(Loaded::new()))));
+        }
+    }
+}
+
+/// Runs when the process ends in order.
+pub fn on_unload() {
+    end();
+}
+
+fn end() {
+    if OWNER.load(SeqCst) != proc::own_pid() || OWNER.load(SeqCst) == 0 {
+        return;
+    }
+    unpark();
+    if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
+        return;
+    }
+    control::give(Order::End);
+    if control::await_report(Done::Ended, END_NS_MAX) {
+        join();
+    }
+}
+
+/// Before the process image may be replaced: what is in memory goes into the file.
+pub fn flush_before_exec() {
+    if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
+        return;
+    }
+    control::give(Order::Flush);
+    control::await_report(Done::Flushed, FLUSH_NS_MAX);
+    control::give(Order::Run);
+}
+
+/// Before `_exit`: the destructors will not run.
+pub fn end_before_exit() {
+    end();
+}
+
+/// Runs `change` while no question is open.
+pub fn paused(change: impl FnOnce()) {
+    let running =
+        OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() == Done::Running;
+    if running {
+        control::give(Order::Pause);
+        control::await_report(Done::Paused, PAUSE_NS_MAX);
+    }
+    change();
+    if running {
+        control::give(Order::Run);
+    }
+}
+
+fn start_thread(sampler: Box<Sampler>) {
+    extern "C" fn body(sampler: *mut c_void) -> *mut c_void {
+        // SAFETY: the address comes from `Box::into_raw` below, for this thread alone.
+        let mut sampler = unsafe { Box::from_raw(sampler.cast::<Sampler>()) };
+        // SAFETY: names the calling thread.
+        unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
+        let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            let left = sampler.run();
+            if left == Left::Parked {
+                PARKED.store(Box::into_raw(sampler), SeqCst);
+            }
+            left
+        }));
+        if left.is_err() {
+            // Whatever went wrong, the program must not wait for a report.
+            control::report(Done::Ended);
+        }
+        core::ptr::null_mut()
+    }
+    control::give(Order::Run);
+    control::report(Done::Running);
+    let sampler = Box::into_raw(sampler);
+    // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
+    // thread is made, so that it inherits a mask in which only faults get through.
+    unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP] {
+            libc::sigdelset(&raw mut all, fault);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
+        libc::pthread_attr_init(&raw mut attributes);
+        libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
+        let mut thread: libc::pthread_t = 0;
+        let failed = libc::pthread_create(&raw mut thread, &raw const attributes, body, sampler.cast());
+        libc::pthread_attr_destroy(&raw mut attributes);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut());
+        if failed == 0 {
+            THREAD.store(thread, SeqCst);
+        } else {
+            // No thread to be had: the program goes on, unrecorded.
+            drop(Box::from_raw(sampler));
+            THREAD.store(0, SeqCst);
+        }
+    }
+}
+
+fn join() {
+    let thread = THREAD.swap(0, SeqCst);
+    if thread != 0 {
+        // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone. It has reported its end.
+        unsafe { libc::pthread_join(thread, core::ptr::null_mut()) };
+    }
+}
+
+/// Starts a parked sampler's thread again.
+fn unpark() {
+    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
+    if !parked.is_null() {
+        // SAFETY: put there by `into_raw`; the swap gave it to us alone.
+        start_thread(unsafe { Box::from_raw(parked) });
+    }
+}
+
+extern "C" fn before_fork() {
+    let errno = proc::errno();
+    if OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
+        control::give(Order::Park);
+        // Not bounded by time: forking while the sampler runs could leave the child with its locks. The sampler
+        // itself waits for nothing unbounded.
+        while !control::await_report(Done::Ended, END_NS_MAX) {}
+        join();
+    }
+    set_errno(errno);
+}
+
+extern "C" fn after_fork_parent() {
+    let errno = proc::errno();
+    if !PARKED.load(SeqCst).is_null() && (other_threads() || !start_later()) {
+        unpark();
+    }
+    set_errno(errno);
+}
+
+extern "C" fn after_fork_child() {
+    let errno = proc::errno();
+    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
+    THREAD.store(0, SeqCst);
+    if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {
+        OWNER.store(proc::own_pid(), SeqCst);
+        // SAFETY: put there by `into_raw` before the fork; this is the child's own copy.
+        let sampler = unsafe { Box::from_raw(parked) };
+        let start = sampler.start_for_child(proc::own_pid());
+        start_thread(Box::new(sampler.into_child(start)));
+    } else {
+        OWNER.store(0, SeqCst);
+    }
+    set_errno(errno);
+}
+
+/// Python warns when a process forks that has other threads, and looks for them right after the fork: with no other
+/// thread the sampler starts when the interpreter next looks for pending calls. False: it must start now.
+fn start_later() -> bool {
+    type AddPendingCall = unsafe extern "C" fn(extern "C" fn(*mut c_void) -> c_int, *mut c_void) -> c_int;
+    extern "C" fn pending(_: *mut c_void) -> c_int {
+        let errno = proc::errno();
+        if OWNER.load(SeqCst) == proc::own_pid() {
+            unpark();
+        }
+        set_errno(errno);
+        0
+    }
+    let Some(address) = symbols::address(c"Py_AddPendingCall") else { return false };
+    // SAFETY: the interpreter's function of this name; callable from any thread, with or without the GIL.
+    unsafe { core::mem::transmute::<u64, AddPendingCall>(address)(pending, core::ptr::null_mut()) == 0 }
+}
+
+/// Whether the program has a thread beside the calling one.
+fn other_threads() -> bool {
+    let Ok(tasks) = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY) else {
+        return true;
+    };
+    let mut tids = Vec::new();
+    proc::thread_ids(&tasks, &mut tids);
+    tids.len() > 1
+}
+
+/// `--no-children`: what this process starts is not recorded.
+fn leave_environment() {
+    let own = interpose::own_path();
+    let rest: Vec<String> = variable(c"LD_PRELOAD")
+        .unwrap_or_default()
+        .split([':', ' '])
+        .filter(|path| !path.is_empty() && Some(*path) != own.as_deref())
+        .map(str::to_owned)
+        .collect();
+    // SAFETY: runs before `main`, in the only thread.
+    unsafe {
+        libc::unsetenv(c"GENBA_SESSION".as_ptr());
+        match CString::new(rest.join(":")) {
+            Ok(rest) if !rest.is_empty() => libc::setenv(c"LD_PRELOAD".as_ptr(), rest.as_ptr(), 1),
+            _ => libc::unsetenv(c"LD_PRELOAD".as_ptr()),
+        };
+    }
+}
+
+fn variable(name: &CStr) -> Option<String> {
+    // SAFETY: runs before `main`, in the only thread: nobody changes the environment meanwhile.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+    }
+}
+
+fn describe(session: &Session, version: &str) -> proto::Start {
+    let argv: Vec<String> = proc::read_whole(None, c"/proc/self/cmdline")
+        .unwrap_or_default()
+        .split(|&byte| byte == 0)
+        .map(|argument| String::from_utf8_lossy(argument).into_owned())
+        .collect();
+    let argv = argv.strip_suffix(&[String::new()]).unwrap_or(&argv);
+    proto::Start {
+        pid: proc::own_pid(),
+        // SAFETY: no arguments, no memory.
+        parent_pid: unsafe { libc::getppid() } as u32,
+        parent_key: Vec::new(),
+        executable: own_executable(),
+        argv: argv::masked(argv),
+        python_version: version.to_owned(),
+        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
+        interval_ns: session.interval_ns,
+        realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
+        monotonic_ns: monotonic_ns(),
+        cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
+        tags: session.tags.clone(),
+        native: session.native,
+        refused: String::new(),
+        cwd: current_folder(),
+        stdlib: String::new(),
+        memory: session.memory,
+    }
+}
+
+fn current_folder() -> String {
+    let mut buffer = [0_u8; 4096];
+    // SAFETY: writes at most the buffer's bytes.
+    let folder = unsafe { libc::getcwd(buffer.as_mut_ptr().cast(), buffer.len()) };
+    if folder.is_null() {
+        return String::new();
+    }
+    CStr::from_bytes_until_nul(&buffer).map_or(String::new(), |folder| folder.to_string_lossy().into_owned())
+}
+
+/// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.
+fn announce(session: &Session, start: proto::Start) {
+    let Ok(out) = CString::new(session.out.as_bytes()) else { return };
+    let mut recorder = Recorder::new(crate::sampler::random_key(), start);
+    recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
+    recorder.announce();
+}
+
+fn set_errno(errno: i32) {
+    // SAFETY: the address of this thread's errno is always valid.
+    unsafe { *libc::__errno_location() = errno };
+}

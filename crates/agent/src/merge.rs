@@ -1,0 +1,170 @@
+//! Native and Python frames into one stack: by address, not by counting.
+//! Owns: the rule. Pure: no memory is read here. Never: shows a frame twice or in a place it was not; what does not fit
+//! together loses its native half and says so.
+//!
+//! Each run of the eval loop has a C local (the shim) at address A. It lies in exactly one native frame k:
+//! `cfa[k-1] <= A < cfa[k]`. That frame is the eval loop which executes the Python frames up to the shim: they replace it.
+
+use genba_signal::unwind::{NativeEnd, NativeFrame};
+
+/// A Python frame as the merge sees it: `F` is whatever names it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Python<F> {
+    Frame(F),
+    Shim(u64),
+}
+
+/// One frame of the merged stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Merged<F> {
+    Python(F),
+    /// Position in the native frames.
+    Native(usize),
+    /// The function that the call at native position `caller` named, hidden by a tail call.
+    InferredCall {
+        caller: usize,
+    },
+    /// The function that the operands of the innermost Python frame name; put in by stacks.rs.
+    InferredOperand,
+    Mark(Mark),
+}
+
+/// Why a stack is not whole. The text is what the views show.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    NativeCut(NativeEnd),
+    NativeLeftOut,
+    PythonCut,
+    PythonTooDeep,
+}
+
+impl Mark {
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Mark::NativeCut(NativeEnd::TooDeep) => "[C stack cut: more than 512 frames]",
+            Mark::NativeCut(NativeEnd::NoModule) => "[C stack cut: code of no known file]",
+            Mark::NativeCut(NativeEnd::NoRule) => "[C stack cut: no unwind row]",
+            Mark::NativeCut(NativeEnd::NoFramePointer) => "[C stack cut: read from outside]",
+            Mark::NativeCut(_) => "[C stack cut: not readable]",
+            Mark::NativeLeftOut => "[C frames left out: they do not fit the Python frames]",
+            Mark::PythonCut => "[Python stack cut: not readable]",
+            Mark::PythonTooDeep => "[Python stack cut: more than 1,536 frames]",
+        }
+    }
+}
+
+/// What is known beside the frames.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances<'a> {
+    pub native_end: NativeEnd,
+    /// Set when the walk over the Python frames did not reach the first one.
+    pub python_cut: Option<Mark>,
+    /// For each native position: a tail call hid a function between it and the frame that it called.
+    pub hidden: &'a [bool],
+}
+
+/// Merges, innermost first. `native` may be empty (Python only).
+#[must_use]
+pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstances: Circumstances) -> Vec<Merged<F>> {
+    let mut out = Vec::with_capacity(native.len() + python.len());
+    if native.is_empty() {
+        python_only(python, circumstances, &mut out);
+        return out;
+    }
+    let mut next_native = 0;
+    let mut group = 0;
+    while group < python.len() {
+        let shim = python[group..].iter().position(|entry| matches!(entry, Python::Shim(_))).map(|at| group + at);
+        let frames_end = shim.unwrap_or(python.len());
+        let eval = match shim.and_then(|at| python.get(at)) {
+            Some(&Python::Shim(address)) => eval_frame(native, next_native, address, circumstances.native_end),
+            _ => Eval::Beyond,
+        };
+        match eval {
+            Eval::At(position) => {
+                push_native(native, next_native..position, circumstances, &mut out);
+                if position > next_native && circumstances.hidden.get(position) == Some(&true) {
+                    out.push(Merged::InferredCall { caller: position });
+                }
+                next_native = position + 1;
+            }
+            Eval::Beyond => {
+                // The C stack was cut before this run of the eval loop: what is left of it comes above.
+                if next_native < native.len() && shim.is_some() {
+                    push_native(native, next_native..native.len(), circumstances, &mut out);
+                    out.push(Merged::Mark(Mark::NativeCut(circumstances.native_end)));
+                    next_native = native.len();
+                }
+            }
+            Eval::Nowhere => {
+                out.clear();
+                out.push(Merged::Mark(Mark::NativeLeftOut));
+                python_only(python, circumstances, &mut out);
+                return out;
+            }
+        }
+        push_python(&python[group..frames_end], &mut out);
+        group = frames_end + 1;
+    }
+    if let Some(mark) = circumstances.python_cut {
+        out.push(Merged::Mark(mark));
+    }
+    push_native(native, next_native..native.len(), circumstances, &mut out);
+    if next_native < native.len() && circumstances.native_end != NativeEnd::Complete {
+        out.push(Merged::Mark(Mark::NativeCut(circumstances.native_end)));
+    }
+    out
+}
+
+enum Eval {
+    At(usize),
+    /// Behind the end of a C stack that was cut.
+    Beyond,
+    /// In none of the frames: native and Python do not fit together.
+    Nowhere,
+}
+
+fn eval_frame(native: &[NativeFrame], from: usize, address: u64, end: NativeEnd) -> Eval {
+    // The last frame of a cut stack has no CFA of its own, so nothing can be said to lie in it.
+    let whole = if end == NativeEnd::Complete { native.len() } else { native.len().saturating_sub(1) };
+    for (position, frame) in native.iter().enumerate().take(whole).skip(from) {
+        if address < frame.cfa {
+            let low = if position == 0 { 0 } else { native[position - 1].cfa };
+            return if address >= low { Eval::At(position) } else { Eval::Nowhere };
+        }
+    }
+    if end == NativeEnd::Complete { Eval::Nowhere } else { Eval::Beyond }
+}
+
+fn push_native<F>(
+    native: &[NativeFrame],
+    range: std::ops::Range<usize>,
+    circumstances: Circumstances,
+    out: &mut Vec<Merged<F>>,
+) {
+    for position in range.start..range.end.min(native.len()) {
+        // The callee of the first one is an eval loop, or nothing: its own steps are no news.
+        if position > range.start && circumstances.hidden.get(position) == Some(&true) {
+            out.push(Merged::InferredCall { caller: position });
+        }
+        out.push(Merged::Native(position));
+    }
+}
+
+fn push_python<F: Copy>(python: &[Python<F>], out: &mut Vec<Merged<F>>) {
+    out.extend(python.iter().filter_map(|entry| match entry {
+        Python::Frame(frame) => Some(Merged::Python(*frame)),
+        Python::Shim(_) => None,
+    }));
+}
+
+fn python_only<F: Copy>(python: &[Python<F>], circumstances: Circumstances, out: &mut Vec<Merged<F>>) {
+    push_python(python, out);
+    if let Some(mark) = circumstances.python_cut {
+        out.push(Merged::Mark(mark));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,338 @@
+//! The loaded files: where their code lies, their build ids, their rows; published for the handler.
+//! Owns: `Modules` for the handler (I-08), the list for the merge. Never: frees a table while a handler may read it.
+//! Each file is compiled once; a `dlclose` takes its rows out, an `dlopen` brings new ones in.
+
+use crate::cfi::{self, Compiled};
+use genba_signal::handler::SHARED;
+use genba_signal::request::{POOL, Phase, REQUESTS};
+use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::atomic::Ordering::SeqCst;
+
+/// One loaded file.
+pub struct Module {
+    pub path: String,
+    pub build_id: Vec<u8>,
+    pub kind: ModuleKind,
+    /// Address in the process - address in the file.
+    pub bias: u64,
+    pub start: u64,
+    pub end: u64,
+    compiled: Compiled,
+    /// Writable memory of the file: static objects lie there.
+    data: Vec<(u64, u64)>,
+    /// The row in the recording's table, once a frame was seen in it.
+    pub row: Option<u32>,
+    mapped: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModuleKind {
+    File = 0,
+    Vdso = 1,
+}
+
+/// A place in a loaded file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Position in `Loaded::modules`.
+    pub module: usize,
+    pub file_address: u64,
+    /// Where the function around it begins, as an address in the process, when the file tells.
+    pub function: Option<u64>,
+}
+
+/// All files ever loaded. Positions stay valid; `order` lists the present ones by address.
+pub struct Loaded {
+    pub modules: Vec<Module>,
+    order: Vec<usize>,
+    changes: u64,
+    generation: u64,
+    published: Option<Box<Published>>,
+    retired: Vec<Box<Published>>,
+    cache: &'static RuleCache,
+}
+
+struct Published {
+    #[expect(dead_code, reason = "the handler reads it through `table`")]
+    list: Vec<ModuleRows>,
+    table: Modules,
+}
+
+impl Loaded {
+    #[must_use]
+    pub fn new() -> Loaded {
+        // SAFETY: a RuleCache is atomics, for which zeroed memory is a value; leaked on purpose: handlers may read it
+        // as long as the process lives. Boxed before it is a value, as it is too large for the stack.
+        let cache: &'static RuleCache = unsafe { Box::leak(Box::<RuleCache>::new_zeroed().assume_init()) };
+        Loaded {
+            modules: Vec::new(),
+            order: Vec::new(),
+            changes: 0,
+            generation: 0,
+            published: None,
+            retired: Vec::new(),
+            cache,
+        }
+    }
+
+    /// Reads the list again when the dynamic linker's counts moved. True: something changed.
+    pub fn refresh(&mut self) -> bool {
+        let changes = linker_changes();
+        if changes == self.changes {
+            self.free_retired();
+            return false;
+        }
+        self.changes = changes;
+        for module in &mut self.modules {
+            module.mapped = false;
+        }
+        for file in loaded_files() {
+            match self.modules.iter_mut().find(|m| {
+                m.bias == file.bias && m.start == file.start && m.path == file.path && m.build_id == file.build_id
+            }) {
+                Some(known) => known.mapped = true,
+                None => self.modules.push(file.compile()),
+            }
+        }
+        self.order = (0..self.modules.len()).filter(|&index| self.modules[index].mapped).collect();
+        self.order.sort_by_key(|&index| self.modules[index].start);
+        self.publish();
+        true
+    }
+
+    fn publish(&mut self) {
+        self.generation += 1;
+        let list: Vec<ModuleRows> = self
+            .order
+            .iter()
+            .map(|&index| {
+                let module = &self.modules[index];
+                let rows: &[Row] = &module.compiled.rows;
+                ModuleRows { start: module.start, end: module.end, rows: rows.as_ptr(), rows_len: rows.len() }
+            })
+            .collect();
+        let table = Modules {
+            modules: list.as_ptr(),
+            modules_len: list.len(),
+            generation: self.generation & 0xffff,
+            cache: self.cache,
+        };
+        let mut published = Box::new(Published { list, table });
+        // SeqCst: a handler swaps its buffer to Walking before it loads this pointer (I-08).
+        SHARED.modules.store(&raw mut published.table, SeqCst);
+        self.retired.extend(self.published.replace(published));
+    }
+
+    fn free_retired(&mut self) {
+        if !self.retired.is_empty() && nobody_walks() {
+            self.retired.clear();
+        }
+    }
+
+    /// The present file around `address`.
+    #[must_use]
+    pub fn place(&self, address: u64) -> Option<Place> {
+        let position = self.order.partition_point(|&index| self.modules[index].start <= address).checked_sub(1)?;
+        let index = self.order[position];
+        let module = &self.modules[index];
+        if address >= module.end {
+            return None;
+        }
+        let offset = (address - module.start) as u32;
+        let functions = &module.compiled.functions;
+        let function = functions
+            .partition_point(|&(first, _)| first <= offset)
+            .checked_sub(1)
+            .map(|at| functions[at])
+            .filter(|&(_, behind)| offset < behind)
+            .map(|(first, _)| module.start + u64::from(first));
+        Some(Place { module: index, file_address: address.wrapping_sub(module.bias), function })
+    }
+
+    /// Whether `address` lies in the writable data of a present file: a static object.
+    #[must_use]
+    pub fn is_static_data(&self, address: u64) -> bool {
+        self.order
+            .iter()
+            .any(|&index| self.modules[index].data.iter().any(|&(start, end)| (start..end).contains(&address)))
+    }
+}
+
+/// No handler is inside a buffer: what was replaced before this moment is no longer read.
+#[must_use]
+pub fn nobody_walks() -> bool {
+    (0..REQUESTS).all(|index| POOL.phase(index) != Phase::Walking)
+}
+
+/// A file as the dynamic linker tells, with its section copied: a `dlclose` may unmap it at any time.
+struct LoadedFile {
+    path: String,
+    build_id: Vec<u8>,
+    kind: ModuleKind,
+    bias: u64,
+    start: u64,
+    end: u64,
+    data: Vec<(u64, u64)>,
+    header_address: u64,
+    section_address: u64,
+    section: Vec<u8>,
+}
+
+impl LoadedFile {
+    fn compile(self) -> Module {
+        let compiled = cfi::compile(&self.section, self.section_address, self.header_address, self.start, self.end);
+        Module {
+            path: self.path,
+            build_id: self.build_id,
+            kind: self.kind,
+            bias: self.bias,
+            start: self.start,
+            end: self.end,
+            compiled,
+            data: self.data,
+            row: None,
+            mapped: true,
+        }
+    }
+}
+
+fn linker_changes() -> u64 {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
+        // SAFETY: the linker gives a valid record; `out` is the u64 below.
+        unsafe { *out.cast::<u64>() = (*info).dlpi_adds.wrapping_mul(1 << 32).wrapping_add((*info).dlpi_subs) };
+        1
+    }
+    let mut changes = 0_u64;
+    // SAFETY: the callback gets the address of `changes`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut changes).cast()) };
+    changes
+}
+
+fn loaded_files() -> Vec<LoadedFile> {
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
+        // SAFETY: `out` is the vector below; the record and what it points to are valid during the callback.
+        let (files, info) = unsafe { (&mut *out.cast::<Vec<LoadedFile>>(), &*info) };
+        // A panic must not cross the linker's frames: whatever goes wrong with one file leaves it out.
+        let file = std::panic::catch_unwind(|| {
+            // SAFETY: as above.
+            unsafe { loaded_file(info) }
+        });
+        files.extend(file.ok().flatten());
+        0
+    }
+    let mut files: Vec<LoadedFile> = Vec::new();
+    // SAFETY: the callback gets the address of `files`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut files).cast()) };
+    files
+}
+
+/// # Safety
+/// `info` comes from `dl_iterate_phdr`, within its callback: the file is mapped as its program headers say.
+unsafe fn loaded_file(info: &libc::dl_phdr_info) -> Option<LoadedFile> {
+    const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
+    let bias = info.dlpi_addr;
+    // SAFETY: the linker's own table of this file.
+    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
+    let (mut start, mut end, mut header_address) = (u64::MAX, 0, None);
+    let (mut data, mut build_id, mut segments) = (Vec::new(), Vec::new(), Vec::new());
+    for header in headers {
+        let (first, behind) = (bias + header.p_vaddr, bias + header.p_vaddr + header.p_memsz);
+        match header.p_type {
+            libc::PT_LOAD => {
+                segments.push((first, behind));
+                if header.p_flags & libc::PF_X != 0 {
+                    start = start.min(first);
+                    end = end.max(behind);
+                }
+                if header.p_flags & libc::PF_W != 0 {
+                    data.push((first, behind));
+                }
+            }
+            libc::PT_NOTE => {
+                // SAFETY: a note segment lies within a mapped one.
+                let notes = unsafe { std::slice::from_raw_parts(first as *const u8, header.p_memsz as usize) };
+                if let Some(found) = build_id_in(notes) {
+                    build_id = found;
+                }
+            }
+            PT_GNU_EH_FRAME => header_address = Some(first),
+            _ => {}
+        }
+    }
+    if start >= end {
+        return None;
+    }
+    // SAFETY: the name ends in NUL and belongs to the linker.
+    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+    let kind = if name.starts_with("linux-vdso") { ModuleKind::Vdso } else { ModuleKind::File };
+    let path = if name.is_empty() { own_executable() } else { name };
+    // SAFETY: eh_frame_hdr and .eh_frame lie in mapped segments of this file.
+    let (section_address, section) =
+        header_address.and_then(|header| unsafe { eh_frame(header, &segments) }).unwrap_or((start, Vec::new()));
+    Some(LoadedFile {
+        path,
+        build_id,
+        kind,
+        bias,
+        start,
+        end,
+        data,
+        header_address: header_address.unwrap_or(start),
+        section_address,
+        section,
+    })
+}
+
+/// The `.eh_frame` that a `.eh_frame_hdr` points to (LSB 5.0, chapter 10.6.2), up to its end mark.
+///
+/// # Safety
+/// `header` and `segments` are mapped.
+unsafe fn eh_frame(header: u64, segments: &[(u64, u64)]) -> Option<(u64, Vec<u8>)> {
+    const DW_EH_PE_PCREL_SDATA4: u8 = 0x1b;
+    let encoding = (header + 1) as *const u8;
+    // SAFETY: the header is at least eight bytes.
+    let (encoding, relative) = unsafe { (*encoding, ((header + 4) as *const i32).read_unaligned()) };
+    if encoding != DW_EH_PE_PCREL_SDATA4 {
+        return None;
+    }
+    let section = (header + 4).wrapping_add_signed(i64::from(relative));
+    let &(_, segment_end) = segments.iter().find(|&&(first, behind)| (first..behind).contains(&section))?;
+    let mut at = section;
+    while at + 4 <= segment_end {
+        // SAFETY: within the segment.
+        let bytes = u64::from(unsafe { (at as *const u32).read_unaligned() });
+        if bytes == 0 || bytes == u64::from(u32::MAX) || at + 4 + bytes > segment_end {
+            break;
+        }
+        at += 4 + bytes;
+    }
+    // SAFETY: within the segment.
+    let bytes = unsafe { std::slice::from_raw_parts(section as *const u8, (at - section) as usize) };
+    Some((section, bytes.to_vec()))
+}
+
+fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {
+    const NT_GNU_BUILD_ID: u32 = 3;
+    let word = |at: usize| Some(u32::from_le_bytes(*notes.get(at..)?.first_chunk::<4>()?));
+    let mut at = 0;
+    while let (Some(name_bytes), Some(value_bytes), Some(kind)) = (word(at), word(at + 4), word(at + 8)) {
+        let name = at + 12;
+        let value = name + (name_bytes as usize).next_multiple_of(4);
+        if kind == NT_GNU_BUILD_ID && notes.get(name..name + 4) == Some(b"GNU\0") {
+            return notes.get(value..value + value_bytes as usize).map(<[u8]>::to_vec);
+        }
+        at = value + (value_bytes as usize).next_multiple_of(4);
+    }
+    None
+}
+
+/// What `/proc/self/exe` leads to.
+#[must_use]
+pub fn own_executable() -> String {
+    let mut buffer = [0_u8; 4096];
+    // SAFETY: writes at most the buffer's bytes.
+    let bytes = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) };
+    let path = usize::try_from(bytes).ok().and_then(|bytes| buffer.get(..bytes)).unwrap_or(&[]);
+    String::from_utf8_lossy(path).into_owned()
+}

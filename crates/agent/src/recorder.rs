@@ -1,0 +1,309 @@
+//! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
+//! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
+
+use crate::arena::Compressor;
+use crate::proc::{Descriptor, clock_ns, monotonic_ns};
+use crate::tables::Tables;
+use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
+use std::collections::BTreeMap;
+
+/// What a look ended as, when not as a sample.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Dropped {
+    Late,
+    NoBuffer,
+    Fork,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Refused {
+    Moved,
+    Masked,
+    Unanswered,
+    Ended,
+    SignalTaken,
+    Ambiguous,
+    Unreadable,
+    Exited,
+}
+
+impl Dropped {
+    const fn word(self) -> &'static str {
+        match self {
+            Dropped::Late => "late",
+            Dropped::NoBuffer => "no buffer",
+            Dropped::Fork => "fork",
+        }
+    }
+}
+
+impl Refused {
+    const fn word(self) -> &'static str {
+        match self {
+            Refused::Moved => "moved",
+            Refused::Masked => "masked",
+            Refused::Unanswered => "unanswered",
+            Refused::Ended => "thread ended",
+            Refused::SignalTaken => "signal taken",
+            Refused::Ambiguous => "ambiguous",
+            Refused::Unreadable => "unreadable",
+            Refused::Exited => "exited",
+        }
+    }
+}
+
+/// A sample as it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub end_ns: u64,
+    pub thread: u32,
+    pub node: u32,
+    pub state: u32,
+    pub ticks: u32,
+    pub cpu_quanta: u64,
+    pub wall_quanta: u64,
+}
+
+pub struct Recorder {
+    key: ProcessKey,
+    sequence: u64,
+    file: Option<Descriptor>,
+    compressor: Compressor,
+    buffer: Vec<u8>,
+    start: Option<proto::Start>,
+    block_start_ns: u64,
+    samples: Vec<Sample>,
+    marks: Vec<proto::Mark>,
+    dropped: BTreeMap<Dropped, u64>,
+    refused: BTreeMap<Refused, u64>,
+    /// Looks begun since the start, and those that earlier blocks have accounted for.
+    looks: u64,
+    looks_accounted: u64,
+    cpu_sampled_ns: u64,
+    cpu_genba_before_ns: u64,
+    wall_not_sampled_ns: u64,
+    rss_bytes: u64,
+    thread_clocks: Vec<proto::ThreadClock>,
+    pub handler_tsc: u64,
+    pub handler_runs: u64,
+    tsc: Calibration,
+    /// Set when a write failed: nothing more is written.
+    pub stopped: Option<String>,
+}
+
+/// How long a tick of the time stamp counter is: measured between two moments.
+#[derive(Clone, Copy)]
+struct Calibration {
+    tsc: u64,
+    at_ns: u64,
+}
+
+impl Calibration {
+    fn now() -> Calibration {
+        Calibration { tsc: genba_signal::memory::time_stamp().unwrap_or(0), at_ns: monotonic_ns() }
+    }
+
+    fn to_ns(self, ticks: u64) -> u64 {
+        let now = Calibration::now();
+        let (tsc, ns) = (now.tsc.saturating_sub(self.tsc), now.at_ns.saturating_sub(self.at_ns));
+        if tsc == 0 { 0 } else { (u128::from(ticks) * u128::from(ns) / u128::from(tsc)) as u64 }
+    }
+}
+
+impl Recorder {
+    #[must_use]
+    pub fn new(key: ProcessKey, start: proto::Start) -> Recorder {
+        Recorder {
+            key,
+            sequence: 0,
+            file: None,
+            compressor: Compressor::new(),
+            buffer: Vec::new(),
+            start: Some(start),
+            block_start_ns: monotonic_ns(),
+            samples: Vec::new(),
+            marks: Vec::new(),
+            dropped: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            looks: 0,
+            looks_accounted: 0,
+            cpu_sampled_ns: 0,
+            cpu_genba_before_ns: 0,
+            wall_not_sampled_ns: 0,
+            rss_bytes: 0,
+            thread_clocks: Vec::new(),
+            handler_tsc: 0,
+            handler_runs: 0,
+            tsc: Calibration::now(),
+            stopped: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn key(&self) -> ProcessKey {
+        self.key
+    }
+
+    pub fn set_file(&mut self, file: Option<Descriptor>) {
+        self.file = file;
+    }
+
+    /// A look begins: it will end as part of a sample, dropped or refused.
+    pub const fn look(&mut self, ticks: u64) {
+        self.looks += ticks;
+    }
+
+    pub fn sample(&mut self, sample: Sample) {
+        self.cpu_sampled_ns += sample.cpu_quanta * QUANTUM_NS;
+        self.samples.push(sample);
+    }
+
+    pub fn dropped(&mut self, why: Dropped, ticks: u64) {
+        *self.dropped.entry(why).or_default() += ticks;
+    }
+
+    pub fn refused(&mut self, why: Refused, ticks: u64) {
+        *self.refused.entry(why).or_default() += ticks;
+    }
+
+    pub const fn wall_not_sampled(&mut self, wall_ns: u64) {
+        self.wall_not_sampled_ns += wall_ns;
+    }
+
+    pub fn mark(&mut self, kind: proto::MarkKind, text: &str, value: u64) {
+        if kind == proto::MarkKind::Rss {
+            self.rss_bytes = value;
+        }
+        self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind: kind as i32 as u32, text: text.to_owned(), value });
+    }
+
+    pub fn thread_clock(&mut self, clock: proto::ThreadClock) {
+        self.thread_clocks.push(clock);
+    }
+
+    /// The sampler's thread ends: its CPU goes on counting as genba's.
+    pub fn thread_ends(&mut self) {
+        self.cpu_genba_before_ns += clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+    }
+
+    /// The first block is written.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.start.is_none()
+    }
+
+    /// There is something that a block would tell.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.samples.is_empty() || !self.marks.is_empty() || !self.dropped.is_empty() || !self.refused.is_empty()
+    }
+
+    /// Writes one block. `looks_open`: looks whose end is still to come.
+    pub fn flush(&mut self, tables: &mut Tables, looks_open: u64, end: Option<&str>) {
+        let end_ns = monotonic_ns();
+        let ticks = self.looks - looks_open - self.looks_accounted;
+        self.looks_accounted += ticks;
+        // The order matters: the process clock last, so that it is not behind its parts.
+        let cpu_genba_ns = self.cpu_genba_before_ns + clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        let cpu_process_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0);
+        let accounting = proto::Accounting {
+            ticks,
+            sampled: self.samples.iter().map(|sample| u64::from(sample.ticks)).sum(),
+            dropped: counts(std::mem::take(&mut self.dropped).into_iter().map(|(why, n)| (why.word(), n))),
+            refused: counts(std::mem::take(&mut self.refused).into_iter().map(|(why, n)| (why.word(), n))),
+            cpu_process_ns,
+            cpu_genba_ns,
+            cpu_sampled_ns: self.cpu_sampled_ns,
+            cpu_not_sampled_ns: cpu_process_ns.saturating_sub(cpu_genba_ns + self.cpu_sampled_ns),
+            wall_not_sampled_ns: self.wall_not_sampled_ns,
+            thread_clocks: std::mem::take(&mut self.thread_clocks),
+            rss_bytes: self.rss_bytes,
+            handler_ns: self.tsc.to_ns(self.handler_tsc),
+            handler_runs: self.handler_runs,
+        };
+        let block = proto::Block {
+            start: self.start.take(),
+            tables: Some(tables.take()),
+            samples: Some(self.columns()),
+            accounting: Some(accounting),
+            marks: std::mem::take(&mut self.marks),
+            end: end.map(|why| proto::End { why: why.to_owned() }),
+            ..proto::Block::default()
+        };
+        self.samples.clear();
+        self.write(&block, end_ns);
+        self.block_start_ns = end_ns;
+    }
+
+    /// Writes the one block of a process that is not sampled.
+    pub fn announce(&mut self) {
+        let end_ns = monotonic_ns();
+        let block = proto::Block {
+            start: self.start.take(),
+            end: Some(proto::End { why: "refused".to_owned() }),
+            ..proto::Block::default()
+        };
+        self.write(&block, end_ns);
+    }
+
+    fn columns(&self) -> proto::Samples {
+        let mut columns = proto::Samples::default();
+        let mut before = self.block_start_ns / QUANTUM_NS;
+        for sample in &self.samples {
+            let end = sample.end_ns / QUANTUM_NS;
+            columns.end_delta_quanta.push(end as i64 - before as i64);
+            before = end;
+            columns.thread.push(sample.thread);
+            columns.node.push(sample.node);
+            columns.state.push(sample.state);
+            columns.ticks.push(sample.ticks);
+            columns.cpu_quanta.push(sample.cpu_quanta);
+            columns.wall_quanta.push(sample.wall_quanta);
+        }
+        columns
+    }
+
+    fn write(&mut self, block: &proto::Block, end_ns: u64) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let header = BlockHeader {
+            version: VERSION,
+            process_key: self.key,
+            sequence: self.sequence,
+            start_ns: self.block_start_ns,
+            end_ns,
+        };
+        self.buffer.clear();
+        let compressor = &mut self.compressor;
+        let mut failed = false;
+        let encoded = encode_block(
+            &header,
+            block,
+            &mut |plain| {
+                compressor.compress(plain).unwrap_or_else(|| {
+                    failed = true;
+                    Vec::new()
+                })
+            },
+            &mut self.buffer,
+        );
+        let Some(file) = &self.file else {
+            self.stopped = Some("the recording cannot be opened".to_owned());
+            return;
+        };
+        if encoded.is_err() || failed {
+            self.stopped = Some("a block is too large".to_owned());
+            return;
+        }
+        match file.write(&self.buffer) {
+            Ok(()) => self.sequence += 1,
+            Err(0) => self.stopped = Some("the disk is full".to_owned()),
+            Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),
+        }
+    }
+}
+
+fn counts(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<proto::Count> {
+    counts.map(|(reason, ticks)| proto::Count { reason: reason.to_owned(), ticks }).collect()
+}

@@ -1,0 +1,95 @@
+//! What the command asks of the agent: the variable GENBA_SESSION, read once.
+//! Owns: its syntax (`key=value` fields between `;`, bytes percent-encoded). Never: reads other variables.
+//! Partner: crates/cli/src/run writes it.
+
+/// One recording, as asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Absolute path of the recording; the command has created it.
+    pub out: String,
+    pub interval_ns: u64,
+    /// The interval may be doubled when it costs too much.
+    pub adaptive: bool,
+    pub native: bool,
+    pub children: bool,
+    pub memory: bool,
+    /// CLOCK_MONOTONIC when the recording stops.
+    pub until_ns: Option<u64>,
+    pub tags: Vec<String>,
+}
+
+impl Session {
+    const VERSION: &'static str = "1";
+
+    /// `None` for what no command of this version wrote: then nothing is recorded.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Session> {
+        let mut session = Session {
+            out: String::new(),
+            interval_ns: 1_000_000,
+            adaptive: true,
+            native: true,
+            children: true,
+            memory: false,
+            until_ns: None,
+            tags: Vec::new(),
+        };
+        let mut version = String::new();
+        for field in text.split(';').filter(|field| !field.is_empty()) {
+            let (key, value) = field.split_once('=')?;
+            let value = decode(value)?;
+            match key {
+                "v" => version = value,
+                "out" => session.out = value,
+                "interval_ns" => session.interval_ns = value.parse().ok()?,
+                "adaptive" => session.adaptive = value != "0",
+                "native" => session.native = value != "0",
+                "children" => session.children = value != "0",
+                "memory" => session.memory = value != "0",
+                "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
+                "tag" => session.tags.push(value),
+                // A later command of the same version may say more.
+                _ => {}
+            }
+        }
+        let sane = version == Self::VERSION && session.out.starts_with('/') && session.interval_ns >= 10_000;
+        sane.then_some(session)
+    }
+}
+
+fn decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        if first == b'%' {
+            let digits = std::str::from_utf8(tail.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            rest = tail.get(2..)?;
+        } else {
+            bytes.push(first);
+            rest = tail;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Session;
+
+    #[test]
+    fn reads_what_the_command_writes() {
+        let session =
+            Session::parse("v=1;out=/a%20b.genba;interval_ns=250000;adaptive=0;children=0;tag=k=v;until_ns=7").unwrap();
+        assert_eq!(session.out, "/a b.genba");
+        assert_eq!((session.interval_ns, session.adaptive, session.children), (250_000, false, false));
+        assert_eq!((session.tags, session.until_ns), (vec!["k=v".to_owned()], Some(7)));
+    }
+
+    #[test]
+    fn refuses_other_versions_and_damage() {
+        for text in ["", "v=2;out=/a", "v=1;out=relative", "v=1;out=/a%2", "v=1;out=/a;interval_ns=x", "v=1;out"] {
+            assert_eq!(Session::parse(text), None, "{text}");
+        }
+    }
+}

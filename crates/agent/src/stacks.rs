@@ -1,0 +1,286 @@
+//! From an answer to a row of the node table: names what was seen, merges it, interns it.
+//! Owns: the modules' and code objects' rows, inferred frames. Never: reads the stack again (the answer is all there is).
+//! Partner: merge.rs is the pure part.
+
+use crate::calls::Calls;
+use crate::codes::Codes;
+use crate::merge::{self, Circumstances, Mark, Merged, Python as Entry};
+use crate::modules::{Loaded, Place};
+use crate::python::Python;
+use crate::symbols;
+use crate::tables::{Node, Tables};
+use genba_format::proto::NodeKind;
+use genba_signal::memory::{Address, Memory};
+use genba_signal::request::{Answer, Operand, PythonEnd, PythonEntry};
+use genba_signal::unwind::NativeFrame;
+use rustc_hash::FxHashMap;
+use std::ffi::CStr;
+
+/// A Python frame, named as far as it could be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PythonFrame {
+    Code {
+        row: u32,
+        instruction: u32,
+    },
+    /// Its code object found no room in this answer; the next one will have it.
+    NotCopied,
+}
+
+/// Everything that turns answers into rows.
+pub struct Stacks {
+    pub loaded: Loaded,
+    pub codes: Codes,
+    calls: Calls,
+    places: FxHashMap<u64, Option<Place>>,
+    known_addresses: Vec<(u64, &'static str)>,
+    anonymous_row: Option<u32>,
+}
+
+/// libc functions that the dynamic linker may bind to a variant without a name of its own.
+const MAYBE_INDIRECT: [(&CStr, &str); 26] = [
+    (c"memmove", "memmove"),
+    (c"memcpy", "memcpy"),
+    (c"mempcpy", "mempcpy"),
+    (c"memset", "memset"),
+    (c"memcmp", "memcmp"),
+    (c"memchr", "memchr"),
+    (c"memrchr", "memrchr"),
+    (c"rawmemchr", "rawmemchr"),
+    (c"strlen", "strlen"),
+    (c"strnlen", "strnlen"),
+    (c"strcmp", "strcmp"),
+    (c"strncmp", "strncmp"),
+    (c"strcasecmp", "strcasecmp"),
+    (c"strchr", "strchr"),
+    (c"strrchr", "strrchr"),
+    (c"strchrnul", "strchrnul"),
+    (c"strcpy", "strcpy"),
+    (c"strncpy", "strncpy"),
+    (c"stpcpy", "stpcpy"),
+    (c"strcat", "strcat"),
+    (c"strstr", "strstr"),
+    (c"strspn", "strspn"),
+    (c"strcspn", "strcspn"),
+    (c"wcslen", "wcslen"),
+    (c"wmemset", "wmemset"),
+    (c"wmemchr", "wmemchr"),
+];
+const PLACES_MAX: usize = 1 << 17;
+
+impl Stacks {
+    #[must_use]
+    pub fn new(loaded: Loaded) -> Stacks {
+        let mut known_addresses: Vec<(u64, &'static str)> = Vec::new();
+        for (symbol, name) in MAYBE_INDIRECT {
+            if let Some(address) = symbols::address(symbol) {
+                // memcpy and memmove may be one function: the first name stays.
+                if !known_addresses.iter().any(|&(known, _)| known == address) {
+                    known_addresses.push((address, name));
+                }
+            }
+        }
+        Stacks {
+            loaded,
+            codes: Codes::new(),
+            calls: Calls::default(),
+            places: FxHashMap::default(),
+            known_addresses,
+            anonymous_row: None,
+        }
+    }
+
+    /// Keeps the compiled rows, forgets the rows of a recording: a forked child begins its own.
+    pub fn begin_anew(&mut self) {
+        for module in &mut self.loaded.modules {
+            module.row = None;
+        }
+        self.codes = Codes::new();
+        self.anonymous_row = None;
+    }
+
+    /// Looks whether files came or went.
+    pub fn refresh(&mut self) {
+        if self.loaded.refresh() {
+            self.calls.forget();
+            self.places.clear();
+        }
+        self.codes.free_retired();
+    }
+
+    /// The leaf node (index + 1) of what was seen; `None` when nothing was.
+    pub fn node<M: Memory>(
+        &mut self,
+        memory: &M,
+        python: Option<&Python>,
+        tables: &mut Tables,
+        tick: u64,
+        answer: &Answer,
+    ) -> Option<u32> {
+        let native = &answer.native[..answer.native_len];
+        let entries: Vec<Entry<PythonFrame>> =
+            answer.python[..answer.python_len].iter().map(|word| self.entry(tables, answer, word.entry())).collect();
+        if native.is_empty() && entries.is_empty() {
+            return None;
+        }
+        let places: Vec<Option<Place>> =
+            native.iter().enumerate().map(|(position, frame)| self.place(position, frame)).collect();
+        let targets: Vec<Option<u64>> = native
+            .iter()
+            .enumerate()
+            .map(|(position, frame)| {
+                let callee = places.get(position.checked_sub(1)?)?.as_ref()?.function?;
+                self.calls.target(memory, &self.loaded, frame.pc).filter(|&target| target != callee)
+            })
+            .collect();
+        let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();
+        let slot = python.zip(answer.operand).and_then(|(python, operand)| self.slot(memory, python, operand));
+        let circumstances = Circumstances {
+            native_end: answer.native_end,
+            python_cut: match answer.python_end {
+                PythonEnd::Fault => Some(Mark::PythonCut),
+                PythonEnd::TooDeep => Some(Mark::PythonTooDeep),
+                _ => None,
+            },
+            hidden: &hidden,
+        };
+        let mut merged = merge::merge(native, &entries, circumstances);
+        if let Some(slot) = slot {
+            insert_operand(&mut merged, python.and_then(|python| python.get_item), &places, &targets, slot);
+        }
+        let mut parent = 0;
+        for frame in merged.iter().rev() {
+            let node = match *frame {
+                Merged::Python(PythonFrame::Code { row, instruction }) => {
+                    Node { parent, kind: NodeKind::Python, table: row, address: u64::from(instruction) }
+                }
+                Merged::Python(PythonFrame::NotCopied) => mark(tables, parent, "[Python function, not named yet]"),
+                Merged::Native(position) => {
+                    let kind = if position == 0 { NodeKind::CLeaf } else { NodeKind::CReturn };
+                    self.native_node(tables, tick, parent, kind, places[position], native[position].pc)
+                }
+                Merged::InferredCall { caller } => {
+                    let Some(target) = targets[caller] else { continue };
+                    let place = self.loaded.place(target);
+                    self.native_node(tables, tick, parent, NodeKind::CInferredCall, place, target)
+                }
+                Merged::InferredOperand => {
+                    let Some(slot) = slot else { continue };
+                    let place = self.loaded.place(slot);
+                    self.native_node(tables, tick, parent, NodeKind::CInferredOperands, place, slot)
+                }
+                Merged::Mark(why) => mark(tables, parent, why.text()),
+            };
+            parent = tables.node(node);
+        }
+        (parent != 0).then_some(parent)
+    }
+
+    fn entry(&mut self, tables: &mut Tables, answer: &Answer, entry: PythonEntry) -> Entry<PythonFrame> {
+        match entry {
+            PythonEntry::Known { code, instruction } => Entry::Frame(PythonFrame::Code { row: code, instruction }),
+            PythonEntry::InTail { position, instruction } => {
+                let tail = &answer.tail[..answer.tail_len];
+                Entry::Frame(match self.codes.register(tables, tail, position) {
+                    Some(row) => PythonFrame::Code { row, instruction },
+                    None => PythonFrame::NotCopied,
+                })
+            }
+            PythonEntry::NoRoom => Entry::Frame(PythonFrame::NotCopied),
+            PythonEntry::Shim { address } => Entry::Shim(address),
+        }
+    }
+
+    fn place(&mut self, position: usize, frame: &NativeFrame) -> Option<Place> {
+        if self.places.len() > PLACES_MAX {
+            self.places.clear();
+        }
+        let loaded = &self.loaded;
+        // A return address may lie behind its function's last instruction.
+        let back = u64::from(position > 0);
+        *self.places.entry(frame.pc << 1 | back).or_insert_with(|| {
+            let place = loaded.place(frame.pc - back)?;
+            Some(Place { file_address: place.file_address + back, ..place })
+        })
+    }
+
+    fn native_node(
+        &mut self,
+        tables: &mut Tables,
+        tick: u64,
+        parent: u32,
+        kind: NodeKind,
+        place: Option<Place>,
+        pc: u64,
+    ) -> Node {
+        const ANONYMOUS: u32 = 2;
+        let Some(place) = place else {
+            let table = *self.anonymous_row.get_or_insert_with(|| tables.module("[anonymous]", &[], ANONYMOUS, tick));
+            return Node { parent, kind, table, address: pc };
+        };
+        let module = &mut self.loaded.modules[place.module];
+        let table = match module.row {
+            Some(row) => row,
+            None => {
+                let row = tables.module(&module.path, &module.build_id, module.kind as u32, tick);
+                for &(address, name) in &self.known_addresses {
+                    if (module.start..module.end).contains(&address) {
+                        tables.known_address(row, address.wrapping_sub(module.bias), name);
+                    }
+                }
+                module.row = Some(row);
+                row
+            }
+        };
+        Node { parent, kind, table, address: place.file_address }
+    }
+
+    /// The function that subscripts a container of this type. The type is believed only when it is a static one: the
+    /// operand was read through a pointer that may be stale. Offsets: CPython 3.14, 3.15 Include/cpython/object.h.
+    fn slot<M: Memory>(&self, memory: &M, python: &Python, operand: Operand) -> Option<u64> {
+        const TP_AS_MAPPING: u64 = 112;
+        const MP_SUBSCRIPT: u64 = 8;
+        let container_type = operand.container_type;
+        if container_type.0 & 7 != 0 || !self.loaded.is_static_data(container_type.0) {
+            return None;
+        }
+        if memory.word(container_type.at(8)).ok()? != python.layout.type_type {
+            return None;
+        }
+        let mapping = memory.address(container_type.at(TP_AS_MAPPING)).ok()?;
+        if !self.loaded.is_static_data(mapping.0) {
+            return None;
+        }
+        let slot = memory.word(Address(mapping.0).at(MP_SUBSCRIPT)).ok()?;
+        self.loaded.place(slot).filter(|place| place.function == Some(slot)).map(|_| slot)
+    }
+}
+
+/// Puts the slot function above `PyObject_GetItem`, when that is what the eval loop called and the slot's own frame is not
+/// there: both left the stack by tail calls.
+fn insert_operand(
+    merged: &mut Vec<Merged<PythonFrame>>,
+    get_item: Option<u64>,
+    places: &[Option<Place>],
+    targets: &[Option<u64>],
+    slot: u64,
+) {
+    let Some(get_item) = get_item else { return };
+    let Some(innermost) = merged.iter().position(|frame| matches!(frame, Merged::Python(_))) else { return };
+    let function = |frame: &Merged<PythonFrame>| match *frame {
+        Merged::Native(position) => places[position].and_then(|place| place.function),
+        Merged::InferredCall { caller } => targets[caller],
+        _ => None,
+    };
+    let above = &merged[..innermost];
+    if above.last().and_then(function) == Some(get_item)
+        && above.len() > 1
+        && !above.iter().any(|frame| function(frame) == Some(slot))
+    {
+        merged.insert(innermost - 1, Merged::InferredOperand);
+    }
+}
+
+fn mark(tables: &mut Tables, parent: u32, text: &str) -> Node {
+    Node { parent, kind: NodeKind::Mark, table: tables.string(text.as_bytes()), address: 0 }
+}

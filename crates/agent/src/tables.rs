@@ -1,0 +1,98 @@
+//! The recording's tables on the writing side: rows not yet written, and how to find a row again.
+//! Owns: strings, modules, codes, stack nodes, threads of one process key. Never: forgets an index it gave out.
+
+use genba_format::proto;
+use rustc_hash::FxHashMap;
+
+/// A stack node as it is told apart from others: under `parent` (index + 1, 0 = root).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Node {
+    pub parent: u32,
+    pub kind: proto::NodeKind,
+    pub table: u32,
+    pub address: u64,
+}
+
+#[derive(Default)]
+pub struct Tables {
+    strings: FxHashMap<Vec<u8>, u32>,
+    nodes: FxHashMap<Node, u32>,
+    modules_len: u32,
+    codes_len: u32,
+    threads_len: u32,
+    new: proto::Tables,
+    new_nodes: proto::Nodes,
+}
+
+impl Tables {
+    pub fn string(&mut self, text: &[u8]) -> u32 {
+        if let Some(&index) = self.strings.get(text) {
+            return index;
+        }
+        let index = self.strings.len() as u32;
+        self.strings.insert(text.to_vec(), index);
+        self.new.strings.push(text.to_vec());
+        index
+    }
+
+    pub fn module(&mut self, path: &str, build_id: &[u8], kind: u32, tick: u64) -> u32 {
+        let path = self.string(path.as_bytes());
+        self.new.modules.push(proto::Module {
+            path,
+            build_id: build_id.to_vec(),
+            kind,
+            tick_first: tick,
+            tick_last: 0,
+        });
+        self.modules_len += 1;
+        self.modules_len - 1
+    }
+
+    pub fn code(&mut self, code: proto::Code) -> u32 {
+        self.new.codes.push(code);
+        self.codes_len += 1;
+        self.codes_len - 1
+    }
+
+    pub fn code_part(&mut self, part: proto::CodePart) {
+        self.new.code_parts.push(part);
+    }
+
+    pub fn thread(&mut self, tid: u32, name: &[u8], start_ns: u64) -> u32 {
+        let name = self.string(name);
+        self.new.threads.push(proto::Thread { tid, name, start_ns });
+        self.threads_len += 1;
+        self.threads_len - 1
+    }
+
+    pub fn known_address(&mut self, module: u32, address: u64, name: &str) {
+        let name = self.string(name.as_bytes());
+        self.new.known_addresses.push(proto::KnownAddress { module, address, name });
+    }
+
+    /// Index + 1 of a node, as children and samples refer to it.
+    pub fn node(&mut self, node: Node) -> u32 {
+        let next = self.nodes.len() as u32;
+        let index = *self.nodes.entry(node).or_insert(next);
+        if index == next {
+            self.new_nodes.parent.push(node.parent);
+            self.new_nodes.kind.push(node.kind as u32);
+            self.new_nodes.table.push(node.table);
+            self.new_nodes.address.push(node.address);
+        }
+        index + 1
+    }
+
+    /// The rows since the last call.
+    pub fn take(&mut self) -> proto::Tables {
+        let mut new = std::mem::take(&mut self.new);
+        let nodes = std::mem::take(&mut self.new_nodes);
+        new.strings_first = self.strings.len() as u32 - new.strings.len() as u32;
+        new.modules_first = self.modules_len - new.modules.len() as u32;
+        new.codes_first = self.codes_len - new.codes.len() as u32;
+        new.threads_first = self.threads_len - new.threads.len() as u32;
+        new.nodes_first = self.nodes.len() as u32 - nodes.parent.len() as u32;
+        new.nodes = Some(nodes);
+        new
+    }
+}

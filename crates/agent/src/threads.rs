@@ -1,0 +1,149 @@
+//! One thread of the program, as the sampler remembers it between looks.
+//! Owns: what is carried (CPU, wall), the open question, the open waiting sample. Never: credits a nanosecond twice (I-02).
+
+use crate::proc::{Descriptor, Doing};
+use genba_format::QUANTUM_NS;
+use genba_signal::request::Ticket;
+use std::ffi::CString;
+
+/// A question that was asked and has not ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    pub ticket: Ticket,
+    pub asked_ns: u64,
+    /// The thread's clock just before the signal.
+    pub cpu_ns: u64,
+    pub ticks: u32,
+}
+
+/// A waiting sample that goes on while the thread's clock stands still.
+#[derive(Clone, Copy, Debug)]
+pub struct Still {
+    pub state: u32,
+    pub node: u32,
+    pub ticks: u32,
+    pub wall_quanta: u64,
+    pub end_ns: u64,
+}
+
+pub struct Thread {
+    pub tid: u32,
+    pub row: Option<u32>,
+    pub first_seen_ns: u64,
+    /// The clock at the last look.
+    pub cpu_ns: u64,
+    /// CPU up to here is in samples.
+    pub credited_cpu_ns: u64,
+    /// Wall time up to here is in samples, or counted as not sampled.
+    pub credited_wall_ns: u64,
+    pub next_look_ns: u64,
+    pub back_off_ns: u64,
+    pub open: Option<Open>,
+    pub still: Option<Still>,
+    /// It blocks the sample signal: not asked before this moment.
+    pub masked_until_ns: u64,
+    pub gone: bool,
+    syscall_file: Option<Descriptor>,
+    syscall_file_refused: bool,
+    pub last_used: u64,
+}
+
+impl Thread {
+    #[must_use]
+    pub fn new(tid: u32, cpu_ns: u64, now_ns: u64) -> Thread {
+        Thread {
+            tid,
+            row: None,
+            first_seen_ns: now_ns,
+            cpu_ns,
+            credited_cpu_ns: 0,
+            credited_wall_ns: now_ns,
+            next_look_ns: now_ns,
+            back_off_ns: 0,
+            open: None,
+            still: None,
+            masked_until_ns: 0,
+            gone: false,
+            syscall_file: None,
+            syscall_file_refused: false,
+            last_used: 0,
+        }
+    }
+
+    /// Whole quanta of CPU between what was credited and `cpu_ns`; the remainder stays for the next sample.
+    pub const fn credit_cpu(&mut self, cpu_ns: u64) -> u64 {
+        let quanta = cpu_ns.saturating_sub(self.credited_cpu_ns) / QUANTUM_NS;
+        self.credited_cpu_ns += quanta * QUANTUM_NS;
+        quanta
+    }
+
+    /// The same for wall time.
+    pub const fn credit_wall(&mut self, now_ns: u64) -> u64 {
+        let quanta = now_ns.saturating_sub(self.credited_wall_ns) / QUANTUM_NS;
+        self.credited_wall_ns += quanta * QUANTUM_NS;
+        quanta
+    }
+
+    /// Wall time that no sample will tell.
+    pub const fn skip_wall(&mut self, now_ns: u64) -> u64 {
+        let skipped_ns = now_ns.saturating_sub(self.credited_wall_ns);
+        self.credited_wall_ns += skipped_ns;
+        skipped_ns
+    }
+
+    /// What the thread is doing. `None`: it is gone.
+    pub fn doing(&mut self, tasks: &Descriptor) -> Option<Doing> {
+        let mut buffer = [0_u8; 256];
+        if !self.syscall_file_refused {
+            if self.syscall_file.is_none() {
+                let path = CString::new(format!("{}/syscall", self.tid)).ok()?;
+                match Descriptor::open_at(Some(tasks), &path, libc::O_RDONLY) {
+                    Ok(file) => self.syscall_file = Some(file),
+                    Err(libc::ENOENT | libc::ESRCH) => return None,
+                    // After dropped privileges, or without this file in the kernel.
+                    Err(_) => self.syscall_file_refused = true,
+                }
+            }
+            if let Some(text) = self.syscall_file.as_ref().and_then(|file| file.read_at_start(&mut buffer)) {
+                return Doing::parse_syscall(text);
+            }
+            if self.syscall_file.take().is_some() {
+                self.syscall_file_refused = true;
+            }
+        }
+        let path = CString::new(format!("{}/stat", self.tid)).ok()?;
+        let file = Descriptor::open_at(Some(tasks), &path, libc::O_RDONLY).ok()?;
+        Doing::parse_stat(file.read_at_start(&mut buffer)?)
+    }
+
+    pub const fn has_file(&self) -> bool {
+        self.syscall_file.is_some()
+    }
+
+    pub fn close_file(&mut self) {
+        self.syscall_file = None;
+    }
+
+    /// Files belong to the sampler's descriptor table: a new sampler thread opens its own.
+    pub fn forget_files(&mut self) {
+        // The number means nothing in another table: it must not be closed there.
+        if let Some(file) = self.syscall_file.take() {
+            std::mem::forget(file);
+        }
+        self.syscall_file_refused = false;
+    }
+
+    /// Whether the thread blocks the sample signal (`SigBlk` in its status).
+    #[must_use]
+    pub fn blocks_sample(&self, tasks: &Descriptor) -> bool {
+        let Ok(path) = CString::new(format!("{}/status", self.tid)) else { return false };
+        let Some(status) = crate::proc::read_whole(Some(tasks), &path) else { return false };
+        let mask = status
+            .split(|&byte| byte == b'\n')
+            .find_map(|line| line.strip_prefix(b"SigBlk:\t"))
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+            .unwrap_or(0);
+        mask >> (crate::signals::SAMPLE - 1) & 1 == 1
+    }
+}
