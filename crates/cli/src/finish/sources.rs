@@ -22,7 +22,7 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 /// Lines stored above and below a hit when a file is not stored whole.
 const LINES_AROUND: u32 = 20;
 
-/// Rows for the hit lines of each file, and a line of words about files that found no room.
+/// Rows for the hit lines of each file, and words about files that found no room.
 pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
     let mut rows = Vec::new();
     let mut left_out = 0_u64;
@@ -48,7 +48,7 @@ pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, kept: SourceText) -> (Vec<p
         }
     }
     let notes = (left_out > 0).then(|| {
-        format!("note: the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
+        format!("the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
     });
     (rows, notes.into_iter().collect())
 }

@@ -3,7 +3,7 @@
 //! Owns: relocations (RELATIVE, RELR, 64, GLOB_DAT, JUMP_SLOT). Never: guesses that a number of a position-independent
 //! file is an address. Keeps: what cannot be read is `None`.
 
-use super::elf::{Image, LITTLE};
+use super::elf::{ADDRESS_MAX, Image, LITTLE};
 use object::elf;
 use object::read::elf::{Rela, SectionHeader, Sym};
 use std::rc::Rc;
@@ -29,6 +29,7 @@ impl<'a> Cells<'a> {
             collect_relative(&image, section, &mut relocated);
             collect_rela(&image, section, &mut relocated);
         }
+        relocated.retain(|&(place, cell)| image.is_mapped(place) && is_possible(cell));
         relocated.sort_by_key(|&(address, _)| address);
         relocated.dedup_by_key(|&mut (address, _)| address);
         Cells { image, relocated }
@@ -40,6 +41,15 @@ impl<'a> Cells<'a> {
         }
         let value = self.image.word_at(address)?;
         Some(self.unrelocated(value))
+    }
+
+    /// The word as a number. In a file with a fixed address a number may look like an address.
+    pub fn number_at(&self, place: u64) -> Option<u64> {
+        match self.at(place)? {
+            Cell::Number(number) => Some(number),
+            Cell::Address(address) if !self.image.position_independent => Some(address),
+            Cell::Address(_) | Cell::Import(_) => None,
+        }
     }
 
     /// Every word of the data that holds an address of this file: (where, address).
@@ -68,6 +78,14 @@ impl<'a> Cells<'a> {
         } else {
             Cell::Address(value)
         }
+    }
+}
+
+/// An address far outside the file is damage.
+fn is_possible(cell: Cell<'_>) -> bool {
+    match cell {
+        Cell::Address(address) => address < ADDRESS_MAX,
+        Cell::Number(_) | Cell::Import(_) => true,
     }
 }
 

@@ -26,6 +26,11 @@ impl fmt::Display for NotAnElf {
 
 impl std::error::Error for NotAnElf {}
 
+/// No file is mapped at or above this address, so that adding the size of a structure to an address cannot overflow.
+pub(super) const ADDRESS_MAX: u64 = 1 << 56;
+/// A stub of a linkage table is not larger than this.
+const STUB_BYTES_MAX: u64 = 64;
+
 /// A stretch of the address space that comes from the file.
 #[derive(Debug, Clone)]
 struct Segment<'a> {
@@ -69,7 +74,7 @@ impl<'a> Image<'a> {
                 continue;
             }
             let start = segment.p_vaddr(LITTLE);
-            let Some(end) = start.checked_add(segment.p_memsz(LITTLE)) else {
+            let Some(end) = start.checked_add(segment.p_memsz(LITTLE)).filter(|&end| end <= ADDRESS_MAX) else {
                 continue;
             };
             segments.push(Segment {
@@ -120,8 +125,13 @@ impl<'a> Image<'a> {
         std::str::from_utf8(&bytes[..end]).ok().filter(|name| !name.is_empty())
     }
 
+    /// Whether this is the C library or its mathematical part.
+    pub(super) fn is_libc(&self) -> bool {
+        self.soname().is_some_and(|name| name.starts_with(b"libc.") || name.starts_with(b"libm."))
+    }
+
     /// The name the linker knows a shared library by ("libc.so.6").
-    pub(super) fn soname(&self) -> Option<&'a [u8]> {
+    fn soname(&self) -> Option<&'a [u8]> {
         let (entries, strings) = self.sections.dynamic(LITTLE, self.bytes).ok()??;
         let strings = self.sections.strings(LITTLE, self.bytes, strings).ok()?;
         entries
@@ -214,12 +224,12 @@ impl<'a> Image<'a> {
             }
             let bytes = section.data(LITTLE, self.bytes).ok()?;
             let start = section.sh_addr(LITTLE);
-            start.checked_add(bytes.len() as u64)?;
+            start.checked_add(bytes.len() as u64).filter(|&end| end <= ADDRESS_MAX)?;
             Some(CodeSection {
                 name: self.sections.section_name(LITTLE, section).unwrap_or_default(),
                 start,
                 bytes,
-                entry_bytes: section.sh_entsize(LITTLE),
+                entry_bytes: section.sh_entsize(LITTLE).min(STUB_BYTES_MAX),
             })
         })
     }

@@ -210,20 +210,21 @@ impl<'a> Names<'a> {
     }
 
     fn own_symbols(&self) -> &Symbols<'a> {
-        self.own_symbols.get_or_init(|| Symbols::read(&self.image, Table::Full, self.extents()))
+        self.own_symbols.get_or_init(|| Symbols::read(&self.image, Table::Full, self.extents(), self.image.is_libc()))
     }
 
     fn debug_symbols(&self) -> Option<&Symbols<'a>> {
         self.debug_symbols
             .get_or_init(|| {
                 let debug = self.debug.as_ref()?;
-                Some(Symbols::read(debug, Table::Full, self.extents()))
+                Some(Symbols::read(debug, Table::Full, self.extents(), self.image.is_libc()))
             })
             .as_ref()
     }
 
     fn dynamic_symbols(&self) -> &Symbols<'a> {
-        self.dynamic_symbols.get_or_init(|| Symbols::read(&self.image, Table::Dynamic, self.extents()))
+        self.dynamic_symbols
+            .get_or_init(|| Symbols::read(&self.image, Table::Dynamic, self.extents(), self.image.is_libc()))
     }
 
     fn cells(&self) -> &Cells<'a> {

@@ -293,10 +293,7 @@ impl<'a> Scan<'_, 'a> {
     }
 
     fn number(&self, place: u64) -> Option<u64> {
-        match self.cells.at(place)? {
-            Cell::Number(number) => Some(number),
-            Cell::Address(_) | Cell::Import(_) => None,
-        }
+        self.cells.number_at(place)
     }
 
     /// Outer `None`: what stands there is no function. Inner `None`: nothing, or a function of another file.

@@ -41,13 +41,12 @@ pub(super) struct Symbols<'a> {
 const ENCLOSING_STEPS_MAX: usize = 256;
 
 impl<'a> Symbols<'a> {
-    /// `extents` gives the ends of functions whose symbol has no size.
-    pub fn read(image: &Image<'a>, table: Table, extents: &Extents<'_>) -> Self {
+    /// `extents` gives the ends of functions whose symbol has no size; `libc` is as in `spell`.
+    pub fn read(image: &Image<'a>, table: Table, extents: &Extents<'_>, libc: bool) -> Self {
         let kind = match table {
             Table::Full => elf::SHT_SYMTAB,
             Table::Dynamic => elf::SHT_DYNSYM,
         };
-        let libc = image.soname().is_some_and(|name| name.starts_with(b"libc.") || name.starts_with(b"libm."));
         let mut found: Vec<(Rank, Symbol)> = Vec::new();
         let mut resolvers = Vec::new();
         if let Ok(symbols) = image.sections.symbols(LITTLE, image.bytes, kind) {

@@ -1,0 +1,146 @@
+//! Names found in the interpreters' files with their symbol tables hidden, judged by what the same interpreters say of
+//! themselves while they run (names/introspection.py): the owner and word of each function address must agree.
+//! Interpreters: pyenv's 3.11 to 3.13, and python3.14 and 3.15 of the tree at $GENBA_SID (default ~/.cache/genba/sid).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use genba_profile::names::{Names, Origin};
+
+const SCRIPT: &str = include_str!("names/introspection.py");
+
+#[test]
+fn python_3_11() {
+    judge_pyenv("3.11");
+}
+
+#[test]
+fn python_3_12() {
+    judge_pyenv("3.12");
+}
+
+#[test]
+fn python_3_13() {
+    judge_pyenv("3.13");
+}
+
+#[test]
+fn python_3_14() {
+    judge_sid("python3.14");
+}
+
+#[test]
+fn python_3_15() {
+    judge_sid("python3.15");
+}
+
+fn judge_pyenv(version: &str) {
+    let mut builds: Vec<PathBuf> = fs::read_dir(home().join(".pyenv/versions"))
+        .expect("pyenv's interpreters")
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&format!("{version}."))))
+        .collect();
+    builds.sort();
+    let build = builds.pop().unwrap_or_else(|| panic!("no build of CPython {version} in pyenv"));
+    judge(Command::new(build.join("bin/python3")).args(["-c", SCRIPT]), Path::new("/"));
+}
+
+fn judge_sid(python: &str) {
+    let root = std::env::var_os("GENBA_SID").map_or_else(|| home().join(".cache/genba/sid"), PathBuf::from);
+    judge(Command::new("chroot").arg(&root).args([python, "-c", SCRIPT]), &root);
+}
+
+/// What the interpreter says of one function: owners and words.
+type Said = BTreeSet<(String, String)>;
+
+fn judge(python: &mut Command, root: &Path) {
+    let ran = python.output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    let mut said: BTreeMap<String, BTreeMap<u64, Said>> = BTreeMap::new();
+    for line in String::from_utf8(ran.stdout).unwrap().lines() {
+        let [file, address, owner, word] = line.split('\t').collect::<Vec<_>>()[..] else {
+            panic!("{line}");
+        };
+        let address = u64::from_str_radix(address, 16).unwrap();
+        let functions = said.entry(file.to_owned()).or_default();
+        functions.entry(address).or_default().insert((owner.to_owned(), word.to_owned()));
+    }
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut wrong = Vec::new();
+    for (file, functions) in &said {
+        let bytes = fs::read(root.join(file.trim_start_matches('/'))).unwrap();
+        let bytes = without_symbol_table(bytes);
+        let names = Names::new(&bytes, None, &[]).unwrap();
+        for (&address, said) in functions {
+            let found = names.name_of(address);
+            let verdict = match &found {
+                None => "missing",
+                Some(found) if found.origin == Origin::DynamicSymbols => "exported",
+                Some(found) if found.origin != Origin::PythonTables => "missing",
+                Some(found) if found.start != address => "wrong",
+                Some(found) => verdict_on(&found.name, said),
+            };
+            *counts.entry(verdict).or_default() += 1;
+            if verdict == "wrong" {
+                wrong.push(format!("{file} {address:x}: {found:?}, but Python says {said:?}"));
+            }
+        }
+    }
+    println!("{python:?}: {counts:?}");
+    assert!(wrong.is_empty(), "{} wrong names:\n{}", wrong.len(), wrong.join("\n"));
+    // Tables made at run time, or in another file, cannot be found; they are few.
+    let all: usize = counts.values().sum();
+    let missing = counts.get("missing").copied().unwrap_or(0);
+    assert!(all > 2000 && missing * 20 < all, "{missing} of {all} functions have no name");
+}
+
+fn verdict_on(name: &str, said: &Said) -> &'static str {
+    if name.starts_with("slot_") {
+        return "neutral";
+    }
+    let mut owners: Vec<&str> = said.iter().map(|(owner, _)| owner.as_str()).collect();
+    owners.dedup();
+    for (owner, word) in said {
+        // A module's definition may say `io` where the module is called `_io`.
+        let mut prefixes = [owner.as_str(), owner.trim_start_matches('_')].into_iter();
+        let rest = prefixes.find_map(|prefix| name.strip_prefix(prefix)?.strip_prefix('.'));
+        if rest.is_some_and(|rest| says(rest, word)) {
+            return if owners.len() == 1 { "same" } else { "wrong" };
+        }
+    }
+    if said.iter().any(|(_, word)| says(name, word)) { "bare" } else { "wrong" }
+}
+
+/// Whether one of the words in `found` (`__int__/__pos__`) is Python's word for the same slot.
+fn says(found: &str, word: &str) -> bool {
+    let one_slot = match word {
+        "__lt__" | "__le__" | "__eq__" | "__ne__" | "__gt__" | "__ge__" => "tp_richcompare",
+        "__delitem__" => "__setitem__",
+        "__delattr__" => "__setattr__",
+        "__delete__" => "__set__",
+        "__buffer__" => "bf_getbuffer",
+        "__release_buffer__" => "bf_releasebuffer",
+        other => other,
+    };
+    let forward = word.strip_prefix("__r").map(|rest| format!("__{rest}"));
+    found.split('/').any(|one| one == word || one == one_slot || Some(one) == forward.as_deref())
+}
+
+/// The file with its `.symtab` turned into an unused section, as far as the search can see.
+fn without_symbol_table(mut bytes: Vec<u8>) -> Vec<u8> {
+    let table = u64::from_le_bytes(bytes[40..48].try_into().unwrap()) as usize;
+    for section in 0..usize::from(u16::from_le_bytes([bytes[60], bytes[61]])) {
+        let kind = table + 64 * section + 4..table + 64 * section + 8;
+        if bytes[kind.clone()] == 2_u32.to_le_bytes() {
+            bytes[kind].fill(0);
+        }
+    }
+    bytes
+}
+
+fn home() -> PathBuf {
+    PathBuf::from(std::env::var_os("HOME").unwrap_or_default())
+}
