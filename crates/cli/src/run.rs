@@ -25,6 +25,7 @@ use genba_profile::figures;
 
 use crate::failure::{Failure, say};
 use crate::finish;
+use crate::report;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
@@ -157,6 +158,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if !arguments.quiet {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
+        }
+        match report::closing(&output.path) {
+            Ok(page) => say(page.trim_end()),
+            Err(failure) => drop(failure.print()),
         }
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
