@@ -188,9 +188,9 @@ fn module_hint(profile: &Profile, function: FunctionIndex) -> Option<String> {
     let module = &profile.modules[*module];
     match module.owner {
         Owner::Interpreter => None,
-        Owner::Libc => Some("libc".to_string()),
         // Without a name of its own it is called by its module already.
         _ if origin.is_none() => None,
+        Owner::Libc => Some("libc".to_string()),
         _ => Some(module.base_name().to_string()),
     }
 }
