@@ -7,6 +7,7 @@ mod check;
 mod export;
 mod failure;
 mod finish;
+mod html;
 mod read;
 mod report;
 mod run;
@@ -37,6 +38,8 @@ enum Verb {
     Tree(tree::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
+    /// Write one page that shows the recording in any browser, without a network
+    Html(html::Arguments),
     /// Write the recording in another format
     Export(export::Arguments),
 }
@@ -61,6 +64,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Tree(arguments) => tree::tree(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
+        Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
     }
 }

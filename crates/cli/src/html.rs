@@ -1,0 +1,113 @@
+//! `genba html`: a recording as one page that needs nothing else, no network either.
+//! Owns: putting the numbers into the viewer's page. Never: forms a number (genba-profile does) or a picture (web/ does).
+//! The page holds one JSON object, `{ "profile": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
+//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use clap::Args;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use genba_profile::export;
+use genba_profile::figures;
+use genba_profile::profile::Profile;
+use genba_profile::report::{self, Options};
+use genba_profile::summary::law_line;
+use genba_profile::warnings::warnings;
+use genba_profile::weight::{Weight, choose};
+
+use crate::export::write;
+use crate::failure::{Failure, say};
+use crate::read::{self, RecordingFile};
+
+/// Built from web/ before this file is compiled (build.rs); there is no command without it.
+const PAGE: &str = include_str!("../../../web/dist/viewer.html");
+/// Where the page wants its numbers; exactly once in it.
+const NUMBERS: &str = "@GENBA_NUMBERS@";
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The recording [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+
+    /// Where to write; - is stdout
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+}
+
+pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let profile = file.profile();
+    let warnings = warnings(&profile, choose(None, &profile).weight);
+    let numbers = numbers(&profile, &file.name(), &warnings);
+    let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
+    let packed = packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))?;
+    let page = PAGE.replacen(NUMBERS, &packed, 1);
+    if arguments.output == Path::new("-") {
+        read::print(&page)?;
+    } else {
+        write(&arguments.output, &page)?;
+        let (path, size) = (arguments.output.display(), figures::size(page.len() as u64));
+        say(&format!("wrote {path} ({size}): open it in a browser"));
+        say(&law_line(&profile));
+    }
+    read::warn(&warnings);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn numbers(profile: &Profile, recording: &str, warnings: &[String]) -> Result<String, String> {
+    let context = export::json::Context {
+        genba_version: env!("CARGO_PKG_VERSION"),
+        recording: Some(recording),
+        warnings,
+    };
+    let tables = export::json::json(profile, context).map_err(|error| error.to_string())?;
+    let rows = |weight: Weight| {
+        let options = Options { weight: Some(weight), ..Options::default() };
+        let report = report::report(profile, &options);
+        report::json::json(profile, &report, warnings).map_err(|error| error.to_string())
+    };
+    let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
+    Ok(format!(r#"{{"profile":{tables},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
+}
+
+/// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element.
+fn packed(numbers: &str) -> std::io::Result<String> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(numbers.as_bytes())?;
+    Ok(STANDARD.encode(gzip.finish()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_one_place_for_numbers_and_asks_for_nothing() {
+        assert_eq!(PAGE.matches(NUMBERS).count(), 1);
+        assert!(PAGE.contains("default-src 'none'"), "the page must forbid itself the network");
+        for asking in ["src=\"", "@import", "url(", "https://", "import("] {
+            assert!(!PAGE.contains(asking), "the page holds `{asking}`");
+        }
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_again_and_holds_nothing_that_html_reads() {
+        let numbers = r#"{"profile":{"title":"</script><b>表"}}"#;
+        let packed = packed(numbers).expect("writing to memory");
+        assert!(packed.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)), "{packed}");
+        let bytes = STANDARD.decode(packed).expect("base64");
+        let mut unpacked = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut unpacked).expect("gzip");
+        assert_eq!(unpacked, numbers);
+    }
+}
