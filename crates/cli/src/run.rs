@@ -146,7 +146,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         output.remove_if_empty();
         return Err(ending::no_python(&program, known, &ending, &running));
     };
-    for warning in ending::words_for_refused(&recording) {
+    // Without --quiet the report says so itself.
+    for warning in ending::words_for_refused(&recording).into_iter().filter(|_| arguments.quiet) {
         say(&warning);
     }
     match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source) {

@@ -71,7 +71,11 @@ fn why_none(profile: &Profile) -> String {
 
 fn not_sampled(process: &Process) -> Option<String> {
     let why = process.refused.as_deref()?;
-    Some(format!("{} was not sampled: {why}", name(process)))
+    let pid = process.pid?;
+    Some(match &process.executable {
+        Some(executable) => format!("process {pid} ({executable}) was not recorded: {why}"),
+        None => format!("process {pid} was not recorded: {why}"),
+    })
 }
 
 fn without_end(process: &Process) -> Option<String> {

@@ -44,8 +44,8 @@ fn no_samples_have_a_reason() {
     check(
         "process 7 2.7.18 refused=no+offset+table+for+this+CPython",
         expect![[r#"
-        process 7 (CPython 2.7.18) was not sampled: no offset table for this CPython
-        no samples: genba refused every process"#]],
+            process 7 was not recorded: no offset table for this CPython
+            no samples: genba refused every process"#]],
     );
 }
 
