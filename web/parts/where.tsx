@@ -1,5 +1,6 @@
 // "Where it goes": the user's own expressions, underlined in their source, each with its chain into C.
 import { useSignal } from "@preact/signals";
+import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { markExpression } from "../model/source";
 import type { Link, WhereRow } from "../model/rows";
@@ -91,20 +92,29 @@ function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.El
   );
 }
 
+/** Longer chains keep both ends, and say what is between. */
+const CHAIN_ENDS = 4;
+
 function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
   if (chain.length === 0) return null;
+  const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
+  const isLong = between.length > 1;
+  const shown = isLong ? [...chain.slice(0, CHAIN_ENDS), between, ...chain.slice(-CHAIN_ENDS)] : chain;
   return (
     <span class="chain">
-      {chain.map((link, at) => (
-        <span key={at}>
-          {at === 0 ? null : "→ "}
-          <i class={link.inferred ? "inferred" : `tint-${link.tint}`} title={link.inferred ? "inferred: a tail call had taken it off the stack" : undefined}>
-            {link.name}
-          </i>{" "}
-        </span>
+      {shown.map((link, at) => (
+        <Fragment key={at}>
+          {at === 0 ? null : " → "}
+          {"name" in link ? <Step link={link} /> : <abbr title={link.map(({ name }) => name).join(" → ")}>{link.length} more</abbr>}
+        </Fragment>
       ))}
     </span>
   );
+}
+
+function Step({ link }: { link: Link }): JSX.Element {
+  const why = link.inferred ? "inferred: a tail call had taken it off the stack" : undefined;
+  return <i class={link.inferred ? "inferred" : `tint-${link.tint}`} title={why}>{link.name}</i>;
 }
 
 function keyOf({ row }: WhereRow): string {

@@ -61,11 +61,8 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 fn numbers(profile: &Profile, recording: &str, warnings: &[String]) -> Result<String, String> {
-    let context = export::json::Context {
-        genba_version: env!("CARGO_PKG_VERSION"),
-        recording: Some(recording),
-        warnings,
-    };
+    let context =
+        export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
     let tables = export::json::json(profile, context).map_err(|error| error.to_string())?;
     let rows = |weight: Weight| {
         let options = Options { weight: Some(weight), ..Options::default() };

@@ -1,0 +1,66 @@
+// `genba html` on a recording of a real program: the page says what `genba report` says, in a real Chromium.
+// Needs the built command: target/release/genba, or GENBA; and a Python: GENBA_PYTHON, or python3.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openPage, withChromium } from "./chromium.mjs";
+
+const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
+const PYTHON = process.env.GENBA_PYTHON ?? "python3";
+const PROGRAM = `
+def before(b):
+    n = 0
+    for i in range(len(b)):
+        n += len(b[i:][:2])
+    return n
+
+def after(b):
+    n = 0
+    for i in range(len(b)):
+        n += len(b[i:i + 2])  # 表 </script>
+    return n
+
+for _ in range(3):
+    before(bytes(100_000))
+    after(bytes(100_000))
+`;
+
+test("a recorded program, opened: the same rows, a box to click, no request", async () => {
+  assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
+  await withChromium(async (at) => {
+    const inFolder = (name) => join(at.folder, name);
+    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    writeFileSync(inFolder("slices.py"), PROGRAM);
+    genba("run", "--quiet", "-o", "slices.genba", PYTHON, "slices.py");
+    genba("html", "slices.genba", "-o", "slices.html");
+    const report = JSON.parse(genba("report", "slices.genba", "--weight", "cpu", "--format", "json"));
+    const page = await openPage(at, inFolder("slices.html"));
+    const words = async (selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+
+    await page.locator('[data-weight="cpu"]').click();
+    const [row] = report.rows;
+    assert.equal(row.expression, "b[i:]");
+    assert.match(await words("[data-hit]"), new RegExp(`^${(row.share * 100).toFixed(1)} % .* before slices\\.py:${row.line} `));
+    assert.equal(await page.locator("[data-hit] u").first().innerText(), row.expression);
+    assert.match(await words("[data-accounting]"), new RegExp(`^ticks ${report.accounting.ticks.toLocaleString("en-US")} = sampled `));
+    assert.equal(await words("[data-panel] h2"), row.expression);
+
+    // The box under the root leads to everything: clicked, it is selected, and its figures are those of the whole tree.
+    const canvas = await page.locator("canvas").boundingBox();
+    await page.locator("[data-flame]").evaluate((element) => element.scrollTo(0, 0));
+    await page.mouse.click(canvas.x + canvas.width * 0.3, canvas.y + 11);
+    assert.equal(await words('[data-panel] [data-figure="share-here"]'), "100.0 %");
+    const samples = report.rows.reduce((sum, at) => sum + at.samples, 0);
+    assert.equal(await words('[data-panel] [data-figure="Samples here"]'), samples.toLocaleString("en-US"));
+
+    await page.keyboard.press("/");
+    await page.keyboard.type("memmove");
+    assert.match(await words("[data-found]"), /^\d+ · \d+\.\d %$/);
+    assert.deepEqual(page.asked, [], "the page asked the network");
+    assert.deepEqual(page.complaints, [], "the console complained");
+    assert.equal(readFileSync(inFolder("slices.html"), "utf8").split("</script>").length, 3, "only the page's own two script elements end");
+  });
+});
