@@ -238,13 +238,13 @@ impl Sampler {
         let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.judged = (own_cpu_ns, now_ns);
         self.held = signals::held();
-        self.stacks.refresh();
         match self.parked_at_ns.take() {
             Some(parked_at_ns) => {
                 for thread in &mut self.threads {
                     thread.forget_files();
                 }
                 self.count_gap(now_ns - parked_at_ns);
+                self.stacks.refresh();
             }
             None => {
                 self.flush_at_ns = now_ns + FLUSH_EVERY_NS;
@@ -253,6 +253,8 @@ impl Sampler {
                 for thread in &mut self.threads {
                     thread.credited_cpu_ns = thread.cpu_ns;
                 }
+                // Compiling rows takes a while; the CPU that passes meanwhile is carried to the first samples.
+                self.stacks.refresh();
                 // A forked child may be about to become another program: its first block waits until there is news.
                 if !self.is_child {
                     self.flush(None);
