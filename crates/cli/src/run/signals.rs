@@ -25,7 +25,7 @@ pub struct Passing(Arc<Mutex<Program>>);
 
 enum Program {
     Running(Pid),
-    /// Reaped: nothing is passed on, and one interrupt ends genba.
+    /// Reaped: nothing is passed on any more.
     Ended,
 }
 
@@ -70,15 +70,18 @@ impl Passing {
 
     fn receive(&self, origin: &Origin, interrupts: &mut u32) -> Next {
         let program = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Program::Running(pid) = *program else {
-            let ends = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(&origin.signal);
-            return if ends { Next::End } else { Next::GoOn };
+        let is_from_terminal = origin.cause == Cause::Kernel;
+        // The terminal's signals go to every process in the foreground, the program too. One that is seen only after
+        // the program ended may be the one that ended it, whoever sent it.
+        let pid = match *program {
+            Program::Running(pid) if !is_from_terminal => pid,
+            Program::Running(_) if origin.signal != SIGINT => return Next::GoOn,
+            Program::Ended if ![SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(&origin.signal) => return Next::GoOn,
+            Program::Running(_) | Program::Ended => {
+                *interrupts += 1;
+                return if *interrupts >= 2 { Next::End } else { Next::GoOn };
+            }
         };
-        // The terminal's signals (the kernel sends them) go to every process in the foreground, the program too.
-        if origin.cause == Cause::Kernel {
-            *interrupts += u32::from(origin.signal == SIGINT);
-            return if *interrupts >= 2 { Next::End } else { Next::GoOn };
-        }
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
             // It may have ended on its own: then there is nothing to pass on to.
             let _ = kill_process(pid, signal);
