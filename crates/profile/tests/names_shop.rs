@@ -24,26 +24,27 @@ fn every_function_has_the_name_that_its_tables_give() {
     check(
         &[],
         expect![[r#"
-        1020 -
-        1110 __cxa_finalize@plt (linker stub)
-        1120 -
-        1141 -
-        1210 shop.Basket.weigh⁺ (dominated)
-        1250 shop.Basket.weigh⁺ (dominated)
-        1270 shop.Basket.__len__ (method table)
-        1280 slot_tp_dealloc (method table)
-        1290 shop.Py_mod_exec (method table)
-        1320 -
-        1340 shop.Basket.apples.__set__ (method table)
-        1390 shop.Basket.add (method table)
-        13f0 shop.Basket.apples.__get__ (method table)
-        1400 shop.Basket.weigh (method table)
-        1420 shop.Basket.__getitem__ (method table)
-        1450 loose_end (method table)
-        1460 shop.Till.__repr__ (method table)
-        1480 shop.open (method table)
-        14b0 PyInit_shop (dynamic symbols)
-    "#]],
+            1020 -
+            1110 __cxa_finalize@plt (linker stub)
+            1120 shop.Basket.add/shop.Basket.apples.__set__⁺ (dominated)
+            1141 shop.Basket.add/shop.Basket.apples.__set__⁺ (dominated)
+            1210 shop.Basket.weigh⁺ (dominated)
+            1250 shop.Basket.weigh⁺ (dominated)
+            1270 shop.Basket.__len__ (method table)
+            1280 slot_tp_dealloc (method table)
+            1290 -
+            12a0 shop.Py_mod_exec (method table)
+            1330 shop.Basket.add/shop.Basket.apples.__set__⁺ (dominated)
+            1350 shop.Basket.apples.__set__ (method table)
+            13a0 shop.Basket.add (method table)
+            1400 shop.Basket.apples.__get__ (method table)
+            1410 shop.Basket.weigh (method table)
+            1430 shop.Basket.__getitem__ (method table)
+            1460 loose_end (method table)
+            1470 shop.Till.__repr__ (method table)
+            1490 shop.open (method table)
+            14c0 PyInit_shop (dynamic symbols)
+        "#]],
     );
 }
 
@@ -53,16 +54,19 @@ fn the_dynamic_linkers_answer_comes_after_the_tables() {
         SHOP,
         None,
         &[
-            KnownFunction { address: 0x1320, name: "memcpy" },
-            KnownFunction { address: 0x1320, name: "memmove" },
-            KnownFunction { address: 0x1390, name: "memset" },
+            KnownFunction { address: 0x1330, name: "memcpy" },
+            KnownFunction { address: 0x1330, name: "memmove" },
+            KnownFunction { address: 0x13a0, name: "memset" },
         ],
     )
     .unwrap();
     let shown = |address| names.name_of(address).map(|found| format!("{} ({})", found.name, found.origin));
-    assert_eq!(shown(0x1320).as_deref(), Some("memmove (IFUNC)"));
-    assert_eq!(shown(0x1325).as_deref(), Some("memmove (IFUNC)"));
-    assert_eq!(shown(0x1390).as_deref(), Some("shop.Basket.add (method table)"));
+    assert_eq!(shown(0x1330).as_deref(), Some("memmove (IFUNC)"));
+    assert_eq!(shown(0x1335).as_deref(), Some("memmove (IFUNC)"));
+    assert_eq!(shown(0x13a0).as_deref(), Some("shop.Basket.add (method table)"));
+    // The part of it that the compiler moved away looks like a function of its own; and what only that part calls.
+    assert_eq!(shown(0x1141).as_deref(), Some("memmove⁺ (dominated)"));
+    assert_eq!(shown(0x1120).as_deref(), Some("memmove⁺ (dominated)"));
 }
 
 #[test]
@@ -83,7 +87,7 @@ fn a_debug_file_of_another_build_is_not_believed() {
     let mut other = SHOP.to_vec();
     let at = other.windows(5).position(|window| window == b"genba").unwrap();
     other[at] = b'G';
-    let found = Names::new(SHOP, Some(&other), &[]).unwrap().name_of(0x1390).unwrap();
+    let found = Names::new(SHOP, Some(&other), &[]).unwrap().name_of(0x13a0).unwrap();
     assert_eq!(found.origin.to_string(), "method table");
 }
 

@@ -13,6 +13,8 @@ pub(super) struct Lineage<'n> {
 
 /// Helpers of helpers are followed up to this many functions.
 const UNNAMED_MAX: usize = 2000;
+/// What more functions than this lead to belongs to none of them.
+const DOMINATORS_MAX: usize = 3;
 const PARTS_MAX: usize = 8;
 
 impl Lineage<'_> {
@@ -52,14 +54,19 @@ impl Lineage<'_> {
         None
     }
 
-    /// The one named function in which every way to `helper` begins.
-    pub fn dominator_of(&self, helper: ExtentIndex, name_of: &dyn Fn(ExtentIndex) -> Option<String>) -> Option<String> {
-        let mut dominator: Option<String> = None;
+    /// The named functions in which every way to `helper` begins.
+    pub fn dominators_of(
+        &self,
+        helper: ExtentIndex,
+        name_of: &dyn Fn(ExtentIndex) -> Option<String>,
+    ) -> Option<BTreeSet<String>> {
+        let mut dominators = BTreeSet::new();
         let mut seen = BTreeSet::from([helper]);
         let mut open = vec![helper];
         while let Some(unnamed) = open.pop() {
             let start = self.extents.get(unnamed).start;
-            if self.flow.is_address_taken(start) || seen.len() > UNNAMED_MAX {
+            let too_many = seen.len() > UNNAMED_MAX || dominators.len() > DOMINATORS_MAX;
+            if too_many || self.flow.is_address_taken(start) {
                 return None;
             }
             let mut entered = false;
@@ -70,10 +77,9 @@ impl Lineage<'_> {
                     continue;
                 }
                 match name_of(from) {
-                    Some(name) if dominator.as_ref().is_none_or(|known| *known == name) => {
-                        dominator = Some(name);
+                    Some(name) => {
+                        dominators.insert(name);
                     }
-                    Some(_) => return None,
                     None => {
                         seen.insert(from);
                         open.push(from);
@@ -84,6 +90,42 @@ impl Lineage<'_> {
                 return None;
             }
         }
-        dominator
+        Some(dominators)
+    }
+}
+
+/// One name for all that is reached through `dominators` only: `list.sort⁺`, `list.__imul__/__mul__⁺`. None: too many.
+pub(super) fn dominated_name(dominators: &BTreeSet<String>) -> Option<String> {
+    let names: Vec<&str> = dominators.iter().map(String::as_str).collect();
+    let (owner, _) = names.first()?.rsplit_once('.').unwrap_or_default();
+    let words: Option<Vec<&str>> = names
+        .iter()
+        .map(|name| name.rsplit_once('.').filter(|&(other, _)| other == owner).map(|(_, word)| word))
+        .collect();
+    match (&names[..], words) {
+        ([name], _) => Some(format!("{name}⁺")),
+        (_, Some(words)) if words.len() <= DOMINATORS_MAX => Some(format!("{owner}.{}⁺", words.join("/"))),
+        ([first, second], _) => Some(format!("{first}/{second}⁺")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::dominated_name;
+
+    #[test]
+    fn a_helper_of_few_functions_says_which() {
+        let check = |names: &[&str], expected: Option<&str>| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            assert_eq!(dominated_name(&names).as_deref(), expected);
+        };
+        check(&["list.sort"], Some("list.sort⁺"));
+        check(&["list.__mul__", "list.__imul__"], Some("list.__imul__/__mul__⁺"));
+        check(&["a.B.x", "a.B.y", "a.B.z"], Some("a.B.x/y/z⁺"));
+        check(&["PyList_Sort", "list.sort"], Some("PyList_Sort/list.sort⁺"));
+        check(&["PyA", "PyB", "PyC"], None);
+        check(&["a.b", "PyB", "c.d"], None);
+        check(&[], None);
     }
 }

@@ -201,8 +201,8 @@ impl<'a> Names<'a> {
         if let Some(name) = lineage.named_whole_of(index, &named) {
             return Some(function(name, Origin::ColdPart));
         }
-        let name = lineage.dominator_of(index, &part_or_name)?;
-        Some(function(format!("{name}⁺"), Origin::Dominated))
+        let dominators = lineage.dominators_of(index, &part_or_name)?;
+        Some(function(lineage::dominated_name(&dominators)?, Origin::Dominated))
     }
 
     fn extents(&self) -> &Extents<'a> {

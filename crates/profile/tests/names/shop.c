@@ -29,7 +29,7 @@ __attribute__((noinline)) static long weigh_all(long apples) {
     return total + 1;
 }
 
-/* Called by two methods: no name can be told. */
+/* Called by two methods. */
 __attribute__((noinline)) static int count_in(Basket *self, long more) {
     if (__builtin_expect(self->apples + more > 1000, 0)) {
         return spilt(more);
@@ -101,8 +101,16 @@ static PyType_Slot till_slots[] = {
 
 static PyType_Spec till_spec = {"shop.Till", sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT, till_slots};
 
+/* Called from one place, but its address is known elsewhere too: no name can be told. */
+__attribute__((noinline)) static long dust(long shelves) {
+    volatile long dusted = shelves;
+    return dusted;
+}
+
+long (*volatile at_night)(long) = dust;
+
 static PyObject *shop_open(PyObject *module, PyObject *nothing) {
-    return PyUnicode_FromString(Py_IsInitialized() ? "open" : "closed");
+    return PyUnicode_FromString(dust(Py_IsInitialized()) ? "open" : "closed");
 }
 
 static PyMethodDef shop_functions[] = {
