@@ -141,9 +141,9 @@ fn read_elf(path: &Path) -> Option<Elf> {
     Some(found)
 }
 
-fn read_headers<'a>(
+fn read_headers(
     header: &elf::FileHeader64<Endianness>,
-    cache: &'a ReadCache<File>,
+    cache: &ReadCache<File>,
     path: &Path,
     found: &mut Elf,
 ) -> Option<()> {
