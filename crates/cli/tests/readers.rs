@@ -34,7 +34,9 @@ fn the_newest_recording_is_read_and_named() {
     sandbox.file("work/newest.txt", b"nor this");
     let older = File::options().write(true).open(sandbox.path("work/older.genba")).expect("it was just written");
     older.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).expect("set its time");
-    sandbox.check("report", expect![[r#"
+    sandbox.check(
+        "report",
+        expect![[r#"
         exit code 0
         stdout
           CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
@@ -45,8 +47,11 @@ fn the_newest_recording_is_read_and_named() {
                                bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
         stderr
           reading slices.genba
-    "#]]);
-    sandbox.check("tree --show python", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "tree --show python",
+        expect![[r#"
         exit code 0
         stdout
           CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
@@ -57,8 +62,11 @@ fn the_newest_recording_is_read_and_named() {
           100.0 %   3.15 s   3.15 s   3.15 s   3.15 s    before (slices.py:1)
         stderr
           reading slices.genba
-    "#]]);
-    sandbox.check("check", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "check",
+        expect![[r#"
         exit code 0
         stdout
           slices.genba: 754 bytes, 3 blocks, 1 process
@@ -68,7 +76,8 @@ fn the_newest_recording_is_read_and_named() {
           every block is intact, both laws hold
         stderr
           reading slices.genba
-    "#]]);
+    "#]],
+    );
     sandbox.check("export --to collapsed -o -", expect![[r#"
         exit code 0
         stdout
@@ -83,14 +92,14 @@ fn the_golden_recording() {
     let sandbox = Sandbox::new("readers-golden");
     let golden = include_bytes!("../../../testdata/golden/v1.genba");
     sandbox.file("work/v1.genba", golden);
-    sandbox.check("report v1.genba --weight cpu --color always", expect![[r#"
+    sandbox.check("report v1.genba --weight cpu", expect![[r#"
         exit code 0
         stdout
           CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms · resident 31.0 MB at most, 31.0 MB on average
           ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
   
-          [1m100.0 %[0m  6.00 ms  slices.py before
-                                [2mpython3.15+0x12340 → python3.15+0x12399 → memmove (libc)[0m
+          100.0 %  6.00 ms  slices.py before
+                                python3.15+0x12340 → python3.15+0x12399 → memmove (libc)
         stderr
           warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
           warning: 3 samples, shares are ± 57 points; try --rate 10000 or a longer run
@@ -99,7 +108,9 @@ fn the_golden_recording() {
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
           warning: process 4127 (CPython 3.15.2): --duration reached
     "#]]);
-    sandbox.check("check v1.genba", expect![[r#"
+    sandbox.check(
+        "check v1.genba",
+        expect![[r#"
         exit code 0
         stdout
           v1.genba: 1.41 kB, 5 blocks, 2 processes
@@ -112,7 +123,25 @@ fn the_golden_recording() {
             not sampled: PyPy 7.3; genba knows CPython 3.11 to 3.15
           every block is intact, both laws hold
         stderr
-    "#]]);
+    "#]],
+    );
+}
+
+#[test]
+fn colour_adds_nothing() {
+    let sandbox = with_slices("readers-colour");
+    let stdout = |colour| {
+        let output = sandbox.genba(&["report", "slices.genba", "--color", colour]).output().expect("genba starts");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let coloured = stdout("always");
+    let mut plain = String::new();
+    for piece in coloured.split_inclusive('m') {
+        plain += piece.split_once('\u{1b}').map_or(piece, |(before, _)| before);
+    }
+    assert!(coloured.len() > plain.len());
+    assert_eq!(plain, stdout("never"));
+    assert_eq!(plain, stdout("auto"));
 }
 
 #[test]
@@ -120,45 +149,60 @@ fn files_that_cannot_be_read() {
     let sandbox = with_slices("readers-refusals");
     sandbox.file("work/notes.txt", b"hello");
     sandbox.file("work/empty", b"");
-    sandbox.check("report no-such.genba", expect![[r#"
+    sandbox.check(
+        "report no-such.genba",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: cannot open no-such.genba: there is no such file
           hint: the newest recording here is slices.genba
-    "#]]);
-    sandbox.check("report notes.txt", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "report notes.txt",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: notes.txt is not a recording of genba
             not a recording at byte 0 (block 0, field `magic`): expected "\x89genba\r\n", found "hello"
           hint: genba run app.py makes one
-    "#]]);
-    sandbox.check("report empty", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "report empty",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: empty is empty
             empty at byte 0: expected a block, found the end of the file
           hint: the program ended before genba's library wrote a first block, or it still starts
-    "#]]);
-    sandbox.check("tree ..", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "tree ..",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: cannot open ..: it is a directory
           hint: the newest recording here is slices.genba
-    "#]]);
+    "#]],
+    );
     std::fs::remove_file(sandbox.path("work/slices.genba")).expect("it was just written");
-    sandbox.check("check", expect![[r#"
+    sandbox.check(
+        "check",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: no recording in the current directory
             found no file named *.genba in [box]/work
           hint: genba run app.py makes one; or name the recording
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -166,7 +210,9 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
     let sandbox = Sandbox::new("readers-cut");
     let bytes = notation::bytes("process 7 3.13.0\n f@a.py:1 x1000");
     sandbox.file("work/cut.genba", &bytes[..bytes.len() - 1]);
-    sandbox.check("report cut.genba", expect![[r#"
+    sandbox.check(
+        "report cut.genba",
+        expect![[r#"
         exit code 0
         stdout
           CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
@@ -175,8 +221,11 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
           100.0 %  1.60 s  a.py:1 f
         stderr
           warning: cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
-    "#]]);
-    sandbox.check("check cut.genba", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "check cut.genba",
+        expect![[r#"
         exit code 1
         stdout
           cut.genba: 411 bytes, 2 blocks, 1 process
@@ -187,7 +236,8 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
           error: cut.genba is damaged; both laws hold in what is intact
             cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
           hint: the readers show what is intact
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -200,7 +250,9 @@ fn accounting_that_does_not_add_up() {
         genba_format::encode_block(&read.header, &read.block, &mut genba_format::compress, &mut file).expect("small");
     }
     sandbox.file("work/wrong.genba", &file);
-    sandbox.check("check wrong.genba", expect![[r#"
+    sandbox.check(
+        "check wrong.genba",
+        expect![[r#"
         exit code 1
         stdout
           wrong.genba: 412 bytes, 3 blocks, 1 process
@@ -211,69 +263,91 @@ fn accounting_that_does_not_add_up() {
           error: the accounting of wrong.genba does not add up
             law 1 (ticks add up) does not hold at byte 0 (block 0, field `accounting.ticks`): expected 1000, found 1001
           hint: this is a mistake of genba's own; please report it with the recording
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn exports_to_files() {
     let sandbox = with_slices("readers-exports");
-    sandbox.check("export slices.genba --to collapsed --weight cpu -o out.txt", expect![[r#"
+    sandbox.check(
+        "export slices.genba --to collapsed --weight cpu -o out.txt",
+        expect![[r#"
         exit code 0
         stdout
         stderr
           wrote out.txt (174 bytes): 3.15 s CPU in 1 stack
           ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
-    "#]]);
+    "#]],
+    );
     let written = std::fs::read_to_string(sandbox.path("work/out.txt")).expect("it was written");
     expect![[r#"
         <module> (/home/me/slices.py:9);before (/home/me/slices.py:4);bytes.__getitem__ (inferred) [python3.15];PyBytes_FromStringAndSize [python3.15];memmove [libc.so.6] 3145600000
     "#]].assert_eq(&written);
-    sandbox.check("export --to json -o slices.genba", expect![[r#"
+    sandbox.check(
+        "export --to json -o slices.genba",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           reading slices.genba
           error: slices.genba is a recording and is not overwritten
           hint: give another name with -o, or remove it first
-    "#]]);
-    sandbox.check("export slices.genba --to json --threads -o -", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to json --threads -o -",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: --weight and --threads belong to --to collapsed
             JSON holds every weight and every thread
-    "#]]);
-    sandbox.check("export slices.genba --to json -o no/such/folder", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to json -o no/such/folder",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: cannot write no/such/folder: No such file or directory (os error 2)
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
 fn options_that_cannot_be_read() {
     let sandbox = with_slices("readers-options");
-    sandbox.check("report --min-share 101 slices.genba", expect![[r#"
+    sandbox.check(
+        "report --min-share 101 slices.genba",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '101' for '--min-share <PERCENT>': expected a percentage from 0 to 100, as in 1% or 0.5
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("tree --max-depth 0 slices.genba", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "tree --max-depth 0 slices.genba",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '0' for '--max-depth <N>': 0 is not in 1..=4294967295
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
-    sandbox.check("export slices.genba --to flame -o -", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to flame -o -",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value 'flame' for '--to <FORMAT>'
             [possible values: collapsed, json]
           hint: genba --help lists the verbs, genba run --help the options of one
-    "#]]);
+    "#]],
+    );
 }

@@ -17,6 +17,8 @@ use crate::stored::{Stored, StoredNode, absolute};
 
 /// Stands where a lost block took the rest of a stack away.
 const LOST: &str = "the rest was lost with a damaged block";
+/// Stands for a frame whose code object, module or text a lost block took away.
+const LOST_FRAME: &str = "a frame lost with a damaged block";
 
 /// Rows that are already in the profile, by what they hold; shared by all processes.
 #[derive(Default)]
@@ -124,7 +126,7 @@ impl<'a> Stacks<'a> {
                 self.c_frame(row, row.address, FrameKind::Inferred, profile)
             }
             Ok(proto::NodeKind::Mark) => {
-                let words = self.stored.string(row.table).unwrap_or_else(|| LOST.to_string());
+                let words = self.stored.string(row.table).unwrap_or_else(|| LOST_FRAME.to_string());
                 self.mark_frame(words, profile)
             }
             Err(_) => self.mark_frame(format!("frame of kind {} (of a newer genba)", row.kind), profile),
@@ -134,7 +136,7 @@ impl<'a> Stacks<'a> {
     fn python_frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
         if !self.codes.contains_key(&row.table) {
             let Some(code) = self.code(row.table, profile) else {
-                return self.mark_frame(LOST.to_string(), profile);
+                return self.mark_frame(LOST_FRAME.to_string(), profile);
             };
             self.codes.insert(row.table, code);
         }
@@ -168,7 +170,7 @@ impl<'a> Stacks<'a> {
 
     fn c_frame(&mut self, row: StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> FrameIndex {
         let Some(module) = self.stored.modules.get(row.table) else {
-            return self.mark_frame(LOST.to_string(), profile);
+            return self.mark_frame(LOST_FRAME.to_string(), profile);
         };
         let stored_path = self.stored.string(module.path).unwrap_or_default();
         let named = self.c_functions.at(&stored_path, &module.build_id, look_up);

@@ -1,0 +1,187 @@
+//! From recordings to tables: what is merged, what is never merged, and what a damaged file leaves.
+
+mod notation;
+
+use expect_test::{Expect, expect};
+use genba_format::{Recording, proto};
+use genba_profile::build::{Additions, profile};
+use genba_profile::export::collapsed::{Options, collapsed};
+use genba_profile::hits::hits;
+use genba_profile::profile::Profile;
+use genba_profile::weight::Weight;
+
+fn built(recording: &Recording) -> Profile {
+    profile(recording, &Additions::default())
+}
+
+fn check_stacks(recording: &Recording, expected: Expect) {
+    let options = Options { weight: Weight::Samples, threads: false };
+    expected.assert_eq(&collapsed(&built(recording), options));
+}
+
+#[test]
+fn an_inferred_frame_that_repeats_its_neighbour_is_one() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1 > ?sort[python3.13] > sort[python3.13] > cmp[python3.13] x1
+        f@a.py:2 > sort[python3.13] > ?sort[python3.13] > cmp[python3.13] x1
+        f@a.py:3 > ?sort[python3.13] > ?sort[python3.13] > cmp[python3.13] x1
+        f@a.py:4 > sort[python3.13] > sort[python3.13] > cmp[python3.13] x1
+        f@a.py:5 > ?sort[python3.13] > sort[libc.so.6] x1
+        ",
+    );
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (/app/a.py:1);sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:2);sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:3);sort (inferred) [python3.13];cmp [python3.13] 1
+        f (/app/a.py:4);sort [python3.13];sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:5);sort (inferred) [python3.13];sort [libc.so.6] 1
+    "#]],
+    );
+}
+
+#[test]
+fn instructions_of_one_expression_are_one_node() {
+    let profile = built(&notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1[0-4] x1
+        f@a.py:1[0-5] x1
+        process 8 3.13.0 cwd=/app
+        f@a.py:1[0-4] x1
+        ",
+    ));
+    assert_eq!((profile.frames.len(), profile.nodes.len(), profile.functions.len()), (2, 2, 1));
+}
+
+#[test]
+fn a_return_address_belongs_to_the_call_before_it() {
+    // Both functions end where the next one begins; the notation's return addresses lie exactly there.
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > first[x.so] > second[x.so] > third[x.so] x1");
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py:1);first [x.so];second [x.so];third [x.so] 1
+    "#]],
+    );
+}
+
+#[test]
+fn names_found_beside_the_recording_stand_behind_its_own() {
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > known[x.so] > +0x9010[x.so] x1");
+    let name = |start, name: &str| proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start,
+        end: start + 0x100,
+        name: name.to_string(),
+        origin: "symbol table".to_string(),
+        ..Default::default()
+    };
+    let additions = Additions { c_names: vec![name(0x1000, "other"), name(0x8f90, "found")], sources: Vec::new() };
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);known [x.so];found [x.so] 1
+    "#]]
+    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+}
+
+/// The recording without the block that holds the first tables.
+#[test]
+fn what_a_lost_block_took_away_is_marked() {
+    let mut recording = notation::recording("process 7 3.13.0\n f@a.py:1 > g@a.py:2 x3");
+    let tables = recording.blocks[0].block.tables.as_mut().unwrap();
+    tables.codes.truncate(1);
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py:1);(the rest was lost with a damaged block) 3
+    "#]],
+    );
+    recording.blocks[0].block.tables.as_mut().unwrap().threads.clear();
+    recording.blocks[0].block.tables.as_mut().unwrap().nodes = None;
+    check_stacks(
+        &recording,
+        expect![[r#"
+        (the rest was lost with a damaged block) 3
+    "#]],
+    );
+    let profile = built(&recording);
+    assert_eq!(profile.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [None]);
+}
+
+/// A location table may arrive in parts, also in a later block than the samples that need it.
+#[test]
+fn a_location_table_in_parts() {
+    let mut recording = notation::recording("process 7 3.13.0\n f@a.py:3[0-4] x1\n f@a.py:9[1-4] x1");
+    let code = &mut recording.blocks[0].block.tables.as_mut().unwrap().codes[0];
+    let rest = code.linetable.split_off(5);
+    let part = proto::CodePart { code: 0, offset: 5, linetable: rest };
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py) 1
+        f (a.py:3) 1
+    "#]],
+    );
+    recording.blocks[1].block.tables = Some(proto::Tables { code_parts: vec![part], ..Default::default() });
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py:3) 1
+        f (a.py:9) 1
+    "#]],
+    );
+}
+
+#[test]
+fn an_exec_is_counted_once() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0
+        f@a.py:1 x10
+        process 9 3.13.0 cpu_before_ms=20
+        f@a.py:1 x10
+        ",
+    );
+    let mut recording = recording;
+    for block in recording.blocks.iter_mut().filter(|read| read.header.process_key[0] == 9) {
+        if let Some(start) = &mut block.block.start {
+            start.pid = 7;
+            start.monotonic_ns += 16_000_000;
+        }
+        block.header.start_ns += 16_000_000;
+        block.header.end_ns += 16_000_000;
+    }
+    let profile = built(&recording);
+    let clocks = profile.clocks();
+    assert_eq!(clocks.cpu_ns, 16_000_000 + 16_000_000 + 4_000_000);
+    assert_eq!(clocks.cpu_ns, clocks.cpu_sampled_ns + clocks.cpu_not_sampled_ns + clocks.cpu_genba_ns);
+}
+
+#[test]
+fn hits_are_what_samples_touched() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:3[0-4:1] > known[x.so] > ?guess[y.so] x1
+        <lambda>@<string>.py:1 x1
+        ",
+    );
+    let hits = hits(&recording);
+    let mut shown = String::new();
+    for (module, addresses) in &hits.modules {
+        shown += &format!("{}: {:x?}\n", module.path, addresses.inside);
+    }
+    for (file, lines) in &hits.files {
+        shown += &format!("{file}: {lines:?}\n");
+    }
+    expect![[r#"
+        /usr/lib/x.so: {10ff}
+        /usr/lib/y.so: {1100}
+        /app/a.py: {3, 4}
+    "#]]
+    .assert_eq(&shown);
+}
