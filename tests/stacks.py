@@ -6,13 +6,13 @@ The truth stands in the program itself, as comments at the end of its lines:
     # depth: f=301       … only with exactly 301 frames of f below; on a `def` line: the whole function
     # through: part      between this line and what it calls stands a C frame of a module with `part` in its name
     # families: _a _b    (anywhere) no stack holds names of two families
+A mark in a stack ("truncated", a function not named yet) claims nothing, so nothing is judged across it.
 Owns: the grammar of both texts and the judgement. Never: samples or counts anything twice.
 """
 
 import ast
 import re
 from dataclasses import dataclass
-from pathlib import PurePath
 
 PYTHON = re.compile(r"(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)")
 C = re.compile(r"(?P<name>.+?)(?P<inferred> \(inferred\))? \[(?P<module>[^\[\]]+)\]")
@@ -34,7 +34,8 @@ class Stack:
     weight: int
 
     def own(self, file: str) -> list[Frame]:
-        return [frame for frame in self.frames if frame.kind == "python" and PurePath(frame.file).name == file]
+        """Frames of this file, and marks: something stands there that the stack does not name."""
+        return [frame for frame in self.frames if frame.kind == "mark" or frame.file == file]
 
     def __str__(self) -> str:
         return "\n".join(f"    {frame.name} {frame.file}{frame.module}:{frame.line}" for frame in self.frames)
@@ -98,22 +99,25 @@ class PossibleStacks:
                 self._collect(child, prefix)
 
     def judged(self, stack: Stack) -> bool:
-        return bool(stack.own(self.file))
+        return any(frame.kind == "python" for frame in stack.own(self.file))
 
     def faults(self, stack: Stack) -> list[str]:
         """Why this stack cannot have happened; empty when it can."""
-        own = stack.own(self.file)
-        if not own:
+        if not self.judged(stack):
             return []
+        marked = stack.own(self.file)
+        own = [frame for frame in marked if frame.kind == "python"]
         faults = [fault for frame in own for fault in self._frame_faults(frame)]
-        if own[0].name != "<module>" and not any(frame.kind == "mark" for frame in stack.frames):
-            faults.append(f"begins in {own[0].name}, not in the module, and no mark says why")
-        for below, above in zip(own, own[1:], strict=False):
-            if above.name not in self.notes.get(below.line, {}).get("calls", []):
+        if marked[0].name != "<module>" and marked[0].kind != "mark":
+            faults.append(f"begins in {marked[0].name}, not in the module, and no mark says why")
+        for below, above in zip(marked, marked[1:], strict=False):
+            called = self.notes.get(below.line, {}).get("calls", [])
+            if below.kind == above.kind == "python" and above.name not in called:
                 faults.append(f"{below.name} at line {below.line} does not call {above.name}")
-        for index, frame in enumerate(own):
-            faults += self._context_faults(frame, [one.name for one in own[:index]])
-        faults += self._through_faults(stack)
+        if own == marked:
+            for index, frame in enumerate(own):
+                faults += self._context_faults(frame, [one.name for one in own[:index]])
+            faults += self._through_faults(stack)
         met = [family for family in self.families if any(_in_family(frame.name, family) for frame in own)]
         if len(met) > 1:
             faults.append(f"families {' and '.join(met)} in one stack")
@@ -147,7 +151,7 @@ class PossibleStacks:
         for frame in stack.frames:
             if frame.kind == "c" and waiting and any(part in frame.module for part in waiting[1]):
                 waiting = None
-            if frame.kind == "python" and PurePath(frame.file).name == self.file:
+            if frame.kind == "python" and frame.file == self.file:
                 if waiting:
                     faults.append(f"no C frame of {waiting[1]} between {waiting[0].name} and {frame.name}")
                 through = self.notes.get(frame.line, {}).get("through")

@@ -30,9 +30,10 @@ PLAIN = (
 )
 
 
-def assert_possible(run: Run, file: str, text: str) -> None:
+def assert_possible(run: Run, program: str, text: str) -> None:
+    """`program` is the file's path as the interpreter saw it."""
     assert run.exit_code == 0, run.stderr
-    possible = PossibleStacks(file, text)
+    possible = PossibleStacks(program, text)
     stacks = run.collapsed()
     judged = sum(stack.weight for stack in stacks if possible.judged(stack))
     faults = [(stack, possible.faults(stack)) for stack in stacks]
@@ -50,15 +51,17 @@ def assert_none(faults: list[tuple[Stack, list[str]]], judged: int) -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain(workshop: Workshop, name: str) -> None:
     text = (REPOSITORY / "tests/programs" / name).read_text()
-    assert_possible(workshop.run(workshop.program(f"tests/programs/{name}"), CPU_SECONDS, flags=RATE), name, text)
+    program = workshop.program(f"tests/programs/{name}")
+    assert_possible(workshop.run(program, CPU_SECONDS, flags=RATE), program, text)
 
 
 @pytest.mark.measures
 def test_without_native_frames(workshop: Workshop) -> None:
     name = "nested.py"
     text = (REPOSITORY / "tests/programs" / name).read_text()
-    run = workshop.run(workshop.program(f"tests/programs/{name}"), CPU_SECONDS, flags=(*RATE, "--no-native"))
-    assert_possible(run, name, text)
+    program = workshop.program(f"tests/programs/{name}")
+    run = workshop.run(program, CPU_SECONDS, flags=(*RATE, "--no-native"))
+    assert_possible(run, program, text)
     kinds = {frame["kind"] for frame in run.profile()["frames"]}
     assert kinds <= {"python", "mark"}, kinds
 
@@ -66,7 +69,7 @@ def test_without_native_frames(workshop: Workshop) -> None:
 @pytest.mark.measures
 def test_frames_with_1800_locals(workshop: Workshop) -> None:
     program = workshop.write("big.py", program_text())
-    assert_possible(workshop.run(program, CPU_SECONDS, flags=RATE), "big.py", program_text())
+    assert_possible(workshop.run(program, CPU_SECONDS, flags=RATE), program, program_text())
 
 
 @pytest.mark.measures
@@ -74,7 +77,7 @@ def test_called_back_by_an_extension(workshop: Workshop, bounce: Path) -> None:
     folder = str(Path(workshop.take(bounce)).parent)
     program = workshop.program("tests/programs/bounced.py")
     text = (REPOSITORY / "tests/programs/bounced.py").read_text()
-    assert_possible(workshop.run(program, CPU_SECONDS, folder, flags=RATE), "bounced.py", text)
+    assert_possible(workshop.run(program, CPU_SECONDS, folder, flags=RATE), program, text)
 
 
 CHURNED = re.compile(r"<churn_(\d+)>")

@@ -15,7 +15,7 @@ class Written:
     def __init__(self, name: str) -> None:
         self.name = name
         self.text = (PROGRAMS / name).read_text()
-        self.possible = PossibleStacks(name, self.text)
+        self.possible = PossibleStacks(f"/somewhere/{name}", self.text)
 
     def frame(self, function: str, text: str) -> str:
         first = next(n for n, line in enumerate(self.text.splitlines(), 1) if f"def {function}(" in line or function == "<module>")
@@ -56,6 +56,17 @@ def test_what_happens_passes() -> None:
 )
 def test_what_cannot_happen_is_caught(frames: list[str], fault: str) -> None:
     assert any(fault in one for one in flat.faults(*frames)), flat.faults(*frames)
+
+
+def test_nothing_is_judged_across_a_mark() -> None:
+    mark = "[Python function, not named yet]"
+    assert flat.faults(MODULE, MAIN_A, mark, WORK_A) == []
+    assert flat.faults(mark, VIA_A, WORK_A) == []
+    assert flat.faults(mark, VIA_A, WORK_B) != []
+
+
+def test_a_file_of_the_same_name_is_another_file() -> None:
+    assert flat.faults(MODULE, MAIN_A, "work_a (/elsewhere/flat.py:9999)", VIA_A) == []
 
 
 def test_mixed_families_are_caught() -> None:

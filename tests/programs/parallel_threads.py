@@ -17,7 +17,7 @@ def work(blocks):
 
 
 if __name__ == "__main__":
-    threads = [threading.Thread(target=work, args=(60 * k,)) for k in range(1, 5)]
+    threads = [threading.Thread(target=work, args=(120 * k,)) for k in range(1, 5)]
     for thread in threads:
         thread.start()
     for thread in threads:

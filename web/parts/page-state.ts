@@ -33,6 +33,8 @@ export interface PageState {
   readonly zoom: Signal<BoxIndex>;
   readonly selected: Signal<BoxIndex>;
   readonly hover: Signal<Hover | null>;
+  /** The same without the pointer's place: changes only from box to box. */
+  readonly hovered: ReadonlySignal<Hover["shows"] | null>;
   readonly query: Signal<string>;
   readonly theme: Signal<Theme>;
   readonly keysShown: Signal<boolean>;
@@ -62,6 +64,7 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
   const query = signal("");
   const themeSignal = signal<Theme>(theme);
   const panelShown = signal(false);
+  const hover = signal<Hover | null>(null);
   const rows = computed(() => whereRows(tree, recording, weight.value));
   const found = computed(() => find(tree, weight.value, query.value));
 
@@ -83,7 +86,8 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
     weight,
     zoom,
     selected,
-    hover: signal<Hover | null>(null),
+    hover,
+    hovered: computed(() => hover.value?.shows ?? null),
     query,
     theme: themeSignal,
     keysShown: signal(false),

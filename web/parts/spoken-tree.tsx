@@ -21,7 +21,8 @@ export function SpokenTree({ state }: { state: PageState }): JSX.Element {
   const here = Math.max(0, siblings.indexOf(selected));
   const near = siblings.slice(Math.max(0, here - NEIGHBOURS_MAX), here + NEIGHBOURS_MAX + 1);
   const children = tree.childrenOf(selected, weight).slice(0, NEIGHBOURS_MAX);
-  const listed = [...pathTo(tree, selected).slice(0, -1), ...(near.includes(selected) ? near : [selected]), ...children];
+  const path = pathTo(tree, selected);
+  const listed = [...path.slice(0, -1), ...(near.includes(selected) ? near : [selected]), ...children];
   return (
     <>
       {listed.map((box) => {
@@ -37,7 +38,7 @@ export function SpokenTree({ state }: { state: PageState }): JSX.Element {
             aria-posinset={row.indexOf(box) + 1}
             aria-setsize={row.length}
             aria-selected={box === selected}
-            aria-expanded={tree.childrenOf(box, weight).length > 0 ? box !== selected || children.length > 0 : undefined}
+            aria-expanded={tree.childrenOf(box, weight).length > 0 ? path.includes(box) : undefined}
           >
             {parts.filter((part) => part !== "").join(", ")}
           </span>

@@ -35,7 +35,7 @@ function tileOf(state: PageState, slot: Slot, depth: number, view: View): Tile {
   const y = (depth * view.rowHeight - view.top) as Px;
   const width = (drawnWidth(slot) * view.scale) as Px;
   const common = { x, y, width, height: view.rowHeight };
-  const hovered = state.hover.value?.shows;
+  const hovered = state.hovered.value;
   if (slot.shows.kind === "run") {
     const under = hovered?.kind === "run" && hovered.parent === slot.shows.parent;
     const tone = state.found.value !== null && !runMatches(state, slot.shows.children) ? "dim" : "full";

@@ -283,8 +283,8 @@ impl Sampler {
         if now_ns >= self.list_at_ns {
             self.list_at_ns = now_ns + LIST_EVERY_NS;
             self.list_threads(now_ns);
-            self.stacks.refresh();
         }
+        self.stacks.refresh();
         let all = self.threads.len() <= EVERY_TICK_MAX;
         for index in 0..self.threads.len() {
             let thread = &self.threads[index];

@@ -2,6 +2,7 @@
 //! Never: opens a file, asks a clock or the environment, prints, starts a thread. The caller owns all of these.
 //! Begin at `profile` (the tables), `build` (recording to tables) and `report` (the first view).
 #![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod build;

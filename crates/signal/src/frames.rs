@@ -19,6 +19,8 @@ pub struct Frames<'a> {
     pub tail: Tail<'a>,
     pub top_not_begun: bool,
     pub operand: Option<Operand>,
+    /// Canonical frame address of the innermost native frame, when there is one: what lies above it is no longer its own.
+    pub innermost_cfa: Option<u64>,
 }
 
 /// Where the walk begins and what it needs.
@@ -158,7 +160,9 @@ fn first_frame<M: Memory>(
             let newest = memory.address(thread_state.at(cframe))?;
             let frame = memory.address(newest.at(current_frame))?;
             let before = memory.address(newest.at(previous))?;
-            if before.is_null() {
+            // A run that has called something is past its beginning.
+            let has_called = out.innermost_cfa.is_some_and(|cfa| newest.0 >= cfa);
+            if before.is_null() || has_called {
                 return Ok(First { frame, cframe: newest });
             }
             let frame_before = memory.address(before.at(current_frame))?;
@@ -200,6 +204,9 @@ fn begun<M: Memory>(
         if owner >= OWNER_SHIM_MIN {
             return Ok(current.0.abs_diff(newest.0) < SAME_RUN_BYTES_MAX && previous == frame_before);
         }
+        if !is_executing(memory, layout, current)? {
+            return Ok(false);
+        }
         if owner == OWNER_GENERATOR {
             // The generator's state byte lies five bytes before its frame; 0 is FRAME_EXECUTING.
             if memory.byte(Address(current.0.wrapping_sub(5)))? != 0 {
@@ -219,6 +226,19 @@ fn begun<M: Memory>(
         current = previous;
     }
     Ok(false)
+}
+
+/// The frame's code is a code object, and its instruction lies in it (or just before: not started).
+fn is_executing<M: Memory>(memory: &M, layout: &Layout, frame: Address) -> Result<bool, Fault> {
+    const SIZE: u64 = 16;
+    let code = Address(memory.word(frame.at(layout.frame_code))? & !7);
+    if memory.word(code.at(8))? != layout.code_type {
+        return Ok(false);
+    }
+    let first = code.at(layout.code_instructions).0;
+    let behind = first.wrapping_add(memory.word(code.at(SIZE))?.wrapping_mul(2));
+    let instruction = memory.word(frame.at(layout.frame_instruction))?;
+    Ok(instruction.wrapping_add(2) >= first && instruction < behind)
 }
 
 /// The type of the container that the current instruction subscripts. The saved stack pointer is not cleared in release

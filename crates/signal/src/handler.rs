@@ -115,8 +115,14 @@ fn python<M: Memory>(memory: &M, layout: &Layout, seen: &Seen, question: &Questi
         Err(end) => return end,
     };
     answer.in_gc = in_gc(memory, layout, thread_state) == Ok(true);
+    let innermost_cfa = match (answer.native.first(), answer.native_len) {
+        // The frame at which a walk ended has no CFA of its own.
+        (Some(frame), 2..) => Some(frame.cfa),
+        _ => None,
+    };
     let Answer { python, tail, .. } = answer;
-    let mut frames = Frames { words: python, len: 0, tail: Tail::new(tail), top_not_begun: false, operand: None };
+    let mut frames =
+        Frames { words: python, len: 0, tail: Tail::new(tail), top_not_begun: false, operand: None, innermost_cfa };
     let end = frames::walk(memory, layout, seen, thread_state, &mut frames);
     let (len, tail_len, top_not_begun, operand) = (frames.len, frames.tail.len(), frames.top_not_begun, frames.operand);
     answer.python_len = len;

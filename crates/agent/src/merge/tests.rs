@@ -18,8 +18,8 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
             None => Python::Frame(entry),
         })
         .collect();
-    let python_cut = (!python.is_empty() && !python.ends_with(|last: char| last.is_ascii_digit()))
-        .then_some(Mark::PythonCut);
+    let python_cut =
+        (!python.is_empty() && !python.ends_with(|last: char| last.is_ascii_digit())).then_some(Mark::PythonCut);
     let circumstances = Circumstances { native_end: end, python_cut, hidden: &hidden };
     let name = |position: usize| names[position].trim_start_matches('-').split('@').next().unwrap().to_owned();
     let merged: Vec<String> = merge(&frames, &entries, circumstances)
