@@ -18,6 +18,7 @@ struct Known {
 pub struct Codes {
     known: FxHashMap<u64, Known>,
     table: Box<SeenTable>,
+    #[expect(clippy::vec_box, reason = "a handler may still hold the address")]
     retired: Vec<Box<SeenTable>>,
 }
 

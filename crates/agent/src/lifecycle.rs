@@ -21,6 +21,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::S
 const END_NS_MAX: u64 = 500_000_000;
 const FLUSH_NS_MAX: u64 = 100_000_000;
 const PAUSE_NS_MAX: u64 = 100_000_000;
+const PARK_NS_MAX: u64 = 2_000_000_000;
 const STACK_BYTES: usize = 1 << 20;
 
 /// The sampler while no thread runs it: parked for a fork.
@@ -173,10 +174,12 @@ extern "C" fn before_fork() {
     let errno = proc::errno();
     if OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
         control::give(Order::Park);
-        // Not bounded by time: forking while the sampler runs could leave the child with its locks. The sampler
-        // itself waits for nothing unbounded.
-        while !control::await_report(Done::Ended, END_NS_MAX) {}
-        join();
+        if control::await_report(Done::Ended, PARK_NS_MAX) {
+            join();
+        } else {
+            // It hangs in the kernel (a dead file server). The child must not use what the sampler may have locked.
+            OWNER.store(0, SeqCst);
+        }
     }
     set_errno(errno);
 }

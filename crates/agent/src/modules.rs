@@ -49,6 +49,7 @@ pub struct Loaded {
     changes: u64,
     generation: u64,
     published: Option<Box<Published>>,
+    #[expect(clippy::vec_box, reason = "a handler may still hold the address")]
     retired: Vec<Box<Published>>,
     cache: &'static RuleCache,
 }

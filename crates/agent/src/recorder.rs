@@ -19,6 +19,7 @@ pub enum Dropped {
 pub enum Refused {
     Moved,
     Masked,
+    Asleep,
     Unanswered,
     Ended,
     SignalTaken,
@@ -42,6 +43,7 @@ impl Refused {
         match self {
             Refused::Moved => "moved",
             Refused::Masked => "masked",
+            Refused::Asleep => "fell asleep",
             Refused::Unanswered => "unanswered",
             Refused::Ended => "thread ended",
             Refused::SignalTaken => "signal taken",

@@ -76,7 +76,6 @@ pub struct Sampler {
     interval_ns: u64,
     jitter: u64,
     ticks: u64,
-    next_request: usize,
     held: Held,
     list_at_ns: u64,
     flush_at_ns: u64,
@@ -122,7 +121,6 @@ impl Sampler {
             interval_ns,
             jitter: monotonic_ns() | 1,
             ticks: 0,
-            next_request: 0,
             held: Held { sample: false, faults: false },
             list_at_ns: 0,
             flush_at_ns: 0,
@@ -350,7 +348,7 @@ impl Sampler {
             },
             Doing::Runnable => self.wait_seen(index, WAITING_FOR_CPU, None),
             Doing::Asleep { call, rsp, rip } => {
-                self.take_back_one(index, Refused::Masked);
+                self.take_back_one(index, Refused::Asleep);
                 let state = match call {
                     Some((FUTEX, address)) if self.states.is_gil(&self.python, address) => WAITING_FOR_GIL,
                     Some((number, _)) => IN_SYSTEM_CALL + number,
@@ -359,7 +357,7 @@ impl Sampler {
                 self.wait_seen(index, state, Some(Registers { rip, rsp, rbp: None }));
             }
             Doing::AsleepUnseen => {
-                self.take_back_one(index, Refused::Masked);
+                self.take_back_one(index, Refused::Asleep);
                 self.wait_seen(index, ASLEEP, None);
             }
         }
@@ -377,14 +375,12 @@ impl Sampler {
         }
         let tid = thread.tid;
         let question = self.question(tid);
-        let Some(free) =
-            (0..REQUESTS).map(|n| (self.next_request + n) % REQUESTS).find(|&n| POOL.phase(n) == Phase::Free)
-        else {
+        // The lowest one: few buffers are ever touched.
+        let Some(free) = (0..REQUESTS).find(|&n| POOL.phase(n) == Phase::Free) else {
             self.recorder.dropped(Dropped::NoBuffer, 1);
             let skipped_ns = self.threads[index].skip_wall(asked_ns);
             return self.recorder.wall_not_sampled(skipped_ns);
         };
-        self.next_request = free + 1;
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
         };

@@ -1,5 +1,5 @@
 //! The request buffers between the sampler thread (asks, takes) and a handler (answers).
-//! Owns: 64 buffers and their states. Never: blocks, allocates, lets two writers at one buffer.
+//! Owns: 64 buffers of 64 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
 //! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/asking.rs.
 //!
 //! A state is (generation, phase). Free -> Asked by the sampler, Asked -> Walking -> Answered by the handler that holds the
@@ -15,7 +15,7 @@ pub const REQUESTS: usize = 64;
 /// Words for Python frames and shims.
 pub const PYTHON_MAX: usize = 1536;
 /// Words for code objects seen for the first time.
-pub const TAIL_WORDS: usize = 1440;
+pub const TAIL_WORDS: usize = 5536;
 /// Thread states that one thread may have (sub-interpreters).
 pub const THREAD_STATES_MAX: usize = 4;
 
