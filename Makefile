@@ -2,7 +2,7 @@
 # GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench fuzz golden docs prepare test-rust test-web test-python
+.PHONY: help build demo test check bench fuzz golden readme prepare test-rust test-web test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -49,6 +49,10 @@ fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed 
 golden: ## write the newest format's golden recording to build/ and compare; earlier ones stay as they are for good
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba
 	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
+
+readme: build ## put the real first screen of casebook/bytes-slice into README.md
+	@make/prepare.sh tools
+	$(TOOLS)/bin/python make/readme.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1)
 
 bench: build ## what genba costs: alone, with an empty handler, with genba, interleaved
 	@make/prepare.sh tools
