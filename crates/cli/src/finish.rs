@@ -86,3 +86,167 @@ fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{append_names_and_sources, found_beside};
+    use crate::run::SourceText;
+    use expect_test::expect;
+    use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
+    use std::path::{Path, PathBuf};
+
+    /// A stripped extension module; where its functions lie is told in crates/profile/tests/names_shop.rs.
+    const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/tests/names/shop.so");
+
+    /// A folder of its own for each test, removed at its end.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("genba-finish-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A recording of one sample: line 2 of `app.py`, which calls into the module at `addresses` (kind, file address).
+    fn recording(folder: &Path, build_id: &[u8], addresses: &[(proto::NodeKind, u64)]) -> PathBuf {
+        let source = folder.join("app.py");
+        std::fs::write(&source, b"# coding: latin-1\nb'x'[0:]  # \xe9\n").unwrap();
+        let strings = [SHOP, source.to_str().unwrap(), "main", "memmove"];
+        let mut nodes = proto::Nodes { parent: vec![0], kind: vec![0], table: vec![0], address: vec![0] };
+        for (index, &(kind, address)) in (1..).zip(addresses) {
+            nodes.parent.push(index);
+            nodes.kind.push(kind as u32);
+            nodes.table.push(0);
+            nodes.address.push(address);
+        }
+        let leaf = nodes.parent.len() as u32;
+        let module = proto::Module { path: 0, build_id: build_id.to_vec(), ..Default::default() };
+        // One entry: line 2 for one code unit, without columns (kind 13, line + 1).
+        let linetable = vec![0b1110_1000, 2];
+        let code = proto::Code { qualname: 2, filename: 1, first_line: 1, linetable_bytes: 2, linetable };
+        let tables = proto::Tables {
+            strings: strings.iter().map(|text| text.as_bytes().to_vec()).collect(),
+            modules: vec![module],
+            codes: vec![code],
+            nodes: Some(nodes),
+            threads: vec![proto::Thread { tid: 7, name: 2, start_ns: 0 }],
+            known_addresses: vec![proto::KnownAddress { module: 0, address: 0x1330, name: 3 }],
+            ..Default::default()
+        };
+        let samples = proto::Samples {
+            end_delta_quanta: vec![1],
+            thread: vec![0],
+            node: vec![leaf],
+            state: vec![0],
+            ticks: vec![1],
+            cpu_quanta: vec![1],
+            wall_quanta: vec![1],
+        };
+        let accounting = proto::Accounting {
+            ticks: 1,
+            sampled: 1,
+            cpu_process_ns: 16_000,
+            cpu_sampled_ns: 16_000,
+            ..Default::default()
+        };
+        let block = proto::Block {
+            start: Some(proto::Start { pid: 7, realtime_ns: u64::MAX / 2, ..Default::default() }),
+            tables: Some(tables),
+            samples: Some(samples),
+            accounting: Some(accounting),
+            ..Default::default()
+        };
+        let header = BlockHeader { version: VERSION, process_key: [7; 16], sequence: 0, start_ns: 0, end_ns: 16_000 };
+        let mut bytes = Vec::new();
+        encode_block(&header, &block, &mut compress, &mut bytes).unwrap();
+        let path = folder.join("app.genba");
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+
+    fn read_back(path: &Path) -> Recording {
+        let recording = read(&std::fs::read(path).unwrap()).unwrap();
+        assert!(recording.faults.is_empty(), "{:?}", recording.faults);
+        assert!(laws::check(&recording).is_empty());
+        recording
+    }
+
+    fn shown(c_names: &[proto::CName], sources: &[proto::Source]) -> String {
+        let mut lines = String::new();
+        for row in c_names {
+            assert_eq!(row.module, SHOP);
+            lines += &format!("{:x}-{:x} {} ({})\n", row.start, row.end, row.name, row.origin);
+        }
+        for row in sources {
+            lines += &format!("{} lines, {:?}\n", row.lines, row.chunks[0].text);
+        }
+        lines
+    }
+
+    #[test]
+    fn what_was_hit_is_named_and_nothing_else() {
+        let folder = Folder::new("named");
+        let addresses = [
+            (proto::NodeKind::CInferredCall, 0x1410),
+            // The byte before a return address decides: this one is the end of `shop.Basket.__len__`.
+            (proto::NodeKind::CReturn, 0x1275),
+            (proto::NodeKind::CReturn, 0x1291),
+            (proto::NodeKind::CLeaf, 0x1333),
+        ];
+        let path = recording(&folder.0, b"genba", &addresses);
+        let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
+        let left_out = append_names_and_sources(&path, &read_back(&path), recorder.clone(), SourceText::All).unwrap();
+        assert_eq!(left_out, Vec::<String>::new());
+        let recording = read_back(&path);
+        let added = &recording.blocks[1].block;
+        assert_eq!(added.recorder.as_ref(), Some(&recorder));
+        expect![[r##"
+            1270-1275 shop.Basket.__len__ (method table)
+            1290-129b shop.so+0x1290 (no name)
+            1330-134b memmove (IFUNC)
+            1410-1429 shop.Basket.weigh (method table)
+            2 lines, "# coding: latin-1\nb'x'[0:]  # é\n"
+        "##]]
+        .assert_eq(&shown(&added.c_names, &added.sources));
+        assert!(found_beside(&recording).c_names.is_empty(), "it has its own names");
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_named_when_it_is_read() {
+        let folder = Folder::new("unfinished");
+        let path = recording(&folder.0, b"genba", &[(proto::NodeKind::CLeaf, 0x13a0)]);
+        let found = found_beside(&read_back(&path));
+        expect![[r##"
+            13a0-13f3 shop.Basket.add (method table)
+            2 lines, "# coding: latin-1\nb'x'[0:]  # é\n"
+        "##]]
+        .assert_eq(&shown(&found.c_names, &found.sources));
+    }
+
+    #[test]
+    fn a_module_of_another_build_gets_no_names() {
+        let folder = Folder::new("other");
+        let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
+        append_names_and_sources(&path, &read_back(&path), proto::Recorder::default(), SourceText::None).unwrap();
+        let added = &read_back(&path).blocks[1].block;
+        assert_eq!(shown(&added.c_names, &added.sources), "");
+    }
+
+    #[test]
+    fn a_recording_that_cannot_grow_is_told() {
+        let folder = Folder::new("gone");
+        let path = recording(&folder.0, b"genba", &[]);
+        let recording = read_back(&path);
+        let gone = folder.0.join("gone.genba");
+        let failure = append_names_and_sources(&gone, &recording, proto::Recorder::default(), SourceText::None);
+        assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
+    }
+}
