@@ -37,32 +37,32 @@ fn the_newest_recording_is_read_and_named() {
     sandbox.check(
         "report",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
-          ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            exit code 0
+            stdout
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
   
-          100.0 %  3.15 s  slices.py:4 before    n += len(b[i:][:2])
-                                                          ~~~~~
-                               bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
-        stderr
-          reading slices.genba
-    "#]],
+              100.0 %  3.15 s  slices.py:4 before    n += len(b[i:][:2])
+                                                              ~~~~~
+                                   bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+            stderr
+              reading slices.genba
+        "#]],
     );
     sandbox.check(
         "tree --show python",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
-          ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            exit code 0
+            stdout
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
   
-            share      CPU     self     wall     self  path
-          100.0 %   3.15 s        –   3.15 s        –  <module> (slices.py:1)
-          100.0 %   3.15 s   3.15 s   3.15 s   3.15 s    before (slices.py:1)
-        stderr
-          reading slices.genba
-    "#]],
+                share      CPU     self     wall     self  path
+              100.0 %   3.15 s        –   3.15 s        –  <module> (slices.py:1)
+              100.0 %   3.15 s   3.15 s   3.15 s   3.15 s    before (slices.py:1)
+            stderr
+              reading slices.genba
+        "#]],
     );
     sandbox.check(
         "check",
@@ -213,15 +213,15 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
     sandbox.check(
         "report cut.genba",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
-          ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
+            exit code 0
+            stdout
+              CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
   
-          100.0 %  1.60 s  a.py:1 f
-        stderr
-          warning: cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
-    "#]],
+              100.0 %  1.60 s  a.py:1 f
+            stderr
+              warning: cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
+        "#]],
     );
     sandbox.check(
         "check cut.genba",

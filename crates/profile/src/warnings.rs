@@ -20,7 +20,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     } else if samples < FEW_SAMPLES {
         warnings.push(few(samples));
     }
-    warnings.extend(profile.processes.iter().filter_map(without_end));
+    warnings.extend(without_end(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
         let blocks = counted(process.blocks_lost, "block", "blocks");
         warnings.push(format!("{}: {blocks} lost, the samples in them are missing here", name(process)));
@@ -78,14 +78,19 @@ fn not_sampled(process: &Process) -> Option<String> {
     })
 }
 
-fn without_end(process: &Process) -> Option<String> {
-    let expected = process.refused.is_none() && process.ended.is_none();
-    expected.then(|| {
-        format!(
-            "{} has no end in this recording: it was killed, or still runs; its last quarter of a second may be missing",
-            name(process)
-        )
-    })
+/// One sentence for all of them: a pool's workers are often ended by a signal.
+fn without_end(profile: &Profile) -> Option<String> {
+    const NAMED_MAX: usize = 3;
+    let missing = |process: &&Process| process.refused.is_none() && process.ended.is_none();
+    let names: Vec<String> = profile.processes.iter().filter(missing).map(name).collect();
+    let (named, others) = names.split_at(names.len().min(NAMED_MAX));
+    let who = match (named, others.len()) {
+        ([], _) => return None,
+        ([one], _) => format!("{one} has no end"),
+        (named, 0) => format!("{} have no end", named.join(", ")),
+        (named, others) => format!("{} and {} more have no end", named.join(", "), count(others as u64)),
+    };
+    Some(format!("{who} in this recording: killed, or still running; the last quarter of a second may be missing"))
 }
 
 /// `process 4127 (CPython 3.15.2)`

@@ -43,6 +43,26 @@ fn an_inferred_frame_that_repeats_its_neighbour_is_one() {
     );
 }
 
+/// The call names the function, the return address lies in the part of it that the compiler moved away.
+#[test]
+fn a_function_and_its_cold_part_are_one() {
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > ?sort[x.so] > +0x9010[x.so] x1");
+    let cold = proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start: 0x8f00,
+        end: 0x9100,
+        name: "sort".to_string(),
+        origin: "cold part".to_string(),
+        ..Default::default()
+    };
+    let additions = Additions { c_names: vec![cold], sources: Vec::new() };
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);sort [x.so] 1
+    "#]]
+    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+}
+
 #[test]
 fn instructions_of_one_expression_are_one_node() {
     let profile = built(&notation::recording(
@@ -97,8 +117,8 @@ fn what_a_lost_block_took_away_is_marked() {
     check_stacks(
         &recording,
         expect![[r#"
-        f (a.py:1);(the rest was lost with a damaged block) 3
-    "#]],
+            f (a.py:1);(a frame lost with a damaged block) 3
+        "#]],
     );
     recording.blocks[0].block.tables.as_mut().unwrap().threads.clear();
     recording.blocks[0].block.tables.as_mut().unwrap().nodes = None;

@@ -9,7 +9,8 @@ use genba_profile::weight::Weight;
 
 fn check(recording: &str, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
-    expected.assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+    let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();
+    expected.assert_eq(&lines.concat());
 }
 
 #[test]
@@ -21,7 +22,9 @@ fn enough_samples_and_nothing_lost_is_no_warning() {
 fn few_samples_have_a_margin() {
     check(
         "process 7 3.13.0\n f@a.py:1 x37",
-        expect!["37 samples, shares are ± 16 points; try --rate 10000 or a longer run"],
+        expect![[r#"
+            37 samples, shares are ± 16 points; try --rate 10000 or a longer run
+        "#]],
     );
 }
 
@@ -29,23 +32,29 @@ fn few_samples_have_a_margin() {
 fn no_samples_have_a_reason() {
     check(
         "process 7 3.13.0\n rss 0ms 5",
-        expect!["no samples: the program ended after 0 ns, before the first tick; try --rate 10000"],
+        expect![[r#"
+            no samples: the program ended after 0 ns, before the first tick; try --rate 10000
+        "#]],
     );
     check(
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
-        no samples: none of 12 ticks gave a stack
-        100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %)"#]],
+            no samples: none of 12 ticks gave a stack
+            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %)
+        "#]],
     );
     check(
         "process 7 3.13.0\n f@a.py:1 x3 poll",
-        expect!["no samples: no thread was seen running; --weight wall shows what was waited for"],
+        expect![[r#"
+            no samples: no thread was seen running; --weight wall shows what was waited for
+        "#]],
     );
     check(
         "process 7 2.7.18 refused=no+offset+table+for+this+CPython",
         expect![[r#"
             process 7 was not recorded: no offset table for this CPython
-            no samples: genba refused every process"#]],
+            no samples: genba refused every process
+        "#]],
     );
 }
 
@@ -54,29 +63,46 @@ fn losses_and_coverage() {
     check(
         "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
         expect![[r#"
-        1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %)
-        samples cover 97.5 % of the program's CPU; 41.0 ms passed unseen (1.00 ms of it before genba was loaded)"#]],
+            1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %)
+            samples cover 97.5 % of the program's CPU; 41.0 ms passed unseen (1.00 ms of it before genba was loaded)
+        "#]],
     );
     check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 10\n unsampled 16ms", expect![[""]]);
 }
 
 #[test]
 fn damage_and_missing_ends() {
+    let killed = |pid| format!("process {pid} 3.13.0\n no end\n f@a.py:1 x1000\n");
     check(
-        "process 7 3.13.0\n no end\n f@a.py:1 x1000",
-        expect![
-            "process 7 (CPython 3.13.0) has no end in this recording: it was killed, or still runs; its last quarter of a second may be missing"
-        ],
+        &killed(7),
+        expect![[r#"
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
+    );
+    check(
+        &[7, 8, 9].map(killed).concat(),
+        expect![[r#"
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) have no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
+    );
+    check(
+        &[7, 8, 9, 10, 11].map(killed).concat(),
+        expect![[r#"
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) and 2 more have no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
     );
     check(
         "process 7 3.13.0\n lost block\n f@a.py:1 x1000",
         expect![[r#"
         incomplete at byte 240 (block 1, field `sequence`): expected 1, found 2 (1 lost)
-        process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here"#]],
+        process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here
+    "#]],
     );
     check(
         "process 7 3.13.0\n note the disk is full\n f@a.py:1 x1000",
-        expect!["process 7 (CPython 3.13.0): the disk is full"],
+        expect![[r#"
+        process 7 (CPython 3.13.0): the disk is full
+    "#]],
     );
 }
 
@@ -86,6 +112,8 @@ fn a_cut_file_shows_what_is_intact() {
     let recording = genba_format::read(&bytes[..bytes.len() - 1]).unwrap();
     let profile = profile(&recording, &Additions::default());
     assert_eq!(profile.samples.iter().map(|group| group.samples).sum::<u64>(), 1000);
-    expect!["cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8"]
-        .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+    expect![[r#"
+        cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
+    "#]]
+    .assert_eq(&format!("{}\n", warnings(&profile, Weight::Cpu).join("\n")));
 }

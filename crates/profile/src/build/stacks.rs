@@ -25,9 +25,23 @@ const LOST_FRAME: &str = "a frame lost with a damaged block";
 pub struct Interned {
     files: HashMap<File, FileIndex>,
     modules: HashMap<Module, ModuleIndex>,
-    functions: HashMap<Function, FunctionIndex>,
+    functions: HashMap<FunctionKey, FunctionIndex>,
     frames: HashMap<(FunctionIndex, FrameKind, Option<Location>), FrameIndex>,
     nodes: HashMap<(Option<NodeIndex>, FrameIndex), NodeIndex>,
+}
+
+/// What makes two functions one. How a name was found does not: a function and its cold part are the same.
+#[derive(PartialEq, Eq, Hash)]
+struct FunctionKey {
+    name: String,
+    place: Place,
+}
+
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    Python { file: FileIndex, first_line: u32 },
+    C { module: ModuleIndex },
+    Mark,
 }
 
 /// The stacks of one process.
@@ -216,7 +230,13 @@ impl<'a> Stacks<'a> {
     }
 
     fn function(&mut self, function: Function, profile: &mut Profile) -> FunctionIndex {
-        *self.interned.functions.entry(function).or_insert_with_key(|function| profile.functions.push(function.clone()))
+        let place = match &function.home {
+            Home::Python { file, first_line } => Place::Python { file: *file, first_line: *first_line },
+            Home::C { module, .. } => Place::C { module: *module },
+            Home::Mark => Place::Mark,
+        };
+        let key = FunctionKey { name: function.name.clone(), place };
+        *self.interned.functions.entry(key).or_insert_with(|| profile.functions.push(function))
     }
 }
 

@@ -42,6 +42,7 @@ impl Chains {
     }
 
     /// From the top follows the heaviest step each time, and ends where more weight ends than goes on in any one.
+    /// Nothing when nothing has weight.
     pub fn heaviest(&self) -> Vec<Link> {
         let mut chain = Vec::new();
         let mut at = 0;
@@ -51,7 +52,7 @@ impl Chains {
             let ending = step.weight.saturating_sub(going_on.fold(0, u64::saturating_add));
             let heaviest = step.below.iter().rev().max_by_key(|(_, next)| self.steps[*next].weight);
             match heaviest {
-                Some((link, next)) if self.steps[*next].weight >= ending => {
+                Some((link, next)) if self.steps[*next].weight >= ending.max(1) => {
                     chain.push(*link);
                     at = *next;
                 }
