@@ -1,7 +1,7 @@
 //! What the sampler does between looks: ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{BACK_OFF_NS_MIN, FILES_MAX, FLUSH_EVERY_NS, Sampler, WALKING_NS_MAX};
+use super::{BACK_OFF_NS_MIN, FILES_MAX, FLUSH_EVERY_NS, Sampler, UNEXPLAINED_NS_MAX, WALKING_NS_MAX};
 use crate::control::{self, Done};
 use crate::proc::{self, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
@@ -114,6 +114,19 @@ impl Sampler {
             self.refresh_states();
         }
         self.close_old_files();
+    }
+
+    /// The process clock ran ahead of the sum of its threads: a thread began that is not listed yet.
+    pub(super) fn somebody_else_ran(&mut self) -> bool {
+        let known_ns: u64 = self.threads.iter().map(|thread| thread.cpu_ns).sum();
+        let own_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        let process_ns = proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0);
+        let unexplained_ns = process_ns.saturating_sub(known_ns + own_ns + self.ended_cpu_ns);
+        let ahead = unexplained_ns > self.unexplained_ns + UNEXPLAINED_NS_MAX;
+        if ahead {
+            self.unexplained_ns = unexplained_ns;
+        }
+        ahead
     }
 
     fn close_old_files(&mut self) {

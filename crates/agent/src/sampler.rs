@@ -33,6 +33,10 @@ const MASKED_NS: u64 = 50_000_000;
 const EVERY_TICK_MAX: usize = 16;
 const BACK_OFF_NS_MIN: u64 = 2_000_000;
 const BACK_OFF_NS_MAX: u64 = 16_000_000;
+/// Up to so many threads the process clock is compared with the sum of theirs on every tick: the kernel adds them up.
+const CLOCK_SUM_MAX: usize = 64;
+/// So much CPU that no known thread used means that there is another one.
+const UNEXPLAINED_NS_MAX: u64 = 500_000;
 /// Open `syscall` files.
 const FILES_MAX: usize = 64;
 /// A handler that has begun ends within this time, unless its thread is held up.
@@ -78,6 +82,10 @@ pub struct Sampler {
     ticks: u64,
     held: Held,
     list_at_ns: u64,
+    /// CPU of threads that ended, at their last look.
+    ended_cpu_ns: u64,
+    /// How far the process clock was ahead of its known threads at the last listing.
+    unexplained_ns: u64,
     flush_at_ns: u64,
     memory_at_ns: u64,
     /// The sampler's own clock and the wall clock when the rate was last judged.
@@ -123,6 +131,8 @@ impl Sampler {
             ticks: 0,
             held: Held { sample: false, faults: false },
             list_at_ns: 0,
+            ended_cpu_ns: 0,
+            unexplained_ns: 0,
             flush_at_ns: 0,
             memory_at_ns: 0,
             judged: (0, 0),
@@ -134,17 +144,14 @@ impl Sampler {
 
     /// The forked child's sampler: the same program, a recording of its own in the same file.
     #[must_use]
-    pub fn into_child(mut self, start: proto::Start) -> Sampler {
-        let parent_key = self.recorder.key();
-        for thread in &mut self.threads {
-            thread.forget_files();
-        }
-        let mut stacks = self.stacks;
+    pub fn into_child(self, start: proto::Start) -> Sampler {
+        let Sampler { session, python, belief, recorder, tables, mut stacks, threads, .. } = self;
+        let start = proto::Start { parent_key: recorder.key().to_vec(), ..start };
+        // Left as they lie, on pages shared with the parent: taking them apart would copy each page of them. The
+        // descriptors in `threads` belong to a table that ended with the parent's sampler.
+        std::mem::forget((recorder, tables, threads));
         stacks.begin_anew();
-        self.tables = Tables::default();
-        let start = proto::Start { parent_key: parent_key.to_vec(), ..start };
-        let belief = self.belief;
-        let mut child = Sampler::new(self.session, self.python, start, stacks);
+        let mut child = Sampler::new(session, python, start, stacks);
         child.belief = belief;
         child.is_child = true;
         child
@@ -241,6 +248,7 @@ impl Sampler {
                 for thread in &mut self.threads {
                     thread.forget_files();
                 }
+                self.recorder.mark(proto::MarkKind::Fork, "", 0);
                 self.count_gap(now_ns - parked_at_ns);
                 self.stacks.refresh();
             }
@@ -295,7 +303,12 @@ impl Sampler {
             }
         }
         if self.threads.iter().any(|thread| thread.gone) {
+            self.ended_cpu_ns +=
+                self.threads.iter().filter(|thread| thread.gone).map(|thread| thread.cpu_ns).sum::<u64>();
             self.threads.retain(|thread| !thread.gone);
+        }
+        if self.threads.len() <= CLOCK_SUM_MAX && self.somebody_else_ran() {
+            self.list_at_ns = now_ns;
         }
         if self.session.memory && now_ns >= self.memory_at_ns {
             self.memory_at_ns = now_ns + MEMORY_EVERY_NS;

@@ -95,7 +95,8 @@ impl Stacks {
         for module in &mut self.loaded.modules {
             module.row = None;
         }
-        self.codes = Codes::new();
+        // Not taken apart: that would copy pages shared with the parent.
+        std::mem::forget(std::mem::replace(&mut self.codes, Codes::new()));
         self.anonymous_row = None;
     }
 
