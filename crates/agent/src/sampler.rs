@@ -428,7 +428,7 @@ impl Sampler {
     fn check_layout(&mut self, thread_state: Address) {
         let fits = match self.reading() {
             Reading::Guarded => python::fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => python::fits(&ByKernel { pid: self.pid }, &self.python, thread_state),
+            Reading::ByKernel => python::fits(&ByKernel::new(self.pid), &self.python, thread_state),
         };
         match fits {
             Some(true) => {
@@ -447,7 +447,7 @@ impl Sampler {
     fn refresh_states(&mut self) {
         match self.reading() {
             Reading::Guarded => self.states.refresh(&Guarded, &self.python),
-            Reading::ByKernel => self.states.refresh(&ByKernel { pid: self.pid }, &self.python),
+            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid), &self.python),
         }
     }
 
@@ -504,7 +504,7 @@ impl Sampler {
         if self.held.faults {
             stacks.node(&Guarded, python, tables, self.ticks, answer)
         } else {
-            stacks.node(&ByKernel { pid: self.pid }, python, tables, self.ticks, answer)
+            stacks.node(&ByKernel::new(self.pid), python, tables, self.ticks, answer)
         }
     }
 
@@ -543,7 +543,7 @@ impl Sampler {
         for _ in 0..2 {
             match self.reading() {
                 Reading::Guarded => handler::look(&Guarded, registers, &question, &mut answer),
-                Reading::ByKernel => handler::look(&ByKernel { pid: self.pid }, registers, &question, &mut answer),
+                Reading::ByKernel => handler::look(&ByKernel::new(self.pid), registers, &question, &mut answer),
             }
             match proc::thread_cpu_ns(tid) {
                 Some(after_ns) if after_ns == cpu_ns => {

@@ -52,7 +52,7 @@ pub fn answer(arrival: &Arrival) -> bool {
     if question.reading == Reading::Guarded && arrival.faults_unblocked {
         look(&Guarded, arrival.registers, question, answer);
     } else {
-        look(&ByKernel { pid: question.pid }, arrival.registers, question, answer);
+        look_by_kernel(arrival.registers, question, answer);
     }
     answer.handler_tsc = match (began, time_stamp()) {
         (Some(began), Some(ended)) => ended.wrapping_sub(began),
@@ -60,6 +60,12 @@ pub fn answer(arrival: &Arrival) -> bool {
     };
     POOL.finish(ticket);
     true
+}
+
+/// Apart, so that its blocks take room on the stack only where it is used.
+#[inline(never)]
+fn look_by_kernel(registers: Registers, question: &Question, answer: &mut Answer) {
+    look(&ByKernel::new(question.pid), registers, question, answer);
 }
 
 /// Looks at one thread: native frames, Python frames, state. Also used by the sampler for a thread that does not run.

@@ -3,6 +3,8 @@
 //! Keeps: I-06 (guarded reads only). Partner: agent/src/faults.rs steps over the faulting instruction.
 
 use core::arch::{asm, global_asm};
+use core::cell::UnsafeCell;
+use core::mem::MaybeUninit;
 
 /// An address in the program, as a number. Only `Memory` may look behind it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -70,10 +72,63 @@ pub trait Memory {
 #[derive(Clone, Copy)]
 pub struct Guarded;
 
-/// `process_vm_readv` on the own process: slower (0.9 µs a read), needs no handler.
-#[derive(Clone, Copy)]
+/// `process_vm_readv` on the own process: slower, needs no handler. Reads blocks and keeps the last few of them, so use one
+/// for one look only.
 pub struct ByKernel {
-    pub pid: u32,
+    pid: u32,
+    blocks: [UnsafeCell<Block>; BLOCKS],
+}
+
+const BLOCK_BYTES: u64 = 256;
+const BLOCKS: usize = 8;
+
+/// A block of the program's memory, aligned to its size: it never crosses a page, so it is readable whole or not at all.
+struct Block {
+    address: Option<u64>,
+    /// Written whole by the kernel before `address` says so; not cleared before, which would be a call to memset.
+    words: MaybeUninit<[u64; BLOCK_BYTES as usize / 8]>,
+}
+
+impl ByKernel {
+    #[must_use]
+    pub const fn new(pid: u32) -> ByKernel {
+        ByKernel {
+            pid,
+            blocks: [const { UnsafeCell::new(Block { address: None, words: MaybeUninit::uninit() }) }; BLOCKS],
+        }
+    }
+
+    /// The aligned word at `address`.
+    #[inline]
+    fn aligned(&self, address: u64) -> Result<u64, Fault> {
+        let begin = address & !(BLOCK_BYTES - 1);
+        let slot = (begin / BLOCK_BYTES) as usize % BLOCKS;
+        // SAFETY: slot < BLOCKS; the cell is not shared (UnsafeCell is not Sync) and no reference to it outlives this call.
+        let block = unsafe { &mut *self.blocks.get_unchecked(slot).get() };
+        if block.address != Some(begin) {
+            block.address = None;
+            self.fetch(begin, &mut block.words)?;
+            block.address = Some(begin);
+        }
+        // SAFETY: `address` is set, so the kernel has written all of it.
+        let words = unsafe { block.words.assume_init_ref() };
+        words.get((address - begin) as usize / 8).copied().ok_or(Fault)
+    }
+
+    fn fetch(&self, address: u64, words: &mut MaybeUninit<[u64; BLOCK_BYTES as usize / 8]>) -> Result<(), Fault> {
+        const SYS_PROCESS_VM_READV: u64 = 310;
+        let local: [u64; 2] = [words.as_mut_ptr() as u64, BLOCK_BYTES];
+        let remote: [u64; 2] = [address, BLOCK_BYTES];
+        let done: u64;
+        // SAFETY: the kernel writes a block's bytes into `words` and reads the two vectors on this stack. A bad remote
+        // address gives an error, never a fault.
+        unsafe {
+            asm!("syscall", inout("rax") SYS_PROCESS_VM_READV => done, in("rdi") u64::from(self.pid),
+                in("rsi") local.as_ptr(), in("rdx") 1_u64, in("r10") remote.as_ptr(), in("r8") 1_u64, in("r9") 0_u64,
+                out("rcx") _, out("r11") _);
+        }
+        if done == BLOCK_BYTES { Ok(()) } else { Err(Fault) }
+    }
 }
 
 // The two instructions that may fault stand alone between labels, so that the fault handler can tell them by address.
@@ -162,19 +217,14 @@ impl Memory for Guarded {
 }
 
 impl Memory for ByKernel {
+    #[inline]
     fn word(&self, address: Address) -> Result<u64, Fault> {
-        const SYS_PROCESS_VM_READV: u64 = 310;
-        let mut value: u64 = 0;
-        let local: [u64; 2] = [(&raw mut value) as u64, 8];
-        let remote: [u64; 2] = [address.0, 8];
-        let done: u64;
-        // SAFETY: the kernel writes eight bytes into `value` and reads the two vectors; all three live on this stack.
-        // A bad remote address gives an error, never a fault.
-        unsafe {
-            asm!("syscall", inout("rax") SYS_PROCESS_VM_READV => done, in("rdi") u64::from(self.pid),
-                in("rsi") local.as_ptr(), in("rdx") 1_u64, in("r10") remote.as_ptr(), in("r8") 1_u64, in("r9") 0_u64,
-                out("rcx") _, out("r11") _);
+        let shift_bits = (address.0 & 7) * 8;
+        let low = self.aligned(address.0 & !7)?;
+        if shift_bits == 0 {
+            return Ok(low);
         }
-        if done == 8 { Ok(value) } else { Err(Fault) }
+        let high = self.aligned((address.0 & !7).wrapping_add(8))?;
+        Ok(low >> shift_bits | high << (64 - shift_bits))
     }
 }
