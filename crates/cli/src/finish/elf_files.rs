@@ -81,7 +81,8 @@ fn read_vdso() -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{debug_candidates, open};
+    use super::{debug_candidates, open, read_vdso};
+    use genba_profile::names::{Image, Names};
     use std::path::Path;
 
     #[test]
@@ -105,5 +106,16 @@ mod tests {
         assert!(open(own.to_str().unwrap(), b"another build").is_none());
         assert!(open("/dev/zero", b"").is_none());
         assert!(open("/", b"").is_none());
+    }
+
+    #[test]
+    fn the_kernels_vdso_is_read_from_memory() {
+        let bytes = read_vdso().unwrap();
+        let build_id = Image::parse(&bytes).unwrap().build_id().unwrap();
+        let files = open("linux-vdso.so.1", build_id).unwrap();
+        let names = Names::new(&files.image, None, &[]).unwrap();
+        let mut found = names.function_starts().filter_map(|start| names.name_of(start));
+        assert!(found.any(|function| function.name.ends_with("clock_gettime")));
+        assert!(open("linux-vdso.so.1", b"another kernel").is_none());
     }
 }
