@@ -273,6 +273,25 @@ fn by_thread_process_and_module() {
 }
 
 #[test]
+fn a_long_way_down_is_shown_by_its_ends() {
+    let way = |links: u32| (1..=links).map(|link| format!(" > f{link}[x.so]")).collect::<String>();
+    let recording = format!("process 7 3.13.0\n a@a.py:1{} x200\n a@a.py:2{} x100", way(10), way(11));
+    check(
+        &recording,
+        Options::default(),
+        expect![[r#"
+        CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+         66.7 %  320 ms  a.py:1 a
+                             f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so)
+         33.3 %  160 ms  a.py:2 a
+                             f1 → f2 → f3 → f4 → (2 more) → f7 → f8 → f9 → f10 → f11 (x.so)
+    "#]],
+    );
+}
+
+#[test]
 fn as_markdown() {
     let profile = profile(&notation::recording(SLICES), &Additions::default());
     let report = report(&profile, &Options::default());

@@ -13,7 +13,7 @@ use crate::report::{By, Link, Report, Row, Sort};
 use crate::summary::header;
 use crate::table::TableIndex;
 
-/// A longer way down is shown by its two ends.
+/// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
 const LINKS_MAX: usize = 9;
 const LINKS_AT_TOP: usize = 4;
 
@@ -158,7 +158,7 @@ fn write(profile: &Profile, line: &Line, row: &Row, cells: [usize; 2], paint: Pa
 /// `bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)`
 pub fn chain(profile: &Profile, links: &[Link]) -> String {
     let names: Vec<String> = links.iter().map(|link| link.name(profile)).collect();
-    let mut shown = if names.len() > LINKS_MAX {
+    let mut shown = if names.len() > LINKS_MAX + 1 {
         let at_leaf = LINKS_MAX - LINKS_AT_TOP;
         let left_out = names.len() - LINKS_MAX;
         let mut ends = names[..LINKS_AT_TOP].to_vec();
