@@ -3,7 +3,7 @@
 //! Keeps: I-06 (guarded reads only). Partner: agent/src/faults.rs steps over the faulting instruction.
 
 use core::arch::{asm, global_asm};
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
 
 /// An address in the program, as a number. Only `Memory` may look behind it.
@@ -76,25 +76,23 @@ pub struct Guarded;
 /// for one look only.
 pub struct ByKernel {
     pid: u32,
-    blocks: [UnsafeCell<Block>; BLOCKS],
+    /// Where each block begins; blocks are aligned to their size, so that none crosses a page.
+    addresses: [Cell<Option<u64>>; BLOCKS],
+    /// Written whole by the kernel before its address is set; not cleared before, which would be a call to memset.
+    blocks: [UnsafeCell<MaybeUninit<Block>>; BLOCKS],
 }
 
 const BLOCK_BYTES: u64 = 256;
 const BLOCKS: usize = 8;
-
-/// A block of the program's memory, aligned to its size: it never crosses a page, so it is readable whole or not at all.
-struct Block {
-    address: Option<u64>,
-    /// Written whole by the kernel before `address` says so; not cleared before, which would be a call to memset.
-    words: MaybeUninit<[u64; BLOCK_BYTES as usize / 8]>,
-}
+type Block = [u64; BLOCK_BYTES as usize / 8];
 
 impl ByKernel {
     #[must_use]
     pub const fn new(pid: u32) -> ByKernel {
         ByKernel {
             pid,
-            blocks: [const { UnsafeCell::new(Block { address: None, words: MaybeUninit::uninit() }) }; BLOCKS],
+            addresses: [const { Cell::new(None) }; BLOCKS],
+            blocks: [const { UnsafeCell::new(MaybeUninit::uninit()) }; BLOCKS],
         }
     }
 
@@ -103,24 +101,23 @@ impl ByKernel {
     fn aligned(&self, address: u64) -> Result<u64, Fault> {
         let begin = address & !(BLOCK_BYTES - 1);
         let slot = (begin / BLOCK_BYTES) as usize % BLOCKS;
-        // SAFETY: slot < BLOCKS; the cell is not shared (UnsafeCell is not Sync) and no reference to it outlives this call.
-        let block = unsafe { &mut *self.blocks.get_unchecked(slot).get() };
-        if block.address != Some(begin) {
-            block.address = None;
-            self.fetch(begin, &mut block.words)?;
-            block.address = Some(begin);
+        let (Some(known), Some(block)) = (self.addresses.get(slot), self.blocks.get(slot)) else { return Err(Fault) };
+        if known.get() != Some(begin) {
+            known.set(None);
+            self.fetch(begin, block.get().cast())?;
+            known.set(Some(begin));
         }
-        // SAFETY: `address` is set, so the kernel has written all of it.
-        let words = unsafe { block.words.assume_init_ref() };
+        // SAFETY: the address is set, so the kernel has written the whole block; cells are not shared between threads.
+        let words = unsafe { (*block.get()).assume_init_ref() };
         words.get((address - begin) as usize / 8).copied().ok_or(Fault)
     }
 
-    fn fetch(&self, address: u64, words: &mut MaybeUninit<[u64; BLOCK_BYTES as usize / 8]>) -> Result<(), Fault> {
+    fn fetch(&self, address: u64, block: *mut u64) -> Result<(), Fault> {
         const SYS_PROCESS_VM_READV: u64 = 310;
-        let local: [u64; 2] = [words.as_mut_ptr() as u64, BLOCK_BYTES];
+        let local: [u64; 2] = [block as u64, BLOCK_BYTES];
         let remote: [u64; 2] = [address, BLOCK_BYTES];
         let done: u64;
-        // SAFETY: the kernel writes a block's bytes into `words` and reads the two vectors on this stack. A bad remote
+        // SAFETY: the kernel writes a block's bytes to `block`, one of ours, and reads the two vectors on this stack. A bad remote
         // address gives an error, never a fault.
         unsafe {
             asm!("syscall", inout("rax") SYS_PROCESS_VM_READV => done, in("rdi") u64::from(self.pid),
