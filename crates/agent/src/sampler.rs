@@ -145,13 +145,15 @@ impl Sampler {
     /// The forked child's sampler: the same program, a recording of its own in the same file.
     #[must_use]
     pub fn into_child(self, start: proto::Start) -> Sampler {
-        let Sampler { session, python, belief, recorder, tables, mut stacks, threads, .. } = self;
+        let Sampler { session, python, layout, belief, recorder, tables, mut stacks, threads, .. } = self;
         let start = proto::Start { parent_key: recorder.key().to_vec(), ..start };
         // Left as they lie, on pages shared with the parent: taking them apart would copy each page of them. The
         // descriptors in `threads` belong to a table that ended with the parent's sampler.
         std::mem::forget((recorder, tables, threads));
         stacks.begin_anew();
         let mut child = Sampler::new(session, python, start, stacks);
+        // Handlers know the layout by this address.
+        child.layout = layout;
         child.belief = belief;
         child.is_child = true;
         child
