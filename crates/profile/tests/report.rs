@@ -410,3 +410,30 @@ fn as_json() {
     "#]]
     .assert_eq(&json::json(&profile, &report, &warnings).unwrap());
 }
+
+/// Code without a file belongs to whoever runs it: a `.pth` line run by `site`, an `__init__` that dataclasses made.
+/// Where the program itself has no file (`python -c`), it is the user's own.
+#[test]
+fn code_without_a_file_is_its_callers() {
+    const HEADER: &str = "
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    ";
+    let rows = |stacks: &str| {
+        let profile = profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default());
+        let report = report(&profile, &Options { by: By::Function, ..Options::default() });
+        let text = text::text(&profile, &report, Paint::Plain);
+        text.lines().skip(3).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+    };
+    expect![[r#"
+         60.0 %  48.0 ms  app.py:1 <module>
+                              __init__
+         40.0 %  32.0 ms  x.py:1 files
+    "#]].assert_eq(&rows(
+        "<module>@app.py:3[0-9] > __init__@<string>:2[0-4] x30
+    addpackage@<frozen·site>:206[0-9] > <module>@<string>:1[0-9] > files@/usr/lib/python3.15/x.py:1[0-9] x20
+    ",
+    ));
+    expect![[r#"
+        100.0 %  48.0 ms  <string>:1 f
+    "#]].assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
+}

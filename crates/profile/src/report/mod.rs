@@ -188,8 +188,20 @@ fn add(
         below.push(Link::State(group.state));
     }
     let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
-    let is_own =
-        |frame: &FrameIndex| is_python(frame) && profile.owner_of(profile.frames[*frame].function) == Some(Owner::User);
+    // Code without a file (`<string>`) belongs to whoever runs it, unless it is the program itself (`python -c`).
+    let without_file = |frame: FrameIndex| match profile.functions[profile.frames[frame].function].home {
+        Home::Python { file, .. } => {
+            let path = &profile.files[file].path;
+            path.starts_with('<') && !path.starts_with("<frozen ")
+        }
+        Home::C { .. } | Home::Mark => false,
+    };
+    let program_without_file = profile.stack(group.node).filter(is_python).last().is_some_and(without_file);
+    let is_own = |frame: &FrameIndex| {
+        is_python(frame)
+            && profile.owner_of(profile.frames[*frame].function) == Some(Owner::User)
+            && (program_without_file || !without_file(*frame))
+    };
     // Without any code of the user's own, the deepest Python frame stands for it.
     let deepest = profile
         .stack(group.node)

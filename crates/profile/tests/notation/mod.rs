@@ -223,7 +223,11 @@ impl Process {
     }
 
     fn python(&mut self, name: &str, place: &str) -> (u32, u64) {
-        let (file, at) = place.rsplit_once(".py:").expect(place);
+        // `<string>` and its like have no `.py`.
+        let (file, at) = match place.rsplit_once(".py:") {
+            Some((stem, at)) => (format!("{stem}.py"), at),
+            None => place.split_once(">:").map(|(name, at)| (format!("{name}>").replace('·', " "), at)).expect(place),
+        };
         let (line, columns) = match at.split_once('[') {
             None => (at, None),
             Some((line, columns)) => (line, columns.strip_suffix(']')),
@@ -247,7 +251,7 @@ impl Process {
             Some(position) => position,
             None => {
                 let qualname = self.string(&name.replace('·', " "));
-                let filename = self.string(&format!("{file}.py"));
+                let filename = self.string(&file);
                 let code = proto::Code { qualname, filename, first_line: 1, ..Default::default() };
                 self.block.tables.as_mut().unwrap().codes.push(code);
                 self.codes.push((key, Vec::new()));
