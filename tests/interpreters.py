@@ -6,12 +6,14 @@ separated by colons, instead of pyenv's), GENBA_SID (the folder of the Debian si
 
 import functools
 import os
+import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
 IN_SID = ("3.14", "3.15")
+CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
 FOUND_MIN = 4
 
 
@@ -77,7 +79,7 @@ def _in_sid(minor: str) -> Interpreter | Missing:
     if os.geteuid() != 0:
         return Missing(minor, f"python{minor} is in {root}, which only root can enter")
     _mount(root)
-    version = _version(["chroot", str(root), path])
+    version = _version([CHROOT, str(root), path])
     if version is None:
         return Missing(minor, f"python{minor} in {root} does not start")
     return Interpreter(minor, version, path, root)

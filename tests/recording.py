@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from interpreters import Interpreter
+from interpreters import CHROOT, Interpreter
 from profile_tables import Profile
 from stacks import Stack, parse_collapsed
 
@@ -78,7 +78,7 @@ class Place:
         root = self.interpreter.root
         if root is None:
             return arguments
-        return ["chroot", str(root), "/usr/bin/env", f"--chdir={self.inside}", *arguments]
+        return [CHROOT, str(root), "/usr/bin/env", f"--chdir={self.inside}", *arguments]
 
     def environment(self, more: dict[str, str]) -> dict[str, str]:
         path = "/usr/local/bin:/usr/bin:/bin" if self.interpreter.root else os.environ["PATH"]

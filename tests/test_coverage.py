@@ -2,6 +2,7 @@
 
 import pytest
 
+from profile_tables import RUNNING
 from recording import Workshop
 
 pytestmark = pytest.mark.measures
@@ -13,9 +14,10 @@ def test_not_sampled_is_small(workshop: Workshop, name: str) -> None:
     (process,) = profile["processes"]
     assert process["cpu_ns"] >= 1_000_000_000
     assert profile.coverage_faults() == []
-    accounting = process["accounting"]
-    assert accounting["ticks"] >= 1000, accounting
-    assert process["handler_runs"] >= 1000 and process["handler_ns"] > 0
+    running = profile.sum("samples", lambda row: row.state in RUNNING)
+    # Each running sample is one answer of the handler; answers that were not believed make it more, never less.
+    assert process["handler_runs"] >= running > 0
+    assert process["handler_ns"] > 0
 
 
 def test_a_rate_that_was_asked_for_is_kept(workshop: Workshop) -> None:

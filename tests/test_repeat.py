@@ -34,7 +34,11 @@ def test_list(workshop: Workshop, python: Interpreter, record_property) -> None:
     print(f"CPython {python.version}, list: {shares} of {whole} samples")
     record_property("list shares", shares)
     assert whole >= 500
-    assert whole - found[None] >= 0.9 * whole, Counter({tuple(names[-4:]): n for names, n in stacks}).most_common(5)
+    shown = Counter({tuple(names[-4:]): n for names, n in stacks}).most_common(5)
+    # From 3.12 on small numbers are immortal and the repeated items are copied in blocks, by whatever copies best.
+    wanted = LIST_FUNCTIONS if python.minor == "3.11" else (*LIST_FUNCTIONS, *COPIES)
+    seen = sum(samples for names, samples in stacks if any(part in name for name in names for part in wanted))
+    assert seen >= 0.9 * whole, shown
     if python.minor == "3.11":
         dealloc = sum(samples for name, samples in found.items() if name and "dealloc" in name)
         assert dealloc >= 0.1 * whole, "3.11 takes a reference away from every item"

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.measures
 
 
 def test_halves_by_caller(workshop: Workshop) -> None:
-    run = workshop.run(workshop.program("casebook/two-callers/slow.py"))
+    run = workshop.run(workshop.program("casebook/two-callers/slow.py"), flags=("--rate", "2000"))
     measured_ns = run.answer()
     profile = run.profile()
     samples = profile.sum("samples", lambda row: half_of(row) is not None)
