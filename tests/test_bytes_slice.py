@@ -25,9 +25,11 @@ def in_before(row: Row) -> bool:
 
 
 def copies_for_the_slice(row: Row) -> bool:
+    if not in_before(row):
+        return False
     own = [frame for frame in row.frames if frame["owner"] == "user"]
     leaf = row.frames[-1]
-    return in_before(row) and own[-1]["expression"] == "b[i:]" and leaf["kind"] == "c" and "memmove" in leaf["name"]
+    return own[-1]["expression"] == "b[i:]" and leaf["kind"] == "c" and "memmove" in leaf["name"]
 
 
 def test_the_first_row_is_the_expression(run: Run) -> None:
