@@ -1,5 +1,5 @@
 //! Native and Python frames into one stack: by address, not by counting.
-//! Owns: the rule. Pure: no memory is read here. Never: shows a frame twice or in a place it was not; what does not fit
+//! Owns: the rule (I-11). Pure: no memory is read here. Never: shows a frame twice or in a place it was not; what does not fit
 //! together loses its native half and says so.
 //!
 //! Each run of the eval loop has a C local (the shim) at address A. It lies in exactly one native frame k:
