@@ -17,9 +17,7 @@ fn main() {
     println!("cargo::rerun-if-env-changed=GENBA_AGENT_SO");
     let library = match std::env::var_os("GENBA_AGENT_SO") {
         Some(path) => PathBuf::from(path),
-        None if variable("PROFILE") == "release" => build_agent(&root),
-        // Tests of the command alone do without it.
-        None => PathBuf::from("/dev/null"),
+        None => build_agent(&root),
     };
     println!("cargo::rerun-if-changed={}", library.display());
     let bytes = std::fs::read(&library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));

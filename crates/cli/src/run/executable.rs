@@ -54,8 +54,8 @@ pub struct PythonSymbols {
     pub has_runtime: bool,
     /// The value of `Py_Version` (3.11 and later), laid out as `PY_VERSION_HEX`.
     pub version_hex: Option<u32>,
-    /// `_Py_MergeZeroLocalRefcount` exists in free-threaded builds only. Source: CPython 3.13 object.h.
-    pub is_free_threaded: bool,
+    /// The kind of build that a symbol gives away; `None` for the default one.
+    pub build: Option<&'static str>,
 }
 
 impl Executable {
@@ -217,7 +217,9 @@ fn read_python_symbols(header: &elf::FileHeader64<Endianness>, cache: &ReadCache
         }
         match symbol.name(endian, symbols.strings()) {
             Ok(b"_PyRuntime") => found.has_runtime = true,
-            Ok(b"_Py_MergeZeroLocalRefcount") => found.is_free_threaded = true,
+            // Source: CPython 3.11 to 3.13 Include/object.h, cpython/object.h, Objects/object.c.
+            Ok(b"_Py_MergeZeroLocalRefcount") => found.build = Some("free-threaded"),
+            Ok(b"_Py_RefTotal" | b"_Py_GetGlobalRefTotal") => found.build = Some("debug"),
             Ok(b"Py_Version") => {
                 let address = symbol.st_value(endian);
                 found.version_hex = header.program_headers(endian, cache).ok()?.iter().find_map(|segment| {

@@ -159,7 +159,9 @@ fn python_found(executable: &Executable, elf: &Elf) -> Option<Python> {
     if library.is_none() && named.is_empty() && !elf.python.has_runtime {
         return None;
     }
-    let build = if elf.python.is_free_threaded || named.iter().any(|name| name.flags.contains('t')) {
+    let build = if elf.python.build.is_some() {
+        elf.python.build
+    } else if named.iter().any(|name| name.flags.contains('t')) {
         Some("free-threaded")
     } else if named.iter().any(|name| name.flags.contains('d')) {
         Some("debug")
@@ -222,6 +224,11 @@ fn check_python(executable: &Executable, python: &Python, advice: &Advice<'_>) -
                 if python.has_runtime { "a CPython older than 3.11" } else { "a Python that does not say its version" };
             return Err(refused()
                 .detail(format!("found {found}; genba knows 3.{MINOR_MIN} to 3.{MINOR_MAX}"))
+                .hint(advice.known_interpreter()));
+        }
+        Some(version) if version.stage.is_some() => {
+            return Err(refused()
+                .detail(format!("found CPython {version}, a pre-release; its tables are not final"))
                 .hint(advice.known_interpreter()));
         }
         _ => {}
