@@ -1,7 +1,7 @@
 //! What the sampler does between looks: ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{BACK_OFF_NS_MIN, FILES_MAX, FLUSH_EVERY_NS, Sampler, UNEXPLAINED_NS_MAX, WALKING_NS_MAX};
+use super::{BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, Sampler, UNEXPLAINED_NS_MAX, WALKING_NS_MAX};
 use crate::control::{self, Done};
 use crate::proc::{self, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
@@ -116,6 +116,20 @@ impl Sampler {
         self.close_old_files();
     }
 
+    /// Keeps up with the loaded files. Compiling their rows is work of the start: it takes at most half an interval
+    /// of each tick and is not held against the rate.
+    pub(super) fn refresh_files(&mut self, now_ns: u64) {
+        let compiling = !self.stacks.loaded.is_compiled();
+        let before_ns = if compiling { proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) } else { None };
+        self.stacks.refresh(now_ns + (self.interval_ns / 2).min(COMPILE_NS_MAX));
+        if let Some(spent_ns) = before_ns
+            .zip(proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
+            .and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns))
+        {
+            self.judged.0 += spent_ns;
+        }
+    }
+
     /// The process clock ran ahead of the sum of its threads: a thread began that is not listed yet.
     pub(super) fn somebody_else_ran(&mut self) -> bool {
         let known_ns: u64 = self.threads.iter().map(|thread| thread.cpu_ns).sum();
@@ -204,7 +218,7 @@ impl Sampler {
             return;
         }
         let share_max_percent = if self.threads.len() > 200 { 25 } else { 5 };
-        if (own_cpu_ns - before_cpu_ns) * 100 > share_max_percent * (now_ns - before_ns)
+        if own_cpu_ns.saturating_sub(before_cpu_ns) * 100 > share_max_percent * (now_ns - before_ns)
             && self.interval_ns < 64 * BACK_OFF_NS_MIN
         {
             self.interval_ns *= 2;

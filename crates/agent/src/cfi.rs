@@ -4,8 +4,8 @@
 
 use genba_signal::unwind::{Row, Rule, RuleKind};
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, EhFrame, EndianSlice, Expression, LittleEndian, Register, RegisterRule,
-    UnwindContext, UnwindSection, UnwindTableRow,
+    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameOffset, EndianSlice, Expression, LittleEndian, Register,
+    RegisterRule, UnwindContext, UnwindSection, UnwindTableRow,
 };
 
 const RBP: Register = Register(6);
@@ -22,61 +22,130 @@ pub struct Compiled {
     pub functions: Vec<(u32, u32)>,
 }
 
-/// Compiles the section that lies at `section_address`; `start..end` is the file's executable memory.
-#[must_use]
-pub fn compile(section: &[u8], section_address: u64, header_address: u64, start: u64, end: u64) -> Compiled {
+/// A file on its way to rows, a piece at a time: the sampler must not miss its ticks for a large one.
+pub struct Compiler {
+    section: Vec<u8>,
+    section_address: u64,
+    header_address: u64,
+    start: u64,
+    end: u64,
+    /// Where the section's function entries begin; those before `next` are done.
+    entries: Vec<EhFrameOffset>,
+    next: usize,
+    context: Box<UnwindContext<usize>>,
+    rows: Vec<(u64, bool, Rule)>,
+    functions: Vec<(u32, u32)>,
+}
+
+/// Where a section lies: `start..end` is the file's executable memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    pub section_address: u64,
+    pub header_address: u64,
+    pub start: u64,
+    pub end: u64,
+}
+
+impl Compiler {
+    #[must_use]
+    pub fn new(section: Vec<u8>, position: Position) -> Compiler {
+        let Position { section_address, header_address, start, end } = position;
+        let mut compiler = Compiler {
+            section,
+            section_address,
+            header_address,
+            start,
+            end,
+            entries: Vec::new(),
+            next: 0,
+            context: Box::new(UnwindContext::new()),
+            rows: Vec::new(),
+            functions: Vec::new(),
+        };
+        let mut found = Vec::new();
+        let eh_frame = eh_frame(&compiler.section);
+        let bases = compiler.bases();
+        let mut entries = eh_frame.entries(&bases);
+        // A damaged entry ends the section: what came before it stays.
+        while let Ok(Some(entry)) = entries.next() {
+            if let CieOrFde::Fde(partial) = entry {
+                found.push(EhFrameOffset(partial.offset()));
+            }
+        }
+        compiler.entries = found;
+        compiler
+    }
+
+    fn bases(&self) -> BaseAddresses {
+        BaseAddresses::default()
+            .set_eh_frame(self.section_address)
+            .set_eh_frame_hdr(self.header_address)
+            .set_text(self.start)
+    }
+
+    /// Compiles up to `entries` more functions. True: all are done.
+    pub fn advance(&mut self, entries: usize) -> bool {
+        let until = self.entries.len().min(self.next + entries);
+        let bases = self.bases();
+        let eh_frame = eh_frame(&self.section);
+        for &offset in &self.entries[self.next..until] {
+            let cie = |_: &EhFrame<Slice<'_>>, bases: &BaseAddresses, offset| eh_frame.cie_from_offset(bases, offset);
+            let Ok(fde) = eh_frame.fde_from_offset(&bases, offset, cie) else { continue };
+            let (first, behind) = (fde.initial_address(), fde.end_address());
+            if first < self.start || behind > self.end || first >= behind {
+                continue;
+            }
+            self.functions.push(((first - self.start) as u32, (behind - self.start) as u32));
+            let signal = fde.is_signal_trampoline();
+            let before = self.rows.len();
+            let rows = &mut self.rows;
+            let complete = fde.rows(&eh_frame, &bases, &mut self.context).is_ok_and(|mut table| {
+                loop {
+                    match table.next_row() {
+                        Ok(Some(row)) => {
+                            let rule = if signal { Rule::SIGNAL } else { rule(&eh_frame, row) };
+                            rows.push((row.start_address(), true, rule));
+                        }
+                        Ok(None) => return true,
+                        Err(_) => return false,
+                    }
+                }
+            });
+            if !complete {
+                rows.truncate(before);
+                rows.push((first, true, Rule::UNKNOWN));
+            }
+            rows.push((behind, false, Rule::UNKNOWN));
+        }
+        self.next = until;
+        until == self.entries.len()
+    }
+
+    /// The rows, sorted and without repetitions.
+    #[must_use]
+    pub fn finish(mut self) -> Compiled {
+        // The end of one function gives way to the beginning of the next at the same address.
+        self.rows.sort_by_key(|&(address, begins, _)| (address, begins));
+        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
+        for (address, _, rule) in self.rows {
+            let row = Row { start: (address - self.start) as u32, rule };
+            match rows.last_mut() {
+                Some(last) if last.start == row.start => *last = row,
+                Some(last) if last.rule == row.rule => {}
+                _ => rows.push(row),
+            }
+        }
+        rows.shrink_to_fit();
+        self.functions.sort_unstable();
+        self.functions.dedup();
+        Compiled { rows, functions: self.functions }
+    }
+}
+
+fn eh_frame(section: &[u8]) -> EhFrame<Slice<'_>> {
     let mut eh_frame = EhFrame::new(section, LittleEndian);
     eh_frame.set_address_size(8);
-    let bases = BaseAddresses::default().set_eh_frame(section_address).set_eh_frame_hdr(header_address).set_text(start);
-    let mut context = Box::new(UnwindContext::new());
-    let mut rows: Vec<(u64, bool, Rule)> = Vec::new();
-    let mut functions = Vec::new();
-    let mut entries = eh_frame.entries(&bases);
-    // A damaged entry ends the section: what came before it stays.
-    while let Ok(Some(entry)) = entries.next() {
-        let CieOrFde::Fde(partial) = entry else { continue };
-        let Ok(fde) = partial.parse(|_, bases, offset| eh_frame.cie_from_offset(bases, offset)) else { continue };
-        let (first, behind) = (fde.initial_address(), fde.end_address());
-        if first < start || behind > end || first >= behind {
-            continue;
-        }
-        functions.push(((first - start) as u32, (behind - start) as u32));
-        let signal = fde.is_signal_trampoline();
-        let before = rows.len();
-        let complete = fde.rows(&eh_frame, &bases, &mut context).is_ok_and(|mut table| {
-            loop {
-                match table.next_row() {
-                    Ok(Some(row)) => {
-                        let rule = if signal { Rule::SIGNAL } else { rule(&eh_frame, row) };
-                        rows.push((row.start_address(), true, rule));
-                    }
-                    Ok(None) => return true,
-                    Err(_) => return false,
-                }
-            }
-        });
-        if !complete {
-            rows.truncate(before);
-            rows.push((first, true, Rule::UNKNOWN));
-        }
-        rows.push((behind, false, Rule::UNKNOWN));
-    }
-    // The end of one function gives way to the beginning of the next at the same address.
-    rows.sort_by_key(|&(address, begins, _)| (address, begins));
-    let mut compiled = Compiled::default();
-    for (address, _, rule) in rows {
-        let row = Row { start: (address - start) as u32, rule };
-        match compiled.rows.last_mut() {
-            Some(last) if last.start == row.start => *last = row,
-            Some(last) if last.rule == row.rule => {}
-            _ => compiled.rows.push(row),
-        }
-    }
-    functions.sort_unstable();
-    functions.dedup();
-    compiled.rows.shrink_to_fit();
-    compiled.functions = functions;
-    compiled
+    eh_frame
 }
 
 fn rule(eh_frame: &EhFrame<Slice<'_>>, row: &UnwindTableRow<usize>) -> Rule {

@@ -1,8 +1,8 @@
 //! The loaded files: where their code lies, their build ids, their rows; published for the handler.
 //! Owns: `Modules` for the handler (I-08), the list for the merge. Never: frees a table while a handler may read it.
-//! Each file is compiled once; a `dlclose` takes its rows out, an `dlopen` brings new ones in.
+//! Each file is compiled once, a piece at a time, and published when it is complete; a `dlclose` takes its rows out, an `dlopen` brings new ones in.
 
-use crate::cfi::{self, Compiled};
+use crate::cfi::{Compiled, Compiler, Position};
 use genba_signal::handler::SHARED;
 use genba_signal::request::{POOL, Phase, REQUESTS};
 use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
@@ -46,6 +46,8 @@ pub struct Place {
 pub struct Loaded {
     pub modules: Vec<Module>,
     order: Vec<usize>,
+    /// Files whose rows are not complete, by position in `modules`.
+    compiling: Vec<(usize, Compiler)>,
     changes: u64,
     generation: u64,
     published: Option<Box<Published>>,
@@ -69,6 +71,7 @@ impl Loaded {
         Loaded {
             modules: Vec::new(),
             order: Vec::new(),
+            compiling: Vec::new(),
             changes: 0,
             generation: 0,
             published: None,
@@ -89,17 +92,50 @@ impl Loaded {
             module.mapped = false;
         }
         for file in loaded_files() {
-            match self.modules.iter_mut().find(|m| {
-                m.bias == file.bias && m.start == file.start && m.path == file.path && m.build_id == file.build_id
-            }) {
+            let known = self.modules.iter_mut().find(|known| {
+                (known.bias, known.start) == (file.bias, file.start)
+                    && known.path == file.path
+                    && known.build_id == file.build_id
+            });
+            match known {
                 Some(known) => known.mapped = true,
-                None => self.modules.push(file.compile()),
+                None => {
+                    let (module, compiler) = file.split();
+                    self.compiling.push((self.modules.len(), compiler));
+                    self.modules.push(module);
+                }
             }
         }
         self.order = (0..self.modules.len()).filter(|&index| self.modules[index].mapped).collect();
         self.order.sort_by_key(|&index| self.modules[index].start);
         self.publish();
         true
+    }
+
+    /// Compiles for a while: at least one piece, until `clock` says that `deadline_ns` is over. True: new rows are published.
+    pub fn compile(&mut self, deadline_ns: u64, clock: impl Fn() -> u64) -> bool {
+        const PIECE_ENTRIES: usize = 64;
+        let mut finished = false;
+        // The executable comes first in the linker's list, and matters most.
+        while let Some((_, compiler)) = self.compiling.first_mut() {
+            if compiler.advance(PIECE_ENTRIES) {
+                let (index, compiler) = self.compiling.remove(0);
+                self.modules[index].compiled = compiler.finish();
+                finished = true;
+            }
+            if clock() >= deadline_ns {
+                break;
+            }
+        }
+        if finished {
+            self.publish();
+        }
+        finished
+    }
+
+    #[must_use]
+    pub const fn is_compiled(&self) -> bool {
+        self.compiling.is_empty()
     }
 
     fn publish(&mut self) {
@@ -181,20 +217,26 @@ struct LoadedFile {
 }
 
 impl LoadedFile {
-    fn compile(self) -> Module {
-        let compiled = cfi::compile(&self.section, self.section_address, self.header_address, self.start, self.end);
-        Module {
+    fn split(self) -> (Module, Compiler) {
+        let position = Position {
+            section_address: self.section_address,
+            header_address: self.header_address,
+            start: self.start,
+            end: self.end,
+        };
+        let module = Module {
             path: self.path,
             build_id: self.build_id,
             kind: self.kind,
             bias: self.bias,
             start: self.start,
             end: self.end,
-            compiled,
+            compiled: Compiled::default(),
             data: self.data,
             row: None,
             mapped: true,
-        }
+        };
+        (module, Compiler::new(self.section, position))
     }
 }
 

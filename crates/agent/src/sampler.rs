@@ -29,6 +29,8 @@ const MEMORY_EVERY_NS: u64 = 10_000_000;
 const UNANSWERED_NS: u64 = 10_000_000;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
+/// Compiling takes at most so much of one tick.
+const COMPILE_NS_MAX: u64 = 2_000_000;
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
 const EVERY_TICK_MAX: usize = 16;
 const BACK_OFF_NS_MIN: u64 = 2_000_000;
@@ -252,7 +254,6 @@ impl Sampler {
                 }
                 self.recorder.mark(proto::MarkKind::Fork, "", 0);
                 self.count_gap(now_ns - parked_at_ns);
-                self.stacks.refresh();
             }
             None => {
                 self.flush_at_ns = now_ns + FLUSH_EVERY_NS;
@@ -261,8 +262,6 @@ impl Sampler {
                 for thread in &mut self.threads {
                     thread.credited_cpu_ns = thread.cpu_ns;
                 }
-                // Compiling rows takes a while; the CPU that passes meanwhile is carried to the first samples.
-                self.stacks.refresh();
                 // A forked child may be about to become another program: its first block waits until there is news.
                 if !self.is_child {
                     self.flush(None);
@@ -292,7 +291,7 @@ impl Sampler {
             self.list_at_ns = now_ns + LIST_EVERY_NS;
             self.list_threads(now_ns);
         }
-        self.stacks.refresh();
+        self.refresh_files(now_ns);
         let all = self.threads.len() <= EVERY_TICK_MAX;
         for index in 0..self.threads.len() {
             let thread = &self.threads[index];

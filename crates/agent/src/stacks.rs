@@ -6,6 +6,7 @@ use crate::calls::Calls;
 use crate::codes::Codes;
 use crate::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use crate::modules::{Loaded, Place};
+use crate::proc::monotonic_ns;
 use crate::python::Python;
 use crate::symbols;
 use crate::tables::{Node, Tables};
@@ -100,9 +101,10 @@ impl Stacks {
         self.anonymous_row = None;
     }
 
-    /// Looks whether files came or went.
-    pub fn refresh(&mut self) {
-        if self.loaded.refresh() {
+    /// Looks whether files came or went, and compiles new ones until `deadline_ns`.
+    pub fn refresh(&mut self, deadline_ns: u64) {
+        let changed = self.loaded.refresh();
+        if self.loaded.compile(deadline_ns, monotonic_ns) || changed {
             self.calls.forget();
             self.places.clear();
         }
