@@ -29,7 +29,7 @@ test-web: web/node_modules
 	npm --prefix web test
 
 # Tests that measure shares run alone; the others may run side by side.
-test-python: build
+test-python: build wheel
 	@make/prepare.sh tools
 	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches
 	$(TOOLS)/bin/pytest -m measures tests

@@ -20,7 +20,10 @@ build: web-dist ## the command, at target/release/genba
 
 wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
 	@make/prepare.sh tools
+	rm -rf build/wheel
 	$(TOOLS)/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	$(TOOLS)/bin/python -m zipfile --extract build/wheel/genba-*.whl build/wheel/content
+	cargo xtask glibc build/wheel/content/genba-*.data/scripts/genba $(GLIBC)
 
 # The viewer's page, which the command carries.
 .PHONY: web-dist
