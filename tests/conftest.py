@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import interpreters
-from interpreters import Interpreter, Missing
+from built import bounce, spin  # noqa: F401  (fixtures)
+from interpreters import Interpreter
 from recording import REPOSITORY, Place, Workshop, binary
 
 

@@ -1,11 +1,10 @@
 """No impossible stacks: programs alternate two equal call paths; of thousands of samples each, none may be one that cannot
-have happened (I-01: nothing is made up; I-09: a function's name is the one it had then; I-11: the merge).
+have happened (I-01: nothing is made up; I-08: tables change while handlers read them; I-09: a function's name is the one it had then; I-11: the merge).
 
 The programs say in their own comments what can happen; stacks.py judges. Python and C are merged in every stack.
 """
 
 import re
-import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -80,6 +79,17 @@ def test_called_back_by_an_extension(workshop: Workshop, bounce: Path) -> None:
     assert_possible(workshop.run(program, CPU_SECONDS, folder, flags=RATE), program, text)
 
 
+@pytest.mark.measures
+def test_libraries_that_come_and_go(workshop: Workshop, spin: Path) -> None:
+    """The tables of native code are replaced many times a second while handlers walk by them (I-08)."""
+    program = workshop.program("tests/programs/loads.py")
+    text = (REPOSITORY / "tests/programs/loads.py").read_text()
+    run = workshop.run(program, CPU_SECONDS, workshop.take(spin), flags=RATE)
+    assert_possible(run, program, text)
+    spun = [row for row in run.profile().rows() if "errno_changes" in row.names()]
+    assert spun and all("via_b" in row.names() for row in spun)
+
+
 CHURNED = re.compile(r"<churn_(\d+)>")
 
 
@@ -133,21 +143,3 @@ def test_the_churn_judge() -> None:
         ("outer_103 (<churn_103>:5);", ""),
     ]:
         assert churn_faults(parse_stack(good.replace(old, new))) != [], new
-
-
-@pytest.fixture(scope="session")
-def bounce(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The extension, built once against the stable ABI of the oldest CPython with headers here."""
-    import interpreters
-
-    header = next(
-        (folder for one in interpreters.found() for folder in Path(one.path).parents[1].glob("include/python3.*/")
-         if one.root is None and (folder / "Python.h").exists()),
-        None,
-    )
-    if header is None:
-        pytest.skip("no CPython headers to build the extension with (pyenv install 3.11)")
-    built = tmp_path_factory.mktemp("bounce") / "bounce.abi3.so"
-    source = REPOSITORY / "tests/programs/bounce.c"
-    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", f"-I{header}", str(source), "-o", str(built)], check=True)
-    return built

@@ -1,23 +1,12 @@
 """The handler leaves no trace in the program: errno stays, its own signals arrive, faulthandler may be on (I-04: the handler
 calls nothing; I-06: memory is read by guarded reads only)."""
 
-import ctypes
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from profile_tables import RUNNING
-from recording import REPOSITORY, Workshop
-
-
-@pytest.fixture(scope="session")
-def spin(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    built = tmp_path_factory.mktemp("spin") / "spin.so"
-    source = REPOSITORY / "tests/programs/spin.c"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(built)], check=True)
-    assert ctypes.CDLL(str(built)).errno_changes(ctypes.c_longlong(1000)) == 0
-    return built
+from recording import Workshop
 
 
 @pytest.mark.measures
