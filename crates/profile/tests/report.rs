@@ -428,12 +428,14 @@ fn code_without_a_file_is_its_callers() {
          60.0 %  48.0 ms  app.py:1 <module>
                               __init__
          40.0 %  32.0 ms  x.py:1 files
-    "#]].assert_eq(&rows(
+    "#]]
+    .assert_eq(&rows(
         "<module>@app.py:3[0-9] > __init__@<string>:2[0-4] x30
     addpackage@<frozen·site>:206[0-9] > <module>@<string>:1[0-9] > files@/usr/lib/python3.15/x.py:1[0-9] x20
     ",
     ));
     expect![[r#"
         100.0 %  48.0 ms  <string>:1 f
-    "#]].assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
+    "#]]
+    .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
 }
