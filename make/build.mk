@@ -5,6 +5,8 @@
 GLIBC := 2.17
 TRIPLE := x86_64-unknown-linux-gnu
 BUILT := target/$(TRIPLE)/release
+# The agent that the command built last carries.
+CARRIED := ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1
 
 .PHONY: build wheel
 
@@ -13,7 +15,7 @@ build: web-dist ## the command, at target/release/genba
 	PATH="$(TOOLS)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" \
 		cargo zigbuild --quiet --locked --release --package genba --target $(TRIPLE).$(GLIBC)
 	cargo xtask glibc $(BUILT)/genba $(GLIBC)
-	cargo xtask glibc "$$(ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1)" $(GLIBC)
+	cargo xtask glibc "$$($(CARRIED))" $(GLIBC)
 	@mkdir -p target/release
 	cp --force $(BUILT)/genba target/release/genba.new
 	mv target/release/genba.new target/release/genba
@@ -24,6 +26,7 @@ wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
 	$(TOOLS)/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
 	$(TOOLS)/bin/python -m zipfile --extract build/wheel/genba-*.whl build/wheel/content
 	cargo xtask glibc build/wheel/content/genba-*.data/scripts/genba $(GLIBC)
+	cargo xtask glibc "$$($(CARRIED))" $(GLIBC)
 
 # The viewer's page, which the command carries.
 .PHONY: web-dist
