@@ -87,7 +87,7 @@ impl Sandbox {
     pub fn shown(&self, output: &Output) -> String {
         let text = |bytes: &[u8]| {
             let text = String::from_utf8_lossy(bytes).replace(&self.folder.display().to_string(), "[box]");
-            text.lines().map(|line| format!("  {line}\n")).collect::<String>()
+            text.lines().map(|line| format!("{}\n", format!("  {line}").trim_end())).collect::<String>()
         };
         let code = output.status.code().map_or("none".to_owned(), |code| code.to_string());
         format!("exit code {code}\nstdout\n{}stderr\n{}", text(&output.stdout), text(&output.stderr))
