@@ -23,7 +23,7 @@ demo: build ## build, profile casebook/bytes-slice and show where its time goes
 test: prepare build test-rust test-web fuzz test-python ## every test, on every CPython that can be had
 
 test-rust:
-	cargo test --workspace --quiet
+	cargo test --workspace --quiet --no-fail-fast
 
 test-web: web/node_modules
 	npm --prefix web test

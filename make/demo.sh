@@ -27,4 +27,3 @@ echo "\$ genba report bytes-slice.genba"
 "$genba" report "$folder/bytes-slice.genba"
 echo
 "$genba" html "$folder/bytes-slice.genba" -o "$folder/bytes-slice.html"
-echo "the same as a page: $folder/bytes-slice.html"
