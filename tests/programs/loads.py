@@ -32,7 +32,7 @@ def work_b(count):
 
 def via_b(path, count):
     library = ctypes.CDLL(path)  # calls: nothing
-    spun = library.errno_changes(ctypes.c_longlong(20_000))
+    spun = library.errno_changes(ctypes.c_longlong(3_000_000))  # some ticks long
     total = work_b(count)  # calls: work_b
     _ctypes.dlclose(library._handle)
     return total + spun

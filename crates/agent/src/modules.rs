@@ -24,6 +24,8 @@ pub struct Module {
     /// The row in the recording's table, once a frame was seen in it.
     pub row: Option<u32>,
     mapped: bool,
+    /// The generation of the list in which it is there without a break.
+    since: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,22 +90,24 @@ impl Loaded {
             return false;
         }
         self.changes = changes;
+        let next = self.generation + 1;
+        let before: Vec<bool> = self.modules.iter().map(|module| module.mapped).collect();
         for module in &mut self.modules {
             module.mapped = false;
         }
-        for file in loaded_files() {
-            let known = self.modules.iter_mut().find(|known| {
-                (known.bias, known.start) == (file.bias, file.start)
-                    && known.path == file.path
-                    && known.build_id == file.build_id
-            });
-            match known {
-                Some(known) => known.mapped = true,
-                None => {
+        for file in loaded_files(&self.modules) {
+            match file {
+                Found::Known(index) => self.modules[index].mapped = true,
+                Found::New(file) => {
                     let (module, compiler) = file.split();
                     self.compiling.push((self.modules.len(), compiler));
                     self.modules.push(module);
                 }
+            }
+        }
+        for (index, module) in self.modules.iter_mut().enumerate() {
+            if module.mapped && before.get(index) != Some(&true) {
+                module.since = next;
             }
         }
         self.order = (0..self.modules.len()).filter(|&index| self.modules[index].mapped).collect();
@@ -167,6 +171,24 @@ impl Loaded {
         }
     }
 
+    /// The list as it is now; a question remembers the one it was asked with.
+    #[must_use]
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Whether a file was there, in the same place, from `generation` until now: else an answer may mean another one.
+    #[must_use]
+    pub fn was_there(&self, place: Place, generation: u64) -> bool {
+        self.modules[place.module].since <= generation
+    }
+
+    /// Whether any file ever had code there.
+    #[must_use]
+    pub fn was_ever_code(&self, address: u64) -> bool {
+        self.modules.iter().any(|module| (module.start..module.end).contains(&address))
+    }
+
     /// The present file around `address`.
     #[must_use]
     pub fn place(&self, address: u64) -> Option<Place> {
@@ -202,7 +224,14 @@ pub fn nobody_walks() -> bool {
     (0..REQUESTS).all(|index| POOL.phase(index) != Phase::Walking)
 }
 
-/// A file as the dynamic linker tells, with its section copied: a `dlclose` may unmap it at any time.
+/// A file that the dynamic linker names.
+enum Found {
+    /// Position in `Loaded::modules`.
+    Known(usize),
+    New(LoadedFile),
+}
+
+/// A file with its section copied: a `dlclose` may unmap it at any time.
 struct LoadedFile {
     path: String,
     build_id: Vec<u8>,
@@ -235,6 +264,7 @@ impl LoadedFile {
             data: self.data,
             row: None,
             mapped: true,
+            since: 0,
         };
         (module, Compiler::new(self.section, position))
     }
@@ -252,27 +282,32 @@ fn linker_changes() -> u64 {
     changes
 }
 
-fn loaded_files() -> Vec<LoadedFile> {
-    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
-        // SAFETY: `out` is the vector below; the record and what it points to are valid during the callback.
-        let (files, info) = unsafe { (&mut *out.cast::<Vec<LoadedFile>>(), &*info) };
+fn loaded_files(known: &[Module]) -> Vec<Found> {
+    struct Context<'a> {
+        known: &'a [Module],
+        found: Vec<Found>,
+    }
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, context: *mut c_void) -> c_int {
+        // SAFETY: `context` is the one below; the record and what it points to are valid during the callback.
+        let (context, info) = unsafe { (&mut *context.cast::<Context>(), &*info) };
+        let known = context.known;
         // A panic must not cross the linker's frames: whatever goes wrong with one file leaves it out.
-        let file = std::panic::catch_unwind(|| {
+        let file = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             // SAFETY: as above.
-            unsafe { loaded_file(info) }
-        });
-        files.extend(file.ok().flatten());
+            unsafe { loaded_file(info, known) }
+        }));
+        context.found.extend(file.ok().flatten());
         0
     }
-    let mut files: Vec<LoadedFile> = Vec::new();
-    // SAFETY: the callback gets the address of `files`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut files).cast()) };
-    files
+    let mut context = Context { known, found: Vec::new() };
+    // SAFETY: the callback gets the address of `context`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut context).cast()) };
+    context.found
 }
 
 /// # Safety
 /// `info` comes from `dl_iterate_phdr`, within its callback: the file is mapped as its program headers say.
-unsafe fn loaded_file(info: &libc::dl_phdr_info) -> Option<LoadedFile> {
+unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Found> {
     const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
     let bias = info.dlpi_addr;
     // SAFETY: the linker's own table of this file.
@@ -310,10 +345,15 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info) -> Option<LoadedFile> {
     let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
     let kind = if name.starts_with("linux-vdso") { ModuleKind::Vdso } else { ModuleKind::File };
     let path = if name.is_empty() { own_executable() } else { name };
+    if let Some(index) = known.iter().position(|known| {
+        (known.bias, known.start) == (bias, start) && known.path == path && known.build_id == build_id
+    }) {
+        return Some(Found::Known(index));
+    }
     // SAFETY: eh_frame_hdr and .eh_frame lie in mapped segments of this file.
     let (section_address, section) =
         header_address.and_then(|header| unsafe { eh_frame(header, &segments) }).unwrap_or((start, Vec::new()));
-    Some(LoadedFile {
+    Some(Found::New(LoadedFile {
         path,
         build_id,
         kind,
@@ -324,7 +364,7 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info) -> Option<LoadedFile> {
         header_address: header_address.unwrap_or(start),
         section_address,
         section,
-    })
+    }))
 }
 
 /// The `.eh_frame` that a `.eh_frame_hdr` points to (LSB 5.0, chapter 10.6.2), up to its end mark.

@@ -111,13 +111,14 @@ impl Stacks {
         self.codes.free_retired();
     }
 
-    /// The leaf node (index + 1) of what was seen; `None` when nothing was.
+    /// The leaf node (index + 1) of what was seen; `None` when nothing was. `generation`: the list of files at the time.
     pub fn node<M: Memory>(
         &mut self,
         memory: &M,
         python: Option<&Python>,
         tables: &mut Tables,
         tick: u64,
+        generation: u64,
         answer: &Answer,
     ) -> Option<u32> {
         let native = &answer.native[..answer.native_len];
@@ -126,8 +127,13 @@ impl Stacks {
         if native.is_empty() && entries.is_empty() {
             return None;
         }
-        let places: Vec<Option<Place>> =
-            native.iter().enumerate().map(|(position, frame)| self.place(position, frame)).collect();
+        let places: Vec<Option<Place>> = native
+            .iter()
+            .enumerate()
+            .map(|(position, frame)| {
+                self.place(position, frame).filter(|&place| self.loaded.was_there(place, generation))
+            })
+            .collect();
         let targets: Vec<Option<u64>> = native
             .iter()
             .enumerate()
@@ -218,6 +224,9 @@ impl Stacks {
     ) -> Node {
         const ANONYMOUS: u32 = 2;
         let Some(place) = place else {
+            if self.loaded.was_ever_code(pc) {
+                return mark(tables, parent, "[code of a file that came or went]");
+            }
             let table = *self.anonymous_row.get_or_insert_with(|| tables.module("[anonymous]", &[], ANONYMOUS, tick));
             return Node { parent, kind, table, address: pc };
         };

@@ -14,6 +14,8 @@ pub struct Open {
     /// The thread's clock just before the signal.
     pub cpu_ns: u64,
     pub ticks: u32,
+    /// The list of loaded files at that moment.
+    pub files: u64,
 }
 
 /// A waiting sample that goes on while the thread's clock stands still.

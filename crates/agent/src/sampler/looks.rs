@@ -104,7 +104,8 @@ impl Sampler {
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
         };
-        self.threads[index].open = Some(Open { ticket, asked_ns, cpu_ns, ticks: 1 });
+        self.threads[index].open =
+            Some(Open { ticket, asked_ns, cpu_ns, ticks: 1, files: self.stacks.loaded.generation() });
         match signals::send(self.pid, tid, ticket.to_value()) {
             Ok(()) => {}
             Err(libc::ESRCH) => self.thread_ended(index, 0),
@@ -181,7 +182,7 @@ impl Sampler {
         self.recorder.handler_runs += 1;
         self.recorder.handler_tsc += answer.handler_tsc;
         self.threads[index].open = None;
-        let node = self.node_of(answer);
+        let node = self.node_of(answer, open.files);
         let (python_end, in_gc) = (answer.python_end, answer.in_gc);
         POOL.done(open.ticket);
         match node {
@@ -205,13 +206,13 @@ impl Sampler {
         }
     }
 
-    fn node_of(&mut self, answer: &Answer) -> Option<u32> {
+    fn node_of(&mut self, answer: &Answer, files: u64) -> Option<u32> {
         let python = (self.belief == Belief::Checked).then_some(&*self.python);
         let (stacks, tables) = (&mut self.stacks, &mut self.tables);
         if self.held.faults {
-            stacks.node(&Guarded, python, tables, self.ticks, answer)
+            stacks.node(&Guarded, python, tables, self.ticks, files, answer)
         } else {
-            stacks.node(&ByKernel::new(self.pid), python, tables, self.ticks, answer)
+            stacks.node(&ByKernel::new(self.pid), python, tables, self.ticks, files, answer)
         }
     }
 
@@ -254,7 +255,7 @@ impl Sampler {
             }
             match proc::thread_cpu_ns(tid) {
                 Some(after_ns) if after_ns == cpu_ns => {
-                    result = match (self.node_of(&answer), answer.python_end) {
+                    result = match (self.node_of(&answer, self.stacks.loaded.generation()), answer.python_end) {
                         (_, PythonEnd::Ambiguous) => Err(Refused::Ambiguous),
                         (Some(node), _) => Ok(node),
                         (None, PythonEnd::Fault) => Err(Refused::Unreadable),
