@@ -422,9 +422,11 @@ fn code_without_a_file_is_its_callers() {
         let profile = profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default());
         let report = report(&profile, &Options { by: By::Function, ..Options::default() });
         let text = text::text(&profile, &report, Paint::Plain);
-        text.lines().skip(3).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+        text.lines().skip(1).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
     };
     expect![[r#"
+        ticks 50 = sampled 50 + dropped 0 + refused 0 · CPU covered 100.0 %
+
          60.0 %  48.0 ms  app.py:1 <module>
                               __init__
          40.0 %  32.0 ms  x.py:1 files
@@ -435,6 +437,8 @@ fn code_without_a_file_is_its_callers() {
     ",
     ));
     expect![[r#"
+        ticks 30 = sampled 30 + dropped 0 + refused 0 · CPU covered 100.0 %
+
         100.0 %  48.0 ms  <string>:1 f
     "#]]
     .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
