@@ -116,7 +116,8 @@ impl Loaded {
         true
     }
 
-    /// Compiles for a while: at least one piece, until `clock` says that `deadline_ns` is over. True: new rows are published.
+    /// Compiles for a while: at least one piece, until `clock` says that `deadline_ns` is over. Rows are published when all
+    /// files have theirs, so that early stacks are cut at their leaf, below the Python frames, and not at their root. True: now.
     pub fn compile(&mut self, deadline_ns: u64, clock: impl Fn() -> u64) -> bool {
         const PIECE_ENTRIES: usize = 64;
         let mut finished = false;
@@ -131,6 +132,7 @@ impl Loaded {
                 break;
             }
         }
+        finished &= self.compiling.is_empty();
         if finished {
             self.publish();
         }
