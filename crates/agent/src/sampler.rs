@@ -274,7 +274,7 @@ impl Sampler {
 
     fn tick(&mut self, now_ns: u64, late: u64) {
         self.ticks += 1;
-        self.held = signals::held();
+        self.note_handlers(signals::held());
         if now_ns >= self.list_at_ns {
             self.list_at_ns = now_ns + LIST_EVERY_NS;
             self.list_threads(now_ns);

@@ -5,6 +5,7 @@ use super::{BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, Sampler,
 use crate::control::{self, Done};
 use crate::proc::{self, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
+use crate::signals::Held;
 use crate::threads::Thread;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
@@ -114,6 +115,31 @@ impl Sampler {
             self.refresh_states();
         }
         self.close_old_files();
+    }
+
+    /// Whose the signal handlers are now; a change is told in the recording.
+    pub(super) fn note_handlers(&mut self, held: Held) {
+        let before = std::mem::replace(&mut self.held, held);
+        let sample = (before.sample, held.sample);
+        let faults = (before.faults, held.faults);
+        for (change, taken, given_back) in [
+            (
+                sample,
+                "the program installed its own SIGURG handler: running threads are not asked any more",
+                "SIGURG is genba's again: running threads are asked",
+            ),
+            (
+                faults,
+                "a handler for SIGSEGV or SIGBUS that is not genba's: memory is read by process_vm_readv",
+                "SIGSEGV and SIGBUS are genba's again",
+            ),
+        ] {
+            match change {
+                (true, false) => self.recorder.mark(proto::MarkKind::Note, taken, 0),
+                (false, true) => self.recorder.mark(proto::MarkKind::Note, given_back, 0),
+                _ => {}
+            }
+        }
     }
 
     /// Keeps up with the loaded files. Compiling their rows is work of the start: it takes at most half an interval
