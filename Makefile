@@ -31,8 +31,10 @@ test-web: web/node_modules
 # Tests that measure shares run alone; the others may run side by side.
 test-python: build wheel
 	@make/prepare.sh tools
-	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches
-	$(TOOLS)/bin/pytest -m measures tests
+	@failed=0; \
+	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches || failed=1; \
+	$(TOOLS)/bin/pytest -m measures tests || failed=1; \
+	exit $$failed
 
 check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols
 	cargo fmt --all --check
