@@ -22,6 +22,21 @@ pub struct Compiled {
     pub functions: Vec<(u32, u32)>,
 }
 
+/// Where a rule begins, as one number that sorts by place: offset << 33 | whether a function's row begins there << 32 | rule.
+/// So the end of one function gives way to the beginning of the next at the same place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(u64);
+
+impl Place {
+    const fn begin(offset: u64, rule: Rule) -> Place {
+        Place(offset << 33 | 1 << 32 | rule.bits() as u64)
+    }
+
+    const fn end(offset: u64) -> Place {
+        Place(offset << 33 | Rule::UNKNOWN.bits() as u64)
+    }
+}
+
 /// A file on its way to rows, a piece at a time: the sampler must not miss its ticks for a large one.
 pub struct Compiler {
     section: Vec<u8>,
@@ -33,7 +48,7 @@ pub struct Compiler {
     entries: Vec<EhFrameOffset>,
     next: usize,
     context: Box<UnwindContext<usize>>,
-    rows: Vec<(u64, bool, Rule)>,
+    rows: Vec<Place>,
     functions: Vec<(u32, u32)>,
 }
 
@@ -86,13 +101,14 @@ impl Compiler {
     /// Compiles up to `entries` more functions. True: all are done.
     pub fn advance(&mut self, entries: usize) -> bool {
         let until = self.entries.len().min(self.next + entries);
+        let start = self.start;
         let bases = self.bases();
         let eh_frame = eh_frame(&self.section);
         for &offset in &self.entries[self.next..until] {
             let cie = |_: &EhFrame<Slice<'_>>, bases: &BaseAddresses, offset| eh_frame.cie_from_offset(bases, offset);
             let Ok(fde) = eh_frame.fde_from_offset(&bases, offset, cie) else { continue };
             let (first, behind) = (fde.initial_address(), fde.end_address());
-            if first < self.start || behind > self.end || first >= behind {
+            if first < self.start || behind > self.end || first >= behind || behind - start > u64::from(u32::MAX >> 1) {
                 continue;
             }
             self.functions.push(((first - self.start) as u32, (behind - self.start) as u32));
@@ -104,7 +120,7 @@ impl Compiler {
                     match table.next_row() {
                         Ok(Some(row)) => {
                             let rule = if signal { Rule::SIGNAL } else { rule(&eh_frame, row) };
-                            rows.push((row.start_address(), true, rule));
+                            rows.push(Place::begin(row.start_address().wrapping_sub(start), rule));
                         }
                         Ok(None) => return true,
                         Err(_) => return false,
@@ -113,9 +129,9 @@ impl Compiler {
             });
             if !complete {
                 rows.truncate(before);
-                rows.push((first, true, Rule::UNKNOWN));
+                rows.push(Place::begin(first - start, Rule::UNKNOWN));
             }
-            rows.push((behind, false, Rule::UNKNOWN));
+            rows.push(Place::end(behind - start));
         }
         self.next = until;
         until == self.entries.len()
@@ -124,11 +140,10 @@ impl Compiler {
     /// The rows, sorted and without repetitions.
     #[must_use]
     pub fn finish(mut self) -> Compiled {
-        // The end of one function gives way to the beginning of the next at the same address.
-        self.rows.sort_by_key(|&(address, begins, _)| (address, begins));
+        self.rows.sort_unstable();
         let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
-        for (address, _, rule) in self.rows {
-            let row = Row { start: (address - self.start) as u32, rule };
+        for place in self.rows {
+            let row = Row { start: (place.0 >> 33) as u32, rule: Rule::from_bits(place.0 as u32) };
             match rows.last_mut() {
                 Some(last) if last.start == row.start => *last = row,
                 Some(last) if last.rule == row.rule => {}

@@ -57,6 +57,17 @@ impl Rule {
         Some(Rule(kind as u32 | (cfa as u32) << 3 | (rbp as u32) << 19))
     }
 
+    /// As one number, to be sorted with its place.
+    #[must_use]
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    #[must_use]
+    pub const fn from_bits(bits: u32) -> Rule {
+        Rule(bits)
+    }
+
     #[inline(always)]
     const fn cfa_offset_bytes(self) -> u64 {
         ((self.0 >> 3) as u64 & 0xffff) * 8
