@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Command, Stdio};
 
 use expect_test::expect;
-use sandbox::{RECORD, Sandbox, block_with_start};
+use sandbox::{HOLD, RECORD, Sandbox, WAIT, block_with_start};
 
 #[test]
 fn exit_codes_and_signals_are_the_programs() {
@@ -178,12 +178,9 @@ fn signals_sent_to_genba_reach_the_program() {
     for signal in ["INT", "TERM", "HUP", "QUIT", "USR1", "USR2"] {
         sandbox.script(
             "bin/program",
-            &format!("{RECORD}\ntrap 'echo got {signal}; exit 5' {signal}\necho ready\nwhile :; do read line; done < \"$HOME/never\""),
+            &format!("{RECORD}\n{HOLD}\ntrap 'echo got {signal}; exit 5' {signal}\necho ready\n{WAIT}"),
         );
-        // A pipe that never says anything: the program waits without a child of its own.
-        let _ = fs::remove_file(sandbox.path("never"));
-        assert!(Command::new("mkfifo").arg(sandbox.path("never")).status().expect("mkfifo").success());
-        let _writer = fs::OpenOptions::new().read(true).write(true).open(sandbox.path("never")).expect("open");
+        let _silent = sandbox.silent_pipe();
         let mut genba = sandbox.genba(&["run", "-q", "program"]).stdout(Stdio::piped()).spawn().expect("genba starts");
         let mut lines = BufReader::new(genba.stdout.take().expect("piped"));
         let mut line = String::new();

@@ -4,7 +4,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -20,6 +20,11 @@ pub struct Sandbox {
 
 /// Appends the block prepared by the sandbox to the recording named in GENBA_SESSION.
 pub const RECORD: &str = r#"out=${GENBA_SESSION#*;out=}; cat "$HOME/block" >> "${out%%;*}""#;
+
+/// HOLD, then traps, then `echo ready`, then WAIT: a script that waits, with its traps at work, until the pipe of
+/// `Sandbox::silent_pipe` is dropped. Nothing is started after `ready`, so that a signal finds only the script itself.
+pub const HOLD: &str = r#"cat "$HOME/silent" > /dev/null 2>&1 & held=$!"#;
+pub const WAIT: &str = "while :; do wait $held; [ $? -gt 128 ] || break; done";
 
 impl Sandbox {
     /// A fresh folder for the test of that name, with `bin/python3` and an empty `work`, where commands run.
@@ -91,6 +96,14 @@ impl Sandbox {
         };
         let code = output.status.code().map_or("none".to_owned(), |code| code.to_string());
         format!("exit code {code}\nstdout\n{}stderr\n{}", text(&output.stdout), text(&output.stderr))
+    }
+
+    /// A new pipe that says nothing; scripts wait for its end with WAIT.
+    pub fn silent_pipe(&self) -> File {
+        let path = self.path("silent");
+        let _ = fs::remove_file(&path);
+        assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+        fs::OpenOptions::new().read(true).write(true).open(path).expect("open")
     }
 
     /// Names of the files in `work`, sorted.
