@@ -2,7 +2,7 @@
 //! Owns: the exported names. Never: changes what the program gets; `errno` is the real function's.
 //! Only calls through the dynamic linker come here; a raw system call is noticed by `signals::held` on the next tick.
 
-use crate::{lifecycle, signals, symbols};
+use crate::{lifecycle, proc, signals, symbols};
 use std::ffi::{CStr, c_char, c_int};
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -80,6 +80,78 @@ pub unsafe extern "C" fn _exit(status: c_int) -> ! {
 pub unsafe extern "C" fn _Exit(status: c_int) -> ! {
     // SAFETY: the same function by its ISO C name.
     unsafe { _exit(status) }
+}
+
+/// How Python ends after an interrupt: it sends itself the signal with its default action.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn kill(pid: libc::pid_t, signal: c_int) -> c_int {
+    if pid as u32 == proc::own_pid() {
+        end_when_fatal(signal);
+    }
+    // SAFETY: the system call with the caller's arguments; it sets errno as libc's `kill` does.
+    unsafe { libc::syscall(libc::SYS_kill, pid, signal) as c_int }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn raise(signal: c_int) -> c_int {
+    end_when_fatal(signal);
+    // SAFETY: the system call behind libc's `raise`; it sets errno as that does.
+    unsafe { libc::syscall(libc::SYS_tgkill, proc::own_pid(), proc::own_tid(), signal) as c_int }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn abort() -> ! {
+    static NEXT: Next = Next::named(c"abort");
+    type Abort = unsafe extern "C" fn() -> !;
+    end_when_fatal(libc::SIGABRT);
+    // SAFETY: libc's function; where there is none, the process ends all the same.
+    unsafe {
+        match NEXT.address() {
+            0 => _exit(127),
+            real => core::mem::transmute::<u64, Abort>(real)(),
+        }
+    }
+}
+
+/// Writes the last block when a signal that the process sends itself will end it.
+fn end_when_fatal(signal: c_int) {
+    const FATAL: [c_int; 14] = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGILL,
+        libc::SIGTRAP,
+        libc::SIGABRT,
+        libc::SIGFPE,
+        libc::SIGKILL,
+        libc::SIGUSR1,
+        libc::SIGUSR2,
+        libc::SIGPIPE,
+        libc::SIGALRM,
+        libc::SIGTERM,
+        libc::SIGSYS,
+    ];
+    let errno = proc::errno();
+    // SAFETY: asks only; the answers go to locals.
+    let ends = FATAL.contains(&signal)
+        && unsafe {
+            let mut now: libc::sigaction = core::mem::zeroed();
+            signals::real_sigaction(signal, core::ptr::null(), &raw mut now);
+            let mut blocked: libc::sigset_t = core::mem::zeroed();
+            libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &raw mut blocked);
+            now.sa_sigaction == libc::SIG_DFL && libc::sigismember(&raw const blocked, signal) == 0
+        };
+    if ends {
+        lifecycle::end_before_exit();
+    }
+    lifecycle::set_errno(errno);
 }
 
 /// # Safety

@@ -309,7 +309,7 @@ fn announce(session: &Session, start: proto::Start) {
     recorder.announce();
 }
 
-fn set_errno(errno: i32) {
+pub fn set_errno(errno: i32) {
     // SAFETY: the address of this thread's errno is always valid.
     unsafe { *libc::__errno_location() = errno };
 }

@@ -10,8 +10,9 @@ use crate::stored::Stored;
 
 pub fn of(stored: &Stored) -> (Accounting, Clocks) {
     let mut accounting = Accounting::default();
-    let mut clocks =
-        Clocks { cpu_before_ns: stored.start().map_or(0, |start| start.cpu_before_ns), ..Clocks::default() };
+    let mut clocks = Clocks::default();
+    // A process that is not sampled has no clocks, so nothing passed before them.
+    let cpu_before_ns = stored.start().map_or(0, |start| start.cpu_before_ns);
     for block in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
         accounting.ticks = accounting.ticks.saturating_add(block.ticks);
         accounting.sampled = accounting.sampled.saturating_add(block.sampled);
@@ -26,7 +27,7 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
             cpu_sampled_ns: block.cpu_sampled_ns,
             cpu_not_sampled_ns: block.cpu_not_sampled_ns,
             cpu_genba_ns: block.cpu_genba_ns,
-            cpu_before_ns: clocks.cpu_before_ns,
+            cpu_before_ns,
             wall_not_sampled_ns: block.wall_not_sampled_ns,
             handler_ns: block.handler_ns,
             handler_runs: block.handler_runs,
