@@ -1,8 +1,8 @@
 //! The word between the program's threads and the sampler: what it shall do, and what it has done.
-//! Owns: the two futexes. Never: takes a lock; a wait has an end.
+//! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
-use crate::proc::monotonic_ns;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use crate::proc::{monotonic_ns, own_tid};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 /// What the sampler shall do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,6 +81,58 @@ pub fn await_report(wanted: Done, wait_ns_max: u64) -> bool {
             return false;
         }
         wait(&DONE, seen, deadline_ns);
+    }
+}
+
+/// The right to give orders: one thread of the program at a time, so that no order is overwritten before it is done.
+pub struct Turn(());
+
+/// The thread that has the turn; 0: nobody.
+static TURN: AtomicU32 = AtomicU32::new(0);
+
+/// Waits for the turn, at most `wait_ns_max`. `None` also for a signal handler that interrupted the thread which has it:
+/// then the caller does without.
+#[must_use]
+pub fn turn(wait_ns_max: u64) -> Option<Turn> {
+    let own = own_tid();
+    let deadline_ns = monotonic_ns() + wait_ns_max;
+    loop {
+        match TURN.compare_exchange(0, own, SeqCst, SeqCst) {
+            Ok(_) => return Some(Turn(())),
+            Err(holder) if holder == own || monotonic_ns() >= deadline_ns => return None,
+            Err(holder) => wait(&TURN, holder, deadline_ns),
+        }
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        TURN.store(0, SeqCst);
+        wake(&TURN);
+    }
+}
+
+/// The turn was kept over a fork.
+static KEPT: AtomicBool = AtomicBool::new(false);
+
+impl Turn {
+    /// Keeps the turn until `give_back`.
+    pub fn keep(self) {
+        KEPT.store(true, SeqCst);
+        std::mem::forget(self);
+    }
+
+    /// Ends a turn that was kept, if one was.
+    pub fn give_back() {
+        if KEPT.swap(false, SeqCst) {
+            drop(Turn(()));
+        }
+    }
+
+    /// In a forked child: whoever had the turn is not there any more.
+    pub fn nobody_has_it() {
+        KEPT.store(false, SeqCst);
+        drop(Turn(()));
     }
 }
 

@@ -30,7 +30,7 @@ impl Next {
 pub unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
     // SAFETY: the caller's promises are those of `sigaction`.
     unsafe {
-        match signals::program_sigaction(signal, new, old, || lifecycle::paused(|| {})) {
+        match signals::program_sigaction(signal, new, old, lifecycle::paused) {
             Some(result) => result,
             None => signals::real_sigaction(signal, new, old),
         }
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn signal(signal: c_int, handler: libc::sighandler_t) -> l
         let mut old: libc::sigaction = core::mem::zeroed();
         new.sa_sigaction = handler;
         new.sa_flags = libc::SA_RESTART;
-        match signals::program_sigaction(signal, &raw const new, &raw mut old, || lifecycle::paused(|| {})) {
+        match signals::program_sigaction(signal, &raw const new, &raw mut old, lifecycle::paused) {
             Some(0) => old.sa_sigaction,
             Some(_) => libc::SIG_ERR,
             None => match NEXT.address() {

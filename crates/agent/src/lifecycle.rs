@@ -13,6 +13,7 @@ use crate::session::Session;
 use crate::stacks::Stacks;
 use crate::{argv, signals, symbols};
 use genba_format::proto;
+use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -66,6 +67,7 @@ fn end() {
     if OWNER.load(SeqCst) != proc::own_pid() || OWNER.load(SeqCst) == 0 {
         return;
     }
+    let Some(_turn) = control::turn(END_NS_MAX) else { return };
     unpark();
     if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
@@ -81,6 +83,7 @@ pub fn flush_before_exec() {
     if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
     }
+    let Some(_turn) = control::turn(FLUSH_NS_MAX) else { return };
     control::give(Order::Flush);
     control::await_report(Done::Flushed, FLUSH_NS_MAX);
     control::give(Order::Run);
@@ -92,35 +95,36 @@ pub fn end_before_exit() {
 }
 
 /// Runs `change` while no question is open.
-pub fn paused(change: impl FnOnce()) {
+pub fn paused(change: &mut dyn FnMut()) {
     let running =
         OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() == Done::Running;
-    if running {
+    let turn = if running { control::turn(PAUSE_NS_MAX) } else { None };
+    if turn.is_some() {
         control::give(Order::Pause);
         control::await_report(Done::Paused, PAUSE_NS_MAX);
     }
     change();
-    if running {
+    if turn.is_some() {
         control::give(Order::Run);
     }
 }
 
 fn start_thread(sampler: Box<Sampler>) {
     extern "C" fn body(sampler: *mut c_void) -> *mut c_void {
-        // SAFETY: the address comes from `Box::into_raw` below, for this thread alone.
-        let mut sampler = unsafe { Box::from_raw(sampler.cast::<Sampler>()) };
+        // SAFETY: the address comes from `Box::into_raw` below, for this thread alone. Never freed: a handler that was held
+        // up in the middle of its walk may still read the tables, however the sampler ended.
+        let sampler: &'static mut Sampler = unsafe { &mut *sampler.cast::<Sampler>() };
         // SAFETY: names the calling thread.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
-        let left = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let left = sampler.run();
-            if left == Left::Parked {
-                PARKED.store(Box::into_raw(sampler), SeqCst);
+        let address: *mut Sampler = sampler;
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sampler.run())) {
+            Ok(Left::Parked) => PARKED.store(address, SeqCst),
+            Ok(Left::Ended) => {}
+            // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
+            Err(_) => {
+                SHARED.pid.store(0, SeqCst);
+                control::report(Done::Ended);
             }
-            left
-        }));
-        if left.is_err() {
-            // Whatever went wrong, the program must not wait for a report.
-            control::report(Done::Ended);
         }
         core::ptr::null_mut()
     }
@@ -173,6 +177,10 @@ fn unpark() {
 extern "C" fn before_fork() {
     let errno = proc::errno();
     if OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
+        // Kept until after the fork, in both processes.
+        if let Some(turn) = control::turn(PARK_NS_MAX) {
+            turn.keep();
+        }
         control::give(Order::Park);
         if control::await_report(Done::Ended, PARK_NS_MAX) {
             join();
@@ -186,6 +194,7 @@ extern "C" fn before_fork() {
 
 extern "C" fn after_fork_parent() {
     let errno = proc::errno();
+    control::Turn::give_back();
     if !PARKED.load(SeqCst).is_null() && (other_threads() || !start_later()) {
         unpark();
     }
@@ -194,6 +203,7 @@ extern "C" fn after_fork_parent() {
 
 extern "C" fn after_fork_child() {
     let errno = proc::errno();
+    control::Turn::nobody_has_it();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     THREAD.store(0, SeqCst);
     if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {

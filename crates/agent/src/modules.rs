@@ -315,7 +315,7 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Fou
     // SAFETY: the linker's own table of this file.
     let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
     let (mut start, mut end, mut header_address) = (u64::MAX, 0, None);
-    let (mut data, mut build_id, mut segments) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut data, mut build_id, mut segments, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for header in headers {
         let (first, behind) = (bias + header.p_vaddr, bias + header.p_vaddr + header.p_memsz);
         match header.p_type {
@@ -329,17 +329,22 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Fou
                     data.push((first, behind));
                 }
             }
-            libc::PT_NOTE => {
-                // SAFETY: a note segment lies within a mapped one.
-                let notes = unsafe { std::slice::from_raw_parts(first as *const u8, header.p_memsz as usize) };
-                if let Some(found) = build_id_in(notes) {
-                    build_id = found;
-                }
-            }
+            libc::PT_NOTE => notes.push((first, behind)),
             PT_GNU_EH_FRAME => header_address = Some(first),
             _ => {}
         }
     }
+    let is_mapped = |first: u64, behind: u64| {
+        segments.iter().any(|&(start, end)| start <= first && first < behind && behind <= end)
+    };
+    for &(first, behind) in notes.iter().filter(|&&(first, behind)| is_mapped(first, behind)) {
+        // SAFETY: within a mapped segment.
+        let bytes = unsafe { std::slice::from_raw_parts(first as *const u8, (behind - first) as usize) };
+        if let Some(found) = build_id_in(bytes) {
+            build_id = found;
+        }
+    }
+    let header_address = header_address.filter(|&header| is_mapped(header, header + 8));
     if start >= end {
         return None;
     }

@@ -27,6 +27,8 @@ static VIEWS: Views = Views {
     // SAFETY: a sigaction is plain numbers; zero is SIG_DFL.
     actions: UnsafeCell::new(unsafe { core::mem::zeroed() }),
 };
+/// Which of them the program ignores: read by a handler, so without the lock.
+static IGNORED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
@@ -55,6 +57,7 @@ pub fn install() {
             let mut before: libc::sigaction = core::mem::zeroed();
             real_sigaction(signal, core::ptr::null(), &raw mut before);
             with_views(|views| views[index] = before);
+            IGNORED[index].store(before.sa_sigaction == libc::SIG_IGN, SeqCst);
             if !is_function(&before) {
                 let action = our_action(signal);
                 real_sigaction(signal, &raw const action, core::ptr::null_mut());
@@ -100,24 +103,43 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
             *pc = resume as i64;
             return;
         }
+        let sent = (*info).si_code <= 0;
+        let ignored = OURS.iter().position(|&ours| ours == signal).is_some_and(|index| IGNORED[index].load(SeqCst));
+        if sent && ignored {
+            return;
+        }
         // The program has no handler, else the kernel had called that one. Take the default action: a real fault
         // happens again at the same instruction, a sent signal is sent again.
         let mut action: libc::sigaction = core::mem::zeroed();
         action.sa_sigaction = libc::SIG_DFL;
         real_sigaction(signal, &raw const action, core::ptr::null_mut());
-        if (*info).si_code <= 0 {
+        if sent {
             libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::syscall(libc::SYS_gettid), signal);
         }
     }
 }
 
 fn with_views<T>(use_views: impl FnOnce(&mut [libc::sigaction; 3]) -> T) -> T {
-    while VIEWS.lock.swap(true, SeqCst) {
+    const SPINS_MAX: u32 = 1 << 20;
+    // SAFETY: masks on this stack. No signal handler of this thread can come in between and wait for the lock.
+    let before = unsafe {
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        before
+    };
+    // Whoever holds it copies a few words; if it is still taken after this, its holder did not survive a fork.
+    for _ in 0..SPINS_MAX {
+        if !VIEWS.lock.swap(true, SeqCst) {
+            break;
+        }
         core::hint::spin_loop();
     }
     // SAFETY: the lock is ours.
     let result = use_views(unsafe { &mut *VIEWS.actions.get() });
     VIEWS.lock.store(false, SeqCst);
+    // SAFETY: restores this thread's mask.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut()) };
     result
 }
 
@@ -141,8 +163,8 @@ pub fn held() -> Held {
     Held { sample: ours(SAMPLE), faults: ours(libc::SIGSEGV) && ours(libc::SIGBUS) }
 }
 
-/// The program calls `sigaction` for `signal`: `None` when the signal is none of genba's. `prepare` runs before a handler of
-/// genba's is taken out.
+/// The program calls `sigaction` for `signal`: `None` when the signal is none of genba's. `paused` runs a change of handlers
+/// while none of genba's is in use.
 ///
 /// # Safety
 /// As `sigaction`.
@@ -150,7 +172,7 @@ pub unsafe fn program_sigaction(
     signal: c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
-    prepare: impl FnOnce(),
+    paused: impl FnOnce(&mut dyn FnMut()),
 ) -> Option<c_int> {
     let index = OURS.iter().position(|&ours| ours == signal)?;
     if !INSTALLED.load(SeqCst) {
@@ -161,14 +183,18 @@ pub unsafe fn program_sigaction(
         let before = with_views(|views| views[index]);
         if let Some(&new) = new.as_ref() {
             let action = if is_function(&new) { new } else { our_action(signal) };
+            let mut result = 0;
+            let mut change = || result = real_sigaction(signal, &raw const action, core::ptr::null_mut());
             if is_function(&new) {
-                prepare();
+                paused(&mut change)
+            } else {
+                change()
             }
-            let result = real_sigaction(signal, &raw const action, core::ptr::null_mut());
             if result != 0 {
                 return Some(result);
             }
             with_views(|views| views[index] = new);
+            IGNORED[index].store(new.sa_sigaction == libc::SIG_IGN, SeqCst);
         }
         if let Some(old) = old.as_mut() {
             *old = before;
