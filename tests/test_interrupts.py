@@ -1,0 +1,68 @@
+"""Ctrl-C on a real terminal: the first one is the program's, the second one ends genba, the recording stays."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from recording import Workshop
+
+PROGRAM = """import os, signal, time
+signal.signal(signal.SIGINT, lambda *_: os.write(1, b"interrupted\\n"))
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+os.write(1, b"%d\\n" % os.getpid())
+while True:
+    sum(range(1000))
+"""
+
+
+@contextmanager
+def on_a_terminal(workshop: Workshop, program: str) -> Iterator[tuple[subprocess.Popen, int]]:
+    """genba as the leader of a session; the keyboard is the other end of its terminal."""
+    keyboard, screen = os.openpty()
+
+    def take_terminal() -> None:
+        os.setsid()
+        fcntl.ioctl(screen, termios.TIOCSCTTY, 0)
+
+    flags = ["-o", f"{workshop.place.inside}/terminal.genba"]
+    process = workshop.start([workshop.interpreter.path, program], flags, {}, stdin=screen, preexec_fn=take_terminal)
+    os.close(screen)
+    try:
+        yield process, keyboard
+    finally:
+        os.close(keyboard)
+        process.kill()
+        process.communicate()
+
+
+def test_the_second_ctrl_c_ends_genba(workshop: Workshop) -> None:
+    with on_a_terminal(workshop, workshop.write("stubborn.py", PROGRAM)) as (genba, keyboard):
+        pid = int(genba.stdout.readline())
+        try:
+            os.write(keyboard, b"\x03")
+            assert genba.stdout.readline() == "interrupted\n"
+            assert genba.poll() is None, "the first one is the program's"
+            # Two that come before genba has seen the first are one signal to the kernel: press until it has.
+            while genba.poll() is None:
+                os.write(keyboard, b"\x03")
+                assert genba.stdout.readline() == "interrupted\n"
+            assert genba.returncode == 128 + signal.SIGINT
+        finally:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    recording = workshop.place.outside / "terminal.genba"
+    assert recording.stat().st_size > 0
+
+
+def test_an_interrupted_program_is_reported(workshop: Workshop) -> None:
+    text = "import os\nprint(os.getpid(), flush=True)\nwhile True: sum(range(1000))\n"
+    with on_a_terminal(workshop, workshop.write("plain.py", text)) as (genba, keyboard):
+        genba.stdout.readline()
+        os.write(keyboard, b"\x03")
+        _, stderr = genba.communicate(timeout=60)
+    assert genba.returncode == 128 + signal.SIGINT
+    assert "KeyboardInterrupt" in stderr and "has no end" not in stderr, stderr
