@@ -39,9 +39,11 @@ def via_b(path, count):
 
 
 def main(cpu_seconds, library):
-    paths = [f"{library}.{number}" for number in range(8)]
-    for path in paths:
-        shutil.copyfile(library, path)
+    # No comprehension: it would be a function of its own on 3.11.
+    paths = []
+    for number in range(8):
+        paths.append(f"{library}.{number}")
+        shutil.copyfile(library, paths[-1])
     turn = 0
     while process_time() < cpu_seconds:
         turn += 1
