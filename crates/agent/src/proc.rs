@@ -108,6 +108,15 @@ pub fn own_descriptor_table() {
     }
 }
 
+/// The soft limit of descriptors.
+#[must_use]
+pub fn descriptor_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one rlimit on this stack.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    limit.rlim_cur.min(1 << 16) as usize
+}
+
 /// A whole small file of /proc, as bytes.
 #[must_use]
 pub fn read_whole(folder: Option<&Descriptor>, path: &CStr) -> Option<Vec<u8>> {

@@ -37,8 +37,8 @@ const BACK_OFF_NS_MAX: u64 = 16_000_000;
 const CLOCK_SUM_MAX: usize = 64;
 /// So much CPU that no known thread used means that there is another one.
 const UNEXPLAINED_NS_MAX: u64 = 500_000;
-/// Open `syscall` files.
-const FILES_MAX: usize = 64;
+/// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
+const FILES_MAX: usize = 512;
 /// A handler that has begun ends within this time, unless its thread is held up.
 const WALKING_NS_MAX: u64 = 20_000_000;
 

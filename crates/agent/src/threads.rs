@@ -28,6 +28,13 @@ pub struct Still {
     pub end_ns: u64,
 }
 
+/// Why a thread's state is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotTold {
+    Gone,
+    Unknown,
+}
+
 pub struct Thread {
     pub tid: u32,
     pub row: Option<u32>,
@@ -93,29 +100,41 @@ impl Thread {
         skipped_ns
     }
 
-    /// What the thread is doing. `None`: it is gone.
-    pub fn doing(&mut self, tasks: &Descriptor) -> Option<Doing> {
+    /// What the thread is doing.
+    ///
+    /// # Errors
+    /// That it is gone, or that the kernel does not tell (no descriptor left).
+    pub fn doing(&mut self, tasks: &Descriptor) -> Result<Doing, NotTold> {
         let mut buffer = [0_u8; 256];
         if !self.syscall_file_refused {
             if self.syscall_file.is_none() {
-                let path = CString::new(format!("{}/syscall", self.tid)).ok()?;
-                match Descriptor::open_at(Some(tasks), &path, libc::O_RDONLY) {
+                match Descriptor::open_at(Some(tasks), &self.path("syscall"), libc::O_RDONLY) {
                     Ok(file) => self.syscall_file = Some(file),
-                    Err(libc::ENOENT | libc::ESRCH) => return None,
+                    Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+                    Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => return Err(NotTold::Unknown),
                     // After dropped privileges, or without this file in the kernel.
                     Err(_) => self.syscall_file_refused = true,
                 }
             }
             if let Some(text) = self.syscall_file.as_ref().and_then(|file| file.read_at_start(&mut buffer)) {
-                return Doing::parse_syscall(text);
+                return Doing::parse_syscall(text).ok_or(NotTold::Gone);
             }
             if self.syscall_file.take().is_some() {
                 self.syscall_file_refused = true;
             }
         }
-        let path = CString::new(format!("{}/stat", self.tid)).ok()?;
-        let file = Descriptor::open_at(Some(tasks), &path, libc::O_RDONLY).ok()?;
-        Doing::parse_stat(file.read_at_start(&mut buffer)?)
+        let file = match Descriptor::open_at(Some(tasks), &self.path("stat"), libc::O_RDONLY) {
+            Ok(file) => file,
+            Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+            Err(_) => return Err(NotTold::Unknown),
+        };
+        let text = file.read_at_start(&mut buffer).ok_or(NotTold::Gone)?;
+        Doing::parse_stat(text).ok_or(NotTold::Gone)
+    }
+
+    /// A file of this thread, below `/proc/self/task`.
+    fn path(&self, name: &str) -> CString {
+        CString::new(format!("{}/{name}", self.tid)).unwrap_or_default()
     }
 
     pub const fn has_file(&self) -> bool {
@@ -138,8 +157,7 @@ impl Thread {
     /// Whether the thread blocks the sample signal (`SigBlk` in its status).
     #[must_use]
     pub fn blocks_sample(&self, tasks: &Descriptor) -> bool {
-        let Ok(path) = CString::new(format!("{}/status", self.tid)) else { return false };
-        let Some(status) = crate::proc::read_whole(Some(tasks), &path) else { return false };
+        let Some(status) = crate::proc::read_whole(Some(tasks), &self.path("status")) else { return false };
         let mask = status
             .split(|&byte| byte == b'\n')
             .find_map(|line| line.strip_prefix(b"SigBlk:\t"))

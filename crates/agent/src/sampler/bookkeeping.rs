@@ -171,13 +171,14 @@ impl Sampler {
 
     fn close_old_files(&mut self) {
         let open = self.threads.iter().filter(|thread| thread.has_file()).count();
-        if open <= FILES_MAX {
+        let files_max = FILES_MAX.min(proc::descriptor_limit() / 2);
+        if open <= files_max {
             return;
         }
         let mut used: Vec<u64> =
             self.threads.iter().filter(|thread| thread.has_file()).map(|thread| thread.last_used).collect();
         used.sort_unstable();
-        let oldest = used[open - FILES_MAX];
+        let oldest = used[open - files_max];
         for thread in &mut self.threads {
             if thread.last_used < oldest {
                 thread.close_file();

@@ -7,7 +7,7 @@ use crate::proc::{self, Doing, monotonic_ns};
 use crate::python;
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals;
-use crate::threads::{Open, Still, Thread};
+use crate::threads::{NotTold, Open, Still, Thread};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Address, ByKernel, Guarded};
@@ -46,8 +46,10 @@ impl Sampler {
         let Some(tasks) = &self.tasks else {
             return self.refuse(index, Refused::Unreadable, 1);
         };
-        let Some(doing) = self.threads[index].doing(tasks) else {
-            return self.thread_ended(index, 1);
+        let doing = match self.threads[index].doing(tasks) {
+            Ok(doing) => doing,
+            Err(NotTold::Gone) => return self.thread_ended(index, 1),
+            Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
         };
         self.threads[index].last_used = self.ticks;
         let thread = &mut self.threads[index];
