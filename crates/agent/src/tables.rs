@@ -1,5 +1,5 @@
 //! The recording's tables on the writing side: rows not yet written, and how to find a row again.
-//! Owns: strings, modules, codes, stack nodes, threads of one process key. Never: forgets an index it gave out.
+//! Owns: strings, modules, codes, stack nodes, threads of one process key. Never: gives an index out twice, grows without a bound.
 
 use genba_format::proto;
 use rustc_hash::FxHashMap;
@@ -17,6 +17,8 @@ pub struct Node {
 pub struct Tables {
     strings: FxHashMap<Vec<u8>, u32>,
     nodes: FxHashMap<Node, u32>,
+    strings_len: u32,
+    nodes_len: u32,
     modules_len: u32,
     codes_len: u32,
     threads_len: u32,
@@ -25,11 +27,19 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Rows by which a row is found again. When there are more, all are forgotten and written anew under new indices: a
+    /// program that runs for weeks must not fill its memory with stacks it no longer has.
+    const REMEMBERED_MAX: usize = 1 << 18;
+
     pub fn string(&mut self, text: &[u8]) -> u32 {
         if let Some(&index) = self.strings.get(text) {
             return index;
         }
-        let index = self.strings.len() as u32;
+        if self.strings.len() >= Self::REMEMBERED_MAX {
+            self.strings.clear();
+        }
+        let index = self.strings_len;
+        self.strings_len += 1;
         self.strings.insert(text.to_vec(), index);
         self.new.strings.push(text.to_vec());
         index
@@ -72,9 +82,13 @@ impl Tables {
 
     /// Index + 1 of a node, as children and samples refer to it.
     pub fn node(&mut self, node: Node) -> u32 {
-        let next = self.nodes.len() as u32;
+        if self.nodes.len() >= Self::REMEMBERED_MAX {
+            self.nodes.clear();
+        }
+        let next = self.nodes_len;
         let index = *self.nodes.entry(node).or_insert(next);
         if index == next {
+            self.nodes_len += 1;
             self.new_nodes.parent.push(node.parent);
             self.new_nodes.kind.push(node.kind as u32);
             self.new_nodes.table.push(node.table);
@@ -87,12 +101,36 @@ impl Tables {
     pub fn take(&mut self) -> proto::Tables {
         let mut new = std::mem::take(&mut self.new);
         let nodes = std::mem::take(&mut self.new_nodes);
-        new.strings_first = self.strings.len() as u32 - new.strings.len() as u32;
+        new.strings_first = self.strings_len - new.strings.len() as u32;
         new.modules_first = self.modules_len - new.modules.len() as u32;
         new.codes_first = self.codes_len - new.codes.len() as u32;
         new.threads_first = self.threads_len - new.threads.len() as u32;
-        new.nodes_first = self.nodes.len() as u32 - nodes.parent.len() as u32;
+        new.nodes_first = self.nodes_len - nodes.parent.len() as u32;
         new.nodes = Some(nodes);
         new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Node, Tables};
+    use genba_format::proto::NodeKind;
+
+    #[test]
+    fn indices_go_on_when_rows_are_forgotten() {
+        let mut tables = Tables::default();
+        let node = |address: u64| Node { parent: 0, kind: NodeKind::CLeaf, table: 0, address };
+        let last = Tables::REMEMBERED_MAX as u64;
+        for address in 0..=last {
+            assert_eq!(u64::from(tables.node(node(address))), address + 1);
+        }
+        assert_eq!(u64::from(tables.node(node(last))), last + 1, "the newest ones are known");
+        assert_eq!(u64::from(tables.node(node(0))), last + 2, "the old ones are written anew");
+        let rows = tables.take();
+        assert_eq!((rows.nodes_first, rows.nodes.unwrap().parent.len() as u64), (0, last + 2));
+        assert_eq!(tables.string(b"a"), 0);
+        assert_eq!(tables.take().strings_first, 0);
+        assert_eq!(tables.string(b"b"), 1);
+        assert_eq!(tables.take().strings_first, 1);
     }
 }
