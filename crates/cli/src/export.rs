@@ -1,6 +1,7 @@
 //! `genba export`: a recording in the formats of other tools.
 //! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -48,7 +49,8 @@ enum ExportFormat {
 pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {
         return Err(Failure::usage("--weight and --threads belong to --to collapsed")
-            .detail("JSON holds every weight and every thread"));
+            .detail("JSON holds every weight and every thread")
+            .hint("leave them out"));
     }
     let file = RecordingFile::open(arguments.file.as_deref())?;
     let profile = file.profile();
@@ -93,5 +95,12 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
         return Err(Failure::no(format!("{} is a recording and is not overwritten", path.display()))
             .hint("give another name with -o, or remove it first"));
     }
-    std::fs::write(path, text).map_err(|error| Failure::no(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, text).map_err(|error| {
+        let hint = match error.kind() {
+            ErrorKind::NotFound => "genba makes no folders: make it first, or name another file with -o",
+            ErrorKind::IsADirectory => "-o names the file, with its folder",
+            _ => "name another file with -o; - is stdout",
+        };
+        Failure::no(format!("cannot write {}: {error}", path.display())).hint(hint)
+    })
 }

@@ -114,6 +114,9 @@ fn in_our_words(message: &str) -> Failure {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or("the command line cannot be read").trim_start_matches("error: ");
     let mut failure = Failure::usage(what);
+    if what.starts_with("unexpected argument '-c'") && std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
+        failure = failure.hint("genba run python -c CODE");
+    }
     let mut usage = Vec::new();
     for line in lines {
         match line.strip_prefix("Usage: ") {

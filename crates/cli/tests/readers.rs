@@ -95,9 +95,9 @@ fn the_golden_recording() {
     sandbox.check("report v1.genba --weight cpu", expect![[r#"
         exit code 0
         stdout
-          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms · resident 31.0 MB at most, 31.0 MB on average
+          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, later 2 ms · resident 31.0 MB at most, 31.0 MB on average
           ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
-  
+
           100.0 %  6.00 ms  slices.py before
                                 python3.15+0x12340 → python3.15+0x12399 → memmove (libc)
         stderr
@@ -106,7 +106,7 @@ fn the_golden_recording() {
           warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %)
           warning: samples cover 20.4 % of the program's CPU; 23.4 ms passed unseen (20.0 ms of it before genba was loaded)
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
-          warning: process 4127 (CPython 3.15.2): --duration reached
+          warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only: --duration reached
     "#]]);
     sandbox.check(
         "check v1.genba",
@@ -298,21 +298,23 @@ fn exports_to_files() {
     sandbox.check(
         "export slices.genba --to json --threads -o -",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: --weight and --threads belong to --to collapsed
-            JSON holds every weight and every thread
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: --weight and --threads belong to --to collapsed
+                JSON holds every weight and every thread
+              hint: leave them out
+        "#]],
     );
     sandbox.check(
         "export slices.genba --to json -o no/such/folder",
         expect![[r#"
-        exit code 1
-        stdout
-        stderr
-          error: cannot write no/such/folder: No such file or directory (os error 2)
-    "#]],
+            exit code 1
+            stdout
+            stderr
+              error: cannot write no/such/folder: No such file or directory (os error 2)
+              hint: genba makes no folders: make it first, or name another file with -o
+        "#]],
     );
 }
 

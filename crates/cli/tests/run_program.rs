@@ -91,7 +91,7 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
                 `[box]/bin/python3 app.py` ended with exit code 0, and no CPython had started in it
                 perhaps [box]/bin/python3 starts no Python this time, or asks one that already runs (a daemon, a container)
                 perhaps Python was started with an empty environment, other rights, or by a static program in between
-              hint: [box]/bin/python3 is a script that starts an interpreter or not; name the interpreter itself: genba run --python PATH app.py
+              hint: [box]/bin/python3 may be a script that looks for an interpreter; name the interpreter itself: genba run --python PATH app.py
         "#]],
     );
     expect!["app.py"].assert_eq(&sandbox.work());

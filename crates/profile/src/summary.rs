@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::figures::{count, counted, duration, setting, size};
-use crate::profile::{Accounting, Clocks, ProcessIndex, Profile};
+use crate::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile};
 use crate::table::TableIndex;
 use crate::weight::{Choice, Weight};
 
@@ -154,7 +154,7 @@ pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
     lines
 }
 
-/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms`
+/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, later 2 ms`
 fn who(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
@@ -170,14 +170,16 @@ fn who(profile: &Profile) -> String {
         parts.push(format!("CPython {}", Vec::from_iter(versions).join(", ")));
     }
     parts.push(format!("{} wall", duration(profile.wall_ns())));
-    parts.push(format!("{} CPU", duration(profile.clocks().cpu_ns)));
+    parts.push(cpu(&profile.clocks()));
     parts.push(format!(
         "{}, {}",
         counted(recorded().count() as u64, "process", "processes"),
         counted(threads, "thread", "threads")
     ));
     if !intervals.is_empty() {
-        parts.push(intervals.into_iter().map(setting).collect::<Vec<_>>().join(", "));
+        let backed_off = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Rate).filter_map(|mark| mark.value);
+        let later = backed_off.max().map_or(String::new(), |interval_ns| format!(", later {}", setting(interval_ns)));
+        parts.push(intervals.into_iter().map(setting).collect::<Vec<_>>().join(", ") + &later);
     }
     if let Some(resident) = profile.resident_max() {
         let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));
@@ -187,6 +189,15 @@ fn who(profile: &Profile) -> String {
         parts.push("without C (--no-native)".to_string());
     }
     parts.join(" · ")
+}
+
+/// Of all processes, genba in them included: said where it is more than a twentieth, as no row holds it.
+fn cpu(clocks: &Clocks) -> String {
+    let all = format!("{} CPU", duration(clocks.cpu_ns));
+    if clocks.cpu_genba_ns.saturating_mul(20) <= clocks.cpu_ns {
+        return all;
+    }
+    format!("{all} ({} of it genba's)", duration(clocks.cpu_genba_ns))
 }
 
 /// Both laws in one line; `genba check` prints the second one exactly.

@@ -28,8 +28,14 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile));
     for mark in &profile.marks {
-        if let (MarkKind::Note | MarkKind::Stopped, Some(text)) = (mark.kind, &mark.text) {
-            warnings.push(format!("{}: {text}", name(&profile.processes[mark.process])));
+        let process = &profile.processes[mark.process];
+        match (mark.kind, &mark.text) {
+            (MarkKind::Note, Some(text)) => warnings.push(format!("{}: {text}", name(process))),
+            (MarkKind::Stopped, Some(text)) => {
+                let after = duration(mark.at_ns.saturating_sub(process.start_ns));
+                warnings.push(format!("{}: recorded for its first {after} only: {text}", name(process)));
+            }
+            _ => {}
         }
     }
     warnings

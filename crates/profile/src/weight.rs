@@ -80,8 +80,9 @@ pub struct Choice {
     pub why: Option<String>,
 }
 
-/// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of its wall time, added
-/// up over its threads, did any of them have work to do.
+/// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of the wall time that was
+/// recorded, added up over its threads, did any of them have work to do. What passed before the first process was
+/// recorded and after `--duration` is no waiting.
 pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
     if let Some(weight) = asked {
         return Choice { weight, why: None };
@@ -91,7 +92,7 @@ pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
         .iter()
         .filter(|group| group.state.wants_cpu())
         .fold(0_u64, |sum, group| sum.saturating_add(group.wall_ns));
-    let wall_ns = profile.wall_ns();
+    let wall_ns = profile.span_ns;
     if working_ns.saturating_mul(2) >= wall_ns {
         return Choice { weight: Weight::Cpu, why: None };
     }

@@ -5,8 +5,10 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::profile::{Mark, MarkKind, ProcessIndex, Recorder};
 use genba_profile::report::{By, Options, Sort, json, markdown, report, text};
 use genba_profile::show::Show;
+use genba_profile::table::TableIndex;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
@@ -208,6 +210,48 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
         100.0 %  20  app.py:2 <module>    work()
                                           ~~~~~~
     "#]],
+    );
+}
+
+/// 300 ms of a process that `--duration` stopped recording, and whose sampler backed off; the run took 10 s.
+#[test]
+fn what_was_not_recorded_is_no_waiting() {
+    let mut profile = profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x200"), &Additions::default());
+    let process = ProcessIndex::new(0);
+    profile.recorder =
+        Some(Recorder { argv: Vec::new(), exit_code: Some(0), exit_signal: None, wall_ns: 10_000_000_000 });
+    let mark = |kind, value| Mark { process, at_ns: 300_000_000, kind, text: Some("--duration is over".into()), value };
+    profile.marks = vec![mark(MarkKind::Rate, Some(3_200_000)), mark(MarkKind::Stopped, None)];
+    profile.processes[process].clocks.cpu_genba_ns = 20_000_000;
+    profile.processes[process].clocks.cpu_ns += 20_000_000;
+    let report = report(&profile, &Options::default());
+    expect![[r#"
+        CPython 3.13.0 · 10.0 s wall · 340 ms CPU (20.0 ms of it genba's) · 1 process, 1 thread · 1.6 ms, later 3.2 ms
+        ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+        100.0 %  320 ms  a.py:1 f
+    "#]]
+    .assert_eq(&text::text(&profile, &report, Paint::Plain));
+    expect![[r#"
+        process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over"#]]
+    .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+}
+
+/// A zip archive, `python -c`: the expressions of one line must not look the same.
+#[test]
+fn without_its_text_an_expression_is_its_columns() {
+    check(
+        "process 7 3.13.0 cwd=/app\n f@a.py:4[45-51] x200\n f@a.py:4[8-9] x100\n f@a.py:4[8-6:3] x100\n f@a.py:4 x100",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+             40.0 %  320 ms  a.py:4 f (columns 46 to 51)
+             20.0 %  160 ms  a.py:4 f
+             20.0 %  160 ms  a.py:4 f (column 9)
+             20.0 %  160 ms  a.py:4 f (column 9 to line 6, column 3)
+        "#]],
     );
 }
 

@@ -111,7 +111,7 @@ fn of_command(program: &Program, ending: &Ending, running: &[StillRunning]) -> F
         ["sh", "bash", "dash", "zsh"].iter().any(|shell| program.path.file_name() == Some(OsStr::new(shell)));
     match program.kind {
         Kind::Interpreter => failure.hint(format!(
-            "{name} is a script that starts an interpreter or not; name the interpreter itself: genba run --python PATH {}",
+            "{name} may be a script that looks for an interpreter; name the interpreter itself: genba run --python PATH {}",
             shown_words(program)
         )),
         Kind::Command if is_shell => failure.hint("genba run app.py records a script without the shell"),

@@ -41,7 +41,7 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
 /// The first line, and a sign when it goes on.
 fn expression(row: &Row) -> String {
     let Some(expression) = &row.subject.expression else {
-        return String::new();
+        return text::columns_without_text(&row.subject).unwrap_or_default();
     };
     match expression.text.split_once('\n') {
         None => code(&expression.text),

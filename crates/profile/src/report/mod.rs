@@ -11,6 +11,7 @@ pub mod text;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::locations::ByteColumns;
 use crate::owner::Owner;
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
@@ -92,6 +93,8 @@ pub struct Subject {
     pub end_line: Option<u32>,
     pub function: Option<FunctionIndex>,
     pub expression: Option<Expression>,
+    /// Of an expression whose text is not known.
+    pub byte_columns: Option<ByteColumns>,
     pub thread: Option<ThreadIndex>,
     pub process: Option<ProcessIndex>,
 }
@@ -270,6 +273,10 @@ fn subject(profile: &Profile, key: Key) -> Subject {
             let frame = &profile.frames[frame];
             Subject {
                 expression: frame.expression.clone(),
+                byte_columns: match frame.expression {
+                    Some(_) => None,
+                    None => frame.location.and_then(|location| location.byte_columns),
+                },
                 end_line: frame.location.map(|location| location.end_line),
                 ..in_function(frame.function, frame.location.map(|location| location.line))
             }
@@ -286,12 +293,15 @@ fn subject(profile: &Profile, key: Key) -> Subject {
 }
 
 /// The order of rows that weigh the same: by where they are.
-fn place(profile: &Profile, key: Key) -> (String, u32, u32, String) {
+fn place(profile: &Profile, key: Key) -> impl Ord + use<> {
     let subject = subject(profile, key);
-    let file = subject.file.map(|file| profile.files[file].path.clone()).unwrap_or_default();
+    let file = subject.file.map(|file| profile.files[file].path.clone());
+    let columns = match (&subject.expression, subject.byte_columns) {
+        (Some(expression), _) => Some((expression.column, subject.end_line, expression.end_column)),
+        (None, Some(bytes)) => Some((bytes.start, subject.end_line, bytes.end)),
+        (None, None) => None,
+    };
     let function = subject.function.map(|function| profile.functions[function].name.clone());
-    let column = subject.expression.map_or(0, |expression| expression.column);
-    let thread = subject.thread.map_or(0, |thread| thread.position() as u32);
-    let line = subject.line.or(subject.process.map(|process| process.position() as u32));
-    (file, line.unwrap_or(0), column.max(thread), function.unwrap_or_default())
+    let thread = subject.thread.map(TableIndex::position);
+    (file, subject.line, columns, subject.process.map(TableIndex::position), thread, function)
 }

@@ -9,7 +9,7 @@ use crate::paint::Paint;
 use crate::profile::{FunctionIndex, Home, Profile};
 use crate::report::excerpt::{excerpt, printable};
 use crate::report::file_names::FileNames;
-use crate::report::{By, Link, Report, Row, Sort};
+use crate::report::{By, Link, Report, Row, Sort, Subject};
 use crate::summary::header;
 use crate::table::TableIndex;
 
@@ -123,7 +123,10 @@ fn write(profile: &Profile, line: &Line, row: &Row, cells: [usize; 2], paint: Pa
     let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
     let marked = row.subject.expression.as_ref();
     match source {
-        None => *page += &format!("{head}{}\n", line.name),
+        None => {
+            let columns = columns_without_text(&row.subject).map_or(String::new(), |columns| format!(" ({columns})"));
+            *page += &format!("{head}{}{}\n", line.name, paint.quiet(&columns));
+        }
         Some(source) => {
             let name = pad_right(&line.name, name_cells);
             let several = row.subject.end_line.zip(row.subject.line).map_or(0, |(end, first)| end - first);
@@ -153,6 +156,19 @@ fn write(profile: &Profile, line: &Line, row: &Row, cells: [usize; 2], paint: Pa
         let chain = printable(&chain(profile, &row.chain));
         *page += &format!("{}{}\n", " ".repeat(head_cells + 4), paint.quiet(&chain));
     }
+}
+
+/// What tells the expressions of a line apart whose text is not known. They count from 1, as editors do.
+pub(super) fn columns_without_text(subject: &Subject) -> Option<String> {
+    let columns = subject.byte_columns?;
+    let (first, last) = (columns.start + 1, columns.end);
+    Some(match subject.end_line {
+        Some(end_line) if subject.line.is_some_and(|line| end_line > line) => {
+            format!("column {first} to line {end_line}, column {last}")
+        }
+        _ if last <= first => format!("column {first}"),
+        _ => format!("columns {first} to {last}"),
+    })
 }
 
 /// `bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)`
