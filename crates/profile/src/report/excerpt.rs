@@ -60,7 +60,8 @@ fn byte_at(source: &str, column: u32) -> usize {
     characters.nth(column as usize).map_or(source.len(), |(byte, _)| byte)
 }
 
-/// Tabs become blanks up to the next stop, other control characters one visible sign.
+/// Tabs become blanks up to the next stop, other control characters and those that turn the direction of writing one
+/// visible sign: nothing may stand elsewhere than its mark.
 fn expand(text: &str, mut cells: usize) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut buffer = [0; 4];
@@ -71,7 +72,7 @@ fn expand(text: &str, mut cells: usize) -> String {
                 expanded.extend(std::iter::repeat_n(' ', blanks));
                 cells += blanks;
             }
-            character if character.is_control() => {
+            character if character.is_control() || turns_direction(character) => {
                 expanded.push('\u{fffd}');
                 cells += 1;
             }
@@ -82,6 +83,11 @@ fn expand(text: &str, mut cells: usize) -> String {
         }
     }
     expanded
+}
+
+/// Source: Unicode 16, UAX #9, explicit directional formatting characters.
+fn turns_direction(character: char) -> bool {
+    matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 fn first_cells(text: &str, cells_max: usize) -> String {
@@ -188,6 +194,12 @@ mod tests {
             expect![[r#"
             x = '�[31m' + b[i:]
                           ~~~~~"#]],
+        );
+        check(
+            "x = '\u{202e}\u{2066}' + «b[i:]»",
+            expect![[r#"
+            x = '��' + b[i:]
+                       ~~~~~"#]],
         );
     }
 }
