@@ -41,3 +41,11 @@ def test_resident_memory(workshop: Workshop) -> None:
     times_ns = [row["at_ns"] for row in profile["rss"]]
     assert len(times_ns) >= 10 and times_ns == sorted(times_ns)
     assert max(row["bytes"] for row in profile["rss"]) == run.report_json()["rss_max_bytes"]
+
+
+def test_without_native_frames_start_and_end_are_samples_too(workshop: Workshop) -> None:
+    """Outside of Python there is nothing to see without C: that is a sample without a stack, not a refusal."""
+    text = "kept = [[] for _ in range(1_000_000)]\nwhile __import__('time').process_time() < 0.5: sum(range(100))\n"
+    run = workshop.run(workshop.write("ends_slowly.py", text), flags=("--no-native",))
+    assert "unreadable" not in run.report_json()["accounting"]["refused"]
+    assert run.profile().sum("samples", lambda row: row.state in RUNNING and not row.frames) > 0

@@ -397,6 +397,8 @@ pub enum MarkKind {
     Rss = 4,
     /// --duration reached, or disk full …: text says why
     Stopped = 5,
+    /// a signal handler that genba uses changed hands: text says which and what follows
+    Handler = 6,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -411,6 +413,7 @@ impl MarkKind {
             Self::Rate => "RATE",
             Self::Rss => "RSS",
             Self::Stopped => "STOPPED",
+            Self::Handler => "HANDLER",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -422,6 +425,7 @@ impl MarkKind {
             "RATE" => Some(Self::Rate),
             "RSS" => Some(Self::Rss),
             "STOPPED" => Some(Self::Stopped),
+            "HANDLER" => Some(Self::Handler),
             _ => None,
         }
     }

@@ -218,6 +218,8 @@ pub enum MarkKind {
     Exec,
     Rate,
     Stopped,
+    /// A signal handler changed hands.
+    Handler,
     /// Of a newer genba.
     Other(u32),
 }

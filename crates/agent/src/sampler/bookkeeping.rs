@@ -135,8 +135,8 @@ impl Sampler {
             ),
         ] {
             match change {
-                (true, false) => self.recorder.mark(proto::MarkKind::Note, taken, 0),
-                (false, true) => self.recorder.mark(proto::MarkKind::Note, given_back, 0),
+                (true, false) => self.recorder.mark(proto::MarkKind::Handler, taken, 0),
+                (false, true) => self.recorder.mark(proto::MarkKind::Handler, given_back, 0),
                 _ => {}
             }
         }

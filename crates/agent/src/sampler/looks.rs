@@ -187,10 +187,12 @@ impl Sampler {
         let node = self.node_of(answer, open.files);
         let (python_end, in_gc) = (answer.python_end, answer.in_gc);
         POOL.done(open.ticket);
-        match node {
-            _ if python_end == PythonEnd::Ambiguous => self.refuse(index, Refused::Ambiguous, u64::from(open.ticks)),
-            None => self.refuse(index, Refused::Unreadable, u64::from(open.ticks)),
-            Some(node) => {
+        match (node, python_end) {
+            (_, PythonEnd::Ambiguous) => self.refuse(index, Refused::Ambiguous, u64::from(open.ticks)),
+            (None, PythonEnd::Fault) => self.refuse(index, Refused::Unreadable, u64::from(open.ticks)),
+            // Outside of Python, and no C was asked for: a sample without a stack.
+            (node, _) => {
+                let node = node.unwrap_or(NO_STACK);
                 let row = self.row(index);
                 let thread = &mut self.threads[index];
                 let cpu_quanta = thread.credit_cpu(open.cpu_ns);

@@ -173,6 +173,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             Ok(proto::MarkKind::Exec) => MarkKind::Exec,
             Ok(proto::MarkKind::Rate) => MarkKind::Rate,
             Ok(proto::MarkKind::Stopped) => MarkKind::Stopped,
+            Ok(proto::MarkKind::Handler) => MarkKind::Handler,
             Err(_) => MarkKind::Other(mark.kind),
         };
         let text = (!mark.text.is_empty()).then(|| mark.text.clone());

@@ -379,6 +379,7 @@ fn mark(mark: &Mark) -> MarkRow<'_> {
             MarkKind::Exec => "exec".to_string(),
             MarkKind::Rate => "rate".to_string(),
             MarkKind::Stopped => "stopped".to_string(),
+            MarkKind::Handler => "handler".to_string(),
             MarkKind::Other(number) => format!("{number} (of a newer genba)"),
         },
         text: mark.text.as_deref(),
