@@ -2,7 +2,7 @@
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
 use crate::proc::{monotonic_ns, own_tid};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// What the sampler shall do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,26 +112,21 @@ impl Drop for Turn {
     }
 }
 
-/// The turn was kept over a fork.
-static KEPT: AtomicBool = AtomicBool::new(false);
-
 impl Turn {
-    /// Keeps the turn until `give_back`.
+    /// Keeps the turn until `give_back` by the same thread.
     pub fn keep(self) {
-        KEPT.store(true, SeqCst);
         std::mem::forget(self);
     }
 
-    /// Ends a turn that was kept, if one was.
+    /// Ends a turn that this thread kept, if it did.
     pub fn give_back() {
-        if KEPT.swap(false, SeqCst) {
+        if TURN.load(SeqCst) == own_tid() {
             drop(Turn(()));
         }
     }
 
     /// In a forked child: whoever had the turn is not there any more.
     pub fn nobody_has_it() {
-        KEPT.store(false, SeqCst);
         drop(Turn(()));
     }
 }

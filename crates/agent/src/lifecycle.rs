@@ -84,6 +84,9 @@ pub fn flush_before_exec() {
         return;
     }
     let Some(_turn) = control::turn(FLUSH_NS_MAX) else { return };
+    if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
+        return;
+    }
     control::give(Order::Flush);
     control::await_report(Done::Flushed, FLUSH_NS_MAX);
     control::give(Order::Run);
@@ -99,6 +102,7 @@ pub fn paused(change: &mut dyn FnMut()) {
     let running =
         OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() == Done::Running;
     let turn = if running { control::turn(PAUSE_NS_MAX) } else { None };
+    let turn = turn.filter(|_| THREAD.load(SeqCst) != 0 && control::reported() == Done::Running);
     if turn.is_some() {
         control::give(Order::Pause);
         control::await_report(Done::Paused, PAUSE_NS_MAX);
@@ -150,8 +154,8 @@ fn start_thread(sampler: Box<Sampler>) {
         if failed == 0 {
             THREAD.store(thread, SeqCst);
         } else {
-            // No thread to be had: the program goes on, unrecorded.
-            drop(Box::from_raw(sampler));
+            // No thread to be had now: the next fork or the end tries again.
+            PARKED.store(sampler, SeqCst);
             THREAD.store(0, SeqCst);
         }
     }
@@ -176,11 +180,14 @@ fn unpark() {
 
 extern "C" fn before_fork() {
     let errno = proc::errno();
-    if OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
-        // Kept until after the fork, in both processes.
-        if let Some(turn) = control::turn(PARK_NS_MAX) {
-            turn.keep();
-        }
+    if OWNER.load(SeqCst) != proc::own_pid() {
+        return set_errno(errno);
+    }
+    // Kept until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
+    if let Some(turn) = control::turn(PARK_NS_MAX) {
+        turn.keep();
+    }
+    if THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
         control::give(Order::Park);
         if control::await_report(Done::Ended, PARK_NS_MAX) {
             join();
@@ -194,10 +201,10 @@ extern "C" fn before_fork() {
 
 extern "C" fn after_fork_parent() {
     let errno = proc::errno();
-    control::Turn::give_back();
     if !PARKED.load(SeqCst).is_null() && (other_threads() || !start_later()) {
         unpark();
     }
+    control::Turn::give_back();
     set_errno(errno);
 }
 
@@ -225,12 +232,21 @@ fn start_later() -> bool {
     extern "C" fn pending(_: *mut c_void) -> c_int {
         let errno = proc::errno();
         if OWNER.load(SeqCst) == proc::own_pid() {
+            let _turn = control::turn(END_NS_MAX);
             unpark();
         }
         set_errno(errno);
         0
     }
     let Some(address) = symbols::address(c"Py_AddPendingCall") else { return false };
+    // Before it is initialised and after it is finalised the interpreter has no list of calls.
+    type IsInitialized = unsafe extern "C" fn() -> c_int;
+    let initialized = symbols::address(c"Py_IsInitialized")
+        // SAFETY: the interpreter's function of this name: reads one flag.
+        .is_some_and(|address| unsafe { core::mem::transmute::<u64, IsInitialized>(address)() } != 0);
+    if !initialized {
+        return false;
+    }
     // SAFETY: the interpreter's function of this name; callable from any thread, with or without the GIL.
     unsafe { core::mem::transmute::<u64, AddPendingCall>(address)(pending, core::ptr::null_mut()) == 0 }
 }
@@ -316,7 +332,22 @@ fn announce(session: &Session, start: proto::Start) {
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
     let mut recorder = Recorder::new(crate::sampler::random_key(), start);
     recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
-    recorder.announce();
+    without_file_size_signal(|| recorder.announce());
+}
+
+/// A write beyond the file-size limit sends SIGXFSZ to the thread that writes: it must not end the program.
+fn without_file_size_signal(write: impl FnOnce()) {
+    // SAFETY: masks on this stack; the signal is taken back before it is unblocked.
+    unsafe {
+        let (mut limit, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigemptyset(&raw mut limit);
+        libc::sigaddset(&raw mut limit, libc::SIGXFSZ);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const limit, &raw mut before);
+        write();
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        libc::sigtimedwait(&raw const limit, core::ptr::null_mut(), &raw const at_once);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut());
+    }
 }
 
 pub fn set_errno(errno: i32) {

@@ -338,9 +338,7 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Fou
         segments.iter().any(|&(start, end)| start <= first && first < behind && behind <= end)
     };
     for &(first, behind) in notes.iter().filter(|&&(first, behind)| is_mapped(first, behind)) {
-        // SAFETY: within a mapped segment.
-        let bytes = unsafe { std::slice::from_raw_parts(first as *const u8, (behind - first) as usize) };
-        if let Some(found) = build_id_in(bytes) {
+        if let Some(found) = copy(first, (behind - first) as usize).as_deref().and_then(build_id_in) {
             build_id = found;
         }
     }
@@ -357,9 +355,8 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Fou
     }) {
         return Some(Found::Known(index));
     }
-    // SAFETY: eh_frame_hdr and .eh_frame lie in mapped segments of this file.
     let (section_address, section) =
-        header_address.and_then(|header| unsafe { eh_frame(header, &segments) }).unwrap_or((start, Vec::new()));
+        header_address.and_then(|header| eh_frame(header, &segments)).unwrap_or((start, Vec::new()));
     Some(Found::New(LoadedFile {
         path,
         build_id,
@@ -375,31 +372,51 @@ unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Fou
 }
 
 /// The `.eh_frame` that a `.eh_frame_hdr` points to (LSB 5.0, chapter 10.6.2), up to its end mark.
-///
-/// # Safety
-/// `header` and `segments` are mapped.
-unsafe fn eh_frame(header: u64, segments: &[(u64, u64)]) -> Option<(u64, Vec<u8>)> {
+fn eh_frame(header: u64, segments: &[(u64, u64)]) -> Option<(u64, Vec<u8>)> {
     const DW_EH_PE_PCREL_SDATA4: u8 = 0x1b;
-    let encoding = (header + 1) as *const u8;
-    // SAFETY: the header is at least eight bytes.
-    let (encoding, relative) = unsafe { (*encoding, ((header + 4) as *const i32).read_unaligned()) };
+    let [_, encoding, _, _, relative @ ..] = *copy(header, 8)?.first_chunk::<8>()?;
     if encoding != DW_EH_PE_PCREL_SDATA4 {
         return None;
     }
-    let section = (header + 4).wrapping_add_signed(i64::from(relative));
+    let section = (header + 4).wrapping_add_signed(i64::from(i32::from_le_bytes(relative)));
     let &(_, segment_end) = segments.iter().find(|&&(first, behind)| (first..behind).contains(&section))?;
-    let mut at = section;
-    while at + 4 <= segment_end {
-        // SAFETY: within the segment.
-        let bytes = u64::from(unsafe { (at as *const u32).read_unaligned() });
-        if bytes == 0 || bytes == u64::from(u32::MAX) || at + 4 + bytes > segment_end {
+    let mut bytes = copy(section, (segment_end - section) as usize)?;
+    let mut at = 0;
+    while let Some(length) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
+        let length = u32::from_le_bytes(*length);
+        let next = at + 4 + length as usize;
+        if length == 0 || length == u32::MAX || next > bytes.len() {
             break;
         }
-        at += 4 + bytes;
+        at = next;
     }
-    // SAFETY: within the segment.
-    let bytes = unsafe { std::slice::from_raw_parts(section as *const u8, (at - section) as usize) };
-    Some((section, bytes.to_vec()))
+    bytes.truncate(at);
+    Some((section, bytes))
+}
+
+/// Copies memory of the program by the kernel (I-06): a file that was cut short after it was mapped gives `None`, not SIGBUS.
+/// Where that system call is forbidden there are no rows and no build ids.
+fn copy(address: u64, bytes: usize) -> Option<Vec<u8>> {
+    let mut out: Vec<u8> = Vec::with_capacity(bytes);
+    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: bytes };
+    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes };
+    // SAFETY: the kernel writes at most `bytes` bytes into `out`, which has room for them; a bad address is an error.
+    unsafe {
+        let copied = libc::syscall(
+            libc::SYS_process_vm_readv,
+            libc::getpid(),
+            &raw const local,
+            1_u64,
+            &raw const remote,
+            1_u64,
+            0_u64,
+        );
+        if copied != bytes as i64 {
+            return None;
+        }
+        out.set_len(bytes);
+    }
+    Some(out)
 }
 
 fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {

@@ -2,6 +2,7 @@
 //! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 
+use crate::arena::SAMPLER_TID;
 use crate::control::{self, Done, Order};
 use crate::proc::{self, Descriptor, monotonic_ns};
 use crate::python::Python;
@@ -165,6 +166,7 @@ impl Sampler {
     pub fn run(&mut self) -> Left {
         proc::own_descriptor_table();
         self.own_tid = proc::own_tid();
+        SAMPLER_TID.store(self.own_tid, SeqCst);
         self.open_files();
         let now_ns = monotonic_ns();
         self.resume(now_ns);

@@ -27,8 +27,6 @@ static VIEWS: Views = Views {
     // SAFETY: a sigaction is plain numbers; zero is SIG_DFL.
     actions: UnsafeCell::new(unsafe { core::mem::zeroed() }),
 };
-/// Which of them the program ignores: read by a handler, so without the lock.
-static IGNORED: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
@@ -57,8 +55,7 @@ pub fn install() {
             let mut before: libc::sigaction = core::mem::zeroed();
             real_sigaction(signal, core::ptr::null(), &raw mut before);
             with_views(|views| views[index] = before);
-            IGNORED[index].store(before.sa_sigaction == libc::SIG_IGN, SeqCst);
-            if !is_function(&before) {
+            if !displaces(signal, &before) {
                 let action = our_action(signal);
                 real_sigaction(signal, &raw const action, core::ptr::null_mut());
             }
@@ -88,9 +85,10 @@ fn our_action(signal: c_int) -> libc::sigaction {
     }
 }
 
-/// A handler function, not SIG_DFL or SIG_IGN.
-const fn is_function(action: &libc::sigaction) -> bool {
-    action.sa_sigaction != libc::SIG_DFL && action.sa_sigaction != libc::SIG_IGN
+/// Whether the program's action must stand in the kernel instead of genba's: a handler function, and for faults also SIG_IGN,
+/// which an `exec` hands on. SIGURG is ignored by default, so there SIG_IGN changes nothing.
+const fn displaces(signal: c_int, action: &libc::sigaction) -> bool {
+    action.sa_sigaction != libc::SIG_DFL && (signal != SAMPLE || action.sa_sigaction != libc::SIG_IGN)
 }
 
 /// Steps over a guarded instruction of genba's; every other fault is the program's and ends as without genba.
@@ -104,10 +102,6 @@ unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context
             return;
         }
         let sent = (*info).si_code <= 0;
-        let ignored = OURS.iter().position(|&ours| ours == signal).is_some_and(|index| IGNORED[index].load(SeqCst));
-        if sent && ignored {
-            return;
-        }
         // The program has no handler, else the kernel had called that one. Take the default action: a real fault
         // happens again at the same instruction, a sent signal is sent again.
         let mut action: libc::sigaction = core::mem::zeroed();
@@ -182,10 +176,18 @@ pub unsafe fn program_sigaction(
     unsafe {
         let before = with_views(|views| views[index]);
         if let Some(&new) = new.as_ref() {
-            let action = if is_function(&new) { new } else { our_action(signal) };
+            let action = if displaces(signal, &new) { new } else { our_action(signal) };
             let mut result = 0;
-            let mut change = || result = real_sigaction(signal, &raw const action, core::ptr::null_mut());
-            if is_function(&new) {
+            let mut change = || {
+                if signal == SAMPLE {
+                    // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
+                    let mut ignore: libc::sigaction = core::mem::zeroed();
+                    ignore.sa_sigaction = libc::SIG_IGN;
+                    real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
+                }
+                result = real_sigaction(signal, &raw const action, core::ptr::null_mut());
+            };
+            if displaces(signal, &new) {
                 paused(&mut change)
             } else {
                 change()
@@ -194,7 +196,6 @@ pub unsafe fn program_sigaction(
                 return Some(result);
             }
             with_views(|views| views[index] = new);
-            IGNORED[index].store(new.sa_sigaction == libc::SIG_IGN, SeqCst);
         }
         if let Some(old) = old.as_mut() {
             *old = before;

@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use genba_format::proto;
@@ -150,6 +151,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     for warning in ending::words_for_refused(&recording).into_iter().filter(|_| arguments.quiet) {
         say(&warning);
     }
+    // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
+    let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source) {
         Ok(left_out) if arguments.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),

@@ -236,7 +236,8 @@ impl Sampler {
         control::report(Done::Ended);
     }
 
-    /// Doubles the interval when the sampler costs more than it may: 5 % of a core, 25 % above 200 threads.
+    /// Doubles the interval when the sampler costs more than it may: 5 % of a core, 25 % above 200 threads. Halves it again, down
+    /// to what was asked for, when it costs less than a quarter of that.
     pub(super) fn judge_rate(&mut self, now_ns: u64) {
         let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let (before_cpu_ns, before_ns) = self.judged;
@@ -245,12 +246,18 @@ impl Sampler {
             return;
         }
         let share_max_percent = if self.threads.len() > 200 { 25 } else { 5 };
-        if own_cpu_ns.saturating_sub(before_cpu_ns) * 100 > share_max_percent * (now_ns - before_ns)
-            && self.interval_ns < 64 * BACK_OFF_NS_MIN
-        {
+        let (spent_ns, passed_ns) = (own_cpu_ns.saturating_sub(before_cpu_ns) * 100, now_ns - before_ns);
+        if spent_ns > share_max_percent * passed_ns && self.interval_ns < 64 * BACK_OFF_NS_MIN {
             self.interval_ns *= 2;
             let text = "sampling cost too much: the interval was doubled";
             self.recorder.mark(proto::MarkKind::Rate, text, self.interval_ns);
+        } else if spent_ns * 4 < share_max_percent * passed_ns && self.interval_ns > self.session.interval_ns {
+            self.interval_ns /= 2;
+            self.recorder.mark(
+                proto::MarkKind::Rate,
+                "sampling is cheap again: the interval was halved",
+                self.interval_ns,
+            );
         }
     }
 
