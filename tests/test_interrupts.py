@@ -28,12 +28,19 @@ def on_a_terminal(workshop: Workshop, program: str) -> Iterator[tuple[subprocess
         os.setsid()
         fcntl.ioctl(screen, termios.TIOCSCTTY, 0)
 
+    def too_long(*_: object) -> None:
+        raise TimeoutError("the terminal was silent for two minutes")
+
+    # A key that nobody hears must end the test, not hang it.
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(120)
     flags = ["-o", f"{workshop.place.inside}/terminal.genba"]
     process = workshop.start([workshop.interpreter.path, program], flags, {}, stdin=screen, preexec_fn=take_terminal)
     os.close(screen)
     try:
         yield process, keyboard
     finally:
+        signal.alarm(0)
         os.close(keyboard)
         process.kill()
         process.communicate()
