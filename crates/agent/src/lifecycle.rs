@@ -90,6 +90,8 @@ pub fn flush_before_exec() {
     control::give(Order::Flush);
     control::await_report(Done::Flushed, FLUSH_NS_MAX);
     control::give(Order::Run);
+    // Before the turn ends: the next order must not take this one's report for its own.
+    control::await_report(Done::Running, FLUSH_NS_MAX);
 }
 
 /// Before `_exit`: the destructors will not run.
@@ -110,6 +112,7 @@ pub fn paused(change: &mut dyn FnMut()) {
     change();
     if turn.is_some() {
         control::give(Order::Run);
+        control::await_report(Done::Running, PAUSE_NS_MAX);
     }
 }
 
