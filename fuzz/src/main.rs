@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use random::Random;
 
 /// The golden recordings of all format versions.
-const GOLDEN: &[&[u8]] = &[include_bytes!("../../testdata/golden/v1.genba")];
+const GOLDEN: &[&[u8]] =
+    &[include_bytes!("../../testdata/golden/v1.genba"), include_bytes!("../../testdata/golden/v2.genba")];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -1,8 +1,7 @@
 //! Makes inputs for the reader: golden recordings with wrong bytes, wrong headers, wrong payloads under right checksums,
 //! and random bytes. Owns: a writer of headers of its own, after FORMAT.md. Never: judges the answer.
 
-use genba_format::{HEADER_BYTES, MAGIC, compress, read};
-use prost::Message;
+use genba_format::{HEADER_BYTES, MAGIC, ReadBlock, compress, encode_block, read};
 
 use crate::random::Random;
 
@@ -23,6 +22,17 @@ struct SeedBlock {
     plain: Vec<u8>,
 }
 
+/// The payload before it is compressed, samples and all.
+fn plain(read: &ReadBlock) -> Vec<u8> {
+    let (mut plain, mut out) = (Vec::new(), Vec::new());
+    let mut keep = |pieces: &[&[u8]]| {
+        plain = pieces.concat();
+        Vec::new()
+    };
+    encode_block(&read.header, read.whole(), &mut keep, &mut out).expect("a golden block");
+    plain
+}
+
 impl Seeds {
     pub fn from_recordings(recordings: &[&[u8]]) -> Seeds {
         let read_blocks = recordings.iter().flat_map(|bytes| match read(bytes) {
@@ -35,7 +45,7 @@ impl Seeds {
             sequence: read.header.sequence,
             start_ns: read.header.start_ns,
             end_ns: read.header.end_ns,
-            plain: read.block.encode_to_vec(),
+            plain: plain(&read),
         });
         Seeds { blocks: blocks.collect(), recordings: recordings.iter().map(|bytes| bytes.to_vec()).collect() }
     }
@@ -84,7 +94,7 @@ impl Seeds {
 impl SeedBlock {
     /// The block as bytes; one header in 16 lies about a length.
     fn encode(&self, random: &mut Random) -> Vec<u8> {
-        let payload = compress(&self.plain);
+        let payload = compress(&[&self.plain]);
         let mut lengths = [payload.len() as u32, self.plain.len() as u32];
         if random.below(16) == 0 {
             lengths[random.below(2)] = random.edge() as u32;

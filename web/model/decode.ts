@@ -7,7 +7,7 @@ import type { Value } from "./read";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
 
 const FORMAT_VERSION_MAX = 1;
-const KINDS = ["python", "c", "inferred", "mark"] as const;
+const KINDS = ["python", "c", "inferred", "inlined", "mark"] as const;
 const OWNERS = ["user", "library", "stdlib", "interpreter", "extension", "libc", "native"] as const;
 
 export function decodeRecording(value: unknown): Recording {
@@ -88,6 +88,7 @@ function decodeFrame(at: Value): Frame {
     expression: orNull(frame("expression"), text),
     module: orNull(frame("module"), text),
     origin: orNull(frame("origin"), text),
+    fullName: orNull(frame("full_name"), text),
   };
 }
 

@@ -3,6 +3,7 @@
 //   name            a function of the user's own        name:7[b[i:]]  … standing at an expression of line 7
 //   @name           a library's                         +name          a C function of the interpreter
 //   %name           one of libc                         ~name          an inferred one of the interpreter
+//   &name           one that was inlined                 +name#7         … in line 7 of its source
 //   p2/name…        the stack is of the second process (any frame may say so, the first is enough)
 import { decodeProfile } from "./decode";
 import type { Profile } from "./profile";
@@ -68,14 +69,18 @@ export function madeDocument(text: string): Made {
 }
 
 function madeFrame(text: string): Made {
-  const absent = { file: null, first_line: null, line: null, end_line: null, column: null, end_column: null, expression: null, module: null, origin: null };
+  const absent = { file: null, first_line: null, line: null, end_line: null, column: null, end_column: null, expression: null, module: null, origin: null, full_name: null };
   const c: Readonly<Record<string, Made>> = {
     "+": { kind: "c", owner: "interpreter", module: "/usr/bin/python3" },
     "%": { kind: "c", owner: "libc", module: "/usr/lib/libc.so.6" },
+    "&": { kind: "inlined", owner: "interpreter", module: "/usr/bin/python3", file: "/src/listobject.c" },
     "~": { kind: "inferred", owner: "interpreter", module: "/usr/bin/python3" },
   };
   const found = c[text.charAt(0)];
-  if (found !== undefined) return { ...absent, ...found, name: text.slice(1) };
+  if (found !== undefined) {
+    const [name, line] = text.slice(1).split("#");
+    return { ...absent, ...found, name, line: line === undefined ? null : Number(line) };
+  }
   const parts = /^(?<library>@?)(?<name>[^:]+)(?::(?<line>\d+)(?:\[(?<expression>.*)\])?)?$/.exec(text)?.groups ?? {};
   const owner = parts["library"] === "@" ? "library" : "user";
   const line = parts["line"] === undefined ? null : Number(parts["line"]);

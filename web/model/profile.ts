@@ -2,7 +2,7 @@
 // Immutable; numbers of a view stay in the view.
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
 
-export type FrameKind = "python" | "c" | "inferred" | "mark";
+export type FrameKind = "python" | "c" | "inferred" | "inlined" | "mark";
 export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";
 
 /** A place: a function, and for Python the expression that was being executed in it. */
@@ -20,6 +20,8 @@ export interface Frame {
   readonly expression: string | null;
   readonly module: string | null;
   readonly origin: string | null;
+  /** With argument types or hash, where the name leaves something out. */
+  readonly fullName: string | null;
 }
 
 /** A parent stands before its children. */

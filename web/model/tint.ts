@@ -41,5 +41,5 @@ export function ownerTint(owner: Owner | null): Tint {
 
 /** Drawn with a dashed edge and paler: not seen on the stack itself. */
 export function isInferred(place: Place): boolean {
-  return place.kind === "foreign" && place.frame.kind !== "c";
+  return place.kind === "foreign" && place.frame.kind !== "c" && place.frame.kind !== "inlined";
 }

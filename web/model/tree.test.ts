@@ -31,6 +31,11 @@ test("one function's different callers are never merged", () => {
   );
 });
 
+test("a C function is one box, whichever line of it was executed; inlined ones stand under it", () => {
+  checkTree("main;+sort#7;&merge#9 x2 | main;+sort#8;&merge#5 x1 | main;+sort#8 x4", "app.py 7 [main 7 [sort 7(4) [merge 3(3)]]]");
+  checkTree("main;+sort;&sort x2", "app.py 2 [main 2 [sort 2 [sort 2(2)]]]");
+});
+
 test("each depth of a recursion is a box of its own", () => {
   checkTree("main;fib;fib;fib x2 | main;fib x1", "app.py 3 [main 3 [fib 3(1) [fib 2 [fib 2(2)]]]]");
 });

@@ -149,8 +149,8 @@ class Growing {
 
   constructor(private readonly profile: Profile) {
     const { processes, frames } = profile;
-    this.framePlaces = frames.map((frame, row) => ({
-      frame: this.placeOf(frame.kind === "python" ? functionKey(frame) : `foreign ${row}`, placeOfFrame(frame)),
+    this.framePlaces = frames.map((frame) => ({
+      frame: this.placeOf(frame.kind === "python" ? functionKey(frame) : foreignKey(frame), placeOfFrame(frame)),
       expression: hasExpression(frame) ? this.placeOf(`expression ${expressionKey(frame)}`, { kind: "expression", frame }) : null,
     }));
     this.boxes = processes.map(() => new Map<StackIndex, BoxIndex>());
@@ -243,6 +243,10 @@ function placeOfFrame(frame: Frame): Place {
 }
 function functionKey(frame: Frame): string {
   return `function ${JSON.stringify([frame.name, frame.file, frame.firstLine])}`;
+}
+/** A C function is one place, whichever line of its source it was in. */
+function foreignKey(frame: Frame): string {
+  return `foreign ${JSON.stringify([frame.kind, frame.name, frame.fullName, frame.module])}`;
 }
 /** The same expression, wherever it is asked for: rows of the report are matched by it, too. */
 export function expressionKey(at: Pick<Frame, "file" | "line" | "column" | "endColumn">): string {

@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { madeProfile } from "./made";
-import type { Count, Ns, Px, Share } from "./units";
-import { accountingWords, bytesWords, cells, fitted, intervalWords, shareWords, stateName, timeWords } from "./words";
+import type { BoxIndex, Count, Ns, Px, Share } from "./units";
+import { buildTree, placeOf } from "./tree";
+import { accountingWords, bytesWords, cells, fitted, intervalWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
@@ -28,6 +29,13 @@ test("a name is cut with a mark, wide characters count double, and nothing is be
 
 test("a reader waits; the recording names the call", () => {
   assert.deepEqual(["in poll(2)", "waiting for GIL", "asleep", "in gc"].map(stateName), ["waiting in poll", "waiting for GIL", "asleep", "in gc"]);
+});
+
+test("an inlined function says so, and where its source and its module are", () => {
+  const tree = buildTree(madeProfile("main;+sort;&merge#9 x1"));
+  const place = tree.places.find((at) => at.kind === "foreign" && at.frame.kind === "inlined") ?? placeOf(tree, 0 as BoxIndex);
+  assert.equal(placeWhere(place), "listobject.c · python3");
+  assert.equal(placeNature(place), "C function of the interpreter · inlined by the compiler into the function above it · no name found");
 });
 
 test("the accounting is words, and says what strains it", () => {

@@ -90,7 +90,7 @@ export function placeWhere(place: Place): string {
     case "expression":
       return where(place.frame.file, place.frame.line, place.frame.column);
     case "foreign":
-      return place.frame.module === null ? "" : fileName(place.frame.module);
+      return [place.frame.file, place.frame.module].flatMap((path) => (path === null ? [] : [fileName(path)])).join(" · ");
   }
 }
 function where(file: string | null, line: number | null, column: number | null = null): string {
@@ -113,11 +113,13 @@ export function placeNature(place: Place): string {
     case "state":
       return place.state === "in gc" ? "a collection was running" : "not running: wall time, no CPU";
     case "foreign": {
-      const { kind, origin, owner } = place.frame;
+      const { kind, origin, owner, fullName } = place.frame;
       if (kind === "mark") return "not a frame: what is missing here";
       const parts = [
         owner === null ? "C function" : `C function of the ${OWNER_WORDS[owner]}`,
         kind === "inferred" ? "inferred, as a tail call had taken it off the stack" : null,
+        kind === "inlined" ? "inlined by the compiler into the function above it" : null,
+        fullName,
         origin === null ? "no name found" : `name from the ${origin}`,
       ];
       return parts.filter((part) => part !== null).join(" · ");

@@ -6,7 +6,7 @@ use crate::proc;
 use genba_signal::handler::SHARED;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::SeqCst};
 
 #[global_allocator]
 static ARENA: Arena = Arena(dlmalloc::GlobalDlmalloc);
@@ -22,6 +22,7 @@ impl Arena {
         if memory.is_null() && SAMPLER_TID.load(SeqCst) == proc::own_tid() {
             // Nobody is asked any more and nobody waits; what is written stays. The thread holds no lock here.
             SHARED.pid.store(0, SeqCst);
+            say_last_words();
             control::report(Done::Ended);
             loop {
                 control::sleep_until(u64::MAX / 2, control::order());
@@ -54,14 +55,42 @@ unsafe impl GlobalAlloc for Arena {
     }
 }
 
+/// The end of the recording, ready to be written without any memory, and the sampler's descriptor for it; null: none.
+/// Only the sampler's thread sets it, frees it and writes it.
+static LAST_WORDS: AtomicPtr<Vec<u8>> = AtomicPtr::new(core::ptr::null_mut());
+static LAST_FILE: AtomicI32 = AtomicI32::new(-1);
+
+/// What is written when no memory is left.
+pub fn set_last_words(words: Option<(i32, &[u8])>) {
+    LAST_FILE.store(-1, SeqCst);
+    let bytes = words.map_or(core::ptr::null_mut(), |(_, bytes)| Box::into_raw(Box::new(bytes.to_vec())));
+    let before = LAST_WORDS.swap(bytes, SeqCst);
+    if !before.is_null() {
+        // SAFETY: made by `into_raw` above; the swap gave it to us alone.
+        drop(unsafe { Box::from_raw(before) });
+    }
+    LAST_FILE.store(words.map_or(-1, |(file, _)| file), SeqCst);
+}
+
+fn say_last_words() {
+    let file = LAST_FILE.swap(-1, SeqCst);
+    // SAFETY: this is the only thread that frees it.
+    if let Some(words) = unsafe { LAST_WORDS.load(SeqCst).as_ref() }
+        && file >= 0
+    {
+        // SAFETY: reads the words' bytes. If it fails, the recording has no end.
+        unsafe { libc::write(file, words.as_ptr().cast(), words.len()) };
+    }
+}
+
 /// A zstd context in a workspace of our own: zstd allocates nothing.
 pub struct Compressor {
     workspace: Vec<u64>,
 }
 
 impl Compressor {
-    /// zstd's own default.
-    const LEVEL: i32 = 3;
+    /// The fastest: planes of samples hold little that repeats, and what it finds less of costs less to tell.
+    const LEVEL: i32 = 1;
 
     #[must_use]
     pub fn new() -> Compressor {
@@ -70,32 +99,51 @@ impl Compressor {
         Compressor { workspace: vec![0; workspace_bytes.div_ceil(8)] }
     }
 
-    /// One zstd frame of `plain`; `None` when zstd fails, which it cannot with room for the worst case.
-    pub fn compress(&mut self, plain: &[u8]) -> Option<Vec<u8>> {
+    /// One zstd frame of the pieces, each in blocks of its own; `None` when zstd fails, which it cannot with room for the
+    /// worst case.
+    pub fn compress(&mut self, pieces: &[&[u8]]) -> Option<Vec<u8>> {
         // SAFETY: a pure function of the length.
-        let room_bytes = unsafe { zstd_sys::ZSTD_compressBound(plain.len()) };
+        let bound = |bytes: usize| unsafe { zstd_sys::ZSTD_compressBound(bytes) };
+        let room_bytes = bound(0) + pieces.iter().map(|piece| bound(piece.len())).sum::<usize>();
         let mut out: Vec<u8> = Vec::with_capacity(room_bytes);
         // SAFETY: the workspace is eight-byte aligned, of the estimated size, and outlives the context, which is used
-        // only in this call; `out` has `room_bytes` of room, of which zstd writes the returned number.
-        unsafe {
-            let context =
-                zstd_sys::ZSTD_initStaticCCtx(self.workspace.as_mut_ptr().cast::<c_void>(), self.workspace.len() * 8);
-            if context.is_null() {
-                return None;
-            }
-            let written = zstd_sys::ZSTD_compressCCtx(
-                context,
-                out.as_mut_ptr().cast::<c_void>(),
-                room_bytes,
-                plain.as_ptr().cast::<c_void>(),
-                plain.len(),
-                Self::LEVEL,
-            );
-            if zstd_sys::ZSTD_isError(written) != 0 {
-                return None;
-            }
-            out.set_len(written);
+        // only in this call; the pieces, whose earlier bytes zstd looks back at, outlive it too.
+        let context = unsafe {
+            zstd_sys::ZSTD_initStaticCCtx(self.workspace.as_mut_ptr().cast::<c_void>(), self.workspace.len() * 8)
+        };
+        // SAFETY: the context is null or good.
+        if context.is_null() || is_error(unsafe { zstd_sys::ZSTD_compressBegin(context, Self::LEVEL) }) {
+            return None;
         }
+        for piece in pieces {
+            let room = out.spare_capacity_mut();
+            // SAFETY: the context has begun a frame; zstd reads the piece and writes into the room, and tells how much.
+            let written = unsafe {
+                let (to, from) = (room.as_mut_ptr().cast::<c_void>(), piece.as_ptr().cast::<c_void>());
+                zstd_sys::ZSTD_compressContinue(context, to, room.len(), from, piece.len())
+            };
+            if is_error(written) {
+                return None;
+            }
+            // SAFETY: zstd wrote so many bytes behind those that were there.
+            unsafe { out.set_len(out.len() + written) };
+        }
+        let room = out.spare_capacity_mut();
+        // SAFETY: as above; without a last piece zstd writes the frame's end.
+        let written = unsafe {
+            let to = room.as_mut_ptr().cast::<c_void>();
+            zstd_sys::ZSTD_compressEnd(context, to, room.len(), core::ptr::null(), 0)
+        };
+        if is_error(written) {
+            return None;
+        }
+        // SAFETY: as above.
+        unsafe { out.set_len(out.len() + written) };
         Some(out)
     }
+}
+
+fn is_error(result: usize) -> bool {
+    // SAFETY: a pure function of the number.
+    unsafe { zstd_sys::ZSTD_isError(result) != 0 }
 }

@@ -20,6 +20,8 @@ pub struct Codes {
     table: Box<SeenTable>,
     #[expect(clippy::vec_box, reason = "a handler may still hold the address")]
     retired: Vec<Box<SeenTable>>,
+    /// Row of the interpreter's own code between a class that is called and its `__init__`.
+    init_cleanup: Option<u32>,
 }
 
 struct SeenTable {
@@ -65,7 +67,7 @@ impl Codes {
     pub fn new() -> Codes {
         let table = SeenTable::new(Self::ENTRIES_FIRST);
         publish(&table);
-        Codes { known: FxHashMap::default(), table, retired: Vec::new() }
+        Codes { known: FxHashMap::default(), table, retired: Vec::new(), init_cleanup: None }
     }
 
     /// The row of the code object that the tail describes at `position`; new or longer ones go into `tables`.
@@ -83,8 +85,10 @@ impl Codes {
             // The rest of an object that was forgotten when the table was full.
             return None;
         } else {
-            let qualname = tables.string(&text(qualname, head.qualname)?);
-            let filename = tables.string(&text(filename, head.filename)?);
+            let (qualname, filename) = (text(qualname, head.qualname)?, text(filename, head.filename)?);
+            let is_init_cleanup = is_init_cleanup(&qualname, &filename, head.linetable_bytes);
+            let qualname = tables.string(&qualname);
+            let filename = tables.string(&filename);
             let row = tables.code(proto::Code {
                 qualname,
                 filename,
@@ -92,6 +96,9 @@ impl Codes {
                 linetable_bytes: head.linetable_bytes,
                 linetable: part,
             });
+            if is_init_cleanup {
+                self.init_cleanup = Some(row);
+            }
             let known = Known { row, linetable_known: head.part_bytes, linetable_bytes: head.linetable_bytes };
             self.known.insert(head.key, known);
         }
@@ -104,6 +111,12 @@ impl Codes {
             self.grow();
         }
         Some(row)
+    }
+
+    /// Whether this row is no function of the program, nor of any library: no traceback shows it.
+    #[must_use]
+    pub fn is_interpreters_own(&self, row: u32) -> bool {
+        self.init_cleanup == Some(row)
     }
 
     /// A table of twice the size. At the largest one everything is forgotten instead: it will be seen again.
@@ -138,6 +151,12 @@ impl Codes {
 fn publish(table: &SeenTable) {
     // SeqCst: a handler swaps its buffer to Walking before it loads this pointer (I-08).
     SHARED.seen.store((&raw const table.reader).cast_mut(), SeqCst);
+}
+
+/// From 3.12 on, a specialised call of a class runs its `__init__` above a frame of the interpreter's own, without any
+/// location. Source: CPython 3.12 to 3.15, `_Py_InitCleanup` in Python/ceval.c and Python/specialize.c.
+fn is_init_cleanup(qualname: &[u8], filename: &[u8], linetable_bytes: u32) -> bool {
+    qualname == b"__init__" && filename == b"__init__" && linetable_bytes <= 1
 }
 
 fn bytes_of(words: &[u64], bytes: usize) -> Option<Vec<u8>> {

@@ -131,7 +131,8 @@ impl Turn {
     }
 }
 
-fn wait(word: &AtomicU32, value: u32, deadline_ns: u64) {
+/// Sleeps while `word` is `value`, until `deadline_ns` (CLOCK_MONOTONIC).
+pub fn wait(word: &AtomicU32, value: u32, deadline_ns: u64) {
     const FUTEX_WAIT_BITSET_PRIVATE: i32 = 9 | 128;
     let deadline =
         libc::timespec { tv_sec: (deadline_ns / 1_000_000_000) as i64, tv_nsec: (deadline_ns % 1_000_000_000) as i64 };
@@ -149,7 +150,7 @@ fn wait(word: &AtomicU32, value: u32, deadline_ns: u64) {
     }
 }
 
-fn wake(word: &AtomicU32) {
+pub fn wake(word: &AtomicU32) {
     const FUTEX_WAKE_PRIVATE: i32 = 1 | 128;
     // SAFETY: the kernel uses the address as a name only.
     unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), FUTEX_WAKE_PRIVATE, i32::MAX) };

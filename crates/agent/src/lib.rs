@@ -5,10 +5,13 @@
 mod arena;
 mod argv;
 mod calls;
+mod carry;
 mod cfi;
 mod codes;
 mod control;
+mod descriptor;
 mod interpose;
+mod leaving;
 mod lifecycle;
 mod merge;
 mod modules;

@@ -2,10 +2,14 @@
 //! Owns: the one sampler of the process, its thread. Never: lets a fork happen while the sampler runs, keeps the program waiting
 //! longer than the bounds below, panics into the program.
 
+use crate::arena::SAMPLER_TID;
+use crate::carry;
 use crate::control::{self, Done, Order};
+use crate::descriptor::Descriptor;
 use crate::interpose;
+use crate::leaving;
 use crate::modules::{Loaded, own_executable};
-use crate::proc::{self, Descriptor, monotonic_ns};
+use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found};
 use crate::recorder::Recorder;
 use crate::sampler::{Left, Sampler};
@@ -15,13 +19,15 @@ use crate::{argv, signals, symbols};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
+use genba_signal::request::POOL;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// The program waits at most so long for the last block.
 const END_NS_MAX: u64 = 500_000_000;
 const FLUSH_NS_MAX: u64 = 100_000_000;
-const PAUSE_NS_MAX: u64 = 100_000_000;
+/// A handler that walks is waited for: without a CPU it takes that long.
+const PAUSE_NS_MAX: u64 = 2_000_000_000;
 const PARK_NS_MAX: u64 = 2_000_000_000;
 const STACK_BYTES: usize = 1 << 20;
 
@@ -49,10 +55,18 @@ pub fn on_load() {
             }
             FOLLOW_CHILDREN.store(session.children, SeqCst);
             OWNER.store(proc::own_pid(), SeqCst);
+            let seed = crate::sampler::random_key();
+            POOL.begin_at(seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte)));
             signals::install();
+            leaving::watch();
+            if let Some((begin, end)) = symbols::extent(c"write") {
+                SHARED.write_begin.store(begin, SeqCst);
+                SHARED.write_end.store(end, SeqCst);
+            }
             // SAFETY: the three functions live as long as the process: a preloaded library is never unloaded.
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child)) };
             let start = describe(&session, &version);
+            carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
             start_thread(Box::new(Sampler::new(session, python, start, Stacks::new(Loaded::new()))));
         }
     }
@@ -69,6 +83,13 @@ fn end() {
     }
     let Some(_turn) = control::turn(END_NS_MAX) else { return };
     unpark();
+    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
+    if !parked.is_null() {
+        // No thread is to be had any more, e.g. after `unshare(CLONE_NEWPID)`: the last block is written here.
+        // SAFETY: put there by `into_raw`; the swap gave it to us alone. Never freed, as in `start_thread`.
+        let sampler: &'static mut Sampler = unsafe { &mut *parked };
+        return without_file_size_signal(|| sampler.end_where_it_stands());
+    }
     if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
     }
@@ -94,6 +115,57 @@ pub fn flush_before_exec() {
     control::await_report(Done::Running, FLUSH_NS_MAX);
 }
 
+/// Runs a system call that demands a single thread while the program has none of genba's. False: not run, because the program
+/// has threads of its own, or none is genba's.
+pub fn alone(call: &mut dyn FnMut()) -> bool {
+    if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || threads() != Some(2) {
+        return false;
+    }
+    let errno = proc::errno();
+    // Afterwards the path may lead elsewhere.
+    park(carry::Receiver::new);
+    set_errno(errno);
+    // It has run, so it has said its number.
+    let sampler_tid = SAMPLER_TID.load(SeqCst);
+    let parked = PARKED.load(SeqCst);
+    if parked.is_null() {
+        control::Turn::give_back();
+        return false;
+    }
+    // SAFETY: parked, so that nobody else uses it until `unpark`, whose turn is ours.
+    unsafe { (*parked).stands_aside() };
+    // A thread is joined a moment before the kernel has taken it out of the process.
+    let deadline_ns = monotonic_ns() + PARK_NS_MAX;
+    while proc::thread_cpu_ns(sampler_tid).is_some() && monotonic_ns() < deadline_ns {
+        // SAFETY: no arguments, no memory.
+        unsafe { libc::sched_yield() };
+    }
+    call();
+    let errno = proc::errno();
+    unpark();
+    control::Turn::give_back();
+    set_errno(errno);
+    true
+}
+
+/// The sampler's thread as far as it is known here.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SamplerThread {
+    None,
+    /// Made, but it has hardly had a CPU yet: one of the process's threads, of unknown number.
+    NotRunYet,
+    Known(u32),
+}
+
+#[must_use]
+pub fn sampler_thread() -> SamplerThread {
+    match SAMPLER_TID.load(SeqCst) {
+        0 if THREAD.load(SeqCst) == 0 => SamplerThread::None,
+        0 => SamplerThread::NotRunYet,
+        tid => SamplerThread::Known(tid),
+    }
+}
+
 /// Before `_exit`: the destructors will not run.
 pub fn end_before_exit() {
     end();
@@ -117,6 +189,11 @@ pub fn paused(change: &mut dyn FnMut()) {
 }
 
 fn start_thread(sampler: Box<Sampler>) {
+    carry::through(|| start_thread_now(sampler));
+}
+
+/// False: no thread is to be had now.
+fn start_thread_now(sampler: Box<Sampler>) -> bool {
     extern "C" fn body(sampler: *mut c_void) -> *mut c_void {
         // SAFETY: the address comes from `Box::into_raw` below, for this thread alone. Never freed: a handler that was held
         // up in the middle of its walk may still read the tables, however the sampler ended.
@@ -137,6 +214,8 @@ fn start_thread(sampler: Box<Sampler>) {
     }
     control::give(Order::Run);
     control::report(Done::Running);
+    // The number of the sampler before, in a forked child of another process.
+    SAMPLER_TID.store(0, SeqCst);
     let sampler = Box::into_raw(sampler);
     // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
     // thread is made, so that it inherits a mask in which only faults get through.
@@ -161,6 +240,7 @@ fn start_thread(sampler: Box<Sampler>) {
             PARKED.store(sampler, SeqCst);
             THREAD.store(0, SeqCst);
         }
+        failed == 0
     }
 }
 
@@ -183,23 +263,31 @@ fn unpark() {
 
 extern "C" fn before_fork() {
     let errno = proc::errno();
-    if OWNER.load(SeqCst) != proc::own_pid() {
-        return set_errno(errno);
+    if OWNER.load(SeqCst) == proc::own_pid() {
+        park(carry::Receiver::if_lost);
     }
+    set_errno(errno);
+}
+
+/// Ends the sampler's thread. `receiver`: for its descriptors, if they are to be kept.
+fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) {
     // Kept until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
     if let Some(turn) = control::turn(PARK_NS_MAX) {
         turn.keep();
     }
     if THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
+        let receiver = receiver();
         control::give(Order::Park);
         if control::await_report(Done::Ended, PARK_NS_MAX) {
             join();
+            if let Some(receiver) = receiver {
+                receiver.take();
+            }
         } else {
             // It hangs in the kernel (a dead file server). The child must not use what the sampler may have locked.
             OWNER.store(0, SeqCst);
         }
     }
-    set_errno(errno);
 }
 
 extern "C" fn after_fork_parent() {
@@ -214,15 +302,19 @@ extern "C" fn after_fork_parent() {
 extern "C" fn after_fork_child() {
     let errno = proc::errno();
     control::Turn::nobody_has_it();
+    signals::forked();
+    POOL.forget_walkers();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     THREAD.store(0, SeqCst);
     if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {
         OWNER.store(proc::own_pid(), SeqCst);
+        leaving::watch();
         // SAFETY: put there by `into_raw` before the fork; this is the child's own copy.
         let sampler = unsafe { Box::from_raw(parked) };
         let start = sampler.start_for_child(proc::own_pid());
         start_thread(Box::new(sampler.into_child(start)));
     } else {
+        carry::leave();
         OWNER.store(0, SeqCst);
     }
     set_errno(errno);
@@ -254,14 +346,17 @@ fn start_later() -> bool {
     unsafe { core::mem::transmute::<u64, AddPendingCall>(address)(pending, core::ptr::null_mut()) == 0 }
 }
 
-/// Whether the program has a thread beside the calling one.
+/// Whether the program has a thread beside the calling one, while the sampler is parked.
 fn other_threads() -> bool {
-    let Ok(tasks) = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY) else {
-        return true;
-    };
+    threads().is_none_or(|threads| threads > 1)
+}
+
+/// How many threads the process has, the sampler's too.
+fn threads() -> Option<usize> {
+    let tasks = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY).ok()?;
     let mut tids = Vec::new();
     proc::thread_ids(&tasks, &mut tids);
-    tids.len() > 1
+    Some(tids.len())
 }
 
 /// `--no-children`: what this process starts is not recorded.

@@ -2,12 +2,16 @@
 //! Owns: `Modules` for the handler (I-08), the list for the merge. Never: frees a table while a handler may read it.
 //! Each file is compiled once, a piece at a time, and published when it is complete; a `dlclose` takes its rows out, an `dlopen` brings new ones in.
 
-use crate::cfi::{Compiled, Compiler, Position};
+use crate::cfi::{Compiled, Compiler};
 use genba_signal::handler::SHARED;
 use genba_signal::request::{POOL, Phase, REQUESTS};
 use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
-use std::ffi::{CStr, c_int, c_void};
+use linked::{Found, linker_changes, loaded_files};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
+
+mod linked;
+pub use linked::own_executable;
 
 /// One loaded file.
 pub struct Module {
@@ -28,6 +32,23 @@ pub struct Module {
     since: u64,
 }
 
+impl Module {
+    /// A position without a file.
+    const VACANT: Module = Module {
+        path: String::new(),
+        build_id: Vec::new(),
+        kind: ModuleKind::File,
+        bias: 0,
+        start: 0,
+        end: 0,
+        compiled: Compiled { rows: Vec::new(), functions: Vec::new() },
+        data: Vec::new(),
+        row: None,
+        mapped: false,
+        since: 0,
+    };
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ModuleKind {
     File = 0,
@@ -44,10 +65,19 @@ pub struct Place {
     pub function: Option<u64>,
 }
 
-/// All files ever loaded. Positions stay valid; `order` lists the present ones by address.
+/// The present files and those unloaded last. `order` lists the present ones by address. A position means another file only
+/// after a change of the list.
 pub struct Loaded {
     pub modules: Vec<Module>,
     order: Vec<usize>,
+    /// Files that went, longest ago first: they may come back.
+    unloaded: VecDeque<usize>,
+    /// Files that went so long ago that they will be forgotten as soon as no handler walks (I-08).
+    condemned: Vec<usize>,
+    /// Positions of forgotten files, to be used again.
+    vacant: Vec<usize>,
+    /// Where the code of forgotten files lay: apart from each other, by address.
+    once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
     compiling: Vec<(usize, Compiler)>,
     changes: u64,
@@ -73,6 +103,10 @@ impl Loaded {
         Loaded {
             modules: Vec::new(),
             order: Vec::new(),
+            unloaded: VecDeque::new(),
+            condemned: Vec::new(),
+            vacant: Vec::new(),
+            once_code: Vec::new(),
             compiling: Vec::new(),
             changes: 0,
             generation: 0,
@@ -82,11 +116,17 @@ impl Loaded {
         }
     }
 
-    /// Reads the list again when the dynamic linker's counts moved. True: something changed.
+    /// Whether the dynamic linker's counts moved since the list was read.
+    #[must_use]
+    pub fn is_outdated(&self) -> bool {
+        linker_changes() != self.changes
+    }
+
+    /// Reads the list again when it is out of date. True: something changed.
     pub fn refresh(&mut self) -> bool {
+        self.free_retired();
         let changes = linker_changes();
         if changes == self.changes {
-            self.free_retired();
             return false;
         }
         self.changes = changes;
@@ -99,16 +139,36 @@ impl Loaded {
             match file {
                 Found::Known(index) => self.modules[index].mapped = true,
                 Found::New(file) => {
-                    let (module, compiler) = file.split();
-                    self.compiling.push((self.modules.len(), compiler));
-                    self.modules.push(module);
+                    let (mut module, mut compiler) = file.split();
+                    let index = self.vacant.pop().unwrap_or(self.modules.len());
+                    if is_libc(&module) {
+                        // At once, some milliseconds: no thread may be asked before its cut writes can be told.
+                        while !compiler.advance(PIECE_ENTRIES) {}
+                        module.compiled = compiler.finish();
+                        self.publish_libc(&module);
+                    } else {
+                        self.compiling.push((index, compiler));
+                    }
+                    match self.modules.get_mut(index) {
+                        Some(vacant) => *vacant = module,
+                        None => self.modules.push(module),
+                    }
                 }
             }
         }
         for (index, module) in self.modules.iter_mut().enumerate() {
-            if module.mapped && before.get(index) != Some(&true) {
-                module.since = next;
+            match (before.get(index) == Some(&true), module.mapped) {
+                (false, true) => {
+                    module.since = next;
+                    self.unloaded.retain(|&unloaded| unloaded != index);
+                    self.condemned.retain(|&condemned| condemned != index);
+                }
+                (true, false) => self.unloaded.push_back(index),
+                _ => {}
             }
+        }
+        while self.unloaded.len() > UNLOADED_MAX {
+            self.condemned.extend(self.unloaded.pop_front());
         }
         self.order = (0..self.modules.len()).filter(|&index| self.modules[index].mapped).collect();
         self.order.sort_by_key(|&index| self.modules[index].start);
@@ -119,7 +179,6 @@ impl Loaded {
     /// Compiles for a while: at least one piece, until `clock` says that `deadline_ns` is over. Rows are published when all
     /// files have theirs, so that early stacks are cut at their leaf, below the Python frames, and not at their root. True: now.
     pub fn compile(&mut self, deadline_ns: u64, clock: impl Fn() -> u64) -> bool {
-        const PIECE_ENTRIES: usize = 64;
         let mut finished = false;
         // The executable comes first in the linker's list, and matters most.
         while let Some((_, compiler)) = self.compiling.first_mut() {
@@ -167,9 +226,31 @@ impl Loaded {
         self.retired.extend(self.published.replace(published));
     }
 
-    fn free_retired(&mut self) {
-        if !self.retired.is_empty() && nobody_walks() {
-            self.retired.clear();
+    /// libc's rows alone, for the handler's look at a write that was cut short: early, and for good.
+    fn publish_libc(&self, module: &Module) {
+        if !SHARED.write_rows.load(SeqCst).is_null() {
+            return;
+        }
+        let rows = &module.compiled.rows;
+        let list = ModuleRows { start: module.start, end: module.end, rows: rows.as_ptr(), rows_len: rows.len() };
+        // Generation 0: the whole lists begin with 1.
+        let list: &'static ModuleRows = Box::leak(Box::new(list));
+        let table = Modules { modules: list, modules_len: 1, generation: 0, cache: self.cache };
+        SHARED.write_rows.store(Box::into_raw(Box::new(table)), SeqCst);
+    }
+
+    /// Frees what no handler can be reading any more.
+    pub fn free_retired(&mut self) {
+        if (self.retired.is_empty() && self.condemned.is_empty()) || !nobody_walks() {
+            return;
+        }
+        self.retired.clear();
+        // The list that is published now is without these.
+        for index in std::mem::take(&mut self.condemned) {
+            self.compiling.retain(|&(compiling, _)| compiling != index);
+            let gone = std::mem::replace(&mut self.modules[index], Module::VACANT);
+            remember_code(&mut self.once_code, (gone.start, gone.end));
+            self.vacant.push(index);
         }
     }
 
@@ -189,6 +270,7 @@ impl Loaded {
     #[must_use]
     pub fn was_ever_code(&self, address: u64) -> bool {
         self.modules.iter().any(|module| (module.start..module.end).contains(&address))
+            || self.once_code.iter().any(|&(start, end)| (start..end).contains(&address))
     }
 
     /// The present file around `address`.
@@ -220,226 +302,86 @@ impl Loaded {
     }
 }
 
+/// Adds a range to ranges that lie apart from each other.
+fn remember_code(ranges: &mut Vec<(u64, u64)>, (mut start, mut end): (u64, u64)) {
+    const RANGES_MAX: usize = 1024;
+    ranges.retain(|&(first, behind)| {
+        let apart = behind < start || end < first;
+        if !apart {
+            (start, end) = (start.min(first), end.max(behind));
+        }
+        apart
+    });
+    if ranges.len() < RANGES_MAX {
+        ranges.push((start, end));
+    }
+}
+
+/// The file that has `write`. It stays as long as the process.
+fn is_libc(module: &Module) -> bool {
+    (module.start..module.end).contains(&SHARED.write_begin.load(SeqCst))
+}
+
+/// So many files that went are kept with their rows, in case they come back.
+const UNLOADED_MAX: usize = 16;
+/// So many functions are compiled between two looks at the clock.
+const PIECE_ENTRIES: usize = 64;
+
 /// No handler is inside a buffer: what was replaced before this moment is no longer read.
 #[must_use]
 pub fn nobody_walks() -> bool {
     (0..REQUESTS).all(|index| POOL.phase(index) != Phase::Walking)
 }
 
-/// A file that the dynamic linker names.
-enum Found {
-    /// Position in `Loaded::modules`.
-    Known(usize),
-    New(LoadedFile),
-}
+#[cfg(test)]
+mod tests {
+    use super::{Loaded, UNLOADED_MAX, remember_code};
+    use std::ffi::CString;
 
-/// A file with its section copied: a `dlclose` may unmap it at any time.
-struct LoadedFile {
-    path: String,
-    build_id: Vec<u8>,
-    kind: ModuleKind,
-    bias: u64,
-    start: u64,
-    end: u64,
-    data: Vec<(u64, u64)>,
-    header_address: u64,
-    section_address: u64,
-    section: Vec<u8>,
-}
-
-impl LoadedFile {
-    fn split(self) -> (Module, Compiler) {
-        let position = Position {
-            section_address: self.section_address,
-            header_address: self.header_address,
-            start: self.start,
-            end: self.end,
-        };
-        let module = Module {
-            path: self.path,
-            build_id: self.build_id,
-            kind: self.kind,
-            bias: self.bias,
-            start: self.start,
-            end: self.end,
-            compiled: Compiled::default(),
-            data: self.data,
-            row: None,
-            mapped: true,
-            since: 0,
-        };
-        (module, Compiler::new(self.section, position))
-    }
-}
-
-fn linker_changes() -> u64 {
-    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
-        // SAFETY: the linker gives a valid record; `out` is the u64 below.
-        unsafe { *out.cast::<u64>() = (*info).dlpi_adds.wrapping_mul(1 << 32).wrapping_add((*info).dlpi_subs) };
-        1
-    }
-    let mut changes = 0_u64;
-    // SAFETY: the callback gets the address of `changes`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut changes).cast()) };
-    changes
-}
-
-fn loaded_files(known: &[Module]) -> Vec<Found> {
-    struct Context<'a> {
-        known: &'a [Module],
-        found: Vec<Found>,
-    }
-    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, context: *mut c_void) -> c_int {
-        // SAFETY: `context` is the one below; the record and what it points to are valid during the callback.
-        let (context, info) = unsafe { (&mut *context.cast::<Context>(), &*info) };
-        let known = context.known;
-        // A panic must not cross the linker's frames: whatever goes wrong with one file leaves it out.
-        let file = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            // SAFETY: as above.
-            unsafe { loaded_file(info, known) }
-        }));
-        context.found.extend(file.ok().flatten());
-        0
-    }
-    let mut context = Context { known, found: Vec::new() };
-    // SAFETY: the callback gets the address of `context`, which outlives the call.
-    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut context).cast()) };
-    context.found
-}
-
-/// # Safety
-/// `info` comes from `dl_iterate_phdr`, within its callback: the file is mapped as its program headers say.
-unsafe fn loaded_file(info: &libc::dl_phdr_info, known: &[Module]) -> Option<Found> {
-    const PT_GNU_EH_FRAME: u32 = 0x6474_e550;
-    let bias = info.dlpi_addr;
-    // SAFETY: the linker's own table of this file.
-    let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
-    let (mut start, mut end, mut header_address) = (u64::MAX, 0, None);
-    let (mut data, mut build_id, mut segments, mut notes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for header in headers {
-        let (first, behind) = (bias + header.p_vaddr, bias + header.p_vaddr + header.p_memsz);
-        match header.p_type {
-            libc::PT_LOAD => {
-                segments.push((first, behind));
-                if header.p_flags & libc::PF_X != 0 {
-                    start = start.min(first);
-                    end = end.max(behind);
-                }
-                if header.p_flags & libc::PF_W != 0 {
-                    data.push((first, behind));
-                }
+    #[test]
+    fn files_that_went_are_forgotten() {
+        let mut loaded = Loaded::new();
+        loaded.refresh();
+        let at_first = loaded.modules.len();
+        let model = loaded
+            .modules
+            .iter()
+            .map(|module| module.path.clone())
+            .find(|path| path.contains("libgcc_s") || path.contains("libm.so"))
+            .expect("a small library");
+        let folder = std::env::temp_dir().join(format!("genba-modules-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for number in 0..3 * UNLOADED_MAX {
+            let copy = folder.join(format!("copy-{number}.so"));
+            std::fs::copy(&model, &copy).unwrap();
+            let path = CString::new(copy.to_str().unwrap()).unwrap();
+            // SAFETY: the path ends in NUL; the handle is closed once.
+            unsafe {
+                let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOW);
+                assert!(!handle.is_null());
+                assert!(loaded.refresh(), "the list changed");
+                while !loaded.compile(0, || 0) {}
+                let here = loaded.modules.iter().find(|module| module.path.ends_with(&format!("copy-{number}.so")));
+                let (address, rows) = here.map(|module| (module.start, module.compiled.rows.len())).unwrap();
+                assert!(rows > 0 && loaded.place(address).is_some());
+                assert_eq!(libc::dlclose(handle), 0);
+                loaded.refresh();
+                assert!(loaded.place(address).is_none() && loaded.was_ever_code(address));
             }
-            libc::PT_NOTE => notes.push((first, behind)),
-            PT_GNU_EH_FRAME => header_address = Some(first),
-            _ => {}
         }
+        std::fs::remove_dir_all(&folder).unwrap();
+        let rows =
+            loaded.modules.iter().filter(|module| module.path.contains("copy-") && !module.compiled.rows.is_empty());
+        assert!(rows.count() <= UNLOADED_MAX + 1);
+        assert!(loaded.modules.len() <= at_first + UNLOADED_MAX + 2, "{} of {at_first}", loaded.modules.len());
     }
-    let is_mapped = |first: u64, behind: u64| {
-        segments.iter().any(|&(start, end)| start <= first && first < behind && behind <= end)
-    };
-    for &(first, behind) in notes.iter().filter(|&&(first, behind)| is_mapped(first, behind)) {
-        if let Some(found) = copy(first, (behind - first) as usize).as_deref().and_then(build_id_in) {
-            build_id = found;
-        }
-    }
-    let header_address = header_address.filter(|&header| is_mapped(header, header + 8));
-    if start >= end {
-        return None;
-    }
-    // SAFETY: the name ends in NUL and belongs to the linker.
-    let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
-    let kind = if name.starts_with("linux-vdso") { ModuleKind::Vdso } else { ModuleKind::File };
-    let path = if name.is_empty() { own_executable() } else { name };
-    if let Some(index) = known.iter().position(|known| {
-        (known.bias, known.start) == (bias, start) && known.path == path && known.build_id == build_id
-    }) {
-        return Some(Found::Known(index));
-    }
-    let (section_address, section) =
-        header_address.and_then(|header| eh_frame(header, &segments)).unwrap_or((start, Vec::new()));
-    Some(Found::New(LoadedFile {
-        path,
-        build_id,
-        kind,
-        bias,
-        start,
-        end,
-        data,
-        header_address: header_address.unwrap_or(start),
-        section_address,
-        section,
-    }))
-}
 
-/// The `.eh_frame` that a `.eh_frame_hdr` points to (LSB 5.0, chapter 10.6.2), up to its end mark.
-fn eh_frame(header: u64, segments: &[(u64, u64)]) -> Option<(u64, Vec<u8>)> {
-    const DW_EH_PE_PCREL_SDATA4: u8 = 0x1b;
-    let [_, encoding, _, _, relative @ ..] = *copy(header, 8)?.first_chunk::<8>()?;
-    if encoding != DW_EH_PE_PCREL_SDATA4 {
-        return None;
-    }
-    let section = (header + 4).wrapping_add_signed(i64::from(i32::from_le_bytes(relative)));
-    let &(_, segment_end) = segments.iter().find(|&&(first, behind)| (first..behind).contains(&section))?;
-    let mut bytes = copy(section, (segment_end - section) as usize)?;
-    let mut at = 0;
-    while let Some(length) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) {
-        let length = u32::from_le_bytes(*length);
-        let next = at + 4 + length as usize;
-        if length == 0 || length == u32::MAX || next > bytes.len() {
-            break;
+    #[test]
+    fn ranges_that_touch_become_one() {
+        let mut ranges = Vec::new();
+        for range in [(10, 20), (40, 50), (20, 25), (24, 41), (60, 70)] {
+            remember_code(&mut ranges, range);
         }
-        at = next;
+        assert_eq!(ranges, [(10, 50), (60, 70)]);
     }
-    bytes.truncate(at);
-    Some((section, bytes))
-}
-
-/// Copies memory of the program by the kernel (I-06): a file that was cut short after it was mapped gives `None`, not SIGBUS.
-/// Where that system call is forbidden there are no rows and no build ids.
-fn copy(address: u64, bytes: usize) -> Option<Vec<u8>> {
-    let mut out: Vec<u8> = Vec::with_capacity(bytes);
-    let local = libc::iovec { iov_base: out.as_mut_ptr().cast(), iov_len: bytes };
-    let remote = libc::iovec { iov_base: address as *mut c_void, iov_len: bytes };
-    // SAFETY: the kernel writes at most `bytes` bytes into `out`, which has room for them; a bad address is an error.
-    unsafe {
-        let copied = libc::syscall(
-            libc::SYS_process_vm_readv,
-            libc::getpid(),
-            &raw const local,
-            1_u64,
-            &raw const remote,
-            1_u64,
-            0_u64,
-        );
-        if copied != bytes as i64 {
-            return None;
-        }
-        out.set_len(bytes);
-    }
-    Some(out)
-}
-
-fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {
-    const NT_GNU_BUILD_ID: u32 = 3;
-    let word = |at: usize| Some(u32::from_le_bytes(*notes.get(at..)?.first_chunk::<4>()?));
-    let mut at = 0;
-    while let (Some(name_bytes), Some(value_bytes), Some(kind)) = (word(at), word(at + 4), word(at + 8)) {
-        let name = at + 12;
-        let value = name + (name_bytes as usize).next_multiple_of(4);
-        if kind == NT_GNU_BUILD_ID && notes.get(name..name + 4) == Some(b"GNU\0") {
-            return notes.get(value..value + value_bytes as usize).map(<[u8]>::to_vec);
-        }
-        at = value + (value_bytes as usize).next_multiple_of(4);
-    }
-    None
-}
-
-/// What `/proc/self/exe` leads to.
-#[must_use]
-pub fn own_executable() -> String {
-    let mut buffer = [0_u8; 4096];
-    // SAFETY: writes at most the buffer's bytes.
-    let bytes = unsafe { libc::readlink(c"/proc/self/exe".as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) };
-    let path = usize::try_from(bytes).ok().and_then(|bytes| buffer.get(..bytes)).unwrap_or(&[]);
-    String::from_utf8_lossy(path).into_owned()
 }

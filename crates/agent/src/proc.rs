@@ -1,6 +1,7 @@
 //! The kernel's words about this process: thread list, thread states, clocks, names.
-//! Owns: everything read from /proc and the clocks. Never: touches the program's descriptors, its errno is the caller's care.
+//! Owns: everything read from /proc and the clocks. Never: opens what another part owns; errno is the caller's care.
 
+use crate::descriptor::Descriptor;
 use std::ffi::CStr;
 
 /// A clock in nanoseconds.
@@ -38,74 +39,17 @@ pub fn own_pid() -> u32 {
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
-/// A descriptor of the sampler's own table.
-#[derive(Debug)]
-pub struct Descriptor(i32);
-
-impl Descriptor {
-    /// # Errors
-    /// The `errno` of `openat`.
-    pub fn open_at(folder: Option<&Descriptor>, path: &CStr, flags: i32) -> Result<Descriptor, i32> {
-        let folder = folder.map_or(libc::AT_FDCWD, |folder| folder.0);
-        // SAFETY: the path ends in NUL; no other memory.
-        let descriptor = unsafe { libc::openat(folder, path.as_ptr(), flags | libc::O_CLOEXEC) };
-        if descriptor < 0 { Err(errno()) } else { Ok(Descriptor(descriptor)) }
-    }
-
-    /// Reads from the beginning into `buffer`.
-    #[must_use]
-    pub fn read_at_start<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
-        // SAFETY: writes at most `buffer.len()` bytes into it.
-        let read = unsafe { libc::pread(self.0, buffer.as_mut_ptr().cast(), buffer.len(), 0) };
-        buffer.get(..usize::try_from(read).ok()?)
-    }
-
-    /// One write.
-    ///
-    /// # Errors
-    /// The `errno`, or 0 with fewer bytes written than asked.
-    pub fn write(&self, bytes: &[u8]) -> Result<(), i32> {
-        // SAFETY: reads `bytes.len()` bytes from it.
-        let written = unsafe { libc::write(self.0, bytes.as_ptr().cast(), bytes.len()) };
-        match usize::try_from(written) {
-            Ok(written) if written == bytes.len() => Ok(()),
-            Ok(_) => Err(0),
-            Err(_) => Err(errno()),
-        }
-    }
-}
-
-impl Drop for Descriptor {
-    fn drop(&mut self) {
-        // SAFETY: ours, closed once.
-        unsafe { libc::close(self.0) };
-    }
-}
-
 #[must_use]
 pub fn errno() -> i32 {
     // SAFETY: the address of this thread's errno is always valid.
     unsafe { *libc::__errno_location() }
 }
 
-/// Gives this thread its own table of descriptors, empty: the program's numbers, locks and pipes stay untouched.
-pub fn own_descriptor_table() {
-    const CLOSE_RANGE: i64 = 436;
-    const CLOSE_RANGE_UNSHARE: u32 = 1 << 1;
-    // SAFETY: the kernel copies the table for this thread before it closes anything.
-    unsafe {
-        if libc::syscall(CLOSE_RANGE, 0_u32, u32::MAX, CLOSE_RANGE_UNSHARE) == 0 {
-            return;
-        }
-        // Linux before 5.9.
-        if libc::unshare(libc::CLONE_FILES) == 0 {
-            let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-            libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-            for descriptor in 0..limit.rlim_cur.min(1 << 16) as i32 {
-                libc::close(descriptor);
-            }
-        }
-    }
+/// Whether this thread's root has a /proc.
+#[must_use]
+pub fn is_mounted() -> bool {
+    // SAFETY: the path ends in NUL; no other memory.
+    unsafe { libc::access(c"/proc/self/task".as_ptr(), libc::F_OK) == 0 }
 }
 
 /// The soft limit of descriptors.
@@ -124,11 +68,9 @@ pub fn read_whole(folder: Option<&Descriptor>, path: &CStr) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut chunk = [0_u8; 4096];
     loop {
-        // SAFETY: writes at most `chunk.len()` bytes into it.
-        let read = unsafe { libc::read(file.0, chunk.as_mut_ptr().cast(), chunk.len()) };
-        match usize::try_from(read).ok()? {
-            0 => return Some(bytes),
-            read => bytes.extend_from_slice(chunk.get(..read)?),
+        match file.read(&mut chunk)? {
+            [] => return Some(bytes),
+            more => bytes.extend_from_slice(more),
         }
         if bytes.len() > 64 << 20 {
             return None;
@@ -136,16 +78,26 @@ pub fn read_whole(folder: Option<&Descriptor>, path: &CStr) -> Option<Vec<u8>> {
     }
 }
 
+/// How many threads the process has: the links of `/proc/self/task`, opened as `folder`, without `.` and `..`.
+#[must_use]
+pub fn thread_count(folder: &Descriptor) -> Option<u64> {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the kernel fills the whole structure when it returns 0.
+    let links =
+        unsafe { (libc::fstat(folder.number(), status.as_mut_ptr()) == 0).then(|| status.assume_init().st_nlink) };
+    links?.checked_sub(2)
+}
+
 /// The thread ids in `/proc/self/task`, opened as `folder`.
 pub fn thread_ids(folder: &Descriptor, out: &mut Vec<u32>) {
     out.clear();
     let mut buffer = [0_u64; 1024];
     // SAFETY: a seek on our own descriptor.
-    unsafe { libc::lseek(folder.0, 0, libc::SEEK_SET) };
+    unsafe { libc::lseek(folder.number(), 0, libc::SEEK_SET) };
     loop {
         // SAFETY: the kernel writes at most the buffer's bytes: records of linux_dirent64.
         let bytes = unsafe {
-            libc::syscall(libc::SYS_getdents64, folder.0, buffer.as_mut_ptr(), std::mem::size_of_val(&buffer))
+            libc::syscall(libc::SYS_getdents64, folder.number(), buffer.as_mut_ptr(), std::mem::size_of_val(&buffer))
         };
         let Some(bytes) = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0) else {
             return;

@@ -1,8 +1,9 @@
 //! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
 //! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
 
-use crate::arena::Compressor;
-use crate::proc::{Descriptor, clock_ns, monotonic_ns};
+use crate::arena::{self, Compressor};
+use crate::descriptor::Descriptor;
+use crate::proc::{clock_ns, monotonic_ns};
 use crate::tables::Tables;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ pub enum Dropped {
     Late,
     NoBuffer,
     Fork,
+    /// For a system call that demands a single thread.
+    Aside,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,6 +37,7 @@ impl Dropped {
             Dropped::Late => "late",
             Dropped::NoBuffer => "no buffer",
             Dropped::Fork => "fork",
+            Dropped::Aside => "aside",
         }
     }
 }
@@ -83,12 +87,17 @@ pub struct Recorder {
     looks_accounted: u64,
     cpu_sampled_ns: u64,
     cpu_genba_before_ns: u64,
+    /// The process's clock and genba's share as the last block told them.
+    clocks_told: (u64, u64),
+    clocks_missed: bool,
     wall_not_sampled_ns: u64,
     rss_bytes: u64,
     thread_clocks: Vec<proto::ThreadClock>,
     pub handler_tsc: u64,
     pub handler_runs: u64,
     tsc: Calibration,
+    /// A thread of the program writes: its CPU is not genba's.
+    pub by_program: bool,
     /// Set when a write failed: nothing more is written.
     pub stopped: Option<String>,
 }
@@ -131,12 +140,15 @@ impl Recorder {
             looks_accounted: 0,
             cpu_sampled_ns: 0,
             cpu_genba_before_ns: 0,
+            clocks_told: (0, 0),
+            clocks_missed: false,
             wall_not_sampled_ns: 0,
             rss_bytes: 0,
             thread_clocks: Vec::new(),
             handler_tsc: 0,
             handler_runs: 0,
             tsc: Calibration::now(),
+            by_program: false,
             stopped: None,
         }
     }
@@ -147,7 +159,13 @@ impl Recorder {
     }
 
     pub fn set_file(&mut self, file: Option<Descriptor>) {
+        arena::set_last_words(None);
         self.file = file;
+    }
+
+    #[must_use]
+    pub const fn file(&self) -> Option<&Descriptor> {
+        self.file.as_ref()
     }
 
     /// A look begins: it will end as part of a sample, dropped or refused.
@@ -206,8 +224,7 @@ impl Recorder {
         let ticks = self.looks - looks_open - self.looks_accounted;
         self.looks_accounted += ticks;
         // The order matters: the process clock last, so that it is not behind its parts.
-        let cpu_genba_ns = self.cpu_genba_before_ns + clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let cpu_process_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0);
+        let (cpu_process_ns, cpu_genba_ns) = self.clocks();
         let accounting = proto::Accounting {
             ticks,
             sampled: self.samples.iter().map(|sample| u64::from(sample.ticks)).sum(),
@@ -233,8 +250,33 @@ impl Recorder {
             ..proto::Block::default()
         };
         self.samples.clear();
-        self.write(&block, end_ns);
+        self.write(block, end_ns);
         self.block_start_ns = end_ns;
+    }
+
+    /// This process will not be sampled.
+    pub fn refuse(&mut self, why: &str) {
+        if let Some(start) = &mut self.start {
+            why.clone_into(&mut start.refused);
+        }
+    }
+
+    /// The process's clock and genba's share of it. A seccomp filter may forbid them: then what was told, and what is in samples.
+    fn clocks(&mut self) -> (u64, u64) {
+        let own_ns = if self.by_program { Some(0) } else { clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) };
+        let own_ns = own_ns.map(|own_ns| self.cpu_genba_before_ns + own_ns);
+        let process_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+        if let (Some(process_ns), Some(own_ns)) = (process_ns, own_ns) {
+            self.clocks_told = (process_ns, own_ns);
+            return self.clocks_told;
+        }
+        if !self.clocks_missed {
+            self.clocks_missed = true;
+            let text = "the kernel does not tell CPU time any more (a seccomp filter): later CPU times are those of the samples";
+            self.mark(proto::MarkKind::Note, text, 0);
+        }
+        let (process_ns, own_ns) = self.clocks_told;
+        (process_ns.max(own_ns + self.cpu_sampled_ns), own_ns)
     }
 
     /// Writes the one block of a process that is not sampled.
@@ -245,7 +287,7 @@ impl Recorder {
             end: Some(proto::End { why: "refused".to_owned() }),
             ..proto::Block::default()
         };
-        self.write(&block, end_ns);
+        self.write(block, end_ns);
     }
 
     fn columns(&self) -> proto::Samples {
@@ -265,43 +307,68 @@ impl Recorder {
         columns
     }
 
-    fn write(&mut self, block: &proto::Block, end_ns: u64) {
-        if self.stopped.is_some() {
-            return;
-        }
+    /// Appends `block` to `buffer` as the next of the sequence. False: it is too large.
+    fn encode(&mut self, block: proto::Block, end_ns: u64) -> bool {
         let header = BlockHeader {
             version: VERSION,
             process_key: self.key,
             sequence: self.sequence,
-            start_ns: self.block_start_ns,
+            start_ns: self.block_start_ns.min(end_ns),
             end_ns,
         };
-        self.buffer.clear();
         let compressor = &mut self.compressor;
         let mut failed = false;
-        let encoded = encode_block(
-            &header,
-            block,
-            &mut |plain| {
-                compressor.compress(plain).unwrap_or_else(|| {
-                    failed = true;
-                    Vec::new()
-                })
-            },
-            &mut self.buffer,
-        );
+        let mut compress = |pieces: &[&[u8]]| {
+            compressor.compress(pieces).unwrap_or_else(|| {
+                failed = true;
+                Vec::new()
+            })
+        };
+        let encoded = encode_block(&header, block, &mut compress, &mut self.buffer);
+        encoded.is_ok() && !failed
+    }
+
+    fn write(&mut self, block: proto::Block, end_ns: u64) {
+        if self.stopped.is_some() {
+            return;
+        }
+        self.buffer.clear();
+        let is_last = block.end.is_some();
+        let encoded = self.encode(block, end_ns);
         let Some(file) = &self.file else {
             self.stopped = Some("the recording cannot be opened".to_owned());
             return;
         };
-        if encoded.is_err() || failed {
+        if !encoded {
             self.stopped = Some("a block is too large".to_owned());
             return;
         }
         match file.write(&self.buffer) {
-            Ok(()) => self.sequence += 1,
+            Ok(()) => {
+                self.sequence += 1;
+                arena::set_last_words(None);
+                if !is_last {
+                    self.prepare_last_words(end_ns);
+                }
+            }
             Err(0) => self.stopped = Some("the disk is full".to_owned()),
             Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),
+        }
+    }
+}
+
+impl Recorder {
+    /// The block that is written instead of the next one, if there is no memory to make that.
+    fn prepare_last_words(&mut self, at_ns: u64) {
+        let text = "no memory was left (a limit such as RLIMIT_AS)".to_owned();
+        let mark = proto::Mark { at_ns, kind: proto::MarkKind::Stopped as i32 as u32, text, value: 0 };
+        let end = Some(proto::End { why: "no memory".to_owned() });
+        let block = proto::Block { marks: vec![mark], end, ..proto::Block::default() };
+        self.buffer.clear();
+        if self.encode(block, at_ns)
+            && let Some(file) = &self.file
+        {
+            arena::set_last_words(Some((file.number(), &self.buffer)));
         }
     }
 }

@@ -3,8 +3,12 @@
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 
 use crate::arena::SAMPLER_TID;
+use crate::carry;
 use crate::control::{self, Done, Order};
-use crate::proc::{self, Descriptor, monotonic_ns};
+use crate::descriptor::{self, Descriptor};
+use crate::leaving;
+use crate::modules::nobody_walks;
+use crate::proc::{self, monotonic_ns};
 use crate::python::Python;
 use crate::recorder::{Dropped, Recorder, Refused};
 use crate::session::Session;
@@ -18,39 +22,38 @@ use genba_signal::handler::SHARED;
 use genba_signal::layout::Layout;
 use genba_signal::request::{Answer, Reading};
 use rustc_hash::FxHashSet;
-use std::ffi::CString;
 use std::sync::atomic::Ordering::SeqCst;
 
+mod belief;
 mod bookkeeping;
 mod looks;
+use belief::Belief;
 pub use bookkeeping::random_key;
 
 const FLUSH_EVERY_NS: u64 = 250_000_000;
-const LIST_EVERY_NS: u64 = 20_000_000;
+const LIST_EVERY_NS: u64 = 250_000_000;
+const STATES_EVERY_NS: u64 = 20_000_000;
 const MEMORY_EVERY_NS: u64 = 10_000_000;
 /// Compiling takes at most so much of one tick.
 const COMPILE_NS_MAX: u64 = 2_000_000;
+/// Compiling up to so much in all is the price of the start.
+const COMPILE_FREE_NS: u64 = 200_000_000;
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
 const EVERY_TICK_MAX: usize = 16;
 const BACK_OFF_NS_MIN: u64 = 2_000_000;
 const BACK_OFF_NS_MAX: u64 = 16_000_000;
-/// Up to so many threads the process clock is compared with the sum of theirs on every tick: the kernel adds them up.
-const CLOCK_SUM_MAX: usize = 64;
-/// So much CPU that no known thread used means that there is another one.
-const UNEXPLAINED_NS_MAX: u64 = 500_000;
+/// Many threads back off further: a tick has time for so many glances and no more.
+const BACK_OFF_NS_PER_THREAD: u64 = 64_000;
+/// A whole look at a backed-off thread comes after so many glances at its clock, on average.
+const GLANCES_PER_LOOK: u64 = 4;
+/// A sleeping thread is looked at this often at least: what its waiting sample holds is not written before.
+const LOOK_NS_MAX: u64 = 250_000_000;
+/// Between two readings of the list of threads passes so much time for each thread in it, when threads come and go.
+const LIST_NS_PER_THREAD: u64 = 50_000;
 /// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
-const FILES_MAX: usize = 512;
+const FILES_MAX: usize = 1024;
 /// A handler that has begun ends within this time, unless its thread is held up.
 const WALKING_NS_MAX: u64 = 20_000_000;
-
-/// How far the interpreter's layout is believed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Belief {
-    /// No frame has run yet: nothing to check it with.
-    Unchecked,
-    Checked,
-    Wrong,
-}
 
 pub struct Sampler {
     session: Session,
@@ -65,6 +68,8 @@ pub struct Sampler {
     threads: Vec<Thread>,
     listed: FxHashSet<u32>,
     tids: Vec<u32>,
+    /// The folders /proc and /proc/self/task.
+    proc: Option<Descriptor>,
     tasks: Option<Descriptor>,
     pid: u32,
     own_tid: u32,
@@ -72,16 +77,27 @@ pub struct Sampler {
     jitter: u64,
     ticks: u64,
     held: Held,
-    list_at_ns: u64,
-    /// CPU of threads that ended, at their last look.
-    ended_cpu_ns: u64,
-    /// How far the process clock was ahead of its known threads at the last listing.
-    unexplained_ns: u64,
+    listed_ns: u64,
+    states_at_ns: u64,
+    /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
+    counted: Option<u64>,
     flush_at_ns: u64,
     memory_at_ns: u64,
     /// The sampler's own clock and the wall clock when the rate was last judged.
     judged: (u64, u64),
+    /// So much compiling is not held against the rate any more.
+    compile_free_ns: u64,
+    /// The CPU of all other threads was at most this when it was last seen to move.
+    others_cpu_ns_max: u64,
+    /// So many ticks in a row, somebody had run since the one before.
+    busy_ticks: u64,
+    /// The last tick at which a thread had run since the tick before.
+    ran_ns: u64,
+    /// From such a tick on nobody ran, until this one.
+    quiet_from_until_ns: (u64, u64),
     parked_at_ns: Option<u64>,
+    /// It is parked for a system call that demands a single thread, not for a fork.
+    aside: bool,
     is_child: bool,
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
@@ -106,7 +122,7 @@ impl Sampler {
             start: start.clone(),
             python,
             layout,
-            belief: Belief::Unchecked,
+            belief: Belief::default(),
             recorder: Recorder::new(bookkeeping::random_key(), start),
             tables: Tables::default(),
             stacks,
@@ -114,6 +130,7 @@ impl Sampler {
             threads: Vec::new(),
             listed: FxHashSet::default(),
             tids: Vec::new(),
+            proc: None,
             tasks: None,
             pid,
             own_tid: 0,
@@ -121,13 +138,19 @@ impl Sampler {
             jitter: monotonic_ns() | 1,
             ticks: 0,
             held: Held { sample: false, faults: false },
-            list_at_ns: 0,
-            ended_cpu_ns: 0,
-            unexplained_ns: 0,
+            listed_ns: 0,
+            states_at_ns: 0,
+            counted: None,
             flush_at_ns: 0,
             memory_at_ns: 0,
             judged: (0, 0),
+            compile_free_ns: COMPILE_FREE_NS,
+            others_cpu_ns_max: 0,
+            busy_ticks: 0,
+            ran_ns: 0,
+            quiet_from_until_ns: (0, 0),
             parked_at_ns: None,
+            aside: false,
             is_child: false,
             outside: None,
         }
@@ -164,10 +187,13 @@ impl Sampler {
 
     /// The thread's whole life, or one piece of it between two forks.
     pub fn run(&mut self) -> Left {
-        proc::own_descriptor_table();
+        let carried = carry::numbers();
+        if !descriptor::own_table(carried) {
+            return self.end_without_table();
+        }
         self.own_tid = proc::own_tid();
         SAMPLER_TID.store(self.own_tid, SeqCst);
-        self.open_files();
+        self.take_files(carried.map_or_else(carry::Files::open, carry::files));
         let now_ns = monotonic_ns();
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
@@ -179,6 +205,10 @@ impl Sampler {
                 Order::Run => {}
                 Order::Pause => {
                     self.take_back(Refused::Unanswered);
+                    // A handler that was held up would fault into the program's own handler.
+                    while !nobody_walks() && control::order() == Order::Pause {
+                        control::sleep_until(monotonic_ns() + WALKING_NS_MAX / 100, Order::Pause);
+                    }
                     control::report(Done::Paused);
                     while control::order() == Order::Pause {
                         control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Pause);
@@ -197,10 +227,12 @@ impl Sampler {
                     continue;
                 }
                 Order::End => {
+                    self.count_gap(monotonic_ns().saturating_sub(due_ns), Dropped::Late);
                     self.end("exit");
                     return Left::Ended;
                 }
                 Order::Park => {
+                    self.count_gap(monotonic_ns().saturating_sub(due_ns), Dropped::Late);
                     self.park();
                     return Left::Parked;
                 }
@@ -219,18 +251,30 @@ impl Sampler {
         }
     }
 
+    /// The parked sampler: not for a fork.
+    pub fn stands_aside(&mut self) {
+        self.aside = true;
+    }
+
     fn must_end(&mut self, now_ns: u64) -> Option<&'static str> {
         if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
+        if leaving::first_ended() && self.program_threads() < 2 {
+            let words = "its first thread has ended, and with the last one the process must be able to end";
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            return Some("last thread");
+        }
         self.recorder.stopped.is_some().then_some("stopped")
     }
 
-    fn open_files(&mut self) {
-        let out = CString::new(self.session.out.as_bytes()).unwrap_or_default();
-        self.recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
-        self.tasks = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY).ok();
+    fn take_files(&mut self, files: Option<carry::Files>) {
+        let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
+        self.recorder.set_file(recording);
+        let folder = libc::O_RDONLY | libc::O_DIRECTORY;
+        self.tasks = proc.as_ref().and_then(|proc| Descriptor::open_at(Some(proc), c"self/task", folder).ok());
+        self.proc = proc;
     }
 
     fn resume(&mut self, now_ns: u64) {
@@ -242,8 +286,11 @@ impl Sampler {
                 for thread in &mut self.threads {
                     thread.forget_files();
                 }
-                self.recorder.mark(proto::MarkKind::Fork, "", 0);
-                self.count_gap(now_ns - parked_at_ns);
+                let aside = std::mem::take(&mut self.aside);
+                if !aside {
+                    self.recorder.mark(proto::MarkKind::Fork, "", 0);
+                }
+                self.count_gap(now_ns - parked_at_ns, if aside { Dropped::Aside } else { Dropped::Fork });
             }
             None => {
                 self.flush_at_ns = now_ns + FLUSH_EVERY_NS;
@@ -277,15 +324,26 @@ impl Sampler {
     fn tick(&mut self, now_ns: u64, late: u64) {
         self.ticks += 1;
         self.note_handlers(signals::held());
-        if now_ns >= self.list_at_ns {
-            self.list_at_ns = now_ns + LIST_EVERY_NS;
-            self.list_threads(now_ns);
+        let all = self.threads.len() <= EVERY_TICK_MAX;
+        if all || self.anyone_ran() {
+            self.ran_ns = now_ns;
+            let began = self.list_is_due(now_ns) && self.list_threads(now_ns);
+            if began || (now_ns >= self.states_at_ns && self.threads.len() > 1) {
+                self.states_at_ns = now_ns + STATES_EVERY_NS;
+                self.refresh_states();
+            }
+        } else {
+            self.quiet_from_until_ns = (self.ran_ns, now_ns);
         }
         self.refresh_files(now_ns);
         let all = self.threads.len() <= EVERY_TICK_MAX;
+        if !all && self.ran_ns == now_ns {
+            self.look_out_for_holders();
+        }
         for index in 0..self.threads.len() {
-            let thread = &self.threads[index];
-            if all || thread.open.is_some() || now_ns >= thread.next_look_ns {
+            let still = self.stands_still(index);
+            let due = now_ns >= self.threads[index].next_look_ns && !(still && self.put_off(index, now_ns));
+            if all || due || self.threads[index].open.is_some() || (!still && self.moved_since_glance(index, now_ns)) {
                 self.recorder.look(1 + late);
                 if late > 0 {
                     self.recorder.dropped(Dropped::Late, late);
@@ -293,17 +351,13 @@ impl Sampler {
                 self.look(index);
             }
         }
-        if self.threads.iter().any(|thread| thread.gone) {
-            self.ended_cpu_ns +=
-                self.threads.iter().filter(|thread| thread.gone).map(|thread| thread.cpu_ns).sum::<u64>();
-            self.threads.retain(|thread| !thread.gone);
-        }
-        if self.threads.len() <= CLOCK_SUM_MAX && self.somebody_else_ran() {
-            self.list_at_ns = now_ns;
-        }
+        let before = self.threads.len();
+        self.threads.retain(|thread| !thread.gone);
+        // Another may have taken its place.
+        self.counted = self.counted.filter(|_| self.threads.len() == before);
         if self.session.memory && now_ns >= self.memory_at_ns {
             self.memory_at_ns = now_ns + MEMORY_EVERY_NS;
-            if let Some(rss_bytes) = bookkeeping::resident_bytes() {
+            if let Some(rss_bytes) = bookkeeping::resident_bytes(self.proc.as_ref()) {
                 self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
             }
         }

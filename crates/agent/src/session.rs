@@ -2,6 +2,8 @@
 //! Owns: its syntax (`key=value` fields between `;`, bytes percent-encoded). Never: reads other variables.
 //! Partner: crates/cli/src/run writes it.
 
+use genba_signal::request::REQUESTS;
+
 /// One recording, as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
@@ -16,6 +18,8 @@ pub struct Session {
     /// CLOCK_MONOTONIC when the recording stops.
     pub until_ns: Option<u64>,
     pub tags: Vec<String>,
+    /// So many questions may be open at once: fewer than there are buffers in tests only.
+    pub questions_max: usize,
 }
 
 impl Session {
@@ -33,6 +37,7 @@ impl Session {
             memory: false,
             until_ns: None,
             tags: Vec::new(),
+            questions_max: REQUESTS,
         };
         let mut version = String::new();
         for field in text.split(';').filter(|field| !field.is_empty()) {
@@ -48,6 +53,7 @@ impl Session {
                 "memory" => session.memory = value != "0",
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "tag" => session.tags.push(value),
+                "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
                 // A later command of the same version may say more.
                 _ => {}
             }

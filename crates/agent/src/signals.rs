@@ -2,11 +2,13 @@
 //! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). Never: keeps a handler that the program replaced.
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
+use crate::proc::{errno, own_pid, own_tid};
 use crate::symbols;
+use genba_signal::handler::SAMPLE_CODE;
 use genba_signal::memory::resume_after_fault;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 pub const SAMPLE: c_int = libc::SIGURG;
 const OURS: [c_int; 3] = [SAMPLE, libc::SIGSEGV, libc::SIGBUS];
@@ -28,6 +30,12 @@ static VIEWS: Views = Views {
     actions: UnsafeCell::new(unsafe { core::mem::zeroed() }),
 };
 static INSTALLED: AtomicBool = AtomicBool::new(false);
+/// Whose views these are: a vfork child runs in the same memory with handlers of its own.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The program reads SIGURG from a descriptor: it must not find genba's there.
+static TAKEN_BY_DESCRIPTOR: AtomicBool = AtomicBool::new(false);
+/// A thread of the program has an alternate stack that genba's handlers might not fit on.
+static SMALL_ALTERNATE_STACK: AtomicBool = AtomicBool::new(false);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
 /// libc's own `sigaction`.
@@ -49,26 +57,48 @@ pub unsafe fn real_sigaction(signal: c_int, new: *const libc::sigaction, old: *m
 
 /// Installs the three handlers and remembers what was there.
 pub fn install() {
-    for (index, signal) in OURS.into_iter().enumerate() {
-        // SAFETY: our own handler; the old action goes to a local.
-        unsafe {
-            let mut before: libc::sigaction = core::mem::zeroed();
-            real_sigaction(signal, core::ptr::null(), &raw mut before);
-            with_views(|views| views[index] = before);
-            if !displaces(signal, &before) {
-                let action = our_action(signal);
-                real_sigaction(signal, &raw const action, core::ptr::null_mut());
+    PROCESS.store(own_pid(), SeqCst);
+    with_views(|views| {
+        for (view, signal) in views.iter_mut().zip(OURS) {
+            *view = in_kernel(signal);
+            if !displaces(signal, view) {
+                let ours = our_action(signal);
+                // SAFETY: our own handler.
+                unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
             }
         }
-    }
+    });
     INSTALLED.store(true, SeqCst);
+}
+
+/// In a forked child: the views are its own copies.
+pub fn forked() {
+    PROCESS.store(own_pid(), SeqCst);
+}
+
+/// What the kernel does with a signal now.
+fn in_kernel(signal: c_int) -> libc::sigaction {
+    // SAFETY: asks only; the answer goes to a local.
+    unsafe {
+        let mut now: libc::sigaction = core::mem::zeroed();
+        real_sigaction(signal, core::ptr::null(), &raw mut now);
+        now
+    }
+}
+
+fn is_ours(signal: c_int, action: &libc::sigaction) -> bool {
+    action.sa_sigaction == our_action(signal).sa_sigaction
 }
 
 fn our_action(signal: c_int) -> libc::sigaction {
     // SAFETY: plain numbers; the mask is filled in below.
     unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+        action.sa_flags = libc::SA_SIGINFO;
+        // Go calls for it: its stacks are small and have no guard page.
+        if !SMALL_ALTERNATE_STACK.load(SeqCst) {
+            action.sa_flags |= libc::SA_ONSTACK;
+        }
         if signal == SAMPLE {
             action.sa_sigaction = genba_signal::genba_on_sample as *const () as usize;
             action.sa_flags |= libc::SA_RESTART;
@@ -146,15 +176,33 @@ pub struct Held {
 
 #[must_use]
 pub fn held() -> Held {
-    let ours = |signal: c_int| {
-        // SAFETY: asks only; the answer goes to a local.
-        unsafe {
-            let mut now: libc::sigaction = core::mem::zeroed();
-            real_sigaction(signal, core::ptr::null(), &raw mut now);
-            now.sa_sigaction == our_action(signal).sa_sigaction
-        }
-    };
-    Held { sample: ours(SAMPLE), faults: ours(libc::SIGSEGV) && ours(libc::SIGBUS) }
+    let ours = |signal: c_int| is_ours(signal, &in_kernel(signal));
+    Held {
+        sample: ours(SAMPLE) && !TAKEN_BY_DESCRIPTOR.load(SeqCst),
+        faults: ours(libc::SIGSEGV) && ours(libc::SIGBUS),
+    }
+}
+
+/// Whether a sample signal may come that the program knows nothing of.
+#[must_use]
+pub fn samples_are_ours() -> bool {
+    INSTALLED.load(SeqCst) && PROCESS.load(SeqCst) == own_pid() && is_ours(SAMPLE, &in_kernel(SAMPLE))
+}
+
+/// Whether the program has its own view of this signal here.
+#[must_use]
+pub fn is_shared(signal: c_int) -> bool {
+    OURS.contains(&signal) && INSTALLED.load(SeqCst)
+}
+
+/// What the program believes to be the action of any signal.
+#[must_use]
+pub fn seen_by_program(signal: c_int) -> libc::sigaction {
+    let now = in_kernel(signal);
+    match OURS.iter().position(|&ours| ours == signal) {
+        Some(index) if INSTALLED.load(SeqCst) && is_ours(signal, &now) => with_views(|views| views[index]),
+        _ => now,
+    }
 }
 
 /// The program calls `sigaction` for `signal`: `None` when the signal is none of genba's. `paused` runs a change of handlers
@@ -169,39 +217,132 @@ pub unsafe fn program_sigaction(
     paused: impl FnOnce(&mut dyn FnMut()),
 ) -> Option<c_int> {
     let index = OURS.iter().position(|&ours| ours == signal)?;
-    if !INSTALLED.load(SeqCst) {
+    // After vfork the handlers are the child's own and the views are its parent's.
+    if !INSTALLED.load(SeqCst) || (!new.is_null() && PROCESS.load(SeqCst) != own_pid()) {
         return None;
     }
+    let mut before = seen_by_program(signal);
+    let mut result = 0;
     // SAFETY: `new` and `old` are null or valid, as the caller promises.
     unsafe {
-        let before = with_views(|views| views[index]);
         if let Some(&new) = new.as_ref() {
-            let action = if displaces(signal, &new) { new } else { our_action(signal) };
-            let mut result = 0;
-            let mut change = || {
-                if signal == SAMPLE {
-                    // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
+            paused(&mut || {
+                with_views(|views| {
+                    let now = in_kernel(signal);
+                    before = if is_ours(signal, &now) { views[index] } else { now };
+                    if signal == SAMPLE && displaces(signal, &new) {
+                        // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
+                        let mut ignore: libc::sigaction = core::mem::zeroed();
+                        ignore.sa_sigaction = libc::SIG_IGN;
+                        real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
+                    }
+                    result = real_sigaction(signal, &raw const new, core::ptr::null_mut());
+                    if result == 0 && !displaces(signal, &new) {
+                        // Taken out again it has the form in which the kernel would tell it.
+                        let (ours, view) = (our_action(signal), &raw mut views[index]);
+                        real_sigaction(signal, &raw const ours, view);
+                    }
+                });
+            });
+        }
+        if result == 0
+            && let Some(old) = old.as_mut()
+        {
+            *old = before;
+        }
+    }
+    Some(result)
+}
+
+/// The program begins to read SIGURG from a descriptor.
+pub fn taken_by_descriptor(paused: impl FnOnce(&mut dyn FnMut())) {
+    if !INSTALLED.load(SeqCst) || PROCESS.load(SeqCst) != own_pid() || TAKEN_BY_DESCRIPTOR.swap(true, SeqCst) {
+        return;
+    }
+    paused(&mut || reinstall(&[SAMPLE], true));
+}
+
+/// A thread of the program is about to get an alternate stack of this size.
+pub fn alternate_stack(bytes: usize) {
+    /// Two frames of the kernel with all registers (3.4 kB each with AVX-512) and the handlers' own.
+    const BYTES_MIN: usize = 16 << 10;
+    if bytes >= BYTES_MIN
+        || !INSTALLED.load(SeqCst)
+        || PROCESS.load(SeqCst) != own_pid()
+        || SMALL_ALTERNATE_STACK.swap(true, SeqCst)
+    {
+        return;
+    }
+    reinstall(&OURS, false);
+}
+
+/// Sets genba's actions anew where they stand; `forget` what is pending.
+fn reinstall(signals: &[c_int], forget: bool) {
+    with_views(|_| {
+        for &signal in signals {
+            if !is_ours(signal, &in_kernel(signal)) {
+                continue;
+            }
+            let ours = our_action(signal);
+            // SAFETY: our own handler.
+            unsafe {
+                if forget {
                     let mut ignore: libc::sigaction = core::mem::zeroed();
                     ignore.sa_sigaction = libc::SIG_IGN;
                     real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
                 }
-                result = real_sigaction(signal, &raw const action, core::ptr::null_mut());
-            };
-            if displaces(signal, &new) {
-                paused(&mut change)
-            } else {
-                change()
+                real_sigaction(signal, &raw const ours, core::ptr::null_mut());
             }
-            if result != 0 {
-                return Some(result);
-            }
-            with_views(|views| views[index] = new);
         }
-        if let Some(old) = old.as_mut() {
-            *old = before;
-        }
+    });
+}
+
+/// Blocks the sample signal on this thread. True: it was blocked before.
+#[must_use]
+pub fn block_sample() -> bool {
+    // SAFETY: masks on this stack.
+    unsafe {
+        let (mut sample, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigaddset(&raw mut sample, SAMPLE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const sample, &raw mut before);
+        libc::sigismember(&raw const before, SAMPLE) == 1
     }
-    Some(0)
+}
+
+/// Undoes `block_sample`; errno stays.
+pub fn unblock_sample() {
+    // SAFETY: the mask is on this stack; pthread_sigmask leaves errno alone.
+    unsafe {
+        let mut sample: libc::sigset_t = core::mem::zeroed();
+        libc::sigaddset(&raw mut sample, SAMPLE);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const sample, core::ptr::null_mut());
+    }
+}
+
+/// Takes back a sample signal that waits because this thread blocks it: what is blocked and pending stays so over `exec`.
+pub fn drop_pending() {
+    if !INSTALLED.load(SeqCst) {
+        return;
+    }
+    let kept_errno = errno();
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes one siginfo on this stack and reads the mask of eight bytes and the time.
+    unsafe {
+        let mut came: libc::siginfo_t = core::mem::zeroed();
+        let mask = 1_u64 << (SAMPLE - 1);
+        let waited = libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const at_once, 8);
+        if waited == i64::from(SAMPLE) && !is_sample(&came) {
+            // The program's own: back to where it was.
+            libc::syscall(libc::SYS_rt_tgsigqueueinfo, own_pid(), own_tid(), SAMPLE, &raw const came);
+        }
+        *libc::__errno_location() = kept_errno;
+    }
+}
+
+/// A signal that genba sent: no other has this code.
+#[must_use]
+pub const fn is_sample(info: &libc::siginfo_t) -> bool {
+    info.si_signo == SAMPLE && info.si_code == SAMPLE_CODE
 }
 
 /// Sends the sample signal with a ticket to a thread of this process. Err: the `errno`.
@@ -209,10 +350,10 @@ pub fn send(pid: u32, tid: u32, value: u64) -> Result<(), i32> {
     // siginfo as the kernel takes it: signo, errno, code, (pad,) pid, uid, value.
     let mut info = [0_u64; 16];
     info[0] = SAMPLE as u64;
-    info[1] = u64::from(u32::MAX);
+    info[1] = u64::from(SAMPLE_CODE as u32);
     info[2] = u64::from(pid);
     info[3] = value;
     // SAFETY: the kernel reads the 128 bytes.
     let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, SAMPLE, info.as_ptr()) };
-    if sent == 0 { Ok(()) } else { Err(crate::proc::errno()) }
+    if sent == 0 { Ok(()) } else { Err(errno()) }
 }

@@ -2,7 +2,7 @@
 //! Owns: the modules' and code objects' rows, inferred frames. Never: reads the stack again (the answer is all there is).
 //! Partner: merge.rs is the pure part.
 
-use crate::calls::Calls;
+use crate::calls::{self, Calls};
 use crate::codes::Codes;
 use crate::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use crate::modules::{Loaded, Place};
@@ -67,7 +67,8 @@ const MAYBE_INDIRECT: [(&CStr, &str); 26] = [
     (c"wmemset", "wmemset"),
     (c"wmemchr", "wmemchr"),
 ];
-const PLACES_MAX: usize = 1 << 17;
+/// Places by instruction: as many as 0.7 MB hold, which is what a program's hot code needs. They are found again quickly.
+const PLACES_MAX: usize = (1 << 14) / 8 * 7;
 
 impl Stacks {
     #[must_use]
@@ -111,6 +112,12 @@ impl Stacks {
         self.codes.free_retired();
     }
 
+    /// What a look at the files does when there is nothing new.
+    pub fn free_retired(&mut self) {
+        self.loaded.free_retired();
+        self.codes.free_retired();
+    }
+
     /// The leaf node (index + 1) of what was seen; `None` when nothing was. `generation`: the list of files at the time.
     pub fn node<M: Memory>(
         &mut self,
@@ -122,8 +129,10 @@ impl Stacks {
         answer: &Answer,
     ) -> Option<u32> {
         let native = &answer.native[..answer.native_len];
-        let entries: Vec<Entry<PythonFrame>> =
-            answer.python[..answer.python_len].iter().map(|word| self.entry(tables, answer, word.entry())).collect();
+        let entries: Vec<Entry<PythonFrame>> = answer.python[..answer.python_len]
+            .iter()
+            .filter_map(|word| self.entry(tables, answer, word.entry()))
+            .collect();
         if native.is_empty() && entries.is_empty() {
             return None;
         }
@@ -138,8 +147,10 @@ impl Stacks {
             .iter()
             .enumerate()
             .map(|(position, frame)| {
-                let callee = places.get(position.checked_sub(1)?)?.as_ref()?.function?;
-                self.calls.target(memory, &self.loaded, frame.pc).filter(|&target| target != callee)
+                let below = position.checked_sub(1)?;
+                let callee = places.get(below)?.as_ref()?.function?;
+                let target = self.calls.target(memory, &self.loaded, frame.pc).filter(|&target| target != callee);
+                target.filter(|_| below > 0 || !calls::is_on_its_way(memory, frame.pc, native[below].pc))
             })
             .collect();
         let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();
@@ -185,23 +196,26 @@ impl Stacks {
         (parent != 0).then_some(parent)
     }
 
-    fn entry(&mut self, tables: &mut Tables, answer: &Answer, entry: PythonEntry) -> Entry<PythonFrame> {
-        match entry {
-            PythonEntry::Known { code, instruction } => Entry::Frame(PythonFrame::Code { row: code, instruction }),
+    /// `None`: a frame that is no function's.
+    fn entry(&mut self, tables: &mut Tables, answer: &Answer, entry: PythonEntry) -> Option<Entry<PythonFrame>> {
+        let (row, instruction) = match entry {
+            PythonEntry::Known { code, instruction } => (Some(code), instruction),
             PythonEntry::InTail { position, instruction } => {
                 let tail = &answer.tail[..answer.tail_len];
-                Entry::Frame(match self.codes.register(tables, tail, position) {
-                    Some(row) => PythonFrame::Code { row, instruction },
-                    None => PythonFrame::NotCopied,
-                })
+                (self.codes.register(tables, tail, position), instruction)
             }
-            PythonEntry::NoRoom => Entry::Frame(PythonFrame::NotCopied),
-            PythonEntry::Shim { address } => Entry::Shim(address),
+            PythonEntry::NoRoom => (None, 0),
+            PythonEntry::Shim { address } => return Some(Entry::Shim(address)),
+        };
+        match row {
+            Some(row) if self.codes.is_interpreters_own(row) => None,
+            Some(row) => Some(Entry::Frame(PythonFrame::Code { row, instruction })),
+            None => Some(Entry::Frame(PythonFrame::NotCopied)),
         }
     }
 
     fn place(&mut self, position: usize, frame: &NativeFrame) -> Option<Place> {
-        if self.places.len() > PLACES_MAX {
+        if self.places.len() >= PLACES_MAX {
             self.places.clear();
         }
         let loaded = &self.loaded;

@@ -1,4 +1,4 @@
-//! Which thread states belong to which thread, and where the GILs lie: read from outside, as hints.
+//! Which thread states belong to which thread, where the GILs lie and who holds them: read from outside, as hints.
 //! Owns: the lists. Never: believes a hint (the handler checks `native_thread_id` again), follows more than THREADS_MAX links.
 
 use crate::python::Python;
@@ -32,6 +32,15 @@ impl ThreadStates {
     #[must_use]
     pub fn is_gil(&self, python: &Python, address: u64) -> bool {
         self.gils.iter().any(|gil| (gil.0..gil.0 + python.layout.gil_bytes).contains(&address))
+    }
+
+    /// The threads that hold a GIL, or were the last to do so.
+    pub fn holders<'a, M: Memory>(&'a self, memory: &'a M, python: &'a Python) -> impl Iterator<Item = u32> + 'a {
+        let layout = &python.layout;
+        self.gils.iter().filter_map(|gil| {
+            let state = memory.address(gil.at(layout.gil_last_holder)).ok().filter(|state| !state.is_null())?;
+            memory.word(state.at(layout.native_thread_id)).ok().map(|tid| tid as u32)
+        })
     }
 
     /// Reads the lists again. They may change meanwhile: what could not be read is missing until the next time.

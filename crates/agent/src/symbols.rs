@@ -18,3 +18,28 @@ pub fn next(name: &CStr) -> Option<u64> {
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then_some(found as u64)
 }
+
+/// Where a function of libc begins and ends, as its symbol says.
+#[must_use]
+pub fn extent(name: &CStr) -> Option<(u64, u64)> {
+    const RTLD_DL_SYMENT: libc::c_int = 1;
+    unsafe extern "C" {
+        fn dladdr1(
+            address: *const libc::c_void,
+            info: *mut libc::Dl_info,
+            extra: *mut *mut libc::c_void,
+            flags: libc::c_int,
+        ) -> libc::c_int;
+    }
+    let begin = next(name)?;
+    // SAFETY: the linker fills the record and the pointer, which leads to its own table of symbols.
+    unsafe {
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        let mut symbol: *mut libc::c_void = core::ptr::null_mut();
+        if dladdr1(begin as *const libc::c_void, &raw mut info, &raw mut symbol, RTLD_DL_SYMENT) == 0 {
+            return None;
+        }
+        let bytes = symbol.cast::<libc::Elf64_Sym>().as_ref()?.st_size;
+        (info.dli_saddr as u64 == begin && bytes > 0).then_some((begin, begin + bytes))
+    }
+}

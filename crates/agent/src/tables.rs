@@ -5,7 +5,7 @@ use genba_format::proto;
 use rustc_hash::FxHashMap;
 
 /// A stack node as it is told apart from others: under `parent` (index + 1, 0 = root).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Node {
     pub parent: u32,
     pub kind: proto::NodeKind,
@@ -13,10 +13,19 @@ pub struct Node {
     pub address: u64,
 }
 
+impl Node {
+    /// The same in as few bytes: a table holds a hundred thousand. The first four bits of an address are all the same, as x86-64
+    /// demands, so of the kinds, fewer than eight, none becomes another's.
+    const fn key(self) -> [u32; 4] {
+        let address = self.address.rotate_left(4) ^ self.kind as u64;
+        [self.parent, self.table, (address >> 32) as u32, address as u32]
+    }
+}
+
 #[derive(Default)]
 pub struct Tables {
     strings: FxHashMap<Vec<u8>, u32>,
-    nodes: FxHashMap<Node, u32>,
+    nodes: FxHashMap<[u32; 4], u32>,
     strings_len: u32,
     nodes_len: u32,
     modules_len: u32,
@@ -28,14 +37,16 @@ pub struct Tables {
 
 impl Tables {
     /// Rows by which a row is found again. When there are more, all are forgotten and written anew under new indices: a
-    /// program that runs for weeks must not fill its memory with stacks it no longer has.
-    const REMEMBERED_MAX: usize = 1 << 18;
+    /// program that runs for weeks must not fill its memory with stacks it no longer has. As many as the hash table holds
+    /// before it grows again: 2.8 MB of nodes, 1 MB of strings and what these are themselves.
+    const NODES_REMEMBERED_MAX: usize = (1 << 17) / 8 * 7;
+    const STRINGS_REMEMBERED_MAX: usize = (1 << 15) / 8 * 7;
 
     pub fn string(&mut self, text: &[u8]) -> u32 {
         if let Some(&index) = self.strings.get(text) {
             return index;
         }
-        if self.strings.len() >= Self::REMEMBERED_MAX {
+        if self.strings.len() >= Self::STRINGS_REMEMBERED_MAX {
             self.strings.clear();
         }
         let index = self.strings_len;
@@ -82,11 +93,11 @@ impl Tables {
 
     /// Index + 1 of a node, as children and samples refer to it.
     pub fn node(&mut self, node: Node) -> u32 {
-        if self.nodes.len() >= Self::REMEMBERED_MAX {
+        if self.nodes.len() >= Self::NODES_REMEMBERED_MAX {
             self.nodes.clear();
         }
         let next = self.nodes_len;
-        let index = *self.nodes.entry(node).or_insert(next);
+        let index = *self.nodes.entry(node.key()).or_insert(next);
         if index == next {
             self.nodes_len += 1;
             self.new_nodes.parent.push(node.parent);
@@ -117,14 +128,34 @@ mod tests {
     use genba_format::proto::NodeKind;
 
     #[test]
+    fn nodes_are_told_apart_by_each_of_their_parts() {
+        let mut tables = Tables::default();
+        let vsyscall = 0xffff_ffff_ff60_0000;
+        let nodes = [
+            Node { parent: 0, kind: NodeKind::CReturn, table: 0, address: 0 },
+            Node { parent: 1, kind: NodeKind::CReturn, table: 0, address: 0 },
+            Node { parent: 0, kind: NodeKind::CLeaf, table: 0, address: 0 },
+            Node { parent: 0, kind: NodeKind::CReturn, table: 1, address: 0 },
+            Node { parent: 0, kind: NodeKind::CReturn, table: 0, address: 1 },
+            Node { parent: 0, kind: NodeKind::CReturn, table: 0, address: vsyscall },
+            Node { parent: 0, kind: NodeKind::CReturn, table: 0, address: 0x7fff_ffff_ffff },
+            Node { parent: 0, kind: NodeKind::CReturn, table: 0, address: 0xffff_ffff },
+        ];
+        let rows: Vec<u32> = nodes.iter().map(|&node| tables.node(node)).collect();
+        assert_eq!(rows, (1..=nodes.len() as u32).collect::<Vec<_>>());
+        assert_eq!(nodes.map(|node| tables.node(node)).to_vec(), rows);
+    }
+
+    #[test]
     fn indices_go_on_when_rows_are_forgotten() {
         let mut tables = Tables::default();
         let node = |address: u64| Node { parent: 0, kind: NodeKind::CLeaf, table: 0, address };
-        let last = Tables::REMEMBERED_MAX as u64;
+        let last = Tables::NODES_REMEMBERED_MAX as u64;
         for address in 0..=last {
             assert_eq!(u64::from(tables.node(node(address))), address + 1);
         }
         assert_eq!(u64::from(tables.node(node(last))), last + 1, "the newest ones are known");
+        assert!(tables.nodes.capacity() < 1 << 17, "the table did not grow beyond what it is meant to take");
         assert_eq!(u64::from(tables.node(node(0))), last + 2, "the old ones are written anew");
         let rows = tables.take();
         assert_eq!((rows.nodes_first, rows.nodes.unwrap().parent.len() as u64), (0, last + 2));
@@ -132,5 +163,9 @@ mod tests {
         assert_eq!(tables.take().strings_first, 0);
         assert_eq!(tables.string(b"b"), 1);
         assert_eq!(tables.take().strings_first, 1);
+        for number in 0..2 * Tables::STRINGS_REMEMBERED_MAX {
+            tables.string(format!("thread {number}").as_bytes());
+        }
+        assert!(tables.strings.capacity() < 1 << 15);
     }
 }

@@ -1,7 +1,8 @@
 //! One thread of the program, as the sampler remembers it between looks.
 //! Owns: what is carried (CPU, wall), the open question, the open waiting sample. Never: credits a nanosecond twice (I-02).
 
-use crate::proc::{Descriptor, Doing};
+use crate::descriptor::Descriptor;
+use crate::proc::Doing;
 use genba_format::QUANTUM_NS;
 use genba_signal::request::Ticket;
 use std::ffi::CString;
@@ -11,6 +12,8 @@ use std::ffi::CString;
 pub struct Open {
     pub ticket: Ticket,
     pub asked_ns: u64,
+    /// When its signal was last sent.
+    pub sent_ns: u64,
     /// The thread's clock just before the signal.
     pub cpu_ns: u64,
     pub ticks: u32,
@@ -43,10 +46,17 @@ pub struct Thread {
     pub cpu_ns: u64,
     /// CPU up to here is in samples.
     pub credited_cpu_ns: u64,
-    /// Wall time up to here is in samples, or counted as not sampled.
+    /// Wall time up to here is in samples, or counted as not sampled. A whole number of quanta, as the ends of samples are,
+    /// so that from one sample to the next both tell the same.
     pub credited_wall_ns: u64,
     pub next_look_ns: u64,
     pub back_off_ns: u64,
+    /// When its clock is read next, between two looks.
+    pub next_glance_ns: u64,
+    /// When its clock was last found where the last look left it.
+    pub glanced_ns: Option<u64>,
+    /// When its clock was last read, just before.
+    pub read_ns: u64,
     pub open: Option<Open>,
     pub still: Option<Still>,
     /// It blocks the sample signal: not asked before this moment.
@@ -66,9 +76,12 @@ impl Thread {
             first_seen_ns: now_ns,
             cpu_ns,
             credited_cpu_ns: 0,
-            credited_wall_ns: now_ns,
+            credited_wall_ns: now_ns.next_multiple_of(QUANTUM_NS),
             next_look_ns: now_ns,
             back_off_ns: 0,
+            next_glance_ns: now_ns,
+            glanced_ns: None,
+            read_ns: 0,
             open: None,
             still: None,
             masked_until_ns: 0,
@@ -93,11 +106,9 @@ impl Thread {
         quanta
     }
 
-    /// Wall time that no sample will tell.
+    /// Wall time that no sample will tell, in whole quanta, too.
     pub const fn skip_wall(&mut self, now_ns: u64) -> u64 {
-        let skipped_ns = now_ns.saturating_sub(self.credited_wall_ns);
-        self.credited_wall_ns += skipped_ns;
-        skipped_ns
+        self.credit_wall(now_ns) * QUANTUM_NS
     }
 
     /// What the thread is doing.

@@ -23,7 +23,7 @@ pub struct Arguments {
 
 pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
-    let profile = genba_profile::build::profile(&file.recording, &Default::default());
+    let profile = genba_profile::build::accounts(&file.recording);
     let shown = file.path.display().to_string();
     let blocks = file.recording.blocks.len() as u64;
     read::print(&integrity::text(&profile, &shown, file.bytes, blocks))?;

@@ -4,6 +4,7 @@
 //! Keeps: names come only from files with the build id that was mapped.
 
 mod c_names;
+mod c_places;
 mod elf_files;
 mod source_encoding;
 mod sources;
@@ -19,19 +20,21 @@ use genba_profile::hits;
 use crate::failure::Failure;
 use crate::run::SourceText;
 
-/// Appends one block to the recording at `path`, whose content is `recording`. Ok: what was left out, in words.
+/// Appends one block to the recording at `path`, whose content is `recording`; the program ended at `ended_ns` (CLOCK_MONOTONIC).
+/// Ok: what was left out, in words.
 /// Err: the block could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
     recorder: proto::Recorder,
     source: SourceText,
+    ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
     let hits = hits::hits(recording);
-    let c_names = c_names::find(&hits.modules);
+    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
     let (sources, left_out) = sources::read(&hits.files, source);
-    let block = proto::Block { c_names, sources, recorder: Some(recorder), ..Default::default() };
-    let encoded = encoded(&block).map_err(|error| cannot_append(path, &error.to_string()))?;
+    let block = proto::Block { c_names, c_places, sources, recorder: Some(recorder), ..Default::default() };
+    let encoded = encoded(block, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
     Ok(left_out)
 }
@@ -46,13 +49,15 @@ pub fn found_beside(recording: &Recording) -> Additions {
     }
     let hits = hits::hits(recording);
     let ended_ns = sources::realtime_end_ns(recording);
-    Additions { c_names: c_names::find(&hits.modules), sources: sources::read_unchanged(&hits.files, ended_ns) }
+    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
+    let sources = sources::read_unchanged(&hits.files, ended_ns);
+    Additions { c_names, c_places, sources, ..Additions::default() }
 }
 
-fn encoded(block: &proto::Block) -> std::io::Result<Vec<u8>> {
-    let now_ns = monotonic_ns();
+/// The block's time is the moment when the program ended.
+fn encoded(block: proto::Block, ended_ns: u64) -> std::io::Result<Vec<u8>> {
     let header =
-        BlockHeader { version: VERSION, process_key: random_key()?, sequence: 0, start_ns: now_ns, end_ns: now_ns };
+        BlockHeader { version: VERSION, process_key: random_key()?, sequence: 0, start_ns: ended_ns, end_ns: ended_ns };
     let mut bytes = Vec::new();
     encode_block(&header, block, &mut compress, &mut bytes).map_err(std::io::Error::other)?;
     Ok(bytes)
@@ -80,11 +85,6 @@ fn random_key() -> std::io::Result<ProcessKey> {
     let mut key = ProcessKey::default();
     File::open("/dev/urandom")?.read_exact(&mut key)?;
     Ok(key)
-}
-
-fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -166,7 +166,7 @@ mod tests {
         };
         let header = BlockHeader { version: VERSION, process_key: [7; 16], sequence: 0, start_ns: 0, end_ns: 16_000 };
         let mut bytes = Vec::new();
-        encode_block(&header, &block, &mut compress, &mut bytes).unwrap();
+        encode_block(&header, block, &mut compress, &mut bytes).unwrap();
         let path = folder.join("app.genba");
         std::fs::write(&path, bytes).unwrap();
         path
@@ -203,7 +203,8 @@ mod tests {
         ];
         let path = recording(&folder.0, b"genba", &addresses);
         let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
-        let left_out = append_names_and_sources(&path, &read_back(&path), recorder.clone(), SourceText::All).unwrap();
+        let left_out =
+            append_names_and_sources(&path, &read_back(&path), recorder.clone(), SourceText::All, 16_000).unwrap();
         assert_eq!(left_out, Vec::<String>::new());
         let recording = read_back(&path);
         let added = &recording.blocks[1].block;
@@ -235,7 +236,8 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(&path, &read_back(&path), proto::Recorder::default(), SourceText::None).unwrap();
+        append_names_and_sources(&path, &read_back(&path), proto::Recorder::default(), SourceText::None, 16_000)
+            .unwrap();
         let added = &read_back(&path).blocks[1].block;
         assert_eq!(shown(&added.c_names, &added.sources), "");
     }
@@ -246,7 +248,7 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure = append_names_and_sources(&gone, &recording, proto::Recorder::default(), SourceText::None);
+        let failure = append_names_and_sources(&gone, &recording, proto::Recorder::default(), SourceText::None, 16_000);
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

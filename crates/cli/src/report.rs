@@ -99,9 +99,10 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The report that ends a run, for stderr: the first rows, and the warnings under them.
-pub fn closing(path: &Path) -> Result<String, Failure> {
-    let profile = RecordingFile::open(Some(path))?.profile();
+/// The report that ends a run, for stderr: the first rows, and the warnings under them. `ended_ns`: CLOCK_MONOTONIC when the
+/// program ended; the recording may have had no room for it.
+pub fn closing(path: &Path, ended_ns: u64) -> Result<String, Failure> {
+    let profile = RecordingFile::open(Some(path))?.profile_of_run(ended_ns);
     let options = Options {
         show: Show::Both,
         share_min: SHARE_MIN_ON_SCREEN,

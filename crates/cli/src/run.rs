@@ -137,6 +137,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let started = start::run(&program, &session, &agent, &farewell);
     let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
 
+    let ended_ns = monotonic_ns();
     let running = ending::still_running(&session);
     let bytes = std::fs::read(&output.path).map_err(|error| {
         Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
@@ -153,7 +154,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source) {
+    match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source, ended_ns) {
         Ok(left_out) if arguments.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
         // The samples are there, and the program's exit code stays its own.
@@ -163,7 +164,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
         }
-        match report::closing(&output.path) {
+        match report::closing(&output.path, ended_ns) {
             Ok(page) => say(page.trim_end()),
             Err(failure) => drop(failure.print()),
         }

@@ -4,12 +4,14 @@
 
 use prost::Message;
 
-use crate::proto;
+use crate::{planes, proto};
 
 /// First bytes of every block. The first is no ASCII, the last two notice a line-end conversion.
 pub const MAGIC: [u8; 8] = *b"\x89genba\r\n";
 /// Version of framing and payload which this code writes, and the newest it reads.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
+/// The first version whose samples are planes.
+const COLUMNS_VERSION_MIN: u16 = 2;
 pub const HEADER_BYTES: usize = 66;
 /// Most bytes of a payload before compression; writers split what is larger, readers refuse it.
 pub const PLAIN_BYTES_MAX: u32 = 64 << 20;
@@ -51,20 +53,36 @@ impl std::fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Appends one block to `out`, ready for a single `write`. `compress` gives one zstd frame for the bytes it gets.
-/// The plain payload stands in `out` for a moment, so that a reused `out` makes this free of other allocations.
-/// Err: TooLarge, and `out` is as it was.
+/// Appends one block to `out`, ready for a single `write`. `compress` gives one zstd frame for the pieces it gets, each in zstd
+/// blocks of its own: what the pieces have in common is little. They stand in `out` for a moment, so that a reused `out` makes
+/// this nearly free of other allocations. Err: TooLarge, and `out` is as it was.
 pub fn encode_block(
     header: &BlockHeader,
-    block: &proto::Block,
-    compress: &mut dyn FnMut(&[u8]) -> Vec<u8>,
+    mut block: proto::Block,
+    compress: &mut dyn FnMut(&[&[u8]]) -> Vec<u8>,
     out: &mut Vec<u8>,
 ) -> Result<(), TooLarge> {
+    if header.version >= COLUMNS_VERSION_MIN {
+        block.columns = block.samples.as_ref().and_then(planes::columns);
+        block.samples = block.samples.filter(|_| block.columns.is_none());
+    }
     let plain_bytes = length_within(block.encoded_len(), PLAIN_BYTES_MAX)?;
     let begin = out.len();
     out.reserve(plain_bytes as usize);
+    let columns = block.columns.take();
     block.encode_raw(out);
-    let payload = compress(out.get(begin..).unwrap_or_default());
+    let mut ends = vec![out.len()];
+    if let Some(columns) = columns {
+        planes::encode(&columns, out, &mut ends);
+        ends.push(out.len());
+    }
+    let mut pieces = Vec::with_capacity(ends.len());
+    let mut from = begin;
+    for end in ends {
+        pieces.extend(out.get(from..end).filter(|piece| !piece.is_empty()));
+        from = end;
+    }
+    let payload = compress(&pieces);
     out.truncate(begin);
     let payload_bytes = length_within(payload.len(), PAYLOAD_BYTES_MAX)?;
 

@@ -5,13 +5,12 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use crate::columns::Samples;
 use crate::fault::BlockName;
 use crate::framing::{ProcessKey, QUANTUM_NS};
+use crate::planes::STATE_WAITING_MIN;
 use crate::proto;
 use crate::read::{ReadBlock, Recording};
-
-/// Smallest state of a sample whose thread did not run.
-const STATE_WAITING_MIN: u32 = 2;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Law {
@@ -63,8 +62,8 @@ pub fn check(recording: &Recording) -> Vec<Violation> {
             uncertain.insert(key);
         }
         let quanta = sampled_quanta.entry(key).or_default();
-        if let Some(samples) = &read.block.samples {
-            *quanta += samples.cpu_quanta.iter().map(|quanta| u128::from(*quanta)).sum::<u128>();
+        if let Some(samples) = &read.samples {
+            *quanta += samples.cpu_quanta.sum();
         }
         let running_sum = (!uncertain.contains(&key)).then_some(*quanta);
         Check { number, read, violations: &mut violations }.block(running_sum);
@@ -80,18 +79,19 @@ struct Check<'a> {
 
 impl Check<'_> {
     fn block(&mut self, sampled_quanta: Option<u128>) {
-        let nothing = proto::Samples::default();
-        let samples = self.read.block.samples.as_ref().unwrap_or(&nothing);
-        self.samples(samples);
+        let samples = self.read.samples.as_ref();
+        if let Some(samples) = samples {
+            self.samples(samples);
+        }
         let Some(accounting) = &self.read.block.accounting else {
-            if !samples.ticks.is_empty() {
+            if samples.is_some_and(|samples| !samples.is_empty()) {
                 let found = "none".to_owned();
                 self.violated(Law::TicksAddUp, "accounting", "one beside samples".to_owned(), found);
             }
             return;
         };
         let ticks_of = |counts: &[proto::Count]| counts.iter().map(|count| u128::from(count.ticks)).sum::<u128>();
-        let sampled = samples.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
+        let sampled = samples.map_or(0, |samples| samples.ticks.sum());
         self.equal(Law::TicksAddUp, "accounting.sampled", sampled, accounting.sampled);
         let ticks = u128::from(accounting.sampled) + ticks_of(&accounting.dropped) + ticks_of(&accounting.refused);
         self.equal(Law::TicksAddUp, "accounting.ticks", ticks, accounting.ticks);
@@ -106,15 +106,18 @@ impl Check<'_> {
         }
     }
 
-    fn samples(&mut self, samples: &proto::Samples) {
+    fn samples(&mut self, samples: &Samples) {
         for (row, ticks) in samples.ticks.iter().enumerate() {
-            if *ticks == 0 {
+            if ticks == 0 {
                 let field = format!("samples.ticks[{row}]");
                 self.violated(Law::TicksAddUp, &field, "at least 1".to_owned(), "0".to_owned());
             }
         }
-        for (row, (state, quanta)) in samples.state.iter().zip(&samples.cpu_quanta).enumerate() {
-            if *state >= STATE_WAITING_MIN && *quanta > 0 {
+        if samples.state.max() < STATE_WAITING_MIN {
+            return;
+        }
+        for (row, (state, quanta)) in samples.state.iter().zip(samples.cpu_quanta.iter()).enumerate() {
+            if state >= STATE_WAITING_MIN && quanta > 0 {
                 let field = format!("samples.cpu_quanta[{row}]");
                 let expected = format!("0 in state {state}");
                 self.violated(Law::TimeIsConserved, &field, expected, format!("{quanta}"));

@@ -4,10 +4,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "read")]
+pub mod columns;
+#[cfg(feature = "read")]
 mod fault;
 mod framing;
 #[cfg(feature = "read")]
 pub mod laws;
+mod planes;
 pub mod proto;
 #[cfg(feature = "read")]
 mod read;

@@ -3,7 +3,9 @@
 //! Keeps: the blocks of one process key stand in the order of their sequence numbers, each once.
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write;
 
+use crate::columns::Samples;
 use crate::fault::{BlockName, Fault, FaultKind, NotARecording};
 use crate::framing::{BlockHeader, HEADER_BYTES, MAGIC, ProcessKey};
 use crate::proto;
@@ -26,7 +28,9 @@ pub struct Recording {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadBlock {
     pub header: BlockHeader,
+    /// Without its samples: `whole` has them, too.
     pub block: proto::Block,
+    pub samples: Option<Samples>,
     /// Where the block begins in the file.
     pub offset: u64,
     /// Header and payload as they stand in the file.
@@ -42,6 +46,11 @@ pub struct LostBlocks {
 }
 
 impl ReadBlock {
+    /// As it was written.
+    pub fn whole(&self) -> proto::Block {
+        proto::Block { samples: self.samples.as_ref().map(Samples::to_proto), ..self.block.clone() }
+    }
+
     pub(crate) fn end_offset(&self) -> u64 {
         self.offset + self.stored_bytes
     }
@@ -83,10 +92,20 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
     Ok(recording)
 }
 
-/// One zstd frame for `plain`, as `encode_block` asks for.
-pub fn compress(plain: &[u8]) -> Vec<u8> {
+/// One zstd frame for the pieces, each in blocks of its own, as `encode_block` asks for.
+pub fn compress(pieces: &[&[u8]]) -> Vec<u8> {
     // Fails only without memory, and then the frame is empty and the reader names the block.
-    zstd::bulk::compress(plain, COMPRESSION_LEVEL).unwrap_or_default()
+    framed(pieces).unwrap_or_default()
+}
+
+fn framed(pieces: &[&[u8]]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = zstd::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
+    encoder.set_pledged_src_size(Some(pieces.iter().map(|piece| piece.len() as u64).sum()))?;
+    for piece in pieces {
+        encoder.write_all(piece)?;
+        encoder.flush()?;
+    }
+    encoder.finish()
 }
 
 /// Puts the blocks of each process key in the order of their sequence numbers, in the places they hold together.

@@ -2,24 +2,27 @@
 //! Owns: the walk over the file and decompression. Never: looks into tables, allocates by a length it only read.
 //! One damaged stretch is one fault; a damaged block whose header is intact is one of its own, with its name.
 
-use std::io::Read;
+use std::io::{Error, ErrorKind, Result as IoResult};
 
-use prost::Message;
+use zstd::stream::raw::{DParameter, Decoder, Operation};
 
+use crate::columns;
 use crate::fault::{BlockName, Fault, FaultKind};
 use crate::framing::{Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header};
-use crate::proto;
 use crate::read::ReadBlock;
 
 /// Powers of two of the largest window a payload may ask for: as large as the largest payload.
 const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();
+/// Decompressed at a time.
+const PIECE_BYTES: usize = 128 << 10;
 
 /// The intact blocks in the order of the file, and what lies between them. A block's content is not judged yet.
 pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
     let mut walk = Walk { bytes, at: 0, blocks: Vec::new(), faults: Vec::new(), stretch: false };
+    let mut decompressor = Decompressor::default();
     let finder = memchr::memmem::Finder::new(&MAGIC);
     while walk.at < bytes.len() {
-        match walk.block() {
+        match walk.block(&mut decompressor) {
             Ok(block) => {
                 walk.stretch = false;
                 walk.at = block.end_offset() as usize;
@@ -52,20 +55,20 @@ struct Wrong {
     kind: FaultKind,
     byte: usize,
     owner: Option<BlockName>,
-    field: &'static str,
+    field: String,
     expected: String,
     found: String,
 }
 
 impl Walk<'_> {
     /// The block that begins at `self.at`.
-    fn block(&self) -> Result<ReadBlock, Wrong> {
+    fn block(&self, decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
         let rest = &self.bytes[self.at..];
-        let wrong = |kind, byte, field, expected: String, found: String| Wrong {
+        let wrong = |kind, byte, field: &str, expected: String, found: String| Wrong {
             kind,
             byte,
             owner: None,
-            field,
+            field: field.to_owned(),
             expected,
             found,
         };
@@ -87,16 +90,16 @@ impl Walk<'_> {
             let (expected, found) = (format!("{:#010x}", sums.expected), format!("{:#010x}", sums.found));
             wrong(FaultKind::Damaged, self.at, "header checksum", expected, found)
         })?;
-        self.named_block(&frame, &rest[HEADER_BYTES..]).map_err(|mut wrong| {
+        self.named_block(&frame, &rest[HEADER_BYTES..], decompressor).map_err(|mut wrong| {
             wrong.owner = Some(BlockName { process_key: frame.header.process_key, sequence: frame.header.sequence });
             wrong
         })
     }
 
     /// The block behind a header whose checksum is right; `rest` begins with the payload.
-    fn named_block(&self, frame: &Frame, rest: &[u8]) -> Result<ReadBlock, Wrong> {
-        let wrong = |kind, byte, field, expected: String, found: String| {
-            Err(Wrong { kind, byte, owner: None, field, expected, found })
+    fn named_block(&self, frame: &Frame, rest: &[u8], decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
+        let wrong = |kind, byte, field: &str, expected, found| {
+            Err(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found })
         };
         let damaged = |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
         if frame.header.version > VERSION || frame.header.version == 0 {
@@ -130,7 +133,7 @@ impl Walk<'_> {
             let (expected, found) = (format!("{:#010x}", frame.payload_crc), format!("{found:#010x}"));
             return in_payload("payload checksum", expected, found);
         }
-        let plain = match decompress(payload, frame.plain_bytes) {
+        let plain = match decompressor.decompress(payload, frame.plain_bytes) {
             Ok(plain) => plain,
             Err(error) => {
                 return in_payload("payload", "a zstd frame".to_owned(), error.to_string());
@@ -146,14 +149,22 @@ impl Walk<'_> {
             );
             return in_payload("plain_bytes", expected, found);
         }
-        match proto::Block::decode(plain.as_slice()) {
-            Ok(block) => Ok(ReadBlock {
+        match columns::decode(&plain) {
+            Ok((block, samples)) => Ok(ReadBlock {
                 header: frame.header,
                 block,
+                samples,
                 offset: self.at as u64,
                 stored_bytes: HEADER_BYTES as u64 + u64::from(frame.payload_bytes),
             }),
-            Err(error) => in_payload("payload", "a message Block".to_owned(), error.to_string()),
+            Err(wrong) => Err(Wrong {
+                kind: FaultKind::Damaged,
+                byte: payload_at,
+                owner: None,
+                field: wrong.field,
+                expected: wrong.expected,
+                found: wrong.found,
+            }),
         }
     }
 
@@ -168,18 +179,45 @@ impl Walk<'_> {
             byte: wrong.byte as u64,
             block: self.blocks.len() as u64,
             owner: wrong.owner,
-            field: wrong.field.to_owned(),
+            field: wrong.field,
             expected: wrong.expected,
             found: wrong.found,
         });
     }
 }
 
-/// At most one byte more than `plain_bytes`, which tells a payload that is too long. Grows as bytes come.
-fn decompress(payload: &[u8], plain_bytes: u32) -> std::io::Result<Vec<u8>> {
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(payload)?.single_frame();
-    decoder.window_log_max(WINDOW_LOG_MAX)?;
-    let mut plain = Vec::new();
-    decoder.take(u64::from(plain_bytes) + 1).read_to_end(&mut plain)?;
-    Ok(plain)
+/// One context for all blocks: making one costs as much as a small block.
+#[derive(Default)]
+struct Decompressor {
+    made: Option<Decoder<'static>>,
+    piece: Vec<u8>,
+}
+
+impl Decompressor {
+    /// One frame; stops once there is more than `plain_bytes`, which tells a payload that is too long. Grows as bytes come.
+    fn decompress(&mut self, payload: &[u8], plain_bytes: u32) -> IoResult<Vec<u8>> {
+        self.piece.resize(PIECE_BYTES, 0);
+        let decoder = match &mut self.made {
+            Some(decoder) => decoder,
+            none => {
+                let mut decoder = Decoder::new()?;
+                decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG_MAX))?;
+                none.insert(decoder)
+            }
+        };
+        decoder.reinit()?;
+        let mut plain = Vec::new();
+        let mut rest = payload;
+        loop {
+            let status = decoder.run_on_buffers(rest, &mut self.piece)?;
+            rest = rest.get(status.bytes_read..).unwrap_or_default();
+            plain.extend_from_slice(self.piece.get(..status.bytes_written).unwrap_or_default());
+            if status.remaining == 0 || plain.len() > plain_bytes as usize {
+                return Ok(plain);
+            }
+            if rest.is_empty() && status.bytes_written < PIECE_BYTES {
+                return Err(Error::new(ErrorKind::UnexpectedEof, "incomplete frame"));
+            }
+        }
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::columns::Samples;
 use crate::framing::QUANTUM_NS;
 use crate::proto::{self, NodeKind};
 use crate::read::ReadBlock;
@@ -81,13 +82,16 @@ impl Content<'_> {
         if let Some(nodes) = &tables.nodes {
             self.nodes(nodes, tables.nodes_first)?;
         }
-        if let Some(samples) = &block.block.samples {
+        if let Some(samples) = &block.samples {
             self.samples(samples, block.header.start_ns)?;
         }
         if let Some(accounting) = &block.block.accounting {
             for (row, clock) in accounting.thread_clocks.iter().enumerate() {
                 self.sizes.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
             }
+        }
+        for (row, places) in block.block.c_places.iter().enumerate() {
+            c_places(places, row)?;
         }
         Ok(())
     }
@@ -150,29 +154,29 @@ impl Content<'_> {
         Ok(())
     }
 
-    fn samples(&self, samples: &proto::Samples, start_ns: u64) -> Verdict {
-        let rows = samples.end_delta_quanta.len();
-        for (field, length) in [
-            ("samples.thread", samples.thread.len()),
-            ("samples.node", samples.node.len()),
-            ("samples.state", samples.state.len()),
-            ("samples.ticks", samples.ticks.len()),
-            ("samples.cpu_quanta", samples.cpu_quanta.len()),
-            ("samples.wall_quanta", samples.wall_quanta.len()),
-        ] {
-            column(field, length, rows)?;
+    fn samples(&self, samples: &Samples, start_ns: u64) -> Verdict {
+        let rows = samples.len();
+        for (name, length) in samples.lengths() {
+            if length != rows {
+                column(&format!("samples.{name}"), length, rows)?;
+            }
         }
-        for (row, thread) in samples.thread.iter().enumerate() {
-            self.sizes.threads.has(*thread, || format!("samples.thread[{row}]"))?;
+        // The largest index tells for all; only where it is wrong the row is looked for.
+        if !self.sizes.threads.holds(samples.thread.max()) {
+            for (row, thread) in samples.rows().map(|row| row.thread).enumerate() {
+                self.sizes.threads.has(thread, || format!("samples.thread[{row}]"))?;
+            }
         }
-        for (row, node) in samples.node.iter().enumerate() {
-            if let Some(index) = node.checked_sub(1) {
-                self.sizes.nodes.has(index, || format!("samples.node[{row}]"))?;
+        if samples.node.max().checked_sub(1).is_some_and(|index| !self.sizes.nodes.holds(index)) {
+            for (row, node) in samples.rows().map(|row| row.node).enumerate() {
+                if let Some(index) = node.checked_sub(1) {
+                    self.sizes.nodes.has(index, || format!("samples.node[{row}]"))?;
+                }
             }
         }
         let mut end_ns = i128::from(start_ns);
-        for (row, delta_quanta) in samples.end_delta_quanta.iter().enumerate() {
-            end_ns += i128::from(*delta_quanta) * i128::from(QUANTUM_NS);
+        for (row, delta_quanta) in samples.end_deltas_quanta().enumerate() {
+            end_ns += i128::from(delta_quanta) * i128::from(QUANTUM_NS);
             if u64::try_from(end_ns).is_err() {
                 return Err(Wrong {
                     field: format!("samples.end_delta_quanta[{row}]"),
@@ -220,12 +224,32 @@ impl Rows {
         Ok(())
     }
 
+    fn holds(&self, index: u64) -> bool {
+        self.open || index < self.end
+    }
+
     fn has(&self, index: u32, field: impl FnOnce() -> String) -> Verdict {
-        if self.open || u64::from(index) < self.end {
+        if self.holds(u64::from(index)) {
             return Ok(());
         }
         Err(Wrong { field: field(), expected: format!("an index below {}", self.end), found: format!("{index}") })
     }
+}
+
+/// These columns stand for themselves: their strings are their own.
+fn c_places(places: &proto::CPlaces, row: usize) -> Verdict {
+    let field = |column: &str| format!("c_places[{row}].{column}");
+    column(&field("frames"), places.frames.len(), places.address_delta.len())?;
+    let frames = places.frames.iter().map(|&frames| u64::from(frames)).sum::<u64>();
+    let frames = usize::try_from(frames).unwrap_or(usize::MAX);
+    for (name, texts) in [("name", &places.name), ("full_name", &places.full_name), ("file", &places.file)] {
+        column(&field(name), texts.len(), frames)?;
+        if let Some(beyond) = texts.iter().find(|&&text| text as usize > places.strings.len()) {
+            let expected = format!("an index below {}", places.strings.len());
+            return Err(Wrong { field: field(name), expected, found: format!("{}", beyond - 1) });
+        }
+    }
+    column(&field("line"), places.line.len(), frames)
 }
 
 fn column(field: &str, length: usize, rows: usize) -> Verdict {

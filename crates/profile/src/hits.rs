@@ -42,10 +42,10 @@ pub fn hits(recording: &Recording) -> Hits {
 
 fn of_process(stored: &Stored, hits: &mut Hits) {
     let cwd = stored.start().map(|start| start.cwd.as_str());
-    let samples = stored.blocks.iter().filter_map(|read| read.block.samples.as_ref());
+    let samples = stored.blocks.iter().filter_map(|read| read.samples.as_ref());
     let mut waiting: Vec<u32> = samples
-        .flat_map(|samples| &samples.node)
-        .filter_map(|node| node.checked_sub(1))
+        .flat_map(|samples| samples.rows())
+        .filter_map(|row| row.node.checked_sub(1))
         .collect::<HashSet<u32>>()
         .into_iter()
         .collect();

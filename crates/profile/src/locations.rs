@@ -87,7 +87,8 @@ fn entry(bytes: &mut Bytes, line: &mut i64) -> Option<(u32, Option<Location>)> {
 }
 
 fn location(line: i64, lines: u32, columns: Option<(u32, u32)>) -> Option<Location> {
-    let line = u32::try_from(line).ok()?;
+    // A module's first instruction lies in line 0, which is none.
+    let line = u32::try_from(line).ok().filter(|&line| line > 0)?;
     Some(Location {
         line,
         end_line: line.checked_add(lines)?,

@@ -31,6 +31,8 @@ pub struct Profile {
     pub recorder: Option<Recorder>,
     /// CLOCK_REALTIME where the times named `at_ns` and `start_ns` begin; None without a start block.
     pub start_realtime_ns: Option<u64>,
+    /// When `genba run` saw the program end, since the beginning of the recording.
+    pub run_ended_ns: Option<u64>,
     /// From the first process's start to the end of the last block.
     pub span_ns: u64,
     pub processes: Table<ProcessIndex, Process>,
@@ -149,6 +151,8 @@ pub enum Home {
     C {
         module: ModuleIndex,
         origin: Option<String>,
+        /// With argument types or hash, where the name leaves something out.
+        full_name: Option<String>,
     },
     /// Not a function: why a stack ends here or what is missing in it.
     Mark,
@@ -163,6 +167,15 @@ pub struct Frame {
     pub location: Option<Location>,
     /// None: the source is not known, or the instruction has no columns.
     pub expression: Option<Expression>,
+    /// Of C frames, where debug information tells it.
+    pub c_line: Option<CLine>,
+}
+
+/// Where in the source of a C function the program was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CLine {
+    pub file: String,
+    pub line: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -171,6 +184,8 @@ pub enum FrameKind {
     C,
     /// A C function that a tail call took off the stack and that was found again.
     Inferred,
+    /// A C function that the compiler put into the one above it.
+    Inlined,
     Mark,
 }
 
@@ -191,6 +206,8 @@ pub struct SampleGroup {
     pub samples: u64,
     pub ticks: u64,
     pub cpu_ns: u64,
+    /// Sum of the squares of the samples' CPU, in microseconds: with `cpu_ns` it tells how many equal samples these are worth.
+    pub cpu_us2: u64,
     pub wall_ns: u64,
 }
 

@@ -43,7 +43,7 @@ pub fn processes(recording: &Recording) -> Vec<(ProcessKey, Stored<'_>)> {
     found.retain(|(_, stored)| {
         stored.blocks.iter().any(|read| {
             let block = &read.block;
-            block.start.is_some() || block.samples.is_some() || block.accounting.is_some()
+            block.start.is_some() || read.samples.is_some() || block.accounting.is_some()
         })
     });
     found

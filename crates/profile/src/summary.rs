@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::figures::{count, counted, duration, setting, size};
 use crate::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile};
 use crate::table::TableIndex;
+use crate::verdict::{Reason, Verdict};
 use crate::weight::{Choice, Weight};
 
 /// Resident size over time.
@@ -145,13 +146,27 @@ impl Clocks {
 
 /// The lines above a view, without line breaks.
 pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
-    let mut lines = vec![who(profile), law_line(profile)];
-    match (choice.weight, &choice.why) {
-        (Weight::Cpu, _) => {}
-        (weight, Some(why)) => lines.push(format!("weight: {weight}, because {why}")),
-        (weight, None) => lines.push(format!("weight: {weight}")),
-    }
+    let weight = weight_line(choice);
+    [who(profile), law_line(profile)].into_iter().chain(weight).collect()
+}
+
+/// The lines above the report: the verdict stands right below the accounting.
+pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<String> {
+    let by_wall = verdict.reason == Reason::Waiting && choice.weight == Weight::Wall;
+    let shares = if by_wall { ". Shares below are of wall." } else { "" };
+    let reason = format!("{}: {}{shares}", verdict.reason.name(), verdict.words);
+    let mut lines = vec![who(profile), law_line(profile), reason];
+    lines.extend(verdict.details.iter().map(|detail| format!("  {detail}")));
+    lines.extend(weight_line(choice).filter(|_| !by_wall));
     lines
+}
+
+fn weight_line(choice: &Choice) -> Option<String> {
+    match (choice.weight, &choice.why) {
+        (Weight::Cpu, _) => None,
+        (weight, Some(why)) => Some(format!("weight: {weight}, because {why}")),
+        (weight, None) => Some(format!("weight: {weight}")),
+    }
 }
 
 /// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, later 2 ms`

@@ -62,6 +62,7 @@ pub enum Step {
 pub enum Found {
     OnStack,
     Inferred,
+    Inlined,
 }
 
 pub fn tree(profile: &Profile, options: &Options) -> Tree {
@@ -112,6 +113,7 @@ fn steps(profile: &Profile, show: Show, group: &SampleGroup) -> Vec<Step> {
         if show.shows(frame.kind) {
             let found = match frame.kind {
                 FrameKind::Inferred => Found::Inferred,
+                FrameKind::Inlined => Found::Inlined,
                 FrameKind::Python | FrameKind::C | FrameKind::Mark => Found::OnStack,
             };
             steps.push(Step::Function(frame.function, found));
@@ -158,12 +160,16 @@ fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
             let file = files.and_then(|files| files.short(*file)).unwrap_or(path);
             format!("{name} ({file}:{first_line})")
         }
-        Home::C { module, origin } => {
-            let inferred = if found == Found::Inferred { " (inferred)" } else { "" };
+        Home::C { module, origin, .. } => {
+            let how = match found {
+                Found::OnStack => "",
+                Found::Inferred => " (inferred)",
+                Found::Inlined => " (inlined)",
+            };
             match origin {
                 // Without a name of its own it is called by its module already.
-                None => format!("{name}{inferred}"),
-                Some(_) => format!("{name}{inferred} [{}]", profile.modules[*module].base_name()),
+                None => format!("{name}{how}"),
+                Some(_) => format!("{name}{how} [{}]", profile.modules[*module].base_name()),
             }
         }
         Home::Mark => format!("({name})"),

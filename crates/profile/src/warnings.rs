@@ -2,7 +2,7 @@
 //! Owns: the sentences and their limits. Never: stands in the way of a view; the view is shown as well.
 
 use crate::figures::{count, counted, duration, percent};
-use crate::profile::{MarkKind, Process, Profile};
+use crate::profile::{MarkKind, Process, ProcessIndex, Profile};
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
@@ -21,6 +21,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
         warnings.push(few(samples));
     }
     warnings.extend(without_end(profile));
+    warnings.extend(stopped_early(profile));
     for process in profile.processes.iter().filter(|process| process.blocks_lost > 0) {
         let blocks = counted(process.blocks_lost, "block", "blocks");
         warnings.push(format!("{}: {blocks} lost, the samples in them are missing here", name(process)));
@@ -33,7 +34,10 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
             (MarkKind::Note, Some(text)) => warnings.push(format!("{}: {text}", name(process))),
             (MarkKind::Stopped, Some(text)) => {
                 let after = duration(mark.at_ns.saturating_sub(process.start_ns));
-                warnings.push(format!("{}: recorded for its first {after} only: {text}", name(process)));
+                let run = profile.run_ended_ns.map_or(String::new(), |ended_ns| {
+                    format!(", which is {} before the run ended", duration(ended_ns.saturating_sub(mark.at_ns)))
+                });
+                warnings.push(format!("{}: recorded for its first {after} only{run}: {text}", name(process)));
             }
             _ => {}
         }
@@ -84,11 +88,37 @@ fn not_sampled(process: &Process) -> Option<String> {
     })
 }
 
+/// A block is written every quarter of a second: what is missing beyond twice that was not lost with the last one.
+const LAST_BLOCK_NS_MAX: u64 = 500_000_000;
+const NAMED_MAX: usize = 3;
+
+/// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
+fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
+    let missing = |process: &Process| process.refused.is_none() && process.ended.is_none();
+    let processes = profile.processes.enumerate();
+    processes.filter(move |(index, process)| missing(process) && !became_another(profile, *index)).map(
+        |(_, process)| {
+            let last_ns = process.start_ns.saturating_add(process.wall_ns);
+            let before_ns = profile.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
+            (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))
+        },
+    )
+}
+
+/// Its last block was written just before an `exec`, and none came after: it is another program now.
+fn became_another(profile: &Profile, index: ProcessIndex) -> bool {
+    const WRITTEN_WITHIN_NS: u64 = 50_000_000;
+    let process = &profile.processes[index];
+    let last_ns = process.start_ns.saturating_add(process.wall_ns);
+    profile.marks.iter().any(|mark| {
+        mark.process == index && mark.kind == MarkKind::Exec && last_ns.saturating_sub(mark.at_ns) < WRITTEN_WITHIN_NS
+    })
+}
+
 /// One sentence for all of them: a pool's workers are often ended by a signal.
 fn without_end(profile: &Profile) -> Option<String> {
-    const NAMED_MAX: usize = 3;
-    let missing = |process: &&Process| process.refused.is_none() && process.ended.is_none();
-    let names: Vec<String> = profile.processes.iter().filter(missing).map(name).collect();
+    let names: Vec<String> =
+        missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| name(process)).collect();
     let (named, others) = names.split_at(names.len().min(NAMED_MAX));
     let who = match (named, others.len()) {
         ([], _) => return None,
@@ -97,6 +127,26 @@ fn without_end(profile: &Profile) -> Option<String> {
         (named, others) => format!("{} and {} more have no end", named.join(", "), count(others as u64)),
     };
     Some(format!("{who} in this recording: killed, or still running; the last quarter of a second may be missing"))
+}
+
+/// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.
+fn stopped_early(profile: &Profile) -> Option<String> {
+    let stops: Vec<String> = missing_ends(profile)
+        .filter_map(|(process, before_ns)| {
+            let (after, before) = (duration(process.wall_ns), duration(before_ns?));
+            Some(format!("{} after {after}, {before} before the run ended", name(process)))
+        })
+        .collect();
+    let (named, others) = stops.split_at(stops.len().min(NAMED_MAX));
+    let who = match (named, others.len()) {
+        ([], _) => return None,
+        (named, 0) => named.join("; "),
+        (named, others) => format!("{}; and {} more", named.join("; "), count(others as u64)),
+    };
+    Some(format!(
+        "the recording stops without an end in {who}: killed then, or nothing more could be written (a full disk, a \
+         file-size limit), or no memory was left; what came later is missing"
+    ))
 }
 
 /// `process 4127 (CPython 3.15.2)`

@@ -55,12 +55,73 @@ fn a_function_and_its_cold_part_are_one() {
         origin: "cold part".to_string(),
         ..Default::default()
     };
-    let additions = Additions { c_names: vec![cold], sources: Vec::new() };
+    let additions = Additions { c_names: vec![cold], ..Additions::default() };
     let options = Options { weight: Weight::Samples, threads: false };
     expect![[r#"
         f (a.py:1);sort [x.so] 1
     "#]]
     .assert_eq(&collapsed(&profile(&recording, &additions), options));
+}
+
+/// Three addresses of one function: a call within what was inlined into it, the same line again, and its own code.
+#[test]
+fn what_was_inlined_stands_under_the_function_that_contains_it() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0
+        f@a.py:1 > +0x9011[x.so] > +0x9100[x.so] x1
+        f@a.py:1 > +0x9022[x.so] > ?sort[x.so] > +0x9100[x.so] x2
+        f@a.py:1 > +0x9033[x.so] > +0x9100[x.so] x4
+        ",
+    );
+    let name = |start, end, name: &str| proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start,
+        end,
+        name: name.to_string(),
+        origin: "symbol table".to_string(),
+        ..Default::default()
+    };
+    let places = proto::CPlaces {
+        module: "/usr/lib/x.so".to_string(),
+        strings: ["sort.c", "merge", "gallop", "gallop(int)"].map(str::to_string).to_vec(),
+        address_delta: vec![0x9010, 0x11, 0x11, 0xce],
+        frames: vec![3, 3, 1, 2],
+        name: vec![0, 2, 3, 0, 2, 3, 0, 0, 0],
+        full_name: vec![0, 0, 4, 0, 0, 4, 0, 0, 0],
+        file: vec![1, 1, 1, 1, 1, 1, 1, 1, 1],
+        line: vec![70, 30, 7, 70, 30, 8, 71, 90, 5],
+        ..Default::default()
+    };
+    let additions = Additions {
+        c_names: vec![name(0x9000, 0x9080, "sort"), name(0x9080, 0x9200, "compare")],
+        c_places: vec![places],
+        ..Additions::default()
+    };
+    let profile = profile(&recording, &additions);
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);sort [x.so];compare [x.so] 4
+        f (a.py:1);sort [x.so];merge (inlined) [x.so];gallop (inlined) [x.so];compare [x.so] 3
+    "#]]
+    .assert_eq(&collapsed(&profile, options));
+    let lines: Vec<String> = profile
+        .frames
+        .iter()
+        .filter_map(|frame| {
+            let place = frame.c_line.as_ref()?;
+            Some(format!(
+                "{} {}:{}",
+                profile.functions[frame.function].name,
+                place.file,
+                place.line.unwrap_or_default()
+            ))
+        })
+        .collect();
+    expect!["sort sort.c:70, merge sort.c:30, gallop sort.c:7, gallop sort.c:8, sort sort.c:71"]
+        .assert_eq(&lines.join(", "));
+    // A function is one, whichever of its lines it was in.
+    assert_eq!(profile.functions.len(), 5);
 }
 
 #[test]
@@ -100,7 +161,7 @@ fn names_found_beside_the_recording_stand_behind_its_own() {
         origin: "symbol table".to_string(),
         ..Default::default()
     };
-    let additions = Additions { c_names: vec![name(0x1000, "other"), name(0x8f90, "found")], sources: Vec::new() };
+    let additions = Additions { c_names: vec![name(0x1000, "other"), name(0x8f90, "found")], ..Additions::default() };
     let options = Options { weight: Weight::Samples, threads: false };
     expect![[r#"
         f (a.py:1);known [x.so];found [x.so] 1

@@ -79,17 +79,17 @@ fn the_whole_profile_as_json() {
         accounting: {"cpu_genba_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
         format: "genba-profile"
         frames:
-          {"column":4,"end_column":9,"end_line":1,"expression":"表[i:]","file":"/app/app.py","first_line":1,"kind":"python","line":1,"module":null,"name":"<module>","origin":null,"owner":"user"}
-          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"kind":"inferred","line":null,"module":"/usr/bin/python3.13","name":"bytes.__getitem__","origin":"symbol table","owner":"interpreter"}
-          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"kind":"c","line":null,"module":"/usr/lib/libc.so.6","name":"memmove","origin":"symbol table","owner":"libc"}
-          {"column":4,"end_column":8,"end_line":2,"expression":"f(x)","file":"/app/app.py","first_line":1,"kind":"python","line":2,"module":null,"name":"<module>","origin":null,"owner":"user"}
-          {"column":null,"end_column":null,"end_line":7,"expression":null,"file":"/app/gen;erated.py","first_line":1,"kind":"python","line":7,"module":null,"name":"f.<locals>.<lambda>","origin":null,"owner":"user"}
-          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"kind":"c","line":null,"module":"/usr/lib/libz.so.1","name":"libz.so.1+0x1234","origin":null,"owner":"native"}
-          {"column":10,"end_column":13,"end_line":2,"expression":"z()","file":"/app/app.py","first_line":1,"kind":"python","line":2,"module":null,"name":"<module>","origin":null,"owner":"user"}
-          {"column":null,"end_column":null,"end_line":9,"expression":null,"file":"/app/app.py","first_line":1,"kind":"python","line":9,"module":null,"name":"run","origin":null,"owner":"user"}
-          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"kind":"c","line":null,"module":"/usr/lib/libc.so.6","name":"poll","origin":"symbol table","owner":"libc"}
-          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"kind":"mark","line":null,"module":null,"name":"truncated","origin":null,"owner":null}
-          {"column":null,"end_column":null,"end_line":3,"expression":null,"file":"/app/app.py","first_line":1,"kind":"python","line":3,"module":null,"name":"down","origin":null,"owner":"user"}
+          {"column":4,"end_column":9,"end_line":1,"expression":"表[i:]","file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":1,"module":null,"name":"<module>","origin":null,"owner":"user"}
+          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"full_name":null,"kind":"inferred","line":null,"module":"/usr/bin/python3.13","name":"bytes.__getitem__","origin":"symbol table","owner":"interpreter"}
+          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"full_name":null,"kind":"c","line":null,"module":"/usr/lib/libc.so.6","name":"memmove","origin":"symbol table","owner":"libc"}
+          {"column":4,"end_column":8,"end_line":2,"expression":"f(x)","file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":2,"module":null,"name":"<module>","origin":null,"owner":"user"}
+          {"column":null,"end_column":null,"end_line":7,"expression":null,"file":"/app/gen;erated.py","first_line":1,"full_name":null,"kind":"python","line":7,"module":null,"name":"f.<locals>.<lambda>","origin":null,"owner":"user"}
+          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"full_name":null,"kind":"c","line":null,"module":"/usr/lib/libz.so.1","name":"libz.so.1+0x1234","origin":null,"owner":"native"}
+          {"column":10,"end_column":13,"end_line":2,"expression":"z()","file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":2,"module":null,"name":"<module>","origin":null,"owner":"user"}
+          {"column":null,"end_column":null,"end_line":9,"expression":null,"file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":9,"module":null,"name":"run","origin":null,"owner":"user"}
+          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"full_name":null,"kind":"c","line":null,"module":"/usr/lib/libc.so.6","name":"poll","origin":"symbol table","owner":"libc"}
+          {"column":null,"end_column":null,"end_line":null,"expression":null,"file":null,"first_line":null,"full_name":null,"kind":"mark","line":null,"module":null,"name":"truncated","origin":null,"owner":null}
+          {"column":null,"end_column":null,"end_line":3,"expression":null,"file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":3,"module":null,"name":"down","origin":null,"owner":"user"}
         marks:
           {"at_ns":0,"kind":"note","process":0,"text":"the program installed its own SIGURG handler","value":null}
         meta: {"argv":null,"cpu_ns":12800000,"default_weight":"cpu","default_weight_why":null,"exit_code":null,"exit_signal":null,"genba_version":"0.0.0","interval_ns":1600000,"native":true,"recording":"app.genba","rss_max_bytes":3000,"rss_mean_bytes":3000,"start_realtime_ns":1767225600000000000,"tags":[],"title":"python3 app.py","wall_ns":25600000}
@@ -98,7 +98,7 @@ fn the_whole_profile_as_json() {
           {"accounting":{"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17},"argv":["python3","app.py"],"blocks":2,"blocks_lost":0,"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"cwd":"/app","ended":"exit","executable":"/usr/bin/python3.13","handler_ns":0,"handler_runs":0,"interval_ns":1600000,"native":true,"parent":null,"pid":7,"python":"3.13.0","refused":null,"rss_max_bytes":3000,"rss_mean_bytes":3000,"start_ns":0,"threads":2,"wall_not_sampled_ns":0,"wall_ns":25600000}
         rss:
           {"at_ns":16000000,"bytes":3000,"process":0}
-        samples: {"cpu_ns":[4800000,3200000,1600000,0,1600000,1600000],"node":[2,5,8,10,null,12],"samples":[3,2,1,4,1,1],"state":[0,0,0,2,0,1],"thread":[0,0,0,1,1,1],"ticks":[3,2,1,8,1,1],"wall_ns":[4800000,3200000,1600000,12800000,1600000,1600000]}
+        samples: {"cpu_ns":[4800000,3200000,1600000,0,1600000,1600000],"cpu_us2":[7680000,5120000,2560000,0,2560000,2560000],"node":[2,5,8,10,null,12],"samples":[3,2,1,4,1,1],"state":[0,0,0,2,0,1],"thread":[0,0,0,1,1,1],"ticks":[3,2,1,8,1,1],"wall_ns":[4800000,3200000,1600000,12800000,1600000,1600000]}
         sources:
           {"chunks":[{"first_line":1,"text":"x = 表[i:]\ny = f(x); z()\n"}],"lines":2,"path":"/app/app.py","sha256":null}
         states:

@@ -97,6 +97,7 @@ fn judge(path: &Path, stripped: &[u8], whole: &[u8], debug: Option<&[u8]>) {
         let fits = match function.origin {
             // A table points to where a function begins.
             Origin::PythonTables => true_function.start == *start && true_function.origin != Origin::ColdPart,
+            Origin::Landmark => function.name == true_function.name,
             Origin::IfuncResolver => same_function(&function.name, &true_function.name),
             // The part and the function it is said to belong to have one name in the symbol table.
             Origin::ColdPart => truths_of_name

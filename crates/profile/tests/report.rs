@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::profile::{Mark, MarkKind, ProcessIndex, Recorder};
-use genba_profile::report::{By, Options, Sort, json, markdown, report, text};
+use genba_profile::report::{By, Options, Sort, markdown, report, text};
 use genba_profile::show::Show;
 use genba_profile::table::TableIndex;
 use genba_profile::warnings::warnings;
@@ -49,16 +49,17 @@ fn the_first_row_is_the_guilty_expression() {
         SLICES,
         Options { share_min: 0.01, ..Options::default() },
         expect![[r#"
-        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
-         97.7 %   3.07 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
-                                                                                 ~~~~~
-                              bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
-          1.3 %  40.0 ms  slices.py:12 after    n += len(b[i:i + 2])
-                                                         ~~~~~~~~~~
-          1.1 %  in 2 rows more (--min-share 0 --limit 0 shows them all)
-    "#]],
+             97.7 %   3.07 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
+                                                                                     ~~~~~
+                                  bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+              1.3 %  40.0 ms  slices.py:12 after    n += len(b[i:i + 2])
+                                                             ~~~~~~~~~~
+              1.1 %  in 2 rows more (--min-share 0 --limit 0 shows them all)
+        "#]],
     );
 }
 
@@ -69,14 +70,15 @@ fn by_total_a_caller_counts_too() {
         SLICES,
         options,
         expect![[r#"
-        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
-        100.0 %      3.15 s (self 0 ns)  slices.py:1 <module>
-         98.6 %    3.10 s (self 3.10 s)  slices.py:1 before
-                                             bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
-          1.4 %  44.8 ms (self 44.8 ms)  slices.py:1 after
-    "#]],
+            100.0 %      3.15 s (self 0 ns)  slices.py:1 <module>
+             98.6 %    3.10 s (self 3.10 s)  slices.py:1 before
+                                                 bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+              1.4 %  44.8 ms (self 44.8 ms)  slices.py:1 after
+        "#]],
     );
 }
 
@@ -89,6 +91,7 @@ fn by_line_and_without_c() {
         expect![[r#"
             CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
             ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
              98.6 %  3.10 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
               1.4 %  in 1 row more (--min-share 0 --limit 0 shows them all)
@@ -117,6 +120,7 @@ fn each_sample_counts_for_the_users_own_code() {
         expect![[r#"
             CPython 3.13.0 · 778 ms wall · 778 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 486 = sampled 486 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 72.0 % of 778 ms CPU is app.py:3 load   json.loads(t)
 
              72.0 %   560 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
                                                                           ~~~~~~~~~~~~~
@@ -142,6 +146,7 @@ fn without_code_of_the_users_own_libraries_stand_for_it() {
         expect![[r#"
             CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 100.0 % of 320 ms CPU is tool.py:3 main
 
             100.0 %  320 ms  tool.py:3 main
                                  loads
@@ -164,6 +169,7 @@ fn an_expression_over_several_lines_says_so() {
         expect![[r#"
             CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 100.0 % of 320 ms CPU is app.py:1 <module>   total([…
 
             100.0 %  320 ms  app.py:1 <module>    x = total([
                                                       ~~~~~~~ goes on for 2 lines
@@ -188,28 +194,29 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
         WAITING,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
-        weight: wall, because the program waited most of the time: it had work for 7.7 % of it
+            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
+            waiting: 520 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
 
-         93.8 %   488 ms  app.py:1 <module>    sock.recv()
-                                               ~~~~~~~~~~~
-                              sock_recv → poll (libc) → in poll(2)
-          6.2 %  32.0 ms  app.py:2 <module>    work()
-                                               ~~~~~~
-    "#]],
+             93.8 %   488 ms  app.py:1 <module>    sock.recv()
+                                                   ~~~~~~~~~~~
+                                  sock_recv → poll (libc) → in poll(2)
+              6.2 %  32.0 ms  app.py:2 <module>    work()
+                                                   ~~~~~~
+        "#]],
     );
     check(
         WAITING,
         Options { weight: Some(Weight::Samples), ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
-        weight: samples
+            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
+            waiting: 520 ms wall, 32.0 ms CPU (6.2 %)
+            weight: samples
 
-        100.0 %  20  app.py:2 <module>    work()
-                                          ~~~~~~
-    "#]],
+            100.0 %  20  app.py:2 <module>    work()
+                                              ~~~~~~
+        "#]],
     );
 }
 
@@ -228,6 +235,7 @@ fn what_was_not_recorded_is_no_waiting() {
     expect![[r#"
         CPython 3.13.0 · 10.0 s wall · 340 ms CPU (20.0 ms of it genba's) · 1 process, 1 thread · 1.6 ms, later 3.2 ms
         ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 100.0 % of 320 ms CPU is a.py:1 f
 
         100.0 %  320 ms  a.py:1 f
     "#]]
@@ -246,6 +254,7 @@ fn without_its_text_an_expression_is_its_columns() {
         expect![[r#"
             CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 40.0 % of 800 ms CPU is a.py:4 f
 
              40.0 %  320 ms  a.py:4 f (columns 46 to 51)
              20.0 %  160 ms  a.py:4 f
@@ -271,45 +280,49 @@ fn by_thread_process_and_module() {
         (
             By::Thread,
             expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
-            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                one place: 50.0 % of 640 ms CPU is app.py:2 <module>
 
-             50.0 %  320 ms  thread 7 main of process 7
-             25.0 %  160 ms  thread 8 worker of process 7
-             25.0 %  160 ms  thread 9 main of process 9
-        "#]],
+                 50.0 %  320 ms  thread 7 main of process 7
+                 25.0 %  160 ms  thread 8 worker of process 7
+                 25.0 %  160 ms  thread 9 main of process 9
+            "#]],
         ),
         (
             By::Process,
             expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
-            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                one place: 50.0 % of 640 ms CPU is app.py:2 <module>
 
-             75.0 %  480 ms  process 7 python3 app.py
-             25.0 %  160 ms  process 9 python3 child.py
-        "#]],
+                 75.0 %  480 ms  process 7 python3 app.py
+                 25.0 %  160 ms  process 9 python3 child.py
+            "#]],
         ),
         (
             By::Module,
             expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
-            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                one place: 50.0 % of 640 ms CPU is app.py:2 <module>
 
-             50.0 %  320 ms  /app/app.py
-             25.0 %  160 ms  /app/a/part.py
-             25.0 %  160 ms  /app/b/part.py
-        "#]],
+                 50.0 %  320 ms  /app/app.py
+                 25.0 %  160 ms  /app/a/part.py
+                 25.0 %  160 ms  /app/b/part.py
+            "#]],
         ),
         (
             By::Line,
             expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
-            ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
+                one place: 50.0 % of 640 ms CPU is app.py:2 <module>
 
-             50.0 %  320 ms  app.py:2 <module>
-             25.0 %  160 ms  a/part.py:2 work
-             25.0 %  160 ms  b/part.py:4 work
-        "#]],
+                 50.0 %  320 ms  app.py:2 <module>
+                 25.0 %  160 ms  a/part.py:2 work
+                 25.0 %  160 ms  b/part.py:4 work
+            "#]],
         ),
     ] {
         check(TWO_PROCESSES, Options { by, ..Options::default() }, expected);
@@ -324,14 +337,15 @@ fn a_long_way_down_is_shown_by_its_ends() {
         &recording,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 66.7 % of 480 ms CPU is a.py:1 a
 
-         66.7 %  320 ms  a.py:1 a
-                             f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so)
-         33.3 %  160 ms  a.py:2 a
-                             f1 → f2 → f3 → f4 → (2 more) → f7 → f8 → f9 → f10 → f11 (x.so)
-    "#]],
+             66.7 %  320 ms  a.py:1 a
+                                 f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so)
+             33.3 %  160 ms  a.py:2 a
+                                 f1 → f2 → f3 → f4 → (2 more) → f7 → f8 → f9 → f10 → f11 (x.so)
+        "#]],
     );
 }
 
@@ -343,6 +357,7 @@ fn as_markdown() {
     expect![[r#"
         CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms  
         ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %  
+        one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b\[i:]  
 
         | share | CPU | where | expression | underneath |
         |--:|--:|---|---|---|
@@ -353,106 +368,6 @@ fn as_markdown() {
 
         **warning:** a \| b
     "#]].assert_eq(&markdown::markdown(&profile, &report, &warnings));
-}
-
-#[test]
-fn as_json() {
-    let recording = notation::recording(
-        "
-        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
-        source /app/app.py
-        |x = 表[i:]
-        dropped late 1
-        unsampled 2ms
-        rss 0ms 1000
-        rss 16ms 3000
-        <module>@app.py:1[4-11] > memmove[libc.so.6] x20
-        ",
-    );
-    let profile = profile(&recording, &Additions::default());
-    let report = report(&profile, &Options::default());
-    let warnings = warnings(&profile, report.choice.weight);
-    expect![[r#"
-        {
-          "version": 1,
-          "weight": "cpu",
-          "weight_why": null,
-          "wall_ns": 32000000,
-          "cpu_ns": 34000000,
-          "interval_ns": 1600000,
-          "accounting": {
-            "ticks": 21,
-            "sampled": 20,
-            "dropped": {
-              "late": 1
-            },
-            "refused": {}
-          },
-          "processes": [
-            {
-              "pid": 7,
-              "python": "3.13.0",
-              "executable": "/usr/bin/python3.13",
-              "argv": [],
-              "refused": null,
-              "ended": "exit",
-              "wall_ns": 32000000,
-              "cpu_ns": 34000000,
-              "cpu_sampled_ns": 32000000,
-              "cpu_not_sampled_ns": 2000000,
-              "cpu_genba_ns": 0,
-              "threads": 1,
-              "accounting": {
-                "ticks": 21,
-                "sampled": 20,
-                "dropped": {
-                  "late": 1
-                },
-                "refused": {}
-              },
-              "rss_max_bytes": 3000,
-              "rss_mean_bytes": 2000
-            }
-          ],
-          "rows": [
-            {
-              "file": "/app/app.py",
-              "line": 1,
-              "end_line": 1,
-              "function": "<module>",
-              "expression": "表[i:]",
-              "column": 4,
-              "end_column": 9,
-              "pid": null,
-              "tid": null,
-              "thread": null,
-              "samples": 20,
-              "cpu_ns": 32000000,
-              "wall_ns": 32000000,
-              "share": 1.0,
-              "total_samples": 20,
-              "total_cpu_ns": 32000000,
-              "total_wall_ns": 32000000,
-              "total_share": 1.0,
-              "chain": [
-                "memmove"
-              ]
-            }
-          ],
-          "folded": {
-            "rows": 0,
-            "share": 0.0
-          },
-          "rss_max_bytes": 3000,
-          "rss_mean_bytes": 2000,
-          "warnings": [
-            "20 samples, shares are ± 22 points; try --rate 10000 or a longer run",
-            "4.8 % of the ticks gave no sample, most of them for the reason `late` (4.8 %)",
-            "samples cover 94.1 % of the program's CPU; 2.00 ms passed unseen"
-          ]
-        }
-    "#]]
-    .assert_eq(&json::json(&profile, &report, &warnings).unwrap());
 }
 
 /// Code without a file belongs to whoever runs it: a `.pth` line run by `site`, an `__init__` that dataclasses made.
@@ -470,6 +385,7 @@ fn code_without_a_file_is_its_callers() {
     };
     expect![[r#"
         ticks 50 = sampled 50 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 60.0 % of 80.0 ms CPU is app.py:3 <module>
 
          60.0 %  48.0 ms  app.py:1 <module>
                               __init__
@@ -482,6 +398,7 @@ fn code_without_a_file_is_its_callers() {
     ));
     expect![[r#"
         ticks 30 = sampled 30 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 100.0 % of 48.0 ms CPU is <string>:2 f
 
         100.0 %  48.0 ms  <string>:1 f
     "#]]

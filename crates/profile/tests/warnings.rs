@@ -94,7 +94,7 @@ fn damage_and_missing_ends() {
     check(
         "process 7 3.13.0\n lost block\n f@a.py:1 x1000",
         expect![[r#"
-        incomplete at byte 240 (block 1, field `sequence`): expected 1, found 2 (1 lost)
+        incomplete at byte 232 (block 1, field `sequence`): expected 1, found 2 (1 lost)
         process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here
     "#]],
     );
@@ -107,13 +107,33 @@ fn damage_and_missing_ends() {
 }
 
 #[test]
+fn a_recording_that_stops_before_the_run_ended() {
+    let of_run = |recording: &str, run_ended_ns: u64| {
+        let additions = Additions { run_ended_ns: Some(run_ended_ns), ..Additions::default() };
+        let profile = profile(&notation::recording(recording), &additions);
+        warnings(&profile, Weight::Cpu).join("\n") + "\n"
+    };
+    let killed = "process 7 3.13.0\n no end\n f@a.py:1 x1000\n";
+    let last_ns = profile(&notation::recording(killed), &Additions::default()).span_ns;
+    let begin_ns = notation::BEGIN_NS;
+    expect![[r#"
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]]
+    .assert_eq(&of_run(killed, begin_ns + last_ns + 500_000_000));
+    expect![[r#"
+        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing
+    "#]]
+    .assert_eq(&of_run(killed, begin_ns + last_ns + 3_200_000_000));
+}
+
+#[test]
 fn a_cut_file_shows_what_is_intact() {
     let bytes = notation::bytes("process 7 3.13.0\n f@a.py:1 x1000");
     let recording = genba_format::read(&bytes[..bytes.len() - 1]).unwrap();
     let profile = profile(&recording, &Additions::default());
     assert_eq!(profile.samples.iter().map(|group| group.samples).sum::<u64>(), 1000);
     expect![[r#"
-        cut at byte 411 (block 2, field `payload`): expected 9 bytes, found 8
+        cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
     "#]]
     .assert_eq(&format!("{}\n", warnings(&profile, Weight::Cpu).join("\n")));
 }

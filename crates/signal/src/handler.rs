@@ -1,13 +1,14 @@
-//! What the handler does with one signal. It calls nothing outside this crate, allocates, locks and waits for nothing.
+//! What the handler does with one signal. It calls nothing outside this crate, allocates and locks nothing, and waits for nothing
+//! but the program's own write that its signal cut short (cut.rs), once the sample is given.
 //! Owns: `SHARED`, what the sampler publishes for handlers. Keeps: I-04, I-05, I-07.
 
 use crate::frames::{self, Frames};
 use crate::layout::Layout;
-use crate::memory::{Address, ByKernel, Fault, Guarded, Memory, time_stamp};
+use crate::memory::{Address, Blocks, ByKernel, Fault, Guarded, Memory, time_stamp};
 use crate::request::{Answer, POOL, PythonEnd, Question, Reading, Ticket};
 use crate::seen::{Seen, Tail};
-use crate::unwind::{Modules, NATIVE_MAX, NativeEnd, Registers, Walk};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::SeqCst};
+use crate::unwind::{Modules, NativeEnd, Registers};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// Published by the sampler (I-08). A table that was replaced is freed only after no buffer is Walking, so what a handler
 /// loads after its swap to Walking outlives it.
@@ -17,6 +18,11 @@ pub struct Shared {
     pub layout: AtomicPtr<Layout>,
     /// Process that may ask; 0: nobody.
     pub pid: AtomicU32,
+    /// Where libc's `write` begins and ends; 0: not known.
+    pub write_begin: AtomicU64,
+    pub write_end: AtomicU64,
+    /// The rows of libc alone, published early and never freed.
+    pub write_rows: AtomicPtr<Modules>,
 }
 
 pub static SHARED: Shared = Shared {
@@ -24,7 +30,14 @@ pub static SHARED: Shared = Shared {
     seen: AtomicPtr::new(core::ptr::null_mut()),
     layout: AtomicPtr::new(core::ptr::null_mut()),
     pid: AtomicU32::new(0),
+    write_begin: AtomicU64::new(0),
+    write_end: AtomicU64::new(0),
+    write_rows: AtomicPtr::new(core::ptr::null_mut()),
 };
+
+/// The `si_code` of genba's own signals, so that none of the program's, `sigqueue`'s included, can be taken for one. Negative: the
+/// kernel lets a process send those to itself.
+pub const SAMPLE_CODE: i32 = -0x6762;
 
 /// What the kernel says about a signal.
 #[derive(Clone, Copy)]
@@ -33,26 +46,25 @@ pub struct Arrival {
     pub pid: u32,
     pub value: u64,
     pub registers: Registers,
-    /// SIGSEGV and SIGBUS can reach this thread.
-    pub faults_unblocked: bool,
+    /// A load that faults can be stepped over: SIGSEGV and SIGBUS can reach this thread, and there is room for their frame.
+    pub faults_welcome: bool,
 }
 
 /// Answers the request that the signal names. False: the signal is not genba's.
 #[inline(always)]
 pub fn answer(arrival: &Arrival) -> bool {
-    const SI_QUEUE: i32 = -1;
     let began = time_stamp();
-    if arrival.code != SI_QUEUE || arrival.pid != SHARED.pid.load(SeqCst) || arrival.pid == 0 {
+    if arrival.code != SAMPLE_CODE || arrival.pid != SHARED.pid.load(SeqCst) || arrival.pid == 0 {
         return false;
     }
     let ticket = Ticket::from_value(arrival.value);
-    let Some((question, answer)) = POOL.begin(ticket) else {
+    let Some((question, answer, blocks)) = POOL.begin(ticket) else {
         return true;
     };
-    if question.reading == Reading::Guarded && arrival.faults_unblocked {
+    if question.reading == Reading::Guarded && arrival.faults_welcome {
         look(&Guarded, arrival.registers, question, answer);
     } else {
-        look_by_kernel(arrival.registers, question, answer);
+        look_by_kernel(arrival.registers, question, answer, blocks);
     }
     answer.handler_tsc = match (began, time_stamp()) {
         (Some(began), Some(ended)) => ended.wrapping_sub(began),
@@ -64,8 +76,8 @@ pub fn answer(arrival: &Arrival) -> bool {
 
 /// Apart, so that its blocks take room on the stack only where it is used.
 #[inline(never)]
-fn look_by_kernel(registers: Registers, question: &Question, answer: &mut Answer) {
-    look(&ByKernel::new(question.pid), registers, question, answer);
+fn look_by_kernel(registers: Registers, question: &Question, answer: &mut Answer, blocks: &Blocks) {
+    look(&ByKernel::new(question.pid, blocks), registers, question, answer);
 }
 
 /// Looks at one thread: native frames, Python frames, state. Also used by the sampler for a thread that does not run.
@@ -82,7 +94,10 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
         // SeqCst: after the swap to Walking; pairs with the publication in agent/src/modules.rs.
         // SAFETY: null or a published table that outlives this walk.
         match unsafe { SHARED.modules.load(SeqCst).as_ref() } {
-            Some(modules) => native(memory, modules, registers, answer),
+            Some(modules) => {
+                let Answer { native, recollection, .. } = answer;
+                (answer.native_len, answer.native_end) = recollection.walk(memory, modules, registers, native);
+            }
             None => answer.native_end = NativeEnd::NoModule,
         }
     }
@@ -92,26 +107,6 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
         (Some(layout), Some(seen)) => python(memory, layout, seen, question, answer),
         _ => PythonEnd::NoThreadState,
     };
-}
-
-#[inline(always)]
-fn native<M: Memory>(memory: &M, modules: &Modules, registers: Registers, answer: &mut Answer) {
-    let mut walk = Walk::new(registers);
-    answer.native_end = NativeEnd::TooDeep;
-    for index in 0..NATIVE_MAX {
-        let (frame, end) = match walk.step(memory, modules) {
-            Ok(frame) => (frame, None),
-            Err((frame, end)) => (frame, Some(end)),
-        };
-        if let Some(slot) = answer.native.get_mut(index) {
-            *slot = frame;
-            answer.native_len = index + 1;
-        }
-        if let Some(end) = end {
-            answer.native_end = end;
-            return;
-        }
-    }
 }
 
 #[inline(always)]

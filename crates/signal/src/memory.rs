@@ -74,26 +74,39 @@ pub struct Guarded;
 
 /// `process_vm_readv` on the own process: slower, needs no handler. Reads blocks and keeps the last few of them, so use one
 /// for one look only.
-pub struct ByKernel {
+pub struct ByKernel<'a> {
     pid: u32,
     /// Where each block begins; blocks are aligned to their size, so that none crosses a page.
     addresses: [Cell<Option<u64>>; BLOCKS],
-    /// Written whole by the kernel before its address is set; not cleared before, which would be a call to memset.
-    blocks: [UnsafeCell<MaybeUninit<Block>>; BLOCKS],
+    blocks: &'a Blocks,
+}
+
+/// Where the blocks lie: not on the stack of whoever reads, which may be a small one. For one reader at a time.
+pub struct Blocks([UnsafeCell<MaybeUninit<Block>>; BLOCKS]);
+
+impl Blocks {
+    #[must_use]
+    pub const fn zeroed() -> Blocks {
+        Blocks([const { UnsafeCell::new(MaybeUninit::zeroed()) }; BLOCKS])
+    }
+
+    /// For the stack of a handler: clearing them would be a call to memset.
+    #[inline(always)]
+    #[must_use]
+    pub const fn unwritten() -> Blocks {
+        Blocks([const { UnsafeCell::new(MaybeUninit::uninit()) }; BLOCKS])
+    }
 }
 
 const BLOCK_BYTES: u64 = 256;
 const BLOCKS: usize = 8;
 type Block = [u64; BLOCK_BYTES as usize / 8];
 
-impl ByKernel {
+impl ByKernel<'_> {
+    #[inline(always)]
     #[must_use]
-    pub const fn new(pid: u32) -> ByKernel {
-        ByKernel {
-            pid,
-            addresses: [const { Cell::new(None) }; BLOCKS],
-            blocks: [const { UnsafeCell::new(MaybeUninit::uninit()) }; BLOCKS],
-        }
+    pub const fn new(pid: u32, blocks: &Blocks) -> ByKernel<'_> {
+        ByKernel { pid, addresses: [const { Cell::new(None) }; BLOCKS], blocks }
     }
 
     /// The aligned word at `address`.
@@ -101,13 +114,13 @@ impl ByKernel {
     fn aligned(&self, address: u64) -> Result<u64, Fault> {
         let begin = address & !(BLOCK_BYTES - 1);
         let slot = (begin / BLOCK_BYTES) as usize % BLOCKS;
-        let (Some(known), Some(block)) = (self.addresses.get(slot), self.blocks.get(slot)) else { return Err(Fault) };
+        let (Some(known), Some(block)) = (self.addresses.get(slot), self.blocks.0.get(slot)) else { return Err(Fault) };
         if known.get() != Some(begin) {
             known.set(None);
             self.fetch(begin, block.get().cast())?;
             known.set(Some(begin));
         }
-        // SAFETY: the address is set, so the kernel has written the whole block; cells are not shared between threads.
+        // SAFETY: the address is set, so the kernel has written the whole block; one reader at a time, which is this one.
         let words = unsafe { (*block.get()).assume_init_ref() };
         words.get((address - begin) as usize / 8).copied().ok_or(Fault)
     }
@@ -213,7 +226,7 @@ impl Memory for Guarded {
     }
 }
 
-impl Memory for ByKernel {
+impl Memory for ByKernel<'_> {
     #[inline]
     fn word(&self, address: Address) -> Result<u64, Fault> {
         let shift_bits = (address.0 & 7) * 8;

@@ -1,12 +1,13 @@
 //! The request buffers between the sampler thread (asks, takes) and a handler (answers).
-//! Owns: 64 buffers of 64 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
+//! Owns: 64 buffers of 80 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
 //! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/asking.rs.
 //!
 //! A state is (generation, phase). Free -> Asked by the sampler, Asked -> Walking -> Answered by the handler that holds the
 //! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler. Whoever wins the
 //! compare-and-swap from Asked owns the buffer.
 
-use crate::memory::Address;
+use crate::memory::{Address, Blocks};
+use crate::recollect::Recollection;
 use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -86,6 +87,8 @@ pub struct Answer {
     pub native: [NativeFrame; NATIVE_MAX],
     pub python: [PythonWord; PYTHON_MAX],
     pub tail: [u64; TAIL_WORDS],
+    /// What the last walk into this buffer found; no part of the answer.
+    pub recollection: Recollection,
 }
 
 impl Answer {
@@ -102,6 +105,7 @@ impl Answer {
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
         python: [PythonWord(0); PYTHON_MAX],
         tail: [0; TAIL_WORDS],
+        recollection: Recollection::EMPTY,
     };
 }
 
@@ -155,9 +159,11 @@ pub struct Request {
     state: AtomicU64,
     question: UnsafeCell<Question>,
     answer: UnsafeCell<Answer>,
+    /// For the handler's reads by the kernel.
+    blocks: Blocks,
 }
 
-// SAFETY: `question` is written only while Free, by the one sampler; `answer` only while Walking, by the one handler that won
+// SAFETY: `question` is written only while Free, by the one sampler; `answer` and `blocks` only while Walking, by the one handler that won
 // the swap; both are read by others only in later phases, ordered by `state` (I-05).
 unsafe impl Sync for Request {}
 
@@ -183,6 +189,8 @@ impl Ticket {
 }
 
 const PHASE_BITS: u32 = 2;
+/// Room is left for a thousand years of asking.
+const GENERATION_MAX: u64 = (1 << 56) - 1;
 
 const fn state(generation: u64, phase: Phase) -> u64 {
     generation << PHASE_BITS | phase as u64
@@ -208,6 +216,7 @@ impl Request {
             thread_states_len: 0,
         }),
         answer: UnsafeCell::new(Answer::EMPTY),
+        blocks: Blocks::zeroed(),
     };
 
     #[inline(always)]
@@ -234,6 +243,21 @@ impl Pool {
             1 => Phase::Asked,
             2 => Phase::Walking,
             _ => Phase::Answered,
+        }
+    }
+
+    /// Begins the generations at `generation`, before anybody asks: a signal that waited over an exec names one of another image.
+    pub fn begin_at(&self, generation: u64) {
+        for request in &self.requests {
+            request.state.store(state(generation & GENERATION_MAX, Phase::Free), Ordering::SeqCst);
+        }
+    }
+
+    /// In a forked child: the threads whose handlers were walking are not there.
+    pub fn forget_walkers(&self) {
+        for request in &self.requests {
+            let state = request.state.load(Ordering::SeqCst);
+            request.state.store(state & !((1 << PHASE_BITS) - 1), Ordering::SeqCst);
         }
     }
 
@@ -280,13 +304,13 @@ impl Pool {
     /// The handler's way in: the question and room for the answer, when the ticket is still open.
     #[inline(always)]
     #[allow(clippy::mut_from_ref)] // the swap below hands the buffer to exactly one handler
-    pub(crate) fn begin(&self, ticket: Ticket) -> Option<(&Question, &mut Answer)> {
+    pub(crate) fn begin(&self, ticket: Ticket) -> Option<(&Question, &mut Answer, &Blocks)> {
         let request = self.request(ticket.index);
         if !request.swap(ticket.generation, Phase::Asked, Phase::Walking) {
             return None;
         }
         // SAFETY: this handler won the swap to Walking: it is the only one to touch the buffer until `finish` (I-05).
-        Some(unsafe { (&*request.question.get(), &mut *request.answer.get()) })
+        Some(unsafe { (&*request.question.get(), &mut *request.answer.get(), &request.blocks) })
     }
 
     /// The handler's way out.

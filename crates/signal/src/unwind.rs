@@ -10,6 +10,11 @@ pub const NATIVE_MAX: usize = 512;
 /// Distance in bytes that a stack may span.
 const SPAN_BYTES_MAX: u64 = 1 << 32;
 const CACHE_ENTRIES: usize = 8192;
+/// Code that shares an entry of the second cache.
+const STRETCH_BYTES: u64 = 64;
+const STRETCHES: usize = 4096;
+/// Rows looked at from a stretch's first one on.
+const STRETCH_ROWS_MAX: usize = 32;
 
 /// How to find the caller's frame; 32 bits: kind 3, CFA offset 16 (units of 8 bytes), rbp slot 13 (CFA - slot, units of 8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,17 +74,17 @@ impl Rule {
     }
 
     #[inline(always)]
-    const fn cfa_offset_bytes(self) -> u64 {
+    pub(crate) const fn cfa_offset_bytes(self) -> u64 {
         ((self.0 >> 3) as u64 & 0xffff) * 8
     }
 
     #[inline(always)]
-    const fn rbp_below_cfa_bytes(self) -> u64 {
+    pub(crate) const fn rbp_below_cfa_bytes(self) -> u64 {
         (self.0 >> 19) as u64 * 8
     }
 
     #[inline(always)]
-    const fn kind(self) -> u32 {
+    pub(crate) const fn kind(self) -> u32 {
         self.0 & 7
     }
 }
@@ -112,10 +117,31 @@ pub struct Modules {
     pub cache: *const RuleCache,
 }
 
-/// pc -> rule, one for the process. Entries are two words; a torn pair does not match its own check.
+/// pc -> rule; and for a pc that is new, stretch of code -> its first row, which saves the search. One for the process.
+/// All zero is empty.
 #[repr(C)]
 pub struct RuleCache {
-    entries: [[AtomicU64; 2]; CACHE_ENTRIES],
+    entries: [Entry; CACHE_ENTRIES],
+    stretches: [Entry; STRETCHES],
+}
+
+/// A value that is not 0, and its check; a torn pair does not match.
+#[repr(C)]
+struct Entry([AtomicU64; 2]);
+
+impl Entry {
+    #[inline(always)]
+    fn get(&self, key: u64) -> Option<u64> {
+        // Relaxed: the pair carries its own check, no order is needed (partner: the stores below).
+        let (check, value) = (self.0[0].load(Relaxed), self.0[1].load(Relaxed));
+        (check ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15) == key && value != 0).then_some(value)
+    }
+
+    #[inline(always)]
+    fn set(&self, key: u64, value: u64) {
+        self.0[1].store(value, Relaxed);
+        self.0[0].store(key ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15), Relaxed);
+    }
 }
 
 impl Modules {
@@ -126,41 +152,86 @@ impl Modules {
         let slot = (pc ^ pc >> 13) as usize % CACHE_ENTRIES;
         // SAFETY: `cache` points to a RuleCache that lives as long as the process (agent/src/modules.rs); slot < ENTRIES.
         let entry = unsafe { (&*self.cache).entries.get_unchecked(slot) };
-        // Relaxed: the pair carries its own check, no order is needed (partner: the stores below).
-        let (check, value) = (entry[0].load(Relaxed), entry[1].load(Relaxed));
         let key = pc ^ self.generation << 48;
-        if check ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15) == key && value != 0 {
+        if let Some(value) = entry.get(key) {
             return Some(Rule(value as u32));
         }
-        let rule = self.search(pc)?;
-        let value = u64::from(rule.0) | 1 << 32;
-        entry[1].store(value, Relaxed);
-        entry[0].store(key ^ value.wrapping_mul(0x9E37_79B9_7F4A_7C15), Relaxed);
+        let rule = self.by_stretch(pc)?;
+        entry.set(key, u64::from(rule.0) | 1 << 32);
         Some(rule)
     }
 
-    /// The same without the cache.
+    /// From the first row of the stretch of code around `pc`, when that is known; else by the search.
+    #[inline]
+    fn by_stretch(&self, pc: u64) -> Option<Rule> {
+        let stretch = pc / STRETCH_BYTES;
+        let slot = (stretch ^ stretch >> 12) as usize % STRETCHES;
+        // SAFETY: as in `rule`; slot < STRETCHES.
+        let entry = unsafe { (&*self.cache).stretches.get_unchecked(slot) };
+        let key = stretch ^ self.generation << 48;
+        if let Some(value) = entry.get(key)
+            && let Some((module, rows)) = self.module((value >> 32 & 0x7fff_ffff) as usize)
+            && pc >= module.start
+            && pc < module.end
+        {
+            let offset = pc - module.start;
+            let near = rows.get(value as u32 as usize..).unwrap_or(&[]);
+            let mut known = None;
+            for row in near.iter().take(STRETCH_ROWS_MAX) {
+                if u64::from(row.start) > offset {
+                    if known.is_some() {
+                        return known;
+                    }
+                    break;
+                }
+                known = Some(row.rule);
+            }
+        }
+        let (module_at, row_at) = self.position(pc)?;
+        let (module, rows) = self.module(module_at)?;
+        let Some(mut first) = row_at else { return Some(Rule::UNKNOWN) };
+        let rule = rows.get(first)?.rule;
+        let begin = (stretch * STRETCH_BYTES).saturating_sub(module.start);
+        // At most as many steps as a stretch has bytes (I-07): rows begin at different places.
+        while first > 0 && rows.get(first).is_some_and(|row| u64::from(row.start) > begin) {
+            first -= 1;
+        }
+        entry.set(key, 1 << 63 | (module_at as u64) << 32 | first as u64);
+        Some(rule)
+    }
+
+    /// The same without the caches.
     #[must_use]
     pub fn search(&self, pc: u64) -> Option<Rule> {
+        let (module_at, row_at) = self.position(pc)?;
+        let (_, rows) = self.module(module_at)?;
+        Some(row_at.and_then(|at| rows.get(at)).map_or(Rule::UNKNOWN, |row| row.rule))
+    }
+
+    /// Which module, and which of its rows; `None` before the first one.
+    #[inline]
+    fn position(&self, pc: u64) -> Option<(usize, Option<usize>)> {
         // SAFETY: pointer and length come from one published, unchanging allocation (I-08).
         let modules = unsafe { core::slice::from_raw_parts(self.modules, self.modules_len) };
-        let module = last_at_or_below(modules, |m| m.start <= pc)?;
-        if pc >= module.end {
-            return None;
-        }
-        // SAFETY: as above.
-        let rows = unsafe { core::slice::from_raw_parts(module.rows, module.rows_len) };
+        let at = last_at_or_below(modules, |module| module.start <= pc)?;
+        let (module, rows) = self.module(at)?;
         let offset = pc - module.start;
-        match last_at_or_below(rows, |r| u64::from(r.start) <= offset) {
-            Some(row) => Some(row.rule),
-            None => Some(Rule::UNKNOWN),
+        (pc < module.end).then(|| (at, last_at_or_below(rows, |row| u64::from(row.start) <= offset)))
+    }
+
+    #[inline(always)]
+    fn module(&self, at: usize) -> Option<(&ModuleRows, &[Row])> {
+        // SAFETY: as in `position`; a module's rows come from such an allocation too.
+        unsafe {
+            let module = core::slice::from_raw_parts(self.modules, self.modules_len).get(at)?;
+            Some((module, core::slice::from_raw_parts(module.rows, module.rows_len)))
         }
     }
 }
 
 /// The last element for which `below` holds, in a slice sorted so that it holds for a prefix. At most 64 steps (I-07).
 #[inline]
-fn last_at_or_below<T>(sorted: &[T], below: impl Fn(&T) -> bool) -> Option<&T> {
+fn last_at_or_below<T>(sorted: &[T], below: impl Fn(&T) -> bool) -> Option<usize> {
     let (mut low, mut high) = (0, sorted.len());
     while low < high {
         let middle = low + (high - low) / 2;
@@ -169,7 +240,7 @@ fn last_at_or_below<T>(sorted: &[T], below: impl Fn(&T) -> bool) -> Option<&T> {
             _ => high = middle,
         }
     }
-    sorted.get(low.wrapping_sub(1))
+    low.checked_sub(1)
 }
 
 /// A frame: its program counter and its canonical frame address (the stack pointer of its caller at the call).
@@ -223,12 +294,39 @@ impl Walk {
         Walk { registers, stack_low: registers.rsp, exact: true }
     }
 
+    #[inline(always)]
+    pub(crate) const fn registers(&self) -> Registers {
+        self.registers
+    }
+
+    /// The pc is an instruction, not a return address.
+    #[inline(always)]
+    pub(crate) const fn is_exact(&self) -> bool {
+        self.exact
+    }
+
+    /// Goes on from a caller of the present frame, which was entered with these registers.
+    #[inline(always)]
+    pub(crate) const fn set_caller(&mut self, registers: Registers) {
+        self.registers = registers;
+        self.exact = false;
+    }
+
     /// The present frame; moves on to its caller.
     ///
     /// # Errors
     /// The reason why there is no caller, with the present frame (whose `cfa` is then the stack pointer).
-    #[inline(always)]
     pub fn step<M: Memory>(&mut self, memory: &M, modules: &Modules) -> Result<NativeFrame, (NativeFrame, NativeEnd)> {
+        self.step_by_rule(memory, modules).map(|(frame, _)| frame)
+    }
+
+    /// As `step`, with the rule.
+    #[inline(always)]
+    pub(crate) fn step_by_rule<M: Memory>(
+        &mut self,
+        memory: &M,
+        modules: &Modules,
+    ) -> Result<(NativeFrame, Rule), (NativeFrame, NativeEnd)> {
         let Registers { rip, rsp, rbp } = self.registers;
         let last = NativeFrame { pc: rip, cfa: rsp };
         // A return address may stand behind the last instruction of its function: look one byte earlier.
@@ -238,7 +336,7 @@ impl Walk {
         };
         let kind = rule.kind();
         if kind == RuleKind::Signal as u32 {
-            return self.step_signal(memory, last);
+            return self.step_signal(memory, last).map(|frame| (frame, rule));
         }
         let mut caller_rbp_at = None;
         let cfa = if kind == RuleKind::Rsp as u32 {
@@ -287,7 +385,7 @@ impl Walk {
         };
         self.registers = Registers { rip, rsp: cfa, rbp };
         self.exact = false;
-        Ok(here)
+        Ok((here, rule))
     }
 
     /// Over a signal frame, to the instruction that the signal interrupted. Source: Linux asm/sigcontext.h, x86-64.

@@ -1,7 +1,7 @@
 //! Asking and answering: one writer a buffer (I-05), nothing answered twice or late, whatever order signals arrive in.
 
-use genba_signal::handler::{Arrival, SHARED, answer};
-use genba_signal::memory::{Address, ByKernel, Fault, Memory};
+use genba_signal::handler::{Arrival, SAMPLE_CODE, SHARED, answer};
+use genba_signal::memory::{Address, Blocks, ByKernel, Fault, Memory};
 use genba_signal::request::{POOL, Phase, PythonEnd, PythonEntry, PythonWord, Question, Reading, Ticket};
 use genba_signal::unwind::{NativeEnd, Registers};
 use std::sync::atomic::Ordering::SeqCst;
@@ -22,11 +22,11 @@ fn question() -> Question {
 fn arrival(ticket: Ticket) -> Arrival {
     SHARED.pid.store(PID, SeqCst);
     Arrival {
-        code: -1,
+        code: SAMPLE_CODE,
         pid: PID,
         value: ticket.to_value(),
         registers: Registers { rip: 1, rsp: 8, rbp: Some(0) },
-        faults_unblocked: false,
+        faults_welcome: false,
     }
 }
 
@@ -61,6 +61,7 @@ fn foreign_signals_are_not_believed() {
     let ticket = POOL.ask(2, question()).expect("free");
     let ours = arrival(ticket);
     assert!(!answer(&Arrival { code: 0, ..ours }), "sent by kill");
+    assert!(!answer(&Arrival { code: -1, ..ours }), "sent by sigqueue");
     assert!(!answer(&Arrival { pid: PID + 1, ..ours }), "sent by another process");
     assert_eq!(POOL.phase(2), Phase::Asked);
     assert!(POOL.cancel(ticket));
@@ -82,7 +83,8 @@ fn tickets_and_words_keep_what_they_are_given() {
 
 #[test]
 fn the_kernel_reads_what_is_there_and_nothing_else() {
-    let memory = ByKernel::new(std::process::id());
+    let blocks = Blocks::zeroed();
+    let memory = ByKernel::new(std::process::id(), &blocks);
     let words: Vec<u64> = (0..200).collect();
     let first = words.as_ptr() as u64;
     for n in 0..200 {

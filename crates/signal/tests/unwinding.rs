@@ -126,3 +126,30 @@ fn the_cache_answers_as_the_search_does() {
         }
     });
 }
+
+#[test]
+fn the_caches_answer_as_the_search_does_where_rows_are_dense_or_far_between() {
+    // Gaps of 1 to 200 bytes, from a fixed recurrence; two modules, the second begins where nothing is known.
+    let gap = |n: u32| if n.is_multiple_of(7) { 200 } else { 1 + n * 37 % 5 };
+    let mut starts = vec![0_u32];
+    (1..900).for_each(|n| starts.push(starts[n as usize - 1] + gap(n)));
+    let rows: Vec<Row> = (0..).zip(&starts).map(|(n, &start)| Row { start, rule: rsp(8 * (n % 9), None) }).collect();
+    let end = 0x1000 + u64::from(starts[899]) + 50;
+    let second = end + 0x123;
+    let late: Vec<Row> = rows.iter().map(|row| Row { start: row.start + 70, rule: row.rule }).collect();
+    let modules = [
+        ModuleRows { start: 0x1000, end, rows: rows.as_ptr(), rows_len: rows.len() },
+        ModuleRows { start: second, end: second + 20_000, rows: late.as_ptr(), rows_len: late.len() },
+    ];
+    // SAFETY: atomics, for which zero is a value.
+    let cache = unsafe { Box::new_zeroed().assume_init() };
+    for generation in [7, 8] {
+        let table = Modules { modules: modules.as_ptr(), modules_len: 2, generation, cache: &raw const *cache };
+        for step in [1_u64, 7919] {
+            for n in 0..=(second + 21_000 - 0xff0) {
+                let pc = 0xff0 + n * step % (second + 21_000 - 0xff0);
+                assert_eq!(table.rule(pc), table.search(pc), "{pc:#x}");
+            }
+        }
+    }
+}

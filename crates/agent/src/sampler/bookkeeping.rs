@@ -1,8 +1,13 @@
 //! What the sampler does between looks: ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, Sampler, UNEXPLAINED_NS_MAX, WALKING_NS_MAX};
+use super::{
+    BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, LIST_EVERY_NS, LIST_NS_PER_THREAD, Sampler,
+    WALKING_NS_MAX,
+};
+use crate::carry;
 use crate::control::{self, Done};
+use crate::descriptor::Descriptor;
 use crate::proc::{self, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals::Held;
@@ -45,6 +50,7 @@ impl Sampler {
     /// The thread is gone; `looks` of it are still to be counted.
     pub(super) fn thread_ended(&mut self, index: usize, looks: u64) {
         self.take_back_one(index, Refused::Ended);
+        self.settle_glances(index);
         self.write_still(index);
         if looks > 0 {
             self.refuse(index, Refused::Ended, looks);
@@ -95,9 +101,21 @@ impl Sampler {
         row
     }
 
+    /// The kernel's count of threads tells on each tick whether one began or ended.
+    pub(super) fn list_is_due(&self, now_ns: u64) -> bool {
+        let passed_ns = now_ns - self.listed_ns;
+        if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
+            return false;
+        }
+        let count = self.tasks.as_ref().and_then(proc::thread_count);
+        passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
+    }
+
     /// Takes in threads that began. Those that ended are noticed when they are looked at.
-    pub(super) fn list_threads(&mut self, now_ns: u64) {
-        let Some(tasks) = &self.tasks else { return };
+    pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
+        self.listed_ns = now_ns;
+        let Some(tasks) = &self.tasks else { return false };
+        self.counted = proc::thread_count(tasks);
         proc::thread_ids(tasks, &mut self.tids);
         self.listed.clear();
         self.listed.extend(self.threads.iter().map(|thread| thread.tid));
@@ -111,10 +129,8 @@ impl Sampler {
                 began = true;
             }
         }
-        if began || self.threads.len() > 1 {
-            self.refresh_states();
-        }
         self.close_old_files();
+        began
     }
 
     /// Whose the signal handlers are now; a change is told in the recording.
@@ -125,7 +141,7 @@ impl Sampler {
         for (change, taken, given_back) in [
             (
                 sample,
-                "the program installed its own SIGURG handler: running threads are not asked any more",
+                "the program took SIGURG for itself: running threads are not asked any more",
                 "SIGURG is genba's again: running threads are asked",
             ),
             (
@@ -142,31 +158,27 @@ impl Sampler {
         }
     }
 
-    /// Keeps up with the loaded files. Compiling their rows is work of the start: it takes at most half an interval
-    /// of each tick and is not held against the rate.
+    /// Keeps up with the loaded files, for at most three quarters of an interval on each tick. That is work of the start and not held
+    /// against the rate, unless the program loads files without end.
     pub(super) fn refresh_files(&mut self, now_ns: u64) {
-        let compiling = !self.stacks.loaded.is_compiled();
-        let before_ns = if compiling { proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) } else { None };
-        self.stacks.refresh(now_ns + (self.interval_ns / 2).min(COMPILE_NS_MAX));
-        if let Some(spent_ns) = before_ns
-            .zip(proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID))
-            .and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns))
-        {
-            self.judged.0 += spent_ns;
+        let loaded = &self.stacks.loaded;
+        if loaded.is_compiled() && !loaded.is_outdated() {
+            return self.stacks.free_retired();
         }
+        let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        self.stacks.refresh(now_ns + (self.interval_ns * 3 / 4).min(COMPILE_NS_MAX));
+        let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
+        let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
+        self.compile_free_ns -= spent_ns;
+        self.judged.0 += spent_ns;
     }
 
-    /// The process clock ran ahead of the sum of its threads: a thread began that is not listed yet.
-    pub(super) fn somebody_else_ran(&mut self) -> bool {
-        let known_ns: u64 = self.threads.iter().map(|thread| thread.cpu_ns).sum();
-        let own_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let process_ns = proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0);
-        let unexplained_ns = process_ns.saturating_sub(known_ns + own_ns + self.ended_cpu_ns);
-        let ahead = unexplained_ns > self.unexplained_ns + UNEXPLAINED_NS_MAX;
-        if ahead {
-            self.unexplained_ns = unexplained_ns;
-        }
-        ahead
+    /// Threads of the program beside its first.
+    pub(super) fn program_threads(&mut self) -> usize {
+        let Some(tasks) = &self.tasks else { return 0 };
+        proc::thread_ids(tasks, &mut self.tids);
+        self.tids.iter().filter(|&&tid| tid != self.own_tid && tid != self.pid).count()
     }
 
     fn close_old_files(&mut self) {
@@ -214,6 +226,9 @@ impl Sampler {
     pub(super) fn end(&mut self, why: &str) {
         SHARED.pid.store(0, SeqCst);
         self.take_back(Refused::Exited);
+        for index in 0..self.threads.len() {
+            self.settle_glances(index);
+        }
         // A forked child that did nothing and became another program leaves no trace but that program's.
         if why != "exec" || !self.is_child || self.recorder.is_started() || self.recorder.has_news() {
             self.flush(Some(why));
@@ -222,13 +237,47 @@ impl Sampler {
         control::report(Done::Ended);
     }
 
+    /// Ends before it began: without a table of its own each descriptor here would be one of the program's. What is written
+    /// goes through one that is open for a moment, as before `main`.
+    pub(super) fn end_without_table(&mut self) -> super::Left {
+        let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
+        self.recorder.set_file(carry::Files::open().map(|files| files.recording));
+        if self.recorder.is_started() {
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            self.flush(Some("stopped"));
+        } else {
+            self.recorder.refuse(words);
+            self.recorder.announce();
+        }
+        self.recorder.set_file(None);
+        carry::done_without();
+        control::report(Done::Ended);
+        super::Left::Ended
+    }
+
+    /// The last block of a parked sampler that got no thread any more, written by a thread of the program.
+    pub fn end_where_it_stands(&mut self) {
+        let text = "the process can make no thread any more: nothing was looked at since";
+        self.recorder.mark(proto::MarkKind::Note, text, 0);
+        if let Some(parked_at_ns) = self.parked_at_ns.take() {
+            self.count_gap(monotonic_ns().saturating_sub(parked_at_ns), Dropped::Aside);
+        }
+        self.recorder.by_program = true;
+        self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
+        self.end("exit");
+        (self.tasks, self.proc) = (None, None);
+    }
+
     /// Ends for a fork: all questions back, the files of this thread's table closed.
     pub(super) fn park(&mut self) {
         SHARED.pid.store(0, SeqCst);
         self.take_back(Refused::Exited);
         self.recorder.thread_ends();
+        if let (Some(recording), Some(proc)) = (self.recorder.file(), &self.proc) {
+            carry::hand_over(recording, proc);
+        }
         self.recorder.set_file(None);
-        self.tasks = None;
+        (self.proc, self.tasks) = (None, None);
         for thread in &mut self.threads {
             thread.close_file();
         }
@@ -236,8 +285,8 @@ impl Sampler {
         control::report(Done::Ended);
     }
 
-    /// Doubles the interval when the sampler costs more than it may: 5 % of a core, 25 % above 200 threads. Halves it again, down
-    /// to what was asked for, when it costs less than a quarter of that.
+    /// Doubles the interval when the sampler costs more than it may: 10 % of a core, 25 % above 200 threads. Halves it again, down
+    /// to what was asked for, when it would then cost less than four fifths of that.
     pub(super) fn judge_rate(&mut self, now_ns: u64) {
         let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         let (before_cpu_ns, before_ns) = self.judged;
@@ -245,13 +294,13 @@ impl Sampler {
         if !self.session.adaptive || now_ns - before_ns < FLUSH_EVERY_NS / 2 {
             return;
         }
-        let share_max_percent = if self.threads.len() > 200 { 25 } else { 5 };
+        let share_max_percent = if self.threads.len() > 200 { 25 } else { 10 };
         let (spent_ns, passed_ns) = (own_cpu_ns.saturating_sub(before_cpu_ns) * 100, now_ns - before_ns);
         if spent_ns > share_max_percent * passed_ns && self.interval_ns < 64 * BACK_OFF_NS_MIN {
             self.interval_ns *= 2;
             let text = "sampling cost too much: the interval was doubled";
             self.recorder.mark(proto::MarkKind::Rate, text, self.interval_ns);
-        } else if spent_ns * 4 < share_max_percent * passed_ns && self.interval_ns > self.session.interval_ns {
+        } else if 5 * spent_ns < 2 * share_max_percent * passed_ns && self.interval_ns > self.session.interval_ns {
             self.interval_ns /= 2;
             self.recorder.mark(
                 proto::MarkKind::Rate,
@@ -261,12 +310,12 @@ impl Sampler {
         }
     }
 
-    /// Looks that the gap of a fork took away.
-    pub(super) fn count_gap(&mut self, gap_ns: u64) {
+    /// Looks that a time without the sampler took away.
+    pub(super) fn count_gap(&mut self, gap_ns: u64, why: Dropped) {
         let missed = gap_ns / self.interval_ns * self.threads.len() as u64;
         if missed > 0 {
             self.recorder.look(missed);
-            self.recorder.dropped(Dropped::Fork, missed);
+            self.recorder.dropped(why, missed);
         }
     }
 }
@@ -286,9 +335,9 @@ pub fn random_key() -> [u8; 16] {
 }
 
 /// Resident bytes: the second number of `/proc/self/statm`, in pages.
-pub fn resident_bytes() -> Option<u64> {
+pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
     const PAGE_BYTES: u64 = 4096;
-    let text = proc::read_whole(None, c"/proc/self/statm")?;
+    let text = proc::read_whole(Some(proc?), c"self/statm")?;
     let pages: u64 = std::str::from_utf8(&text).ok()?.split(' ').nth(1)?.parse().ok()?;
     Some(pages * PAGE_BYTES)
 }

@@ -2,7 +2,7 @@
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
-use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, Belief, Sampler};
+use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
 use crate::proc::{self, Doing, monotonic_ns};
 use crate::python;
 use crate::recorder::{Dropped, Refused, Sample};
@@ -10,8 +10,8 @@ use crate::signals;
 use crate::threads::{NotTold, Open, Still, Thread};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
-use genba_signal::memory::{Address, ByKernel, Guarded};
-use genba_signal::request::{Answer, POOL, Phase, PythonEnd, Question, REQUESTS, Reading};
+use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
+use genba_signal::request::{Answer, POOL, Phase, PythonEnd, Question, Reading};
 use genba_signal::unwind::Registers;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -24,14 +24,106 @@ const ASLEEP: u32 = 4;
 const IN_SYSTEM_CALL: u32 = 16;
 const FUTEX: u32 = libc::SYS_futex as u32;
 const NO_STACK: u32 = 0;
+/// A signal without an answer is sent again after this time.
+const SENT_AGAIN_NS: u64 = 2_000_000;
 /// A question older than this is looked into: the thread may block the signal.
 const UNANSWERED_NS: u64 = 10_000_000;
+/// A thread that has just begun to run shows in the process's clock after this time at the latest (CONFIG_HZ=100).
+const KERNEL_TICK_NS_MAX: u64 = 10_000_000;
+/// Where somebody ran on so many ticks in a row, the process's clock, which the kernel adds up thread by thread, is read on each
+/// eighth tick only.
+const BUSY_TICKS: u64 = 64;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
 
 impl Sampler {
+    /// Whether the other threads' CPU, the process's without this thread's, moved since it last did. What cannot be told from
+    /// standing still, a microsecond, adds up until it can. A thread that runs at this moment on another CPU shows at the
+    /// kernel's next tick.
+    pub(super) fn anyone_ran(&mut self) -> bool {
+        self.busy_ticks += 1;
+        if self.busy_ticks > BUSY_TICKS && !self.busy_ticks.is_multiple_of(8) {
+            return true;
+        }
+        let own = || proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let (before_ns, all_ns, after_ns) = (own(), proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID), own());
+        let (Some(before_ns), Some(all_ns), Some(after_ns)) = (before_ns, all_ns, after_ns) else { return true };
+        let (least_ns, most_ns) = (all_ns.saturating_sub(after_ns), all_ns.saturating_sub(before_ns));
+        let ran = least_ns > self.others_cpu_ns_max;
+        self.others_cpu_ns_max = if ran { most_ns } else { most_ns.min(self.others_cpu_ns_max) };
+        if !ran {
+            self.busy_ticks = 0;
+        }
+        ran
+    }
+
+    /// Whether nobody ran since this thread's clock was last read: it stands where it stood.
+    pub(super) fn stands_still(&self, index: usize) -> bool {
+        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
+        quiet_ns > self.ran_ns && self.threads[index].read_ns >= quiet_from_ns
+    }
+
+    /// A sleeping thread that is due, and whose clock stands still: its look may wait. False: not for longer.
+    pub(super) fn put_off(&mut self, index: usize, now_ns: u64) -> bool {
+        let glances = self.glances_until_look();
+        let thread = &mut self.threads[index];
+        let Some(last_ns) = thread.still.map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
+        else {
+            return false;
+        };
+        thread.next_look_ns = (now_ns + thread.back_off_ns * glances).min(last_ns);
+        true
+    }
+
+    /// Who holds a GIL runs Python: its clock is read on every tick, however long it slept before.
+    pub(super) fn look_out_for_holders(&mut self) {
+        let holders: Vec<u32> = match self.reading() {
+            Reading::Guarded => self.states.holders(&Guarded, &self.python).collect(),
+            Reading::ByKernel => {
+                self.states.holders(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python).collect()
+            }
+        };
+        for holder in holders {
+            if let Some(thread) = self.threads.iter_mut().find(|thread| thread.tid == holder) {
+                thread.next_glance_ns = 0;
+            }
+        }
+    }
+
+    /// Whether a thread that is not due yet ran since its last look. A glance that finds its clock standing still counts nowhere
+    /// and credits nothing, so that a look still stands for all of the time since the look before it.
+    pub(super) fn moved_since_glance(&mut self, index: usize, now_ns: u64) -> bool {
+        let thread = &mut self.threads[index];
+        if now_ns < thread.next_glance_ns {
+            return false;
+        }
+        if proc::thread_cpu_ns(thread.tid) == Some(thread.cpu_ns) {
+            thread.next_glance_ns = now_ns + thread.back_off_ns;
+            thread.glanced_ns = Some(now_ns);
+            thread.read_ns = now_ns;
+            return false;
+        }
+        self.settle_glances(index);
+        true
+    }
+
+    /// Up to its last glance, or as long as it stood still since, the thread waited as before: that moment becomes a look.
+    pub(super) fn settle_glances(&mut self, index: usize) {
+        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
+        let thread = &mut self.threads[index];
+        let glanced_ns = thread.glanced_ns.take();
+        let Some(still) = thread.still else { return };
+        let stood_ns = quiet_ns.saturating_sub(KERNEL_TICK_NS_MAX);
+        let stood_ns = (thread.read_ns >= quiet_from_ns && stood_ns > still.end_ns).then_some(stood_ns);
+        let Some(end_ns) = glanced_ns.max(stood_ns) else { return };
+        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
+        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        self.recorder.look(1);
+    }
+
     /// One look at one thread, already counted. Each path ends it, or leaves it with an open question.
     pub(super) fn look(&mut self, index: usize) {
+        let read_ns = monotonic_ns();
         let Some(cpu_ns) = proc::thread_cpu_ns(self.threads[index].tid) else {
             return self.thread_ended(index, 1);
         };
@@ -51,14 +143,24 @@ impl Sampler {
             Err(NotTold::Gone) => return self.thread_ended(index, 1),
             Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
         };
-        self.threads[index].last_used = self.ticks;
+        let glances = self.glances_until_look();
+        let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
+        if moved {
+            self.settle_glances(index);
+        }
         let thread = &mut self.threads[index];
+        thread.last_used = self.ticks;
+        thread.glanced_ns = None;
+        thread.read_ns = read_ns;
         if moved {
             thread.back_off_ns = 0;
+            thread.next_look_ns = 0;
             self.write_still(index);
         } else {
-            thread.back_off_ns = (thread.back_off_ns * 2).clamp(BACK_OFF_NS_MIN, BACK_OFF_NS_MAX);
-            thread.next_look_ns = monotonic_ns() + thread.back_off_ns;
+            thread.back_off_ns = (thread.back_off_ns * 2).clamp(BACK_OFF_NS_MIN, back_off_ns_max);
+            let now_ns = monotonic_ns();
+            thread.next_glance_ns = now_ns + thread.back_off_ns;
+            thread.next_look_ns = now_ns + (thread.back_off_ns * glances).min(LOOK_NS_MAX);
         }
         match doing {
             Doing::Runnable if moved => match &mut self.threads[index].open {
@@ -85,6 +187,11 @@ impl Sampler {
         }
     }
 
+    /// Random, so that a thread with a rhythm of its own is not looked at in step.
+    const fn glances_until_look(&self) -> u64 {
+        GLANCES_PER_LOOK / 2 + 1 + self.jitter % (GLANCES_PER_LOOK - 1)
+    }
+
     /// Asks a running thread for its stack.
     fn ask(&mut self, index: usize, cpu_ns: u64) {
         let asked_ns = monotonic_ns();
@@ -98,7 +205,7 @@ impl Sampler {
         let tid = thread.tid;
         let question = self.question(tid);
         // The lowest one: few buffers are ever touched.
-        let Some(free) = (0..REQUESTS).find(|&n| POOL.phase(n) == Phase::Free) else {
+        let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
             self.recorder.dropped(Dropped::NoBuffer, 1);
             let skipped_ns = self.threads[index].skip_wall(asked_ns);
             return self.recorder.wall_not_sampled(skipped_ns);
@@ -106,8 +213,14 @@ impl Sampler {
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
         };
-        self.threads[index].open =
-            Some(Open { ticket, asked_ns, cpu_ns, ticks: 1, files: self.stacks.loaded.generation() });
+        self.threads[index].open = Some(Open {
+            ticket,
+            asked_ns,
+            sent_ns: asked_ns,
+            cpu_ns,
+            ticks: 1,
+            files: self.stacks.loaded.generation(),
+        });
         match signals::send(self.pid, tid, ticket.to_value()) {
             Ok(()) => {}
             Err(libc::ESRCH) => self.thread_ended(index, 0),
@@ -121,7 +234,7 @@ impl Sampler {
             self.refresh_states();
             states = self.states.of(tid);
         }
-        if self.belief == Belief::Unchecked && states.len > 0 {
+        if self.belief.is_unchecked() && states.len > 0 {
             self.check_layout(states.addresses[0]);
         }
         Question {
@@ -138,41 +251,43 @@ impl Sampler {
     fn check_layout(&mut self, thread_state: Address) {
         let fits = match self.reading() {
             Reading::Guarded => python::fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => python::fits(&ByKernel::new(self.pid), &self.python, thread_state),
+            Reading::ByKernel => python::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state),
         };
-        match fits {
-            Some(true) => {
-                self.belief = Belief::Checked;
-                SHARED.layout.store(&raw mut *self.layout, SeqCst);
-            }
-            Some(false) => {
-                self.belief = Belief::Wrong;
+        self.belief = self.belief.after(fits);
+        match self.belief {
+            Belief::Unchecked { .. } => {}
+            Belief::Checked => SHARED.layout.store(&raw mut *self.layout, SeqCst),
+            Belief::Wrong => {
                 let text = "this interpreter's structures are not where its version says: Python frames are left out";
                 self.recorder.mark(proto::MarkKind::Note, text, 0);
             }
-            None => {}
         }
     }
 
     pub(super) fn refresh_states(&mut self) {
         match self.reading() {
             Reading::Guarded => self.states.refresh(&Guarded, &self.python),
-            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid), &self.python),
+            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
         }
     }
 
-    /// A question that stays without an answer: does the thread block the signal?
+    /// A question that stays without an answer. The kernel drops a signal while an older one of the same number is pending, which
+    /// may carry a question that was taken back: it is sent again. Or the thread blocks the signal.
     fn look_into_silence(&mut self, index: usize) {
         let Some(open) = self.threads[index].open else { return };
-        let waited_ns = monotonic_ns() - open.asked_ns;
-        if waited_ns < UNANSWERED_NS {
+        let now_ns = monotonic_ns();
+        if now_ns - open.sent_ns < SENT_AGAIN_NS {
             return;
         }
-        if self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks)) {
-            self.threads[index].masked_until_ns = monotonic_ns() + MASKED_NS;
-            self.take_back_one(index, Refused::Masked);
-        } else if waited_ns > 50 * UNANSWERED_NS {
-            // Long in the kernel, or the signal was lost to an older one that was pending: ask anew.
+        if now_ns - open.asked_ns >= UNANSWERED_NS
+            && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks))
+        {
+            self.threads[index].masked_until_ns = now_ns + MASKED_NS;
+            return self.take_back_one(index, Refused::Masked);
+        }
+        let tid = self.threads[index].tid;
+        self.threads[index].open = Some(Open { sent_ns: now_ns, ..open });
+        if signals::send(self.pid, tid, open.ticket.to_value()).is_err() {
             self.take_back_one(index, Refused::Unanswered);
         }
     }
@@ -216,7 +331,7 @@ impl Sampler {
         if self.held.faults {
             stacks.node(&Guarded, python, tables, self.ticks, files, answer)
         } else {
-            stacks.node(&ByKernel::new(self.pid), python, tables, self.ticks, files, answer)
+            stacks.node(&ByKernel::new(self.pid, &Blocks::zeroed()), python, tables, self.ticks, files, answer)
         }
     }
 
@@ -255,7 +370,9 @@ impl Sampler {
         for _ in 0..2 {
             match self.reading() {
                 Reading::Guarded => handler::look(&Guarded, registers, &question, &mut answer),
-                Reading::ByKernel => handler::look(&ByKernel::new(self.pid), registers, &question, &mut answer),
+                Reading::ByKernel => {
+                    handler::look(&ByKernel::new(self.pid, &Blocks::zeroed()), registers, &question, &mut answer)
+                }
             }
             match proc::thread_cpu_ns(tid) {
                 Some(after_ns) if after_ns == cpu_ns => {

@@ -2,31 +2,67 @@
 //! Owns: turning functions into rows that do not overlap. Never: reads a file that no sample touched.
 
 use std::collections::BTreeMap;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use genba_format::proto;
 use genba_profile::hits::{HitAddresses, HitModule};
 use genba_profile::names::{CFunction, KnownFunction, Names};
 
-use super::elf_files;
+use super::{c_places, elf_files};
 
 /// Origin of rows for functions whose beginning and end are known, and no name: `libfoo.so+0x1200`.
 const UNNAMED: &str = "no name";
 
-pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Vec<proto::CName> {
-    modules.iter().filter(|(_, hit)| !hit.inside.is_empty()).flat_map(|(module, hit)| of_module(module, hit)).collect()
+/// What the files tell of the addresses that were hit.
+#[derive(Default)]
+pub struct Found {
+    pub names: Vec<proto::CName>,
+    pub places: Vec<proto::CPlaces>,
 }
 
-/// Nothing when the file is not the one that was mapped.
-fn of_module(module: &HitModule, hit: &HitAddresses) -> Vec<proto::CName> {
-    let Some(files) = elf_files::open(&module.path, &module.build_id) else {
-        return Vec::new();
+/// Modules side by side: a reader waits for this at the end of a run.
+pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
+    let hit: Vec<_> = modules.iter().filter(|(_, hit)| !hit.inside.is_empty()).collect();
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(hit.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some((module, hit)) = hit.get(index) else { return done };
+            done.push((index, of_module(module, hit).unwrap_or_default()));
+        }
     };
+    let mut of_modules: Vec<(usize, Found)> = thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        // This thread's heap grows in larger steps than that of another.
+        let mut done = work();
+        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    });
+    of_modules.sort_unstable_by_key(|&(index, _)| index);
+    let mut found = Found::default();
+    for (_, Found { names, places }) in of_modules {
+        found.names.extend(names);
+        found.places.extend(places);
+    }
+    found
+}
+
+/// `None` when the file is not the one that was mapped.
+fn of_module(module: &HitModule, hit: &HitAddresses) -> Option<Found> {
+    let mut found = Found::default();
+    let files = elf_files::open(&module.path, &module.build_id)?;
     let known: Vec<KnownFunction<'_>> =
         hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
-    let Ok(names) = Names::new(&files.image, files.debug.as_deref(), &known) else {
-        return Vec::new();
-    };
-    let mut found: BTreeMap<u64, Row> = BTreeMap::new();
+    let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
+    if let Some(places) = c_places::of_module(&names, &hit.inside) {
+        found.places.push(proto::CPlaces { module: module.path.clone(), build_id: module.build_id.clone(), ..places });
+    }
+    let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
     for &address in &hit.inside {
         let row = match names.name_of(address) {
             Some(function) => Row::named(function),
@@ -35,19 +71,18 @@ fn of_module(module: &HitModule, hit: &HitAddresses) -> Vec<proto::CName> {
                 None => continue,
             },
         };
-        found.entry(row.start).or_insert(row);
+        rows.entry(row.start).or_insert(row);
     }
-    without_overlap(found.into_values())
-        .into_iter()
-        .map(|row| proto::CName {
-            module: module.path.clone(),
-            build_id: module.build_id.clone(),
-            start: row.start,
-            end: row.end,
-            name: row.name,
-            origin: row.origin,
-        })
-        .collect()
+    found.names.extend(without_overlap(rows.into_values()).into_iter().map(|row| proto::CName {
+        module: module.path.clone(),
+        build_id: module.build_id.clone(),
+        start: row.start,
+        end: row.end,
+        name: row.name,
+        origin: row.origin,
+        full_name: row.full_name.unwrap_or_default(),
+    }));
+    Some(found)
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,18 +90,20 @@ struct Row {
     start: u64,
     end: u64,
     name: String,
+    full_name: Option<String>,
     origin: String,
 }
 
 impl Row {
     fn named(function: CFunction) -> Self {
         let origin = function.origin.to_string();
-        Row { start: function.start, end: function.end, name: function.name, origin }
+        let CFunction { start, end, name, full_name, .. } = function;
+        Row { start, end, name, full_name, origin }
     }
 
     fn unnamed(path: &str, start: u64, end: u64) -> Self {
         let file = path.rsplit('/').next().unwrap_or(path);
-        Row { start, end, name: format!("{file}+{start:#x}"), origin: UNNAMED.to_owned() }
+        Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: UNNAMED.to_owned() }
     }
 }
 
@@ -110,7 +147,7 @@ mod tests {
             let (range, name) = row.split_once(':').unwrap();
             let (start, end) = range.split_once('-').unwrap();
             let (start, end) = (start.parse().unwrap(), end.parse().unwrap());
-            Row { start, end, name: name.to_owned(), origin: String::new() }
+            Row { start, end, name: name.to_owned(), full_name: None, origin: String::new() }
         });
         let flat: Vec<String> =
             without_overlap(rows).into_iter().map(|row| format!("{}-{}:{}", row.start, row.end, row.name)).collect();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use genba_format::{NotARecording, Recording};
-use genba_profile::build;
+use genba_profile::build::{self, Additions};
 use genba_profile::profile::Profile;
 
 use crate::failure::{Failure, say};
@@ -36,6 +36,12 @@ impl RecordingFile {
     /// With the names and sources that a run which was killed could not store, where they can still be found.
     pub fn profile(&self) -> Profile {
         build::profile(&self.recording, &finish::found_beside(&self.recording))
+    }
+
+    /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
+    pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
+        let additions = Additions { run_ended_ns: Some(ended_ns), ..finish::found_beside(&self.recording) };
+        build::profile(&self.recording, &additions)
     }
 
     /// Without its folder.

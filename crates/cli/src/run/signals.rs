@@ -1,13 +1,13 @@
 //! Signals while the program runs: it gets what the terminal sends by itself; what another process sends to genba is
-//! passed on. The second Ctrl-C ends genba, the program and the recording stay.
+//! passed on. The second Ctrl-C ends genba, the program and the recording stay. Ctrl-Z stops genba when it stops the program.
 //! Owns: genba's signal handling between the program's start and genba's end. Never: signals a pid that was reaped,
-//! changes a signal that was ignored when genba started (`nohup`), touches SIGTSTP and SIGCONT (job control).
+//! hands a signal to the program otherwise than it was handed to genba (`nohup`: ignored).
 
 use std::fs;
 use std::sync::{Arc, Mutex};
 
-use rustix::process::{Pid, Signal, kill_process};
-use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+use rustix::process::{Pid, Signal, getpgid, getpid, getppid, getsid, kill_process};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
@@ -17,7 +17,11 @@ use crate::failure::say;
 const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM];
 
 /// Signals that came before the program was started wait here until `pass_on_to`.
-pub struct Caught(SignalsInfo<WithOrigin>);
+pub struct Caught {
+    signals: SignalsInfo<WithOrigin>,
+    /// Ignored when genba started: bit n - 1 is signal n.
+    ignored: u64,
+}
 
 /// What the signals are passed on to, shared with the thread that does it.
 #[derive(Clone)]
@@ -32,8 +36,8 @@ enum Program {
 impl Caught {
     pub fn begin() -> std::io::Result<Caught> {
         let ignored = ignored_signals();
-        let caught = PASSED_ON.iter().filter(|signal| ignored & (1 << (**signal - 1)) == 0);
-        SignalsInfo::new(caught).map(Caught)
+        let caught = PASSED_ON.iter().filter(|signal| !is_in(ignored, **signal));
+        Ok(Caught { signals: SignalsInfo::new(caught)?, ignored })
     }
 
     /// From now on a thread passes signals on; `farewell` is said when the second Ctrl-C ends genba.
@@ -41,10 +45,16 @@ impl Caught {
         let passing = Passing(Arc::new(Mutex::new(Program::Running(program))));
         let shared = passing.clone();
         std::thread::spawn(move || {
-            let Caught(mut signals) = self;
+            let Caught { mut signals, ignored } = self;
             let mut interrupts = 0;
+            // Not before the program was started: it inherits what is ignored and what is not. It may want them all the same.
+            let handle = signals.handle();
+            for signal in PASSED_ON.into_iter().filter(|signal| is_in(ignored, *signal)).chain([SIGTSTP]) {
+                // Where that fails it stays as it was.
+                let _ = handle.add_signal(signal);
+            }
             for origin in &mut signals {
-                if shared.receive(&origin, &mut interrupts) == Next::End {
+                if shared.receive(&origin, ignored, &mut interrupts) == Next::End {
                     say(&farewell);
                     std::process::exit(128 + origin.signal);
                 }
@@ -68,13 +78,14 @@ impl Passing {
         reap()
     }
 
-    fn receive(&self, origin: &Origin, interrupts: &mut u32) -> Next {
+    fn receive(&self, origin: &Origin, ignored: u64, interrupts: &mut u32) -> Next {
         let program = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_from_terminal = origin.cause == Cause::Kernel;
         // The terminal's signals go to every process in the foreground, the program too. One that is seen only after
         // the program ended may be the one that ended it, whoever sent it.
         let pid = match *program {
             Program::Running(pid) if !is_from_terminal => pid,
+            _ if is_in(ignored, origin.signal) => return Next::GoOn,
             Program::Running(_) if origin.signal != SIGINT => return Next::GoOn,
             Program::Ended if ![SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(&origin.signal) => return Next::GoOn,
             Program::Running(_) | Program::Ended => {
@@ -88,6 +99,26 @@ impl Passing {
         }
         Next::GoOn
     }
+}
+
+/// The program was stopped, by Ctrl-Z or by itself: genba stops too, so that the shell takes its terminal back, where there is a
+/// shell that will wake it.
+pub fn stop_with(program: Pid) {
+    let Some(parent) = getppid() else { return };
+    let is_job = getpgid(Some(parent)).ok() != getpgid(None).ok() && getsid(Some(parent)).ok() == getsid(None).ok();
+    if !is_job || fs::File::open("/dev/tty").is_err() {
+        return;
+    }
+    let _ = kill_process(getpid(), Signal::STOP);
+    // Whoever woke genba meant the program. A shell wakes the whole group, which has reached it already.
+    let stat = fs::read_to_string(format!("/proc/{}/stat", program.as_raw_nonzero())).unwrap_or_default();
+    if stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')) {
+        let _ = kill_process(program, Signal::CONT);
+    }
+}
+
+const fn is_in(signals: u64, signal: i32) -> bool {
+    signals & (1 << (signal - 1)) != 0
 }
 
 /// Bit n - 1 is signal n. Source: proc(5), `SigIgn` in /proc/PID/status.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::output::words;
 use super::session::{Session, preload};
-use super::signals::{Caught, Passing};
+use super::signals::{Caught, Passing, stop_with};
 use super::target::Program;
 use crate::failure::Failure;
 
@@ -63,9 +63,17 @@ pub fn run(
     };
     let passing: Passing = caught.pass_on_to(handle, farewell(pid));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
-    while let Err(error) = waitid(WaitId::Pid(handle), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {
-        if error != rustix::io::Errno::INTR {
-            return Err(Failure::ours(format!("cannot wait for the program: {}", words(&error.into()))));
+    let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
+    loop {
+        match waitid(WaitId::Pid(handle), ended_or_stopped) {
+            Ok(Some(status)) if status.stopped() => {
+                // Takes the news, so that it is told once.
+                let _ = waitid(WaitId::Pid(handle), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG);
+                stop_with(handle);
+            }
+            Ok(_) => break,
+            Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Failure::ours(format!("cannot wait for the program: {}", words(&error.into())))),
         }
     }
     let wall = started.elapsed();

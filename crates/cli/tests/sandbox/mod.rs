@@ -64,8 +64,10 @@ impl Sandbox {
 
     /// genba in `work`, with nothing of this environment but what is named here.
     pub fn genba(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_genba"));
+        // A test run in the background, or under nohup, has signals ignored that genba would then leave alone.
+        let mut command = Command::new("/usr/bin/env");
         command
+            .args(["--default-signal", env!("CARGO_BIN_EXE_genba")])
             .args(words)
             .env_clear()
             .env("PATH", format!("{}{}", self.path("bin").display(), self.system_path))
@@ -144,6 +146,6 @@ pub fn block_with_start(refused: &str) -> Vec<u8> {
         end_ns: 1_250_000_000,
     };
     let mut bytes = Vec::new();
-    encode_block(&header, &block, &mut compress, &mut bytes).expect("a small block");
+    encode_block(&header, block, &mut compress, &mut bytes).expect("a small block");
     bytes
 }

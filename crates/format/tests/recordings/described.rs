@@ -5,6 +5,7 @@ const FORMAT: &str = include_str!("../../../../FORMAT.md");
 #[test]
 fn the_description_is_of_this_source() {
     check("crates/format/genba.proto", include_bytes!("../../genba.proto"));
+    check("crates/format/src/planes.rs", include_bytes!("../../src/planes.rs"));
     check("crates/format/src/framing.rs", include_bytes!("../../src/framing.rs"));
 }
 

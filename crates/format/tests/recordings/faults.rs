@@ -1,7 +1,7 @@
 //! Blocks that are whole but contradict themselves, and headers that lie: each is left out, and the field is named.
 
-use genba_format::proto::Block;
-use genba_format::{HEADER_BYTES, TooLarge, compress, encode_block, read};
+use genba_format::proto::{Block, CPlaces};
+use genba_format::{HEADER_BYTES, ReadBlock, TooLarge, compress, encode_block, read};
 
 use crate::small;
 
@@ -16,6 +16,31 @@ fn a_column_of_another_length_is_named() {
     check(0, |block| nodes(block).kind.push(0), "tables.nodes.kind: expected 4 rows, found 5");
     check(0, |block| nodes(block).table.clear(), "tables.nodes.table: expected 4 rows, found 0");
     check(0, |block| nodes(block).address.clear(), "tables.nodes.address: expected 4 rows, found 0");
+}
+
+#[test]
+fn places_that_do_not_hold_together_are_named() {
+    let with = |break_it: fn(&mut CPlaces)| {
+        move |block: &mut Block| {
+            let texts = vec![0, 1];
+            let mut places = CPlaces {
+                strings: vec!["sort".to_owned()],
+                address_delta: vec![0x1234],
+                frames: vec![2],
+                name: texts.clone(),
+                full_name: texts.clone(),
+                file: texts,
+                line: vec![7, 9],
+                ..CPlaces::default()
+            };
+            break_it(&mut places);
+            block.c_places.push(places);
+        }
+    };
+    check(0, with(|places| places.frames.clear()), "c_places[0].frames: expected 1 rows, found 0");
+    check(0, with(|places| places.frames[0] = 3), "c_places[0].name: expected 3 rows, found 2");
+    check(0, with(|places| places.line.push(1)), "c_places[0].line: expected 2 rows, found 3");
+    check(0, with(|places| places.file[0] = 3), "c_places[0].file: expected an index below 1, found 2");
 }
 
 #[test]
@@ -97,30 +122,30 @@ fn a_sample_ends_within_time() {
 
 #[test]
 fn a_header_that_lies_is_named() {
-    check_header(8, &2u16.to_le_bytes(), "version: expected 1 to 1, found 2");
-    check_header(8, &0u16.to_le_bytes(), "version: expected 1 to 1, found 0");
+    check_header(8, &3u16.to_le_bytes(), "version: expected 1 to 2, found 3");
+    check_header(8, &0u16.to_le_bytes(), "version: expected 1 to 2, found 0");
     check_header(42, &7u64.to_le_bytes(), "end_ns: expected at least start_ns 1000000000, found 7");
     check_header(50, &u32::MAX.to_le_bytes(), "payload_bytes: expected at most 68157440, found 4294967295");
     check_header(54, &u32::MAX.to_le_bytes(), "plain_bytes: expected at most 67108864, found 4294967295");
     check_header(54, &10u32.to_le_bytes(), "plain_bytes: expected 10, found more");
-    check_header(54, &60_000_000u32.to_le_bytes(), "plain_bytes: expected 60000000, found 456");
+    check_header(54, &60_000_000u32.to_le_bytes(), "plain_bytes: expected 60000000, found 466");
 }
 
 /// 64 MiB of zeros in a few kB: read no further than the header allows.
 #[test]
 fn a_payload_longer_than_it_says_is_not_unpacked() {
-    let zeros = compress(&vec![0; 64 << 20]);
+    let zeros = compress(&[&vec![0; 64 << 20]]);
     let (header, block) = &small::blocks()[0];
     let mut bytes = Vec::new();
-    encode_block(header, block, &mut |_| zeros.clone(), &mut bytes).expect("a small block");
-    assert_eq!(first_fault(&bytes), "plain_bytes: expected 456, found more");
+    encode_block(header, block.clone(), &mut |_| zeros.clone(), &mut bytes).expect("a small block");
+    assert_eq!(first_fault(&bytes), "plain_bytes: expected 466, found more");
 }
 
 #[test]
 fn a_payload_that_is_no_zstd_frame_is_named() {
     let (header, block) = &small::blocks()[0];
     let mut bytes = Vec::new();
-    encode_block(header, block, &mut |plain| plain.to_vec(), &mut bytes).expect("a small block");
+    encode_block(header, block.clone(), &mut |pieces| pieces.concat(), &mut bytes).expect("a small block");
     assert_eq!(first_fault(&bytes), "payload: expected a zstd frame, found Unknown frame descriptor");
 }
 
@@ -129,7 +154,7 @@ fn a_block_too_large_is_not_written() {
     let (header, mut block) = small::blocks().swap_remove(0);
     tables(&mut block).strings.push(vec![0; 64 << 20]);
     let mut bytes = b"before".to_vec();
-    let refused = encode_block(&header, &block, &mut compress, &mut bytes);
+    let refused = encode_block(&header, block, &mut compress, &mut bytes);
     assert!(matches!(refused, Err(TooLarge { limit_bytes: 67_108_864, .. })), "{refused:?}");
     assert_eq!(bytes, b"before");
 }
@@ -140,7 +165,7 @@ fn check(number: usize, break_it: impl FnOnce(&mut Block), expected: &str) {
     break_it(&mut blocks[number].1);
     let bytes = small::encode(&blocks);
     assert_eq!(first_fault(&bytes), expected);
-    let found: Vec<_> = read(&bytes).expect("a recording").blocks.into_iter().map(|read| read.block).collect();
+    let found: Vec<_> = read(&bytes).expect("a recording").blocks.iter().map(ReadBlock::whole).collect();
     blocks.remove(number);
     let others: Vec<_> = blocks.into_iter().map(|(_, block)| block).collect();
     assert_eq!(found, others);

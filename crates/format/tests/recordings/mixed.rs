@@ -42,7 +42,7 @@ fn lost_blocks_are_counted_and_their_rows_are_absent() {
     check(&small::encode(&blocks), "p1 c0 p2 k0", &["Lost block 0 sequence: expected 0, found 1 (1 lost)"]);
     let read = read(&small::encode(&blocks)).expect("a recording");
     assert_eq!(read.lost.len(), 1);
-    assert_eq!(read.blocks[0].block.samples.as_ref().expect("samples").node, [7, 6]);
+    assert_eq!(read.blocks[0].whole().samples.expect("samples").node, [7, 6]);
 }
 
 #[test]

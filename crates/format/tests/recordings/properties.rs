@@ -1,6 +1,8 @@
 //! For any content: what is written is read again. For any bytes: a value or faults that name a place, never a panic.
 
-use genba_format::proto::{Accounting, Block, CName, Code, Count, Mark, Module, Nodes, Samples, Tables, Thread};
+use genba_format::proto::{
+    Accounting, Block, CName, CPlaces, Code, Count, Mark, Module, Nodes, Samples, Tables, Thread,
+};
 use genba_format::{BlockHeader, HEADER_BYTES, MAGIC, VERSION, laws, read};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,7 +14,7 @@ proptest! {
     fn blocks_are_read_as_they_were_written(blocks in recording()) {
         let read = read(&small::encode(&blocks)).expect("a recording");
         prop_assert_eq!(&read.faults, &[]);
-        let found: Vec<_> = read.blocks.into_iter().map(|read| (read.header, read.block)).collect();
+        let found: Vec<_> = read.blocks.iter().map(|read| (read.header, read.whole())).collect();
         prop_assert_eq!(found, blocks);
     }
 
@@ -83,6 +85,7 @@ struct Rows {
     counts: Vec<(String, u64)>,
     marks: Vec<(u64, u32, String)>,
     names: Vec<(String, u64, u64)>,
+    places: Vec<(u64, u32, u32)>,
 }
 
 fn rows() -> impl Strategy<Value = Rows> {
@@ -97,19 +100,22 @@ fn rows() -> impl Strategy<Value = Rows> {
         vec(any::<(i32, u32, u32, u32, u32, u64, u64)>(), 0..20),
         vec(any::<(String, u64)>(), 0..3),
         vec(any::<(u64, u32, String)>(), 0..3),
-        vec(any::<(String, u64, u64)>(), 0..3),
+        (vec(any::<(String, u64, u64)>(), 0..3), vec(any::<(u64, u32, u32)>(), 0..4)),
     );
-    (tables, others).prop_map(|((strings, modules, codes, nodes, threads), (samples, counts, marks, names))| Rows {
-        strings,
-        modules,
-        codes,
-        nodes,
-        threads,
-        samples,
-        counts,
-        marks,
-        names,
-    })
+    (tables, others).prop_map(
+        |((strings, modules, codes, nodes, threads), (samples, counts, marks, (names, places)))| Rows {
+            strings,
+            modules,
+            codes,
+            nodes,
+            threads,
+            samples,
+            counts,
+            marks,
+            names,
+            places,
+        },
+    )
 }
 
 /// Rows of each table so far.
@@ -179,8 +185,25 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         }),
         marks: rows.marks.into_iter().map(mark).collect(),
         c_names: rows.names.into_iter().map(name).collect(),
+        c_places: vec![places(rows.places)],
         ..Block::default()
     }
+}
+
+fn places(rows: Vec<(u64, u32, u32)>) -> CPlaces {
+    let mut places = CPlaces { strings: vec!["sort".to_owned(), "list.c".to_owned()], ..CPlaces::default() };
+    for (address, text, line) in rows {
+        let frames = 1 + line % 3;
+        places.address_delta.push(address);
+        places.frames.push(frames);
+        for depth in 0..frames {
+            places.name.push((text ^ depth) % 3);
+            places.full_name.push(text % 3);
+            places.file.push(text % 2);
+            places.line.push(line.wrapping_add(depth));
+        }
+    }
+    places
 }
 
 fn grow(size: &mut u32, rows: usize) -> u32 {

@@ -28,7 +28,7 @@ pub fn blocks() -> Vec<(BlockHeader, Block)> {
 pub fn encode(blocks: &[(BlockHeader, Block)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (header, block) in blocks {
-        encode_block(header, block, &mut compress, &mut bytes).expect("a small block");
+        encode_block(header, block.clone(), &mut compress, &mut bytes).expect("a small block");
     }
     bytes
 }
@@ -214,6 +214,7 @@ fn command() -> Block {
             end: 0x9_1400,
             name: "memmove".to_owned(),
             origin: "IFUNC".to_owned(),
+            full_name: String::new(),
         }],
         sources: vec![Source {
             path: "slices.py".to_owned(),

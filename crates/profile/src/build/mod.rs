@@ -3,6 +3,7 @@
 //! Never: fails; what a damaged file took away is absent, and `Profile::faults` says so.
 
 mod c_functions;
+mod c_places;
 mod clocks;
 mod promotion;
 mod samples;
@@ -13,40 +14,67 @@ use std::collections::HashMap;
 use genba_format::{ProcessKey, Recording, proto};
 
 use crate::build::c_functions::CFunctions;
+use crate::build::c_places::CPlaces;
 use crate::build::stacks::{Interned, Stacks};
 use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Thread, ThreadIndex};
 use crate::stored::{self, Stored};
 
-/// What somebody found beside the recording: names and sources that are not stored in it.
+/// What somebody knows beside the recording: what is not stored in it.
 #[derive(Clone, Debug, Default)]
 pub struct Additions {
     pub c_names: Vec<proto::CName>,
+    pub c_places: Vec<proto::CPlaces>,
     pub sources: Vec<proto::Source>,
+    /// CLOCK_MONOTONIC when the program ended, from whoever waited for it.
+    pub run_ended_ns: Option<u64>,
 }
 
 /// What the recording stores stands before what was found beside it.
 pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
+    let mut profile = build(recording, additions, Depth::Samples);
+    promotion::promote(&mut profile);
+    profile
+}
+
+/// Processes, threads, their accounting, marks: a profile without samples, for who only asks what was counted.
+pub fn accounts(recording: &Recording) -> Profile {
+    build(recording, &Additions::default(), Depth::Accounts)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Accounts,
+    Samples,
+}
+
+fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile {
     let mut profile =
         Profile { faults: recording.faults.iter().map(ToString::to_string).collect(), ..Profile::default() };
     let mut c_functions = CFunctions::default();
+    let mut run_ended_ns = additions.run_ended_ns;
+    let mut c_places = CPlaces::default();
     for read in &recording.blocks {
         for source in &read.block.sources {
             profile.sources.add(source);
         }
         c_functions.add(&read.block.c_names);
+        c_places.add(&read.block.c_places);
         if let Some(recorder) = &read.block.recorder {
             profile.recorder = Some(recorded_by(recorder));
+            run_ended_ns = Some(read.header.end_ns);
         }
     }
     for source in &additions.sources {
         profile.sources.add(source);
     }
     c_functions.add(&additions.c_names);
+    c_places.add(&additions.c_places);
     c_functions.sort();
 
     let processes = stored::processes(recording);
     let clock = Clock::of(&processes);
     profile.start_realtime_ns = clock.start_realtime_ns();
+    profile.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
     let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::new();
     let mut interned = Interned::default();
     for (key, stored) in &processes {
@@ -60,11 +88,12 @@ pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
         index_of.insert(*key, process);
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
-        let mut stacks = Stacks::new(stored, &c_functions, &mut interned);
-        samples::add(stored, &threads, &mut stacks, &mut profile);
+        if depth == Depth::Samples {
+            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &mut interned);
+            samples::add(stored, &threads, &mut stacks, &mut profile);
+        }
         marks(stored, process, &clock, &mut profile);
     }
-    promotion::promote(&mut profile);
     profile
 }
 

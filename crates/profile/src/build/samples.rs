@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use genba_format::{QUANTUM_NS, proto};
+use genba_format::QUANTUM_NS;
+use genba_format::columns::Samples;
 
 use crate::build::stacks::Stacks;
 use crate::profile::{NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
@@ -24,21 +25,21 @@ struct Sum {
     samples: u64,
     ticks: u64,
     cpu_quanta: u64,
+    cpu_us2: u64,
     wall_quanta: u64,
 }
 
 pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
-    let mut position_of: HashMap<Key, usize> = HashMap::new();
-    let mut sums: Vec<(Key, Sum)> = Vec::new();
-    for samples in stored.blocks.iter().filter_map(|read| read.block.samples.as_ref()) {
-        add_up(samples, &mut position_of, &mut sums);
+    let mut sums = Sums::new(stored.blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
+    for samples in stored.blocks.iter().filter_map(|read| read.samples.as_ref()) {
+        sums.add(samples);
     }
 
     let process = crate::table::TableIndex::new(profile.processes.len() - 1);
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
     let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State), usize> = HashMap::new();
-    for (key, sum) in sums {
+    for (key, sum) in sums.rows {
         let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
         let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
             *nameless.entry(key.thread).or_insert_with(|| {
@@ -55,36 +56,69 @@ pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut St
         });
         let state = State::from_stored(key.state);
         let group = *group_of.entry((node, thread, state)).or_insert_with(|| {
-            profile.samples.push(SampleGroup { node, thread, state, samples: 0, ticks: 0, cpu_ns: 0, wall_ns: 0 });
+            let empty = SampleGroup { node, thread, state, samples: 0, ticks: 0, cpu_ns: 0, cpu_us2: 0, wall_ns: 0 };
+            profile.samples.push(empty);
             profile.samples.len() - 1
         });
         let group = &mut profile.samples[group];
         group.samples = group.samples.saturating_add(sum.samples);
         group.ticks = group.ticks.saturating_add(sum.ticks);
         group.cpu_ns = group.cpu_ns.saturating_add(sum.cpu_quanta.saturating_mul(QUANTUM_NS));
+        group.cpu_us2 = group.cpu_us2.saturating_add(sum.cpu_us2);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
 }
 
-fn add_up(samples: &proto::Samples, position_of: &mut HashMap<Key, usize>, sums: &mut Vec<(Key, Sum)>) {
-    // The same stack often comes many times in a row.
-    let mut last: Option<usize> = None;
-    let keys = samples.node.iter().zip(&samples.thread).zip(&samples.state);
-    let weights = samples.ticks.iter().zip(&samples.cpu_quanta).zip(&samples.wall_quanta);
-    for (((node, thread), state), ((ticks, cpu_quanta), wall_quanta)) in keys.zip(weights) {
-        let key = Key { node: *node, thread: *thread, state: *state };
-        let position = match last {
-            Some(position) if sums[position].0 == key => position,
-            _ => *position_of.entry(key).or_insert_with(|| {
-                sums.push((key, Sum::default()));
-                sums.len() - 1
-            }),
-        };
-        last = Some(position);
-        let sum = &mut sums[position].1;
-        sum.samples += 1;
-        sum.ticks += u64::from(*ticks);
-        sum.cpu_quanta = sum.cpu_quanta.saturating_add(*cpu_quanta);
-        sum.wall_quanta = sum.wall_quanta.saturating_add(*wall_quanta);
+/// The groups so far, in the order in which they were met.
+struct Sums {
+    rows: Vec<(Key, Sum)>,
+    position_of: HashMap<Key, usize>,
+    /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
+    newest: Vec<u32>,
+}
+
+impl Sums {
+    const SLOTS_MIN: usize = 1 << 8;
+    const SLOTS_MAX: usize = 1 << 19;
+
+    fn new(samples: usize) -> Self {
+        let slots = samples.next_power_of_two().clamp(Self::SLOTS_MIN, Self::SLOTS_MAX);
+        Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots] }
+    }
+
+    fn add(&mut self, samples: &Samples) {
+        // The same stack often comes many times in a row.
+        let mut last: Option<usize> = None;
+        for row in samples.rows() {
+            let key = Key { node: row.node, thread: row.thread, state: row.state };
+            let position = match last {
+                Some(position) if self.rows[position].0 == key => position,
+                _ => self.position(key),
+            };
+            last = Some(position);
+            let sum = &mut self.rows[position].1;
+            sum.samples += 1;
+            sum.ticks += u64::from(row.ticks);
+            sum.cpu_quanta = sum.cpu_quanta.saturating_add(row.cpu_quanta);
+            let cpu_us = row.cpu_quanta.saturating_mul(QUANTUM_NS / 1000);
+            sum.cpu_us2 = sum.cpu_us2.saturating_add(cpu_us.saturating_mul(cpu_us));
+            sum.wall_quanta = sum.wall_quanta.saturating_add(row.wall_quanta);
+        }
+    }
+
+    fn position(&mut self, key: Key) -> usize {
+        // Neighbouring nodes of one thread in one state never meet; odd factors spread the others.
+        let spread = key.thread.wrapping_mul(0x9e37_79b1) ^ key.state.wrapping_mul(0x85eb_ca77);
+        let slot = key.node.wrapping_add(spread) as usize & (self.newest.len() - 1);
+        let suggested = self.newest[slot] as usize;
+        if self.rows.get(suggested).is_some_and(|(found, _)| *found == key) {
+            return suggested;
+        }
+        let position = *self.position_of.entry(key).or_insert_with(|| {
+            self.rows.push((key, Sum::default()));
+            self.rows.len() - 1
+        });
+        self.newest[slot] = u32::try_from(position).unwrap_or(0);
+        position
     }
 }

@@ -7,16 +7,19 @@ use std::collections::HashMap;
 use genba_format::proto;
 
 use crate::build::c_functions::{self, CFunctions};
+use crate::build::c_places::{CPlace, CPlaces};
 use crate::locations::{Location, Locations};
 use crate::owner::{self, Places};
 use crate::profile::{
-    File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Module, ModuleIndex, Node, NodeIndex,
-    Profile,
+    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Module, ModuleIndex, Node,
+    NodeIndex, Profile,
 };
 use crate::stored::{Stored, StoredNode, absolute};
 
 /// Stands where a lost block took the rest of a stack away.
 const LOST: &str = "the rest was lost with a damaged block";
+/// How the names of inlined functions were found.
+const DEBUG_INFORMATION: &str = "debug information";
 /// Stands for a frame whose code object, module or text a lost block took away.
 const LOST_FRAME: &str = "a frame lost with a damaged block";
 
@@ -26,7 +29,7 @@ pub struct Interned {
     files: HashMap<File, FileIndex>,
     modules: HashMap<Module, ModuleIndex>,
     functions: HashMap<FunctionKey, FunctionIndex>,
-    frames: HashMap<(FunctionIndex, FrameKind, Option<Location>), FrameIndex>,
+    frames: HashMap<(FunctionIndex, FrameKind, Option<Location>, Option<CLine>), FrameIndex>,
     nodes: HashMap<(Option<NodeIndex>, FrameIndex), NodeIndex>,
 }
 
@@ -40,7 +43,7 @@ struct FunctionKey {
 #[derive(PartialEq, Eq, Hash)]
 enum Place {
     Python { file: FileIndex, first_line: u32 },
-    C { module: ModuleIndex },
+    C { module: ModuleIndex, full_name: Option<String> },
     Mark,
 }
 
@@ -48,6 +51,7 @@ enum Place {
 pub struct Stacks<'a> {
     stored: &'a Stored<'a>,
     c_functions: &'a CFunctions<'a>,
+    c_places: &'a CPlaces<'a>,
     interned: &'a mut Interned,
     places: Places<'a>,
     cwd: Option<&'a str>,
@@ -56,18 +60,30 @@ pub struct Stacks<'a> {
     codes: HashMap<u32, Code>,
 }
 
+/// What one stored node stands for: a frame, and those that were inlined into it, outermost first.
+struct Frames {
+    own: FrameIndex,
+    inlined: Vec<FrameIndex>,
+}
+
 struct Code {
     function: FunctionIndex,
     locations: Locations,
 }
 
 impl<'a> Stacks<'a> {
-    pub fn new(stored: &'a Stored<'a>, c_functions: &'a CFunctions<'a>, interned: &'a mut Interned) -> Stacks<'a> {
+    pub fn new(
+        stored: &'a Stored<'a>,
+        c_functions: &'a CFunctions<'a>,
+        c_places: &'a CPlaces<'a>,
+        interned: &'a mut Interned,
+    ) -> Stacks<'a> {
         let start = stored.start();
         let text = |text: &'a str| (!text.is_empty()).then_some(text);
         Stacks {
             stored,
             c_functions,
+            c_places,
             interned,
             places: Places {
                 executable: start.map_or("", |start| &start.executable),
@@ -109,42 +125,47 @@ impl<'a> Stacks<'a> {
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
-        let frame = self.frame(row, profile);
-        if let Some(above) = parent {
+        let Frames { own: frame, inlined } = self.frames(row, profile);
+        let mut own_parent = parent;
+        let is_inlined = |node: &NodeIndex| profile.frames[profile.nodes[*node].frame].kind == FrameKind::Inlined;
+        let above = std::iter::successors(parent, |node| profile.nodes[*node].parent).find(|node| !is_inlined(node));
+        if let (Some(above), Some(parent)) = (above, parent) {
             let (kind, kind_above) = (profile.frames[frame].kind, profile.frames[profile.nodes[above].frame].kind);
             let function_above = profile.frames[profile.nodes[above].frame].function;
             if profile.frames[frame].function == function_above {
                 match (kind_above, kind) {
-                    (FrameKind::C | FrameKind::Inferred, FrameKind::Inferred) => return above,
-                    (FrameKind::Inferred, FrameKind::C) => {
-                        return self.child(profile.nodes[above].parent, frame, profile);
-                    }
+                    (FrameKind::C | FrameKind::Inferred, FrameKind::Inferred) => return parent,
+                    (FrameKind::Inferred, FrameKind::C) => own_parent = profile.nodes[above].parent,
                     _ => {}
                 }
             }
         }
-        self.child(parent, frame, profile)
+        let own = self.child(own_parent, frame, profile);
+        inlined.into_iter().fold(own, |above, frame| self.child(Some(above), frame, profile))
     }
 
     fn child(&mut self, parent: Option<NodeIndex>, frame: FrameIndex, profile: &mut Profile) -> NodeIndex {
         *self.interned.nodes.entry((parent, frame)).or_insert_with(|| profile.nodes.push(Node { parent, frame }))
     }
 
-    fn frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
-        match proto::NodeKind::try_from(row.kind as i32) {
+    fn frames(&mut self, row: StoredNode, profile: &mut Profile) -> Frames {
+        let own = match proto::NodeKind::try_from(row.kind as i32) {
             Ok(proto::NodeKind::Python) => self.python_frame(row, profile),
-            Ok(proto::NodeKind::CLeaf) => self.c_frame(row, row.address, FrameKind::C, profile),
+            Ok(proto::NodeKind::CLeaf) => return self.c_frames(row, row.address, FrameKind::C, profile),
             // The call may be a function's last instruction: the return address is then the next function's first.
-            Ok(proto::NodeKind::CReturn) => self.c_frame(row, row.address.saturating_sub(1), FrameKind::C, profile),
+            Ok(proto::NodeKind::CReturn) => {
+                return self.c_frames(row, row.address.saturating_sub(1), FrameKind::C, profile);
+            }
             Ok(proto::NodeKind::CInferredCall | proto::NodeKind::CInferredOperands) => {
-                self.c_frame(row, row.address, FrameKind::Inferred, profile)
+                return self.c_frames(row, row.address, FrameKind::Inferred, profile);
             }
             Ok(proto::NodeKind::Mark) => {
                 let words = self.stored.string(row.table).unwrap_or_else(|| LOST_FRAME.to_string());
                 self.mark_frame(words, profile)
             }
             Err(_) => self.mark_frame(format!("frame of kind {} (of a newer genba)", row.kind), profile),
-        }
+        };
+        Frames { own, inlined: Vec::new() }
     }
 
     fn python_frame(&mut self, row: StoredNode, profile: &mut Profile) -> FrameIndex {
@@ -158,13 +179,13 @@ impl<'a> Stacks<'a> {
         let unit = u32::try_from(row.address).ok();
         let location = unit.and_then(|unit| code.locations.at(unit));
         let function = code.function;
-        let key = (function, FrameKind::Python, location);
+        let key = (function, FrameKind::Python, location, None);
         *self.interned.frames.entry(key).or_insert_with(|| {
             let expression = location.and_then(|location| {
                 let source = profile.source_of(function)?;
                 source.expression(location)
             });
-            profile.frames.push(Frame { function, kind: FrameKind::Python, location, expression })
+            profile.frames.push(Frame { function, kind: FrameKind::Python, location, expression, c_line: None })
         })
     }
 
@@ -182,12 +203,17 @@ impl<'a> Stacks<'a> {
         })
     }
 
-    fn c_frame(&mut self, row: StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> FrameIndex {
+    fn c_frames(&mut self, row: StoredNode, look_up: u64, kind: FrameKind, profile: &mut Profile) -> Frames {
         let Some(module) = self.stored.modules.get(row.table) else {
-            return self.mark_frame(LOST_FRAME.to_string(), profile);
+            return Frames { own: self.mark_frame(LOST_FRAME.to_string(), profile), inlined: Vec::new() };
         };
         let stored_path = self.stored.string(module.path).unwrap_or_default();
         let named = self.c_functions.at(&stored_path, &module.build_id, look_up);
+        // An inferred frame is known by its function alone.
+        let places = match kind {
+            FrameKind::C => self.c_places.at(&stored_path, &module.build_id, look_up),
+            _ => Vec::new(),
+        };
         // The dynamic linker's choice is known by its first address alone, which is what an inferred call names.
         let known = || {
             let mut addresses = self.stored.known_addresses();
@@ -199,6 +225,7 @@ impl<'a> Stacks<'a> {
             2 => "[generated code]".to_string(),
             _ => stored_path,
         };
+        let full_name = named.map(|found| found.full_name.clone()).filter(|name| !name.is_empty());
         let (name, origin) = match named {
             Some(found) => {
                 (found.name.clone(), Some(found.origin.clone()).filter(|origin| origin != c_functions::NO_NAME))
@@ -212,27 +239,47 @@ impl<'a> Stacks<'a> {
         let module = Module { path, owner };
         let module =
             *self.interned.modules.entry(module).or_insert_with_key(|module| profile.modules.push(module.clone()));
-        let function = self.function(Function { name, home: Home::C { module, origin } }, profile);
-        self.located(function, kind, profile)
+        let function = self.function(Function { name, home: Home::C { module, origin, full_name } }, profile);
+        let mut places = places.into_iter();
+        let own = self.located(function, kind, places.next().and_then(|place| place.line), profile);
+        let inlined = places.filter_map(|place| self.inlined_frame(place, module, profile)).collect();
+        Frames { own, inlined }
+    }
+
+    /// None: the debug information has no name for it.
+    fn inlined_frame(&mut self, place: CPlace, module: ModuleIndex, profile: &mut Profile) -> Option<FrameIndex> {
+        let home = Home::C {
+            module,
+            origin: Some(DEBUG_INFORMATION.to_string()),
+            full_name: place.full_name.map(str::to_string),
+        };
+        let function = self.function(Function { name: place.name?.to_string(), home }, profile);
+        Some(self.located(function, FrameKind::Inlined, place.line, profile))
     }
 
     fn mark_frame(&mut self, words: String, profile: &mut Profile) -> FrameIndex {
         let function = self.function(Function { name: words, home: Home::Mark }, profile);
-        self.located(function, FrameKind::Mark, profile)
+        self.located(function, FrameKind::Mark, None, profile)
     }
 
-    fn located(&mut self, function: FunctionIndex, kind: FrameKind, profile: &mut Profile) -> FrameIndex {
+    fn located(
+        &mut self,
+        function: FunctionIndex,
+        kind: FrameKind,
+        c_line: Option<CLine>,
+        profile: &mut Profile,
+    ) -> FrameIndex {
         *self
             .interned
             .frames
-            .entry((function, kind, None))
-            .or_insert_with(|| profile.frames.push(Frame { function, kind, location: None, expression: None }))
+            .entry((function, kind, None, c_line.clone()))
+            .or_insert_with(|| profile.frames.push(Frame { function, kind, location: None, expression: None, c_line }))
     }
 
     fn function(&mut self, function: Function, profile: &mut Profile) -> FunctionIndex {
         let place = match &function.home {
             Home::Python { file, first_line } => Place::Python { file: *file, first_line: *first_line },
-            Home::C { module, .. } => Place::C { module: *module },
+            Home::C { module, full_name, .. } => Place::C { module: *module, full_name: full_name.clone() },
             Home::Mark => Place::Mark,
         };
         let key = FunctionKey { name: function.name.clone(), place };

@@ -71,6 +71,7 @@ fn frame(profile: &Profile, frame: &Frame) -> String {
             let module = profile.modules[*module].base_name();
             match frame.kind {
                 FrameKind::Inferred => format!("{name} (inferred) [{module}]"),
+                FrameKind::Inlined => format!("{name} (inlined) [{module}]"),
                 FrameKind::Python | FrameKind::C | FrameKind::Mark => format!("{name} [{module}]"),
             }
         }

@@ -140,6 +140,7 @@ struct FrameRow<'a> {
     expression: Option<&'a str>,
     module: Option<&'a str>,
     origin: Option<&'a str>,
+    full_name: Option<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -156,6 +157,7 @@ struct Samples {
     samples: Vec<u64>,
     ticks: Vec<u64>,
     cpu_ns: Vec<u64>,
+    cpu_us2: Vec<u64>,
     wall_ns: Vec<u64>,
 }
 
@@ -316,6 +318,7 @@ fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
             FrameKind::Python => "python",
             FrameKind::C => "c",
             FrameKind::Inferred => "inferred",
+            FrameKind::Inlined => "inlined",
             FrameKind::Mark => "mark",
         },
         name: &function.name,
@@ -329,14 +332,20 @@ fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
         expression: frame.expression.as_ref().map(|expression| expression.text.as_str()),
         module: None,
         origin: None,
+        full_name: None,
     };
     match &function.home {
         Home::Python { file, first_line } => {
             FrameRow { file: Some(&profile.files[*file].path), first_line: Some(*first_line), ..row }
         }
-        Home::C { module, origin } => {
-            FrameRow { module: Some(&profile.modules[*module].path), origin: origin.as_deref(), ..row }
-        }
+        Home::C { module, origin, full_name } => FrameRow {
+            file: frame.c_line.as_ref().map(|place| place.file.as_str()),
+            line: frame.c_line.as_ref().and_then(|place| place.line),
+            module: Some(&profile.modules[*module].path),
+            origin: origin.as_deref(),
+            full_name: full_name.as_deref(),
+            ..row
+        },
         Home::Mark => row,
     }
 }
@@ -350,6 +359,7 @@ fn samples(profile: &Profile, states: &[State]) -> Samples {
         columns.samples.push(group.samples);
         columns.ticks.push(group.ticks);
         columns.cpu_ns.push(group.cpu_ns);
+        columns.cpu_us2.push(group.cpu_us2);
         columns.wall_ns.push(group.wall_ns);
     }
     columns

@@ -5,10 +5,13 @@
 
 mod cells;
 mod claims;
+mod demangle;
 mod elf;
 mod extents;
 mod flow;
 mod ifunc;
+mod inlined;
+mod landmarks;
 mod lineage;
 mod scan;
 mod slotdefs;
@@ -18,13 +21,15 @@ mod stubs;
 mod symbols;
 
 pub use elf::{Image, NotAnElf};
+pub use inlined::{CPlace, DebugSections, Places};
+pub use spelling::Shown;
 
 use cells::Cells;
 use extents::{ExtentIndex, Extents};
 use flow::Flow;
 use lineage::Lineage;
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
 use symbols::{Resolver, Symbols, Table};
@@ -35,6 +40,8 @@ pub struct CFunction {
     pub start: u64,
     pub end: u64,
     pub name: String,
+    /// With argument types or hash, where `name` leaves something out.
+    pub full_name: Option<String>,
     pub origin: Origin,
 }
 
@@ -53,6 +60,8 @@ pub enum Origin {
     LinkerStub,
     /// A part that the compiler moved out of the named function.
     ColdPart,
+    /// A helper of the interpreter that is known by what it calls and the texts it uses.
+    Landmark,
     /// Every way to the function begins in the named one: `NAME⁺`.
     Dominated,
 }
@@ -68,6 +77,7 @@ impl fmt::Display for Origin {
             Origin::IfuncResolver => "IFUNC resolver",
             Origin::LinkerStub => "linker stub",
             Origin::ColdPart => "cold part",
+            Origin::Landmark => "landmark",
             Origin::Dominated => "dominated",
         })
     }
@@ -93,6 +103,16 @@ pub struct Names<'a> {
     tables: OnceCell<BTreeMap<u64, String>>,
     candidates: OnceCell<BTreeMap<u64, String>>,
     flow: OnceCell<Option<Flow>>,
+    landmarks: RefCell<HashMap<ExtentIndex, Option<CFunction>>>,
+    interpreter: OnceCell<Option<Interpreter>>,
+}
+
+/// What tells that the file is the interpreter.
+#[derive(Clone, Copy)]
+struct Interpreter {
+    type_type: u64,
+    /// As from 3.14 on.
+    has_unicode_writer: bool,
 }
 
 impl<'a> Names<'a> {
@@ -121,6 +141,8 @@ impl<'a> Names<'a> {
             tables: OnceCell::new(),
             candidates: OnceCell::new(),
             flow: OnceCell::new(),
+            landmarks: RefCell::default(),
+            interpreter: OnceCell::new(),
         })
     }
 
@@ -136,13 +158,22 @@ impl<'a> Names<'a> {
         let Some(index) = self.extents().containing(address) else {
             return self.by_stub(address);
         };
-        self.by_start(index).or_else(|| self.by_stub(address)).or_else(|| self.by_lineage(index))
+        self.by_start(index)
+            .or_else(|| self.by_stub(address))
+            .or_else(|| self.by_landmark(index))
+            .or_else(|| self.by_lineage(index))
     }
 
     /// First and behind-last address of the code around an address, as the unwind table has it, named or not.
     pub fn extent_of(&self, address: u64) -> Option<(u64, u64)> {
         let extent = self.extents().get(self.extents().containing(address)?);
         Some((extent.start, extent.end))
+    }
+
+    /// Debug information of the file or of its debug file; None: it has none.
+    pub fn debug_sections(&self) -> Option<DebugSections<'a>> {
+        let libc = self.image.is_libc();
+        DebugSections::of(&self.image, libc).or_else(|| DebugSections::of(self.debug.as_ref()?, libc))
     }
 
     /// First address of every function of the unwind table.
@@ -158,10 +189,12 @@ impl<'a> Names<'a> {
         ];
         for (symbols, origin) in sources {
             if let Some(symbol) = symbols.and_then(|symbols| symbols.covering(address)) {
+                let Shown { name, full_name } = spelling::shown_spelling(&symbol.spelling.name);
                 return Some(CFunction {
                     start: symbol.start,
                     end: symbol.end,
-                    name: symbol.spelling.name.clone(),
+                    name,
+                    full_name,
                     origin: if symbol.spelling.cold { Origin::ColdPart } else { origin },
                 });
             }
@@ -178,13 +211,22 @@ impl<'a> Names<'a> {
             (self.candidates(), Origin::IfuncResolver),
         ];
         sources.into_iter().find_map(|(names, origin)| {
-            Some(CFunction { start: extent.start, end: extent.end, name: names.get(&extent.start)?.clone(), origin })
+            let name = names.get(&extent.start)?.clone();
+            Some(CFunction { start: extent.start, end: extent.end, name, full_name: None, origin })
         })
     }
 
     fn by_stub(&self, address: u64) -> Option<CFunction> {
-        let (range, name) = stubs::stub_at(&self.image, self.cells(), address)?;
-        Some(CFunction { start: range.start, end: range.end, name, origin: Origin::LinkerStub })
+        let (range, name) = stubs::stub_at(&self.image, self.cells(), address, &|own| Some(self.by_symbol(own)?.name))?;
+        let Shown { name, full_name } = spelling::shown_spelling(&name);
+        let at_stub = |name: String| format!("{name}@plt");
+        Some(CFunction {
+            start: range.start,
+            end: range.end,
+            name: at_stub(name),
+            full_name: full_name.map(at_stub),
+            origin: Origin::LinkerStub,
+        })
     }
 
     fn by_lineage(&self, index: ExtentIndex) -> Option<CFunction> {
@@ -192,17 +234,68 @@ impl<'a> Names<'a> {
         let lineage = Lineage { extents, flow: self.flow()? };
         let named = |index: ExtentIndex| {
             let start = extents.get(index).start;
-            let function = self.by_symbol(start).or_else(|| self.by_start(index))?;
+            let function =
+                self.by_symbol(start).or_else(|| self.by_start(index)).or_else(|| self.by_landmark(index))?;
             Some(function.name)
         };
         let part_or_name = |index: ExtentIndex| named(index).or_else(|| lineage.named_whole_of(index, &named));
         let extent = extents.get(index);
-        let function = |name: String, origin: Origin| CFunction { start: extent.start, end: extent.end, name, origin };
+        let function = |name: String, origin: Origin| CFunction {
+            start: extent.start,
+            end: extent.end,
+            name,
+            full_name: None,
+            origin,
+        };
         if let Some(name) = lineage.named_whole_of(index, &named) {
             return Some(function(name, Origin::ColdPart));
         }
         let dominators = lineage.dominators_of(index, &part_or_name)?;
         Some(function(lineage::dominated_name(&dominators)?, Origin::Dominated))
+    }
+
+    /// What a call leads to, as far as symbols and tables tell; through a stub, the function behind it.
+    fn called(&self, to: u64) -> Option<String> {
+        if let Some(function) = self.by_symbol(to) {
+            return Some(function.name);
+        }
+        match self.extents().starting_at(to).and_then(|index| self.by_start(index)) {
+            Some(function) => Some(function.name),
+            None => self.by_stub(to).map(|function| function.name.trim_end_matches("@plt").to_owned()),
+        }
+    }
+
+    /// Helpers of the interpreter that are known by what they do.
+    fn by_landmark(&self, index: ExtentIndex) -> Option<CFunction> {
+        let extents = self.extents();
+        if let Some(known) = self.landmarks.borrow().get(&index) {
+            return known.clone();
+        }
+        let found = self.landmark(index).map(|name| {
+            let extent = extents.get(index);
+            let (start, end) = (extent.start, extent.end);
+            CFunction { start, end, name: name.to_owned(), full_name: None, origin: Origin::Landmark }
+        });
+        self.landmarks.borrow_mut().insert(index, found.clone());
+        found
+    }
+
+    fn landmark(&self, index: ExtentIndex) -> Option<&'static str> {
+        let interpreter = self.interpreter()?;
+        let (extents, flow) = (self.extents(), self.flow()?);
+        let deeds = landmarks::deeds_of(&self.image, extents, flow, index, &|to| self.called(to));
+        let callers = || {
+            let edges = flow.edges_to(extents, index).iter();
+            edges.filter_map(|edge| self.called(extents.get(edge.from?).start)).collect()
+        };
+        landmarks::name_of(&deeds, &callers, interpreter.has_unicode_writer)
+    }
+
+    fn interpreter(&self) -> Option<Interpreter> {
+        *self.interpreter.get_or_init(|| {
+            let has_unicode_writer = self.image.dynamic_data("PyUnicodeWriter_Create").is_some();
+            Some(Interpreter { type_type: self.image.dynamic_data("PyType_Type")?, has_unicode_writer })
+        })
     }
 
     fn extents(&self) -> &Extents<'a> {
@@ -233,7 +326,7 @@ impl<'a> Names<'a> {
 
     fn tables(&self) -> &BTreeMap<u64, String> {
         self.tables.get_or_init(|| {
-            let type_type = self.image.dynamic_data("PyType_Type");
+            let type_type = self.interpreter().map(|interpreter| interpreter.type_type);
             if type_type.is_none() && !self.image.imports_python() {
                 return BTreeMap::new();
             }

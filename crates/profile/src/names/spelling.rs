@@ -2,12 +2,35 @@
 //! Owns: which endings the compiler added, and which libc names are variants chosen for the processor. Never: changes a
 //! name it does not fully recognise.
 
+use super::demangle::demangled;
+
 /// A symbol's name in its author's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spelling {
     pub name: String,
     /// The symbol names a part that the compiler moved out of the function.
     pub cold: bool,
+}
+
+/// A name for the screen, and the whole of it where the first leaves something out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    pub name: String,
+    /// With argument types or hash.
+    pub full_name: Option<String>,
+}
+
+/// A linker name as it is shown: without the compiler's endings, C++ and Rust demangled.
+pub(super) fn shown(raw: &str, libc: bool) -> Shown {
+    shown_spelling(&spell(raw, libc).name)
+}
+
+/// As `shown`, for a name that was spelled already.
+pub(super) fn shown_spelling(name: &str) -> Shown {
+    match demangled(name) {
+        Some(name) => Shown { full_name: Some(name.full).filter(|full| *full != name.short), name: name.short },
+        None => Shown { name: name.to_owned(), full_name: None },
+    }
 }
 
 /// `libc` says that the file is the C library, whose variants for processors read as the public function.

@@ -5,8 +5,13 @@ use super::cells::{Cell, Cells};
 use super::elf::Image;
 use std::ops::Range;
 
-/// The stub around an address, and the name of the symbol it leads to.
-pub(super) fn stub_at(image: &Image<'_>, cells: &Cells<'_>, address: u64) -> Option<(Range<u64>, String)> {
+/// The stub around an address, and the linker name of the symbol it leads to; `own` names the functions of the file.
+pub(super) fn stub_at(
+    image: &Image<'_>,
+    cells: &Cells<'_>,
+    address: u64,
+    own: &dyn Fn(u64) -> Option<String>,
+) -> Option<(Range<u64>, String)> {
     let section = image
         .code_sections()
         .find(|section| (section.start..section.start + section.bytes.len() as u64).contains(&address))?;
@@ -23,7 +28,9 @@ pub(super) fn stub_at(image: &Image<'_>, cells: &Cells<'_>, address: u64) -> Opt
     let displacement = i32::from_le_bytes(stub[jump + 2..jump + 6].try_into().ok()?);
     let place = start.wrapping_add(jump as u64 + 6).wrapping_add_signed(i64::from(displacement));
     match cells.at(place)? {
-        Cell::Import(name) => Some((start..start + stub_bytes, format!("{}@plt", std::str::from_utf8(name).ok()?))),
-        Cell::Number(_) | Cell::Address(_) => None,
+        Cell::Import(name) => Some((start..start + stub_bytes, std::str::from_utf8(name).ok()?.to_owned())),
+        // A public function of the file itself, which another file may replace.
+        Cell::Address(function) => Some((start..start + stub_bytes, own(function)?)),
+        Cell::Number(_) => None,
     }
 }

@@ -17,12 +17,20 @@ struct Page<'a> {
     cpu_ns: u64,
     interval_ns: Option<u64>,
     accounting: AccountingPage<'a>,
+    verdict: VerdictPage<'a>,
     processes: Vec<ProcessPage<'a>>,
     rows: Vec<RowPage<'a>>,
     folded: FoldedPage,
     rss_max_bytes: Option<u64>,
     rss_mean_bytes: Option<u64>,
     warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct VerdictPage<'a> {
+    name: &'static str,
+    words: &'a str,
+    details: &'a [String],
 }
 
 /// Law 1.
@@ -94,6 +102,11 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
         cpu_ns: profile.clocks().cpu_ns,
         interval_ns: profile.processes.iter().find_map(|process| process.interval_ns),
         accounting: accounting_page(&accounting),
+        verdict: VerdictPage {
+            name: report.verdict.reason.name(),
+            words: &report.verdict.words,
+            details: &report.verdict.details,
+        },
         processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),
         rows: report.rows.iter().map(|row| self::row(profile, report, row)).collect(),
         folded: FoldedPage {

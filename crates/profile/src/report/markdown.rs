@@ -3,12 +3,12 @@
 use crate::figures::{counted, percent};
 use crate::profile::Profile;
 use crate::report::{Report, Row, Sort, text};
-use crate::summary::header;
+use crate::summary::header_with_verdict;
 
 pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> String {
     let weight = report.choice.weight;
     let mut page = String::new();
-    for line in header(profile, &report.choice) {
+    for line in header_with_verdict(profile, &report.choice, &report.verdict) {
         page += &format!("{}  \n", escaped(&line));
     }
     page += &format!("\n| share | {weight} | where | expression | underneath |\n|--:|--:|---|---|---|\n");

@@ -12,7 +12,7 @@ pub mod text;
 use std::collections::{HashMap, HashSet};
 
 use crate::locations::ByteColumns;
-use crate::owner::Owner;
+use crate::own_code::{OwnCode, own_code};
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
@@ -21,6 +21,7 @@ use crate::show::Show;
 use crate::source_text::Expression;
 use crate::state::State;
 use crate::table::TableIndex;
+use crate::verdict::{Verdict, verdict};
 use crate::weight::{Choice, Totals, Weight, choose};
 
 /// What a row stands for.
@@ -61,6 +62,7 @@ pub struct Options {
 #[derive(Debug)]
 pub struct Report {
     pub choice: Choice,
+    pub verdict: Verdict,
     pub by: By,
     pub sort: Sort,
     /// Of all samples: what a share of 1 is.
@@ -162,6 +164,7 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     }
     Report {
         choice,
+        verdict: verdict(profile),
         by: options.by,
         sort: options.sort,
         whole,
@@ -190,32 +193,15 @@ fn add(
     if group.state != State::Running {
         below.push(Link::State(group.state));
     }
-    let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
-    // Code without a file (`<string>`) belongs to whoever runs it, unless it is the program itself (`python -c`).
-    let without_file = |frame: FrameIndex| match profile.functions[profile.frames[frame].function].home {
-        Home::Python { file, .. } => {
-            let path = &profile.files[file].path;
-            path.starts_with('<') && !path.starts_with("<frozen ")
-        }
-        Home::C { .. } | Home::Mark => false,
-    };
-    let program_without_file = profile.stack(group.node).filter(is_python).last().is_some_and(without_file);
-    let is_own = |frame: &FrameIndex| {
-        is_python(frame)
-            && profile.owner_of(profile.frames[*frame].function) == Some(Owner::User)
-            && (program_without_file || !without_file(*frame))
-    };
-    // Without any code of the user's own, the deepest Python frame stands for it.
-    let deepest = profile
-        .stack(group.node)
-        .find(|frame| is_own(frame))
-        .or_else(|| profile.stack(group.node).find(|frame| is_python(frame)));
+    let OwnCode { deepest, frames: own } = own_code(profile, group.node);
     for frame in profile.stack(group.node) {
         if Some(frame) == deepest {
             break;
         }
         let kind = profile.frames[frame].kind;
-        if options.show.shows(kind) {
+        // What was inlined belongs to the function above it: a chain of names that all can be found on the stack reads
+        // better, and is the same with and without debug information.
+        if options.show.shows(kind) && kind != FrameKind::Inlined {
             below.push(Link::Function(profile.frames[frame].function));
         }
     }
@@ -227,7 +213,7 @@ fn add(
     // A recursive piece of code stands many times in a stack and counts once.
     let mut counted = HashSet::from([own_key]);
     sum.total.add(totals);
-    for frame in profile.stack(group.node).filter(is_own) {
+    for frame in own {
         let key = key(profile, options.by, Some(frame), group);
         if counted.insert(key) {
             sums.entry(key).or_default().total.add(totals);

@@ -10,7 +10,7 @@ use crate::profile::{FunctionIndex, Home, Profile};
 use crate::report::excerpt::{excerpt, printable};
 use crate::report::file_names::FileNames;
 use crate::report::{By, Link, Report, Row, Sort, Subject};
-use crate::summary::header;
+use crate::summary::header_with_verdict;
 use crate::table::TableIndex;
 
 /// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
@@ -22,7 +22,7 @@ const NAME_CELLS_MAX: usize = 36;
 
 pub fn text(profile: &Profile, report: &Report, paint: Paint) -> String {
     let mut page = String::new();
-    for line in header(profile, &report.choice) {
+    for line in header_with_verdict(profile, &report.choice, &report.verdict) {
         page += &format!("{}\n", printable(&line));
     }
     page.push('\n');
@@ -198,7 +198,7 @@ pub fn chain(profile: &Profile, links: &[Link]) -> String {
 
 /// None: the interpreter's own code, which goes without saying, or Python.
 fn module_hint(profile: &Profile, function: FunctionIndex) -> Option<String> {
-    let Home::C { module, origin } = &profile.functions[function].home else {
+    let Home::C { module, origin, .. } = &profile.functions[function].home else {
         return None;
     };
     let module = &profile.modules[*module];

@@ -21,7 +21,7 @@ use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode
 /// One sample: 100 quanta.
 pub const SAMPLE_QUANTA: u64 = 100;
 const SAMPLE_NS: u64 = SAMPLE_QUANTA * genba_format::QUANTUM_NS;
-const BEGIN_NS: u64 = 5_000_000_000;
+pub const BEGIN_NS: u64 = 5_000_000_000;
 const REALTIME_NS: u64 = 1_767_225_600_000_000_000;
 
 const STATES: [(&str, u32); 7] =
@@ -149,7 +149,7 @@ impl Writer {
             process.write(&mut file);
         }
         let block = proto::Block { c_names: self.c_names, sources: self.sources, ..Default::default() };
-        write([255; 16], 0, BEGIN_NS, &block, &mut file);
+        write([255; 16], 0, BEGIN_NS, block, &mut file);
         file
     }
 }
@@ -304,7 +304,7 @@ impl Process {
         }
         tables.nodes = Some(self.nodes);
         self.block.samples = Some(self.samples);
-        write(self.key, 0, end_ns, &self.block, file);
+        write(self.key, 0, end_ns, self.block.clone(), file);
         if !self.no_end {
             let accounting = self.block.accounting.take().unwrap();
             let block = proto::Block {
@@ -318,12 +318,12 @@ impl Process {
                 }),
                 ..Default::default()
             };
-            write(self.key, 1 + u64::from(self.lost_block), end_ns, &block, file);
+            write(self.key, 1 + u64::from(self.lost_block), end_ns, block, file);
         }
     }
 }
 
-fn write(process_key: ProcessKey, sequence: u64, end_ns: u64, block: &proto::Block, file: &mut Vec<u8>) {
+fn write(process_key: ProcessKey, sequence: u64, end_ns: u64, block: proto::Block, file: &mut Vec<u8>) {
     let header = BlockHeader { version: VERSION, process_key, sequence, start_ns: BEGIN_NS, end_ns };
     encode_block(&header, block, &mut compress, file).expect("a small block");
 }

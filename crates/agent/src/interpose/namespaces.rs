@@ -1,0 +1,53 @@
+//! System calls that demand a single thread: genba's steps aside for them.
+//! Owns: `unshare` and `setns`. Never: makes a call succeed that fails without genba.
+
+use super::next;
+use crate::{lifecycle, proc};
+use std::ffi::c_int;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn unshare(flags: c_int) -> c_int {
+    let real = next!(c"unshare", unsafe extern "C" fn(c_int) -> c_int, -1);
+    // SAFETY: libc's function with the caller's arguments.
+    once_more_alone(|| unsafe { real(flags) })
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setns(descriptor: c_int, kind: c_int) -> c_int {
+    let real = next!(c"setns", unsafe extern "C" fn(c_int, c_int) -> c_int, -1);
+    // SAFETY: libc's function with the caller's arguments.
+    once_more_alone(|| unsafe { real(descriptor, kind) })
+}
+
+/// A call that fails changes nothing, so it can be made again without the sampler when a second thread may be the cause.
+fn once_more_alone(call: impl Fn() -> c_int) -> c_int {
+    let before = proc::errno();
+    let mut result = call();
+    if result == -1 && [libc::EINVAL, libc::EUSERS].contains(&proc::errno()) {
+        let errno = proc::errno();
+        let ran = lifecycle::alone(&mut || {
+            // The kernel lets go of a thread that ended a moment after it is gone from the list.
+            for _ in 0..100 {
+                lifecycle::set_errno(before);
+                result = call();
+                if result != -1 {
+                    break;
+                }
+                // SAFETY: no arguments, no memory; it cannot fail.
+                unsafe {
+                    let errno = proc::errno();
+                    libc::sched_yield();
+                    lifecycle::set_errno(errno);
+                }
+            }
+        });
+        if !ran {
+            lifecycle::set_errno(errno);
+        }
+    }
+    result
+}

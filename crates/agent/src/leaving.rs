@@ -1,0 +1,61 @@
+//! Processes that end because their last thread ends (pthread_exit in main, a thread's function that returns in a forked child):
+//! the sampler's thread must not be the one that keeps them alive.
+//! Owns: the look for other threads when the first one ends. Never: ends a sampler while two threads of the program live.
+
+use crate::descriptor::Descriptor;
+use crate::lifecycle::{self, SamplerThread};
+use crate::proc::{self, Doing};
+use std::ffi::{CString, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+
+/// The key whose destructor runs when the first thread ends, plus one; 0: none yet.
+static KEY: AtomicU32 = AtomicU32::new(0);
+static FIRST_ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Called by the thread a process begins with: its main thread, or the one that forked.
+pub fn watch() {
+    extern "C" fn first_ends(_: *mut c_void) {
+        let _ = std::panic::catch_unwind(|| {
+            if others_live() {
+                FIRST_ENDED.store(true, SeqCst);
+            } else {
+                lifecycle::end_before_exit();
+            }
+        });
+    }
+    FIRST_ENDED.store(false, SeqCst);
+    // SAFETY: plain pthread calls; the destructor lives as long as the process. Any value but null makes it run.
+    unsafe {
+        if KEY.load(SeqCst) == 0 {
+            let mut key: libc::pthread_key_t = 0;
+            if libc::pthread_key_create(&raw mut key, Some(first_ends)) != 0 {
+                return;
+            }
+            KEY.store(key + 1, SeqCst);
+        }
+        libc::pthread_setspecific(KEY.load(SeqCst) - 1, (&raw const KEY).cast());
+    }
+}
+
+/// The thread that the process began with is gone; others went on.
+#[must_use]
+pub fn first_ended() -> bool {
+    FIRST_ENDED.load(SeqCst)
+}
+
+/// Whether the program has a living thread beside the calling one. True also where that cannot be seen.
+fn others_live() -> bool {
+    // Asked before the threads are listed: one that has not run yet is in the list then.
+    let sampler = lifecycle::sampler_thread();
+    let Ok(tasks) = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY) else {
+        return true;
+    };
+    let mut tids = Vec::new();
+    proc::thread_ids(&tasks, &mut tids);
+    let living =
+        tids.iter().filter(|&&tid| tid != proc::own_tid() && sampler != SamplerThread::Known(tid)).filter(|tid| {
+            let path = CString::new(format!("{tid}/stat")).unwrap_or_default();
+            proc::read_whole(Some(&tasks), &path).is_some_and(|text| Doing::parse_stat(&text).is_some())
+        });
+    living.count() > usize::from(sampler == SamplerThread::NotRunYet)
+}

@@ -1,0 +1,60 @@
+//! How far the interpreter's layout is believed (I-10).
+//! Owns: after how many looks it is. Never: reads memory. A part of sampler.rs.
+
+/// So many frames in a row that are none by the layout, and the layout is wrong. The thread runs while its frame is looked at and
+/// may leave it at any moment, so one alone says nothing.
+const MISFITS_MAX: u32 = 64;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Belief {
+    /// No frame was caught yet; `misfits` were looked at that are none by this layout.
+    Unchecked {
+        misfits: u32,
+    },
+    Checked,
+    Wrong,
+}
+
+impl Default for Belief {
+    fn default() -> Belief {
+        Belief::Unchecked { misfits: 0 }
+    }
+}
+
+impl Belief {
+    pub(super) const fn is_unchecked(self) -> bool {
+        matches!(self, Belief::Unchecked { .. })
+    }
+
+    /// After one more look at a frame: whether it is one, or `None`, nobody was in one.
+    pub(super) const fn after(self, fits: Option<bool>) -> Belief {
+        match (self, fits) {
+            (Belief::Unchecked { .. }, Some(true)) => Belief::Checked,
+            (Belief::Unchecked { misfits: MISFITS_MAX.. }, Some(false)) => Belief::Wrong,
+            (Belief::Unchecked { misfits }, Some(false)) => Belief::Unchecked { misfits: misfits + 1 },
+            (known, _) => known,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Belief, MISFITS_MAX};
+
+    fn after(looks: impl IntoIterator<Item = Option<bool>>) -> Belief {
+        looks.into_iter().fold(Belief::default(), Belief::after)
+    }
+
+    #[test]
+    fn a_frame_that_was_left_while_it_was_looked_at_condemns_nothing() {
+        assert_eq!(after([None, Some(false), None, Some(false), Some(true)]), Belief::Checked);
+        assert_eq!(after([Some(true), Some(false)]), Belief::Checked);
+    }
+
+    #[test]
+    fn a_layout_by_which_nothing_is_a_frame_is_wrong() {
+        let misfits = usize::try_from(MISFITS_MAX).unwrap();
+        assert!(after(vec![Some(false); misfits]).is_unchecked());
+        assert_eq!(after(vec![Some(false); misfits + 1]), Belief::Wrong);
+    }
+}

@@ -1,0 +1,35 @@
+//! Which frames of a stack are the user's own code.
+//! Owns: that rule. A sample stands for the deepest of them; without any, for the deepest Python frame.
+
+use crate::owner::Owner;
+use crate::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
+
+/// Innermost first.
+pub struct OwnCode {
+    /// What the sample stands for. None: no Python frame at all.
+    pub deepest: Option<FrameIndex>,
+    pub frames: Vec<FrameIndex>,
+}
+
+pub fn own_code(profile: &Profile, leaf: Option<NodeIndex>) -> OwnCode {
+    let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
+    let python: Vec<FrameIndex> = profile.stack(leaf).filter(is_python).collect();
+    // Code without a file (`<string>`) belongs to whoever runs it, unless it is the program itself (`python -c`).
+    let program_without_file = python.last().is_some_and(|frame| without_file(profile, *frame));
+    let is_own = |frame: &FrameIndex| {
+        profile.owner_of(profile.frames[*frame].function) == Some(Owner::User)
+            && (program_without_file || !without_file(profile, *frame))
+    };
+    let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
+    OwnCode { deepest: frames.first().or(python.first()).copied(), frames }
+}
+
+fn without_file(profile: &Profile, frame: FrameIndex) -> bool {
+    match profile.function_of(frame).home {
+        Home::Python { file, .. } => {
+            let path = &profile.files[file].path;
+            path.starts_with('<') && !path.starts_with("<frozen ")
+        }
+        Home::C { .. } | Home::Mark => false,
+    }
+}

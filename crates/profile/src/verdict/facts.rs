@@ -1,0 +1,224 @@
+//! What the verdict is chosen by: sums over all samples, in one pass; each stack is read once, however many threads it was seen on.
+//! Owns: which samples count as importing, as recursion, as a thread without Python. Never: decides what is much.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::own_code::own_code;
+use crate::owner::Owner;
+use crate::profile::{FrameIndex, FrameKind, FunctionIndex, Home, NodeIndex, Profile, SampleGroup, ThreadIndex};
+use crate::state::State;
+use crate::weight::Totals;
+
+/// An `import` in the user's code, and what it did.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Import {
+    pub wall_ns: u64,
+    pub waiting_ns: u64,
+    pub loading_ns: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Recursion {
+    pub cpu_ns: u64,
+    pub depth_max: u64,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Facts {
+    pub whole: Totals,
+    /// CPU by the deepest own code.
+    pub running: HashMap<Option<FrameIndex>, u64>,
+    pub importing_wall_ns: u64,
+    pub imports: HashMap<FrameIndex, Import>,
+    pub gc_cpu_ns: u64,
+    pub gc: HashMap<Option<FrameIndex>, u64>,
+    /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
+    pub wanting_ns: u64,
+    pub gil_wait_ns: u64,
+    pub gil_threads: HashSet<ThreadIndex>,
+    /// CPU of each thread, and whether Python was ever seen on it.
+    pub threads: HashMap<ThreadIndex, (u64, bool)>,
+    /// Functions that stand more than once in one stack.
+    pub recursion: HashMap<FunctionIndex, Recursion>,
+    /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
+    pub libraries: HashMap<String, Library>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Library {
+    pub cpu_ns: u64,
+    /// The user's code that led there.
+    pub callers: HashMap<Option<FrameIndex>, u64>,
+}
+
+impl Facts {
+    pub fn of(profile: &Profile) -> Facts {
+        let mut facts = Facts::default();
+        let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
+        for group in &profile.samples {
+            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node));
+            facts.add(group, stack);
+        }
+        facts
+    }
+
+    /// CPU of threads on which no Python was ever seen.
+    pub fn native_threads(&self) -> impl Iterator<Item = (ThreadIndex, u64)> {
+        let native = self.threads.iter().filter(|(_, (cpu_ns, python))| !python && *cpu_ns > 0);
+        native.map(|(thread, (cpu_ns, _))| (*thread, *cpu_ns))
+    }
+
+    /// The function of the user's that is most on the stack with itself below it.
+    pub fn deepest_recursion(&self) -> Option<(FunctionIndex, Recursion)> {
+        let deep = self.recursion.iter().filter(|(_, recursion)| recursion.depth_max >= super::RECURSION_DEPTH_MIN);
+        deep.max_by_key(|(function, recursion)| (recursion.cpu_ns, **function))
+            .map(|(function, recursion)| (*function, *recursion))
+    }
+
+    /// CPU that ran outside of Python.
+    pub fn outside_ns(&self) -> u64 {
+        self.running.get(&None).copied().unwrap_or(0)
+    }
+
+    /// CPU of each expression, the largest first. What ran outside of Python is none.
+    pub fn expressions_ns(&self) -> Vec<u64> {
+        let expressions = self.running.iter().filter(|(frame, _)| frame.is_some());
+        let mut expressions: Vec<u64> = expressions.map(|(_, cpu_ns)| *cpu_ns).collect();
+        expressions.sort_unstable_by(|left, right| right.cmp(left));
+        expressions
+    }
+
+    fn add(&mut self, group: &SampleGroup, stack: &Stack) {
+        self.whole.add(Totals::of_group(group));
+        let thread = self.threads.entry(group.thread).or_default();
+        add(&mut thread.0, group.cpu_ns);
+        thread.1 |= stack.deepest.is_some();
+        if group.state.wants_cpu() {
+            add(&mut self.wanting_ns, group.wall_ns);
+        }
+        if group.state == State::WaitingForGil {
+            add(&mut self.gil_wait_ns, group.wall_ns);
+            self.gil_threads.insert(group.thread);
+        }
+        if group.state == State::InGc {
+            add(&mut self.gc_cpu_ns, group.cpu_ns);
+            add(self.gc.entry(stack.deepest).or_default(), group.cpu_ns);
+        }
+        if group.state.is_running() {
+            add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
+            let name = if group.state == State::InGc { "gc" } else { &stack.library };
+            if !self.libraries.contains_key(name) {
+                self.libraries.insert(name.to_owned(), Library::default());
+            }
+            if let Some(library) = self.libraries.get_mut(name) {
+                add(&mut library.cpu_ns, group.cpu_ns);
+                add(library.callers.entry(stack.deepest).or_default(), group.cpu_ns);
+            }
+        }
+        if let Some(import) = stack.import {
+            add(&mut self.importing_wall_ns, group.wall_ns);
+            let row = self.imports.entry(import).or_default();
+            add(&mut row.wall_ns, group.wall_ns);
+            if !group.state.is_running() {
+                add(&mut row.waiting_ns, group.wall_ns);
+            } else if stack.loads_library {
+                add(&mut row.loading_ns, group.wall_ns);
+            }
+        }
+        for &(function, depth) in &stack.repeated {
+            let row = self.recursion.entry(function).or_default();
+            add(&mut row.cpu_ns, group.cpu_ns);
+            row.depth_max = row.depth_max.max(depth);
+        }
+    }
+}
+
+/// A damaged recording may hold any number.
+fn add(sum: &mut u64, part: u64) {
+    *sum = sum.saturating_add(part);
+}
+
+/// What one stack says, whoever was seen with it.
+struct Stack {
+    deepest: Option<FrameIndex>,
+    import: Option<FrameIndex>,
+    loads_library: bool,
+    library: String,
+    /// Functions of the user's that stand in it more than once, and how often.
+    repeated: Vec<(FunctionIndex, u64)>,
+}
+
+impl Stack {
+    fn of(profile: &Profile, leaf: Option<NodeIndex>) -> Stack {
+        let own = own_code(profile, leaf);
+        let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
+        for frame in own.frames {
+            *times.entry(profile.frames[frame].function).or_default() += 1;
+        }
+        times.retain(|_, depth| *depth > 1);
+        let import = import_of(profile, leaf);
+        Stack {
+            deepest: own.deepest,
+            import,
+            loads_library: import.is_some() && loads_library(profile, leaf),
+            library: library_of(profile, leaf),
+            repeated: times.into_iter().collect(),
+        }
+    }
+}
+
+/// The outermost piece of the user's code that imports: what the program was made to wait for. The module that is started
+/// itself (`python -m`) is not imported.
+fn import_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
+    let stack: Vec<FrameIndex> =
+        profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python).collect();
+    let machinery = |frame: FrameIndex| match profile.function_of(frame).home {
+        Home::Python { file, .. } => profile.files[file].path == "<frozen importlib._bootstrap>",
+        Home::C { .. } | Home::Mark => false,
+    };
+    let mut outer = None;
+    for frame in stack.into_iter().rev() {
+        if machinery(frame) {
+            return outer;
+        }
+        outer = Some(frame);
+    }
+    None
+}
+
+/// In the dynamic linker, for an extension module.
+fn loads_library(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
+    profile.stack(leaf).any(|frame| {
+        let function = profile.function_of(frame);
+        matches!(function.home, Home::C { .. })
+            && matches!(function.name.as_str(), "dlopen" | "_dl_open" | "dl_open_worker")
+    })
+}
+
+/// Whose Python code ran, by the deepest Python frame.
+fn library_of(profile: &Profile, leaf: Option<NodeIndex>) -> String {
+    let deepest = profile.stack(leaf).find(|frame| profile.frames[*frame].kind == FrameKind::Python);
+    let Some(Home::Python { file, .. }) = deepest.map(|frame| &profile.function_of(frame).home) else {
+        return "outside of Python".to_owned();
+    };
+    let file = &profile.files[*file];
+    let name = match file.owner {
+        Owner::Library => {
+            let below = ["/site-packages/", "/dist-packages/"];
+            below.into_iter().find_map(|folder| file.path.split_once(folder)).map(|(_, path)| path)
+        }
+        Owner::Stdlib => stdlib_path(&file.path),
+        _ => return "your code".to_owned(),
+    };
+    let name = name.and_then(|path| path.split('/').next()).unwrap_or(&file.path);
+    name.trim_end_matches(".py").to_owned()
+}
+
+/// Behind `lib/python3.13/`, or the name of a frozen module.
+fn stdlib_path(path: &str) -> Option<&str> {
+    if let Some(frozen) = path.strip_prefix("<frozen ") {
+        return frozen.trim_end_matches('>').split('.').next();
+    }
+    let (_, behind) = path.rsplit_once("/python3")?;
+    behind.split_once('/').map(|(_, path)| path)
+}

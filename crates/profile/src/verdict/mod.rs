@@ -1,0 +1,106 @@
+//! The verdict: why the program takes its time, in one line that begins with the name of the reason.
+//! Owns: the rules, their order and their thresholds (docs/reading.md explains each). Never: hides a sample; whatever the
+//! verdict, the rows below it are the same.
+
+mod facts;
+mod words;
+
+use crate::figures::share;
+use crate::profile::Profile;
+use crate::weight::{Weight, choose};
+use facts::Facts;
+
+/// Importing took so much of the wall time.
+const START_UP_MIN: f64 = 0.5;
+/// Threads that had work waited for the GIL for so much of it.
+const GIL_WAIT_MIN: f64 = 0.3;
+/// Of the CPU: in the collector.
+const GC_MIN: f64 = 0.2;
+/// Of the CPU: on threads on which no Python runs.
+const NATIVE_MIN: f64 = 0.3;
+/// Of the CPU: in one expression.
+const ONE_PLACE_MIN: f64 = 0.4;
+/// Of the CPU: below a function that calls itself, at least so deep.
+const RECURSION_MIN: f64 = 0.5;
+const RECURSION_DEPTH_MIN: u64 = 3;
+/// Of the CPU: the largest expression at most, and what runs outside of Python; and the ten largest together.
+const SPREAD_LARGEST_MAX: f64 = 0.1;
+const SPREAD_TEN_MAX: f64 = 0.5;
+const TEN: usize = 10;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    StartUp,
+    Waiting,
+    Gil,
+    Gc,
+    NativeThreads,
+    Recursion,
+    OnePlace,
+    Spread,
+    NoSingleCause,
+}
+
+impl Reason {
+    /// As the verdict's line begins.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Reason::StartUp => "start-up",
+            Reason::Waiting => "waiting",
+            Reason::Gil => "GIL",
+            Reason::Gc => "gc",
+            Reason::NativeThreads => "native threads",
+            Reason::Recursion => "recursion",
+            Reason::OnePlace => "one place",
+            Reason::Spread => "spread",
+            Reason::NoSingleCause => "no single cause",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub reason: Reason,
+    /// What follows `NAME: ` on the first line.
+    pub words: String,
+    /// The lines below it: places, and what to do.
+    pub details: Vec<String>,
+}
+
+pub fn verdict(profile: &Profile) -> Verdict {
+    let facts = Facts::of(profile);
+    let reason = reason(profile, &facts);
+    words::verdict(profile, &facts, reason)
+}
+
+fn reason(profile: &Profile, facts: &Facts) -> Reason {
+    let cpu_ns = facts.whole.cpu_ns;
+    let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
+    let waits = choose(None, profile).weight == Weight::Wall;
+    if share(facts.importing_wall_ns, profile.wall_ns()) >= START_UP_MIN {
+        Reason::StartUp
+    } else if waits {
+        Reason::Waiting
+    } else if facts.gil_threads.len() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
+        Reason::Gil
+    } else if of_cpu(facts.native_threads().map(|(_, cpu_ns)| cpu_ns).sum()) >= NATIVE_MIN {
+        Reason::NativeThreads
+    } else if of_cpu(facts.gc_cpu_ns) >= GC_MIN {
+        Reason::Gc
+    } else if facts.deepest_recursion().is_some_and(|(_, recursion)| of_cpu(recursion.cpu_ns) >= RECURSION_MIN) {
+        Reason::Recursion
+    } else {
+        let expressions = facts.expressions_ns();
+        let largest = of_cpu(expressions.first().copied().unwrap_or(0));
+        let ten = of_cpu(expressions.iter().take(TEN).sum());
+        let small = largest.max(of_cpu(facts.outside_ns())) <= SPREAD_LARGEST_MAX;
+        if largest >= ONE_PLACE_MIN {
+            Reason::OnePlace
+        } else if cpu_ns > 0 && small && ten <= SPREAD_TEN_MAX {
+            Reason::Spread
+        } else {
+            Reason::NoSingleCause
+        }
+    }
+}

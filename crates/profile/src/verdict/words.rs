@@ -1,0 +1,247 @@
+//! The verdict's words.
+//! Owns: what each reason says, in figures of this recording. Never: decides which reason it is.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::facts::{Facts, Library};
+use super::{Reason, TEN, Verdict};
+use crate::figures::{counted, duration, percent, share};
+use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
+use crate::report::file_names::FileNames;
+
+/// Places below the verdict's first line.
+const DETAILS_MAX: usize = 4;
+/// A place with less of the whole is not named.
+const DETAIL_MIN: f64 = 0.03;
+/// Source text beside a place, in characters.
+const TEXT_MAX: usize = 60;
+
+pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdict {
+    let words = Words { profile, facts, files: FileNames::of(profile, files(profile)) };
+    let (first, details) = match reason {
+        Reason::StartUp => words.start_up(),
+        Reason::Waiting => words.waiting(),
+        Reason::Gil => words.gil(),
+        Reason::Gc => words.gc(),
+        Reason::NativeThreads => words.native_threads(),
+        Reason::Recursion => words.recursion(),
+        Reason::OnePlace => words.one_place(),
+        Reason::Spread => words.spread(),
+        Reason::NoSingleCause => words.no_single_cause(),
+    };
+    Verdict { reason, words: first, details }
+}
+
+fn files(profile: &Profile) -> impl Iterator<Item = FileIndex> {
+    profile.functions.iter().filter_map(|function| match function.home {
+        Home::Python { file, .. } => Some(file),
+        Home::C { .. } | Home::Mark => None,
+    })
+}
+
+struct Words<'p> {
+    profile: &'p Profile,
+    facts: &'p Facts,
+    files: FileNames,
+}
+
+type Lines = (String, Vec<String>);
+
+impl Words<'_> {
+    fn start_up(&self) -> Lines {
+        let wall_ns = self.profile.wall_ns();
+        let importing_ns = self.facts.importing_wall_ns.min(wall_ns);
+        let first = format!("{} of {} is importing", duration(importing_ns), duration(wall_ns));
+        let rows = largest(&self.facts.imports, |import| import.wall_ns, wall_ns).into_iter().map(|(frame, import)| {
+            let mut parts = vec![format!(
+                "running {}",
+                duration(import.wall_ns.saturating_sub(import.waiting_ns).saturating_sub(import.loading_ns))
+            )];
+            if import.loading_ns > 0 {
+                parts.push(format!("loading libraries {}", duration(import.loading_ns)));
+            }
+            if import.waiting_ns > 0 {
+                parts.push(format!("waiting {}", duration(import.waiting_ns)));
+            }
+            row(import.wall_ns, wall_ns, &format!("{}   ({})", self.place(Some(frame)), parts.join(", ")))
+        });
+        (first, rows.collect())
+    }
+
+    fn waiting(&self) -> Lines {
+        let (wall_ns, cpu_ns) = (self.profile.wall_ns(), self.facts.whole.cpu_ns);
+        let first = format!("{} wall, {} CPU ({} %)", duration(wall_ns), duration(cpu_ns), percent(cpu_ns, wall_ns));
+        (first, Vec::new())
+    }
+
+    fn gil(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let cores = share(cpu_ns, self.profile.span_ns);
+        let waited = percent(self.facts.gil_wait_ns, self.facts.wanting_ns);
+        let threads = counted(self.facts.gil_threads.len() as u64, "thread", "threads");
+        let first = format!(
+            "{threads} ran {cores:.2} cores; {waited} % of their runnable time was waiting for it. Held most by:"
+        );
+        let mut details = self.places(&self.facts.running, cpu_ns);
+        details.push("threads cannot help here: processes, or code that releases the GIL".to_owned());
+        (first, details)
+    }
+
+    fn gc(&self) -> Lines {
+        let (gc_ns, cpu_ns) = (self.facts.gc_cpu_ns, self.facts.whole.cpu_ns);
+        let first =
+            format!("{} % of {} CPU is the cycle collector, set off by:", percent(gc_ns, cpu_ns), duration(cpu_ns));
+        let mut details = self.places(&self.facts.gc, cpu_ns);
+        details.push(
+            "higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything".to_owned(),
+        );
+        (first, details)
+    }
+
+    fn native_threads(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let native: Vec<u64> = self.facts.native_threads().map(|(_, cpu_ns)| cpu_ns).collect();
+        let threads = counted(native.len() as u64, "thread", "threads");
+        let first = format!(
+            "{} % of {} CPU is on {threads} without Python",
+            percent(native.iter().sum(), cpu_ns),
+            duration(cpu_ns)
+        );
+        (first, Vec::new())
+    }
+
+    fn recursion(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let Some((function, recursion)) = self.facts.deepest_recursion() else {
+            return self.no_single_cause();
+        };
+        let first = format!(
+            "{} ×{} deep holds {} % of {} CPU",
+            self.function(function),
+            recursion.depth_max,
+            percent(recursion.cpu_ns, cpu_ns),
+            duration(cpu_ns)
+        );
+        (first, Vec::new())
+    }
+
+    fn one_place(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let places = largest(&self.facts.running, |place_ns| *place_ns, cpu_ns);
+        let top = places.into_iter().find(|(frame, _)| frame.is_some());
+        let first = top.map_or(String::new(), |(frame, place_ns)| {
+            format!("{} % of {} CPU is {}", percent(*place_ns, cpu_ns), duration(cpu_ns), self.place(frame))
+        });
+        (first, Vec::new())
+    }
+
+    fn spread(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let (largest_share, ten_share) = self.shares();
+        let first = format!(
+            "no expression over {largest_share} %; the top ten make {ten_share} % of {} CPU. By library:",
+            duration(cpu_ns)
+        );
+        let rows = largest(&self.facts.libraries, |library| library.cpu_ns, cpu_ns);
+        (first, rows.into_iter().map(|(name, library)| self.library(&name, library, cpu_ns)).collect())
+    }
+
+    fn no_single_cause(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        if cpu_ns == 0 {
+            return ("no CPU time was sampled".to_owned(), Vec::new());
+        }
+        let (largest_share, ten_share) = self.shares();
+        let words = format!(
+            "the largest expression has {largest_share} %, the ten largest {ten_share} % of {} CPU",
+            duration(cpu_ns)
+        );
+        (words, Vec::new())
+    }
+
+    /// Of the largest expression, and of the ten largest, in percent.
+    fn shares(&self) -> (String, String) {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let expressions = self.facts.expressions_ns();
+        let first = expressions.first().copied().unwrap_or(0);
+        (percent(first, cpu_ns), percent(expressions.iter().take(TEN).sum(), cpu_ns))
+    }
+
+    fn library(&self, name: &str, library: &Library, whole_ns: u64) -> String {
+        let callers = largest(&library.callers, |cpu_ns| *cpu_ns, whole_ns);
+        if name == "your code" {
+            let expressions = counted(library.callers.len() as u64, "expression", "expressions");
+            return row(library.cpu_ns, whole_ns, &format!("{name} ({expressions})"));
+        }
+        let callers: Vec<String> = callers
+            .into_iter()
+            .filter(|(frame, _)| frame.is_some())
+            .take(2)
+            .map(|(frame, cpu_ns)| format!("← {} {} %", self.place_name(frame), percent(*cpu_ns, whole_ns)))
+            .collect();
+        row(library.cpu_ns, whole_ns, format!("{name}   {}", callers.join(", ")).trim_end())
+    }
+
+    fn places(&self, places: &HashMap<Option<FrameIndex>, u64>, whole_ns: u64) -> Vec<String> {
+        let rows = largest(places, |place_ns| *place_ns, whole_ns);
+        rows.into_iter().map(|(frame, place_ns)| row(*place_ns, whole_ns, &self.place(frame))).collect()
+    }
+
+    /// `slow.py:6 before   b[i:]`
+    fn place(&self, frame: Option<FrameIndex>) -> String {
+        let name = self.place_name(frame);
+        let Some(frame) = frame else { return name };
+        let row = &self.profile.frames[frame];
+        let line = || self.profile.source_of(row.function)?.line(row.location?.line).map(str::trim);
+        let text = row.expression.as_ref().map(|expression| expression.text.as_str()).or_else(line).unwrap_or_default();
+        let one_line = text.lines().next().unwrap_or_default();
+        let cut = text.lines().nth(1).is_some() || one_line.chars().count() > TEXT_MAX;
+        let shown: String = one_line.chars().take(TEXT_MAX).collect();
+        let mark = if cut { "…" } else { "" };
+        format!("{name}   {shown}{mark}").trim_end().to_owned()
+    }
+
+    /// `slow.py:6 before`
+    fn place_name(&self, frame: Option<FrameIndex>) -> String {
+        let Some(frame) = frame else { return "outside of Python".to_owned() };
+        let row = &self.profile.frames[frame];
+        let line = row.location.map_or(String::new(), |location| format!(":{}", location.line));
+        let function = &self.profile.functions[row.function];
+        match function.home {
+            Home::Python { file, .. } => {
+                format!("{}{line} {}", self.files.short(file).unwrap_or_default(), function.name)
+            }
+            Home::C { .. } | Home::Mark => function.name.clone(),
+        }
+    }
+
+    /// `fib (deep.py:3)`
+    fn function(&self, function: FunctionIndex) -> String {
+        let row = &self.profile.functions[function];
+        match row.home {
+            Home::Python { file, first_line } => {
+                format!("{} ({}:{first_line})", row.name, self.files.short(file).unwrap_or_default())
+            }
+            Home::C { .. } | Home::Mark => row.name.clone(),
+        }
+    }
+}
+
+/// ` 31 %  19.0 s  WHAT`
+fn row(part_ns: u64, whole_ns: u64, what: &str) -> String {
+    format!("{:>5} %  {:>7}  {what}", percent(part_ns, whole_ns), duration(part_ns))
+}
+
+/// The largest rows that are worth a line, in an order that does not depend on the table's.
+fn largest<K: Clone + Ord + Hash + Eq, V>(
+    rows: &HashMap<K, V>,
+    weight: impl Fn(&V) -> u64,
+    whole_ns: u64,
+) -> Vec<(K, &V)> {
+    let mut sorted: Vec<(K, &V)> = rows.iter().map(|(key, value)| (key.clone(), value)).collect();
+    sorted.retain(|(_, value)| share(weight(value), whole_ns) >= DETAIL_MIN);
+    sorted.sort_by(|(left_key, left), (right_key, right)| (weight(right), left_key).cmp(&(weight(left), right_key)));
+    sorted.truncate(DETAILS_MAX);
+    sorted
+}

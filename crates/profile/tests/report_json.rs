@@ -1,0 +1,113 @@
+//! The report for scripts: every key, with what it holds.
+
+mod notation;
+
+use expect_test::expect;
+use genba_profile::build::{Additions, profile};
+use genba_profile::report::{Options, json, report};
+use genba_profile::warnings::warnings;
+
+#[test]
+fn as_json() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        source /app/app.py
+        |x = 表[i:]
+        dropped late 1
+        unsampled 2ms
+        rss 0ms 1000
+        rss 16ms 3000
+        <module>@app.py:1[4-11] > memmove[libc.so.6] x20
+        ",
+    );
+    let profile = profile(&recording, &Additions::default());
+    let report = report(&profile, &Options::default());
+    let warnings = warnings(&profile, report.choice.weight);
+    expect![[r#"
+        {
+          "version": 1,
+          "weight": "cpu",
+          "weight_why": null,
+          "wall_ns": 32000000,
+          "cpu_ns": 34000000,
+          "interval_ns": 1600000,
+          "accounting": {
+            "ticks": 21,
+            "sampled": 20,
+            "dropped": {
+              "late": 1
+            },
+            "refused": {}
+          },
+          "verdict": {
+            "name": "one place",
+            "words": "100.0 % of 32.0 ms CPU is app.py:1 <module>   表[i:]",
+            "details": []
+          },
+          "processes": [
+            {
+              "pid": 7,
+              "python": "3.13.0",
+              "executable": "/usr/bin/python3.13",
+              "argv": [],
+              "refused": null,
+              "ended": "exit",
+              "wall_ns": 32000000,
+              "cpu_ns": 34000000,
+              "cpu_sampled_ns": 32000000,
+              "cpu_not_sampled_ns": 2000000,
+              "cpu_genba_ns": 0,
+              "threads": 1,
+              "accounting": {
+                "ticks": 21,
+                "sampled": 20,
+                "dropped": {
+                  "late": 1
+                },
+                "refused": {}
+              },
+              "rss_max_bytes": 3000,
+              "rss_mean_bytes": 2000
+            }
+          ],
+          "rows": [
+            {
+              "file": "/app/app.py",
+              "line": 1,
+              "end_line": 1,
+              "function": "<module>",
+              "expression": "表[i:]",
+              "column": 4,
+              "end_column": 9,
+              "pid": null,
+              "tid": null,
+              "thread": null,
+              "samples": 20,
+              "cpu_ns": 32000000,
+              "wall_ns": 32000000,
+              "share": 1.0,
+              "total_samples": 20,
+              "total_cpu_ns": 32000000,
+              "total_wall_ns": 32000000,
+              "total_share": 1.0,
+              "chain": [
+                "memmove"
+              ]
+            }
+          ],
+          "folded": {
+            "rows": 0,
+            "share": 0.0
+          },
+          "rss_max_bytes": 3000,
+          "rss_mean_bytes": 2000,
+          "warnings": [
+            "20 samples, shares are ± 22 points; try --rate 10000 or a longer run",
+            "4.8 % of the ticks gave no sample, most of them for the reason `late` (4.8 %)",
+            "samples cover 94.1 % of the program's CPU; 2.00 ms passed unseen"
+          ]
+        }
+    "#]]
+    .assert_eq(&json::json(&profile, &report, &warnings).unwrap());
+}

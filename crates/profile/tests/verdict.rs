@@ -1,0 +1,212 @@
+//! The verdict: each reason just where its rule begins to hold, and just before.
+
+mod notation;
+
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::verdict::verdict;
+
+fn check(recording: &str, expected: Expect) {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let verdict = verdict(&profile);
+    let lines = [format!("{}: {}\n", verdict.reason.name(), verdict.words)];
+    let details = verdict.details.iter().map(|detail| format!("{detail}\n"));
+    expected.assert_eq(&lines.into_iter().chain(details).collect::<String>());
+}
+
+const PROCESS: &str = "process 7 3.13.0 stdlib=/usr/lib/python3.13\n";
+
+/// Samples of as many expressions, each of `each` samples.
+fn expressions(count: usize, each: usize) -> String {
+    (1..=count).map(|line| format!("main@app.py:{line}[4-9] x{each}\n")).collect()
+}
+
+#[test]
+fn one_place_from_two_fifths() {
+    check(
+        &format!("{PROCESS}hot@app.py:100[4-9] x40\n{}", expressions(4, 15)),
+        expect![[r#"
+        one place: 40.0 % of 160 ms CPU is app.py:100 hot
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}hot@app.py:100[4-9] x39\n{}hot@app.py:99 x1", expressions(4, 15)),
+        expect![[r#"
+        no single cause: the largest expression has 39.0 %, the ten largest 100.0 % of 160 ms CPU
+    "#]],
+    );
+}
+
+#[test]
+fn what_ran_outside_of_python_is_no_place() {
+    check(
+        &format!("{PROCESS}free[libc.so.6] x45\n{}", expressions(11, 5)),
+        expect![[r#"
+            no single cause: the largest expression has 5.0 %, the ten largest 50.0 % of 160 ms CPU
+        "#]],
+    );
+    check(
+        &format!("{PROCESS}free[libc.so.6] x50\nhot@app.py:100[4-9] x50\n"),
+        expect![[r#"
+        one place: 50.0 % of 160 ms CPU is app.py:100 hot
+    "#]],
+    );
+}
+
+#[test]
+fn a_library_is_called_by_its_name_wherever_it_lies() {
+    let process = "process 7 3.13.0 stdlib=/opt/python3/lib/python3.13\n";
+    let json = "loads@/opt/python3/lib/python3.13/json/__init__.py:300[4-20]";
+    let calls: String = (1..=20).map(|line| format!("main@app.py:{line}[4-9] > {json} x10\n")).collect();
+    check(
+        &format!("{process}{calls}"),
+        expect![[r#"
+        spread: no expression over 5.0 %; the top ten make 50.0 % of 320 ms CPU. By library:
+        100.0 %   320 ms  json   ← app.py:1 main 5.0 %, ← app.py:2 main 5.0 %
+    "#]],
+    );
+}
+
+#[test]
+fn spread_up_to_a_tenth_and_a_half() {
+    check(
+        &format!("{PROCESS}{}", expressions(20, 10)),
+        expect![[r#"
+        spread: no expression over 5.0 %; the top ten make 50.0 % of 320 ms CPU. By library:
+        100.0 %   320 ms  your code (20 expressions)
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}{}", expressions(19, 10)),
+        expect![[r#"
+        no single cause: the largest expression has 5.3 %, the ten largest 52.6 % of 304 ms CPU
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}hot@app.py:100[4-9] x40\n{}", expressions(40, 8)),
+        expect![[r#"
+        no single cause: the largest expression has 11.1 %, the ten largest 31.1 % of 576 ms CPU
+    "#]],
+    );
+}
+
+#[test]
+fn the_collector_from_a_fifth() {
+    check(
+        &format!("{PROCESS}make@app.py:7[4-9] x20 gc\n{}", expressions(8, 10)),
+        expect![[r#"
+        gc: 20.0 % of 160 ms CPU is the cycle collector, set off by:
+         20.0 %  32.0 ms  app.py:7 make
+        higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}make@app.py:7[4-9] x19 gc\n{}main@app.py:50 x1", expressions(8, 10)),
+        expect![[r#"
+        no single cause: the largest expression has 19.0 %, the ten largest 100.0 % of 160 ms CPU
+    "#]],
+    );
+}
+
+#[test]
+fn recursion_from_a_half_and_three_calls() {
+    let three = "fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
+    check(
+        &format!("{PROCESS}{three}{}", expressions(5, 10)),
+        expect![[r#"
+        recursion: fib (app.py:1) ×3 deep holds 50.0 % of 160 ms CPU
+    "#]],
+    );
+    let two = "fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
+    check(
+        &format!("{PROCESS}{two}{}", expressions(5, 10)),
+        expect![[r#"
+        one place: 50.0 % of 160 ms CPU is app.py:2 fib
+    "#]],
+    );
+}
+
+#[test]
+fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
+    let threads = |waits: usize, runs: usize| {
+        format!(
+            "{PROCESS}main@app.py:1[4-9] x{waits} gil\nmain@app.py:1[4-9] x{runs}\nthread 8 worker\nwork@app.py:2[4-9] x{waits} gil\nwork@app.py:2[4-9] x{runs}\n"
+        )
+    };
+    check(
+        &threads(30, 70),
+        expect![[r#"
+        GIL: 2 threads ran 0.70 cores; 30.0 % of their runnable time was waiting for it. Held most by:
+         50.0 %   112 ms  app.py:1 main
+         50.0 %   112 ms  app.py:2 work
+        threads cannot help here: processes, or code that releases the GIL
+    "#]],
+    );
+    check(
+        &threads(29, 71),
+        expect![[r#"
+        one place: 50.0 % of 227 ms CPU is app.py:1 main
+    "#]],
+    );
+}
+
+#[test]
+fn threads_without_python_from_three_tenths() {
+    let native = |count: usize| format!("{PROCESS}{}thread 8 pool\ndgemm[libblas.so] x{count}\n", expressions(7, 10));
+    check(
+        &native(30),
+        expect![[r#"
+        native threads: 30.0 % of 160 ms CPU is on 1 thread without Python
+    "#]],
+    );
+    check(
+        &native(29),
+        expect![[r#"
+            no single cause: the largest expression has 10.1 %, the ten largest 70.7 % of 158 ms CPU
+        "#]],
+    );
+}
+
+#[test]
+fn start_up_from_half_of_the_wall_time() {
+    let import = "<module>@app.py:3[0-13] > _find_and_load@<frozen·importlib._bootstrap>:1 > <module>@/usr/lib/python3.13/json/__init__.py:1 x50\n";
+    check(
+        &format!("{PROCESS}{import}{}", expressions(5, 10)),
+        expect![[r#"
+        start-up: 80.0 ms of 160 ms is importing
+         50.0 %  80.0 ms  app.py:3 <module>   (running 80.0 ms)
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}{import}{}", expressions(6, 10)),
+        expect![[r#"
+        one place: 45.5 % of 176 ms CPU is app.py:3 <module>
+    "#]],
+    );
+}
+
+#[test]
+fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
+    check(
+        &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x51 poll\n{}", expressions(7, 7)),
+        expect![[r#"
+        waiting: 160 ms wall, 78.4 ms CPU (49.0 %)
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x50 poll\n{}", expressions(5, 10)),
+        expect![[r#"
+        no single cause: the largest expression has 20.0 %, the ten largest 100.0 % of 80.0 ms CPU
+    "#]],
+    );
+}
+
+#[test]
+fn nothing_was_sampled() {
+    check(
+        PROCESS,
+        expect![[r#"
+        no single cause: no CPU time was sampled
+    "#]],
+    );
+}

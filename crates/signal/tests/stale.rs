@@ -1,0 +1,166 @@
+//! Stale memory: every pointer that the walk over Python frames follows leads anywhere: into the same structures, across itself in
+//! rings, to odd places, to the kernel, to nothing. The walk ends, within its bounds, and what it names lies in its answer.
+
+use genba_signal::handler::{SHARED, look};
+use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
+use genba_signal::memory::{Address, Fault, Memory};
+use genba_signal::request::{Answer, PYTHON_MAX, PythonEntry, Question, Reading, TAIL_WORDS};
+use genba_signal::seen::{Seen, SeenEntry};
+use genba_signal::unwind::Registers;
+use std::cell::Cell;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+const REGION: u64 = 0x7f00_0000_0000;
+const REGION_BYTES: u64 = 1 << 14;
+const TID: u32 = 4711;
+const STATE: Address = Address(REGION + 512);
+const CODE_TYPE: u64 = 0x5555_0000_1000;
+/// Objects begin at multiples of this; their type stands in their second word, their length in the third.
+const OBJECT_BYTES: u64 = 64;
+const SEEDS: u64 = 20_000;
+/// A frame takes no more than so many reads, names and tables aside; those end with the tail.
+const READS_MAX: u64 = PYTHON_MAX as u64 * 128 + TAIL_WORDS as u64 * 8;
+
+struct Stale {
+    seed: u64,
+    /// One word in so many is what a living process might have there.
+    wild: u64,
+    reads: Cell<u64>,
+}
+
+impl Stale {
+    fn chance(&self, address: u64) -> u64 {
+        // splitmix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014.
+        let mut word = address.wrapping_add(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        word = (word ^ word >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        word = (word ^ word >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+        word ^ word >> 31
+    }
+}
+
+impl Memory for Stale {
+    fn word(&self, address: Address) -> Result<u64, Fault> {
+        self.reads.set(self.reads.get() + 1);
+        if address.0 == STATE.at(LAYOUTS[0].native_thread_id).0 {
+            return Ok(u64::from(TID));
+        }
+        if !(REGION..REGION + REGION_BYTES).contains(&address.0) {
+            return Err(Fault);
+        }
+        let chance = self.chance(address.0);
+        let inside = REGION + (chance >> 16) % REGION_BYTES;
+        if !chance.is_multiple_of(self.wild) {
+            return Ok(match address.0 % OBJECT_BYTES {
+                8 => CODE_TYPE,
+                // The state of a compact ASCII text.
+                32 => 0x64,
+                // Lengths.
+                16 => chance % 300,
+                _ => inside & !(OBJECT_BYTES - 1),
+            });
+        }
+        match (chance >> 8) % 8 {
+            0 => Err(Fault),
+            1 => Ok(0),
+            2 => Ok(inside | 1),
+            3 => Ok(0xffff_8000_0000_0000 | chance),
+            4 => Ok(u64::MAX - chance % 4096),
+            5 => Ok((chance >> 16) % 300),
+            6 => Ok(address.0),
+            _ => Ok(chance),
+        }
+    }
+}
+
+const BASE: Layout = Layout {
+    minor: 12,
+    interpreters_head: 40,
+    interpreter_next: 0,
+    threads_head: 72,
+    gc_collecting: 312,
+    gil_pointer: Some(384),
+    gil_address: None,
+    gil_last_holder: 8,
+    gil_locked: 16,
+    gil_bytes: 208,
+    thread_next: 8,
+    thread_interpreter: 16,
+    native_thread_id: 144,
+    current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
+    frame_code: 0,
+    frame_previous: 24,
+    frame_instruction: 56,
+    frame_owner: 70,
+    frame_is_entry: None,
+    frame_locals: 72,
+    code_filename: 112,
+    code_qualname: 128,
+    code_linetable: 152,
+    code_first_line: 68,
+    code_version: Some(92),
+    code_instructions: 192,
+    str_length: 16,
+    str_hash: 24,
+    str_state: 32,
+    str_ascii: 40,
+    str_compact: 56,
+    bytes_size: 16,
+    bytes_value: 32,
+    operands: None,
+    code_type: CODE_TYPE,
+    type_type: 0,
+};
+const OPERANDS: OperandLayout = OperandLayout {
+    stackpointer: 64,
+    binary_slice: 1,
+    slice_container: 3,
+    binary_op: 42,
+    subscript_argument: 26,
+    subscript_container: 2,
+};
+/// As 3.11, 3.12 and 3.15 find their frames.
+const LAYOUTS: [Layout; 3] = [
+    Layout { minor: 11, frame_is_entry: Some(68), gil_pointer: None, gil_address: Some(REGION + 64), ..BASE },
+    BASE,
+    Layout {
+        minor: 15,
+        current: CurrentFrame::InThreadState { current_frame: 56, base_frame: Some(200) },
+        operands: Some(OPERANDS),
+        ..BASE
+    },
+];
+
+#[test]
+fn a_stale_pointer_anywhere_ends_the_walk() {
+    let entry = SeenEntry { key: AtomicU64::new(0), progress: AtomicU64::new(0) };
+    let mut seen = Seen { entries: &raw const entry, mask: 0 };
+    SHARED.seen.store(&raw mut seen, SeqCst);
+    let question = Question {
+        pid: 1,
+        tid: TID,
+        native: false,
+        reading: Reading::ByKernel,
+        thread_states: [STATE; 4],
+        thread_states_len: 1,
+    };
+    let registers = Registers { rip: 0, rsp: REGION, rbp: None };
+    let mut answer = Box::new(Answer::EMPTY);
+    let (mut longest, mut copied) = (0, 0);
+    for seed in 0..SEEDS {
+        let mut layout = LAYOUTS[(seed % 3) as usize];
+        SHARED.layout.store(&raw mut layout, SeqCst);
+        let memory = Stale { seed, wild: [2, 8, 64, 4096][(seed / 3 % 4) as usize], reads: Cell::new(0) };
+        look(&memory, registers, &question, &mut answer);
+        assert!(answer.python_len <= PYTHON_MAX && answer.tail_len <= TAIL_WORDS, "seed {seed}");
+        assert!(memory.reads.get() <= READS_MAX, "seed {seed}: {} reads", memory.reads.get());
+        for word in &answer.python[..answer.python_len] {
+            if let PythonEntry::InTail { position, .. } = word.entry() {
+                assert!((position as usize) < answer.tail_len, "seed {seed}");
+            }
+        }
+        longest = longest.max(answer.python_len);
+        copied += answer.tail_len;
+    }
+    // Not all end at once: rings are followed to their bound, and code objects that are none are copied.
+    assert!(longest == PYTHON_MAX && copied > 0, "{longest} frames at most, {copied} words copied");
+}
