@@ -2,7 +2,7 @@
 # GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench fuzz golden readme prepare test-rust test-web test-python
+.PHONY: help build demo test check bench bench-handler fuzz golden readme prepare soak test-rust test-web test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -14,8 +14,8 @@ help: ## print these verbs
 # `build`: the agent, then the command that carries it, at target/release/genba.
 include make/build.mk
 
-prepare: ## set this machine up: tools, packages (as root), Debian sid (as root)
-	@make/prepare.sh tools packages sid
+prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root)
+	@make/prepare.sh tools packages sid debug compiled
 
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
@@ -29,11 +29,21 @@ test-web: web/node_modules
 	npm --prefix web test
 
 # Tests that measure shares run alone; the others may run side by side.
-test-python: build wheel
-	@make/prepare.sh tools
+test-python: build wheel twin
+	@make/prepare.sh tools compiled
 	@failed=0; \
 	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches || failed=1; \
 	$(TOOLS)/bin/pytest -m measures tests || failed=1; \
+	exit $$failed
+
+# The figures are kept in build/figures.jsonl; GENBA_SOAK_SECONDS shortens the hour of the web server.
+soak: build wheel twin ## the measuring and the harmless tests in their long form; hours
+	@make/prepare.sh tools
+	@rm -f build/figures.jsonl
+	@failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/figures.jsonl; \
+	$(TOOLS)/bin/pytest --timeout 0 tests/harmless tests/test_harmless.py -m 'not measures' || failed=1; \
+	$(TOOLS)/bin/pytest --timeout 0 -m measures tests || failed=1; \
+	$(TOOLS)/bin/python make/measured.py build/figures.jsonl || failed=1; \
 	exit $$failed
 
 check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols
@@ -56,9 +66,12 @@ readme: build ## put the real first screen of casebook/bytes-slice into README.m
 	@make/prepare.sh tools
 	$(TOOLS)/bin/python make/readme.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1)
 
-bench: build ## what genba costs: alone, with an empty handler, with genba, interleaved
-	@make/prepare.sh tools
-	$(TOOLS)/bin/python benches/cost.py
+bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS choose
+	@make/prepare.sh tools packages peers
+	$(TOOLS)/bin/python benches/bench.py
+
+bench-handler: ## the signal handler measured from inside on CPython 3.15, beside framehop; HANDLER_RUNS (100000)
+	PARTS=handler $(TOOLS)/bin/python benches/bench.py
 
 web/node_modules: web/package-lock.json
 	npm --prefix web ci --silent

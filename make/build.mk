@@ -8,7 +8,7 @@ BUILT := target/$(TRIPLE)/release
 # The agent that the command built last carries.
 CARRIED := ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1
 
-.PHONY: build wheel
+.PHONY: build wheel twin
 
 build: web-dist ## the command, at target/release/genba
 	@make/prepare.sh tools
@@ -19,6 +19,9 @@ build: web-dist ## the command, at target/release/genba
 	@mkdir -p target/release
 	cp --force $(BUILT)/genba target/release/genba.new
 	mv target/release/genba.new target/release/genba
+
+twin: ## the slow twin that tests hold genba against, at target/release/genba-twin
+	cargo build --quiet --locked --release --package genba-twin
 
 wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
 	@make/prepare.sh tools

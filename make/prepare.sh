@@ -1,11 +1,13 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, packages, sid. Each one does only what is missing and says what it does.
-# Never writes outside of build/, the apt system (as root, only for packages that are missing) and $GENBA_SID.
+# Sets a machine up for genba's chores. Verbs: tools, packages, sid, debug, peers, compiled. Each one does only what is missing and says what it does.
+# Never writes outside of build/, the apt system (as root, only for packages that are missing), $GENBA_SID and $GENBA_DEBUG.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/build/tools
 sid=${GENBA_SID:-$HOME/.cache/genba/sid}
+debug=${GENBA_DEBUG:-$HOME/.cache/genba/debug}
+libraries=/usr/lib/x86_64-linux-gnu
 
 say() { echo "prepare: $*" >&2; }
 fail() {
@@ -27,7 +29,7 @@ python_for_tools() {
 }
 
 prepare_tools() {
-    wanted=$(cat "$root"/make/requirements*.txt | sha256sum)
+    wanted=$(find "$root/make" -name 'requirements*.txt' ! -name '*-peers.txt' -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum)
     if [ -x "$tools/bin/python" ] && [ "$(cat "$tools/wanted" 2>/dev/null)" = "$wanted" ]; then
         return
     fi
@@ -45,10 +47,13 @@ prepare_tools() {
 # Commands that the chores need and the packages that bring them on Debian.
 prepare_packages() {
     missing=
-    for pair in cc:gcc objdump:binutils chromium:chromium debootstrap:debootstrap make:make; do
+    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace; do
         command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
     done
     [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
+    # Allocators that programs preload.
+    [ -e $libraries/libjemalloc.so.2 ] || missing="$missing libjemalloc2"
+    [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
     if [ -z "$missing" ]; then
         return
     fi
@@ -61,9 +66,16 @@ prepare_packages() {
     DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
+install_in_sid() {
+    DEBIAN_FRONTEND=noninteractive chroot "$sid" apt-get install -y -qq --no-install-recommends "$@" \
+        >/dev/null 2>>"$root/build/debootstrap.log"
+}
+
 # CPython 3.14 and 3.15 as Debian builds them (stripped, PGO, LTO), in a folder of their own.
 prepare_sid() {
-    if [ -x "$sid/usr/bin/python3.14" ] && [ -x "$sid/usr/bin/python3.15" ]; then
+    if [ -x "$sid/usr/bin/python3.14" ] && [ -x "$sid/usr/bin/python3.15" ] &&
+        [ -e "$sid/usr/lib/python3.14/test/test_fork1.py" ] && [ -e "$sid/usr/lib/python3.15/test/test_fork1.py" ] &&
+        [ -e "$sid$libraries/libjemalloc.so.2" ] && [ -e "$sid$libraries/libtcmalloc_minimal.so.4" ]; then
         return
     fi
     if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
@@ -86,18 +98,128 @@ prepare_sid() {
     # A mirror may lag behind; signatures are checked all the same.
     chroot "$sid" apt-get -o Acquire::Check-Valid-Until=false update -qq || say "apt-get update failed in $sid"
     for version in 3.14 3.15; do
-        [ -x "$sid/usr/bin/python$version" ] && continue
-        say "python$version into $sid"
-        DEBIAN_FRONTEND=noninteractive chroot "$sid" apt-get install -y -qq --no-install-recommends \
-            "python$version" "python$version-venv" >/dev/null 2>>"$root/build/debootstrap.log" ||
-            say "python$version cannot be had from Debian sid today; its tests are skipped, in words"
+        if [ ! -x "$sid/usr/bin/python$version" ]; then
+            say "python$version into $sid"
+            install_in_sid "python$version" "python$version-venv" ||
+                say "python$version cannot be had from Debian sid today; its tests are skipped, in words"
+        fi
+        [ -e "$sid/usr/lib/python$version/test/test_fork1.py" ] && continue
+        say "CPython's own tests for $version into $sid"
+        install_in_sid "libpython$version-testsuite" ||
+            say "they cannot be had from Debian sid today; what runs them there is skipped, in words"
+    done
+    for pair in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4t64; do
+        [ -e "$sid$libraries/${pair%%:*}" ] && continue
+        say "${pair##*:} into $sid"
+        install_in_sid "${pair##*:}" ||
+            say "it cannot be had from Debian sid today; what preloads it there is skipped, in words"
+    done
+}
+
+# The debug files of the sid's interpreters and its libc: they judge the names that genba finds without them, so they lie aside.
+prepare_debug() {
+    [ -x "$sid/usr/bin/python3.14" ] && [ -x "$sid/usr/bin/python3.15" ] || return 0
+    packages=
+    for package in python3.14 python3.15 libc6; do
+        # shellcheck disable=SC2016  # dpkg-query's own variable
+        version=$(dpkg-query --admindir="$sid/var/lib/dpkg" --show --showformat='${Version}' "$package" 2>/dev/null) || return 0
+        packages="$packages${packages:+ }$package-dbg=$version"
+    done
+    if [ "$(cat "$debug/packages" 2>/dev/null)" = "$packages" ]; then
+        return
+    fi
+    # A folder that somebody made and named stays what it is.
+    if [ -n "${GENBA_DEBUG:-}" ] && [ -e "$debug" ] && [ ! -e "$debug/packages" ]; then
+        return
+    fi
+    if [ "$(id -u)" != 0 ]; then
+        say "no debug files in $debug: that needs root; the names of stripped interpreters are not judged, in words"
+        return
+    fi
+    say "$packages into $debug"
+    folder=/tmp/genba-debug
+    rm -rf "$sid$folder" "$debug.new"
+    mkdir -p "$sid$folder" "$debug.new"
+    # A list of packages that is out of date names files that are gone.
+    # shellcheck disable=SC2016,SC2086  # expanded inside; several packages
+    chroot "$sid" sh -ec 'cd "$1"; shift
+        apt-get download -qq "$@" || { apt-get -o Acquire::Check-Valid-Until=false update -qq; apt-get download -qq "$@"; }
+        for package in *.deb; do dpkg-deb -x "$package" .; done' sh "$folder" $packages >/dev/null 2>>"$root/build/debootstrap.log" &&
+        cp -r "$sid$folder/usr/lib/debug/.build-id" "$debug.new" ||
+        say "they cannot be had from Debian sid today; the names of stripped interpreters are not judged, in words"
+    rm -rf "$sid$folder"
+    if [ -d "$debug.new/.build-id" ]; then
+        echo "$packages" >"$debug.new/packages"
+        rm -rf "$debug"
+        mv "$debug.new" "$debug"
+    else
+        rm -rf "$debug.new"
+    fi
+}
+
+# Other profilers, which `make bench` measures beside genba: each in an environment of its own, since they disagree about what
+# else must be there. One that cannot be had leaves its reason in the file why-not, and the bench prints it.
+prepare_peers() {
+    pins=$root/make/requirements-peers.txt
+    wanted=$(sha256sum <"$pins")
+    if [ "$(cat "$root/build/peers/wanted" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    python=$(python_for_tools)
+    say "other profilers of make/requirements-peers.txt into build/peers, with $python"
+    rm -rf "$root/build/peers"
+    mkdir -p "$root/build/peers"
+    complete=yes
+    for peer in py-spy vmprof scalene pyinstrument; do
+        folder=$root/build/peers/$peer
+        if ! { "$python" -m venv "$folder" &&
+            "$folder/bin/python" -m pip install --quiet --constraint "$pins" "$peer"; } 2>"$root/build/peers/log"; then
+            rm -rf "$folder"
+            mkdir -p "$folder"
+            tail -n 1 "$root/build/peers/log" >"$folder/why-not"
+            say "$peer cannot be installed: $(cat "$folder/why-not")"
+            complete=no
+        fi
+    done
+    # Pure Python: one folder serves every interpreter, through PYTHONPATH.
+    "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/packages" sympy 2>"$root/build/peers/log" ||
+        { complete=no && say "sympy cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
+    if [ "$complete" = yes ]; then
+        echo "$wanted" >"$root/build/peers/wanted"
+    fi
+}
+
+# Compiled packages that the tests profile, a folder for each CPython: build/compiled/3.11 and so on; Cython for all of them.
+prepare_compiled() {
+    wanted=$(sha256sum <"$root/make/compiled-packages.txt")
+    for minor in cython 3.11 3.12 3.13 3.14 3.15; do
+        folder=$root/build/compiled/$minor
+        [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ] && continue
+        say "compiled packages for $minor into build/compiled"
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        if [ "$minor" = cython ]; then
+            set --
+        else
+            set -- --only-binary=:all: --no-deps --implementation cp --python-version "$minor"
+            for platform in manylinux_2_28 manylinux_2_27 manylinux_2_24 manylinux_2_17 manylinux2014; do
+                set -- "$@" --platform "${platform}_x86_64"
+            done
+        fi
+        # One by one: what cannot be had for a version is missing there, and its tests say so.
+        sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt" | while read -r package; do
+            # shellcheck disable=SC2086  # several packages may stand in a line
+            "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $package >/dev/null 2>&1 ||
+                { say "$package cannot be had for CPython $minor; its tests are skipped, in words" && touch "$folder/incomplete"; }
+        done
+        [ -e "$folder/incomplete" ] || echo "$wanted" >"$folder/wanted"
     done
 }
 
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | packages | sid) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, packages, sid" ;;
+    tools | packages | sid | debug | peers | compiled) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, packages, sid, debug, peers, compiled" ;;
     esac
 done

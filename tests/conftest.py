@@ -5,19 +5,43 @@ Owns: which versions run, the words for those that do not, and the failure when 
 
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import interpreters
+from busy import busy  # noqa: F401  (fixture)
 from built import bounce, spin  # noqa: F401  (fixtures)
+from compiled import throws  # noqa: F401  (fixture)
+from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
 from recording import REPOSITORY, Place, Workshop, binary
+from stalls import stalls  # noqa: F401  (fixture)
+
+
+class FailuresAtOnce:
+    """Says what failed when it fails: a long run may be cut short, or its log."""
+
+    MESSAGE_CHARACTERS_MAX = 1500
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self.config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and terminal is not None:
+            crash = getattr(report.longrepr, "reprcrash", None)
+            message = crash.message if crash else str(report.longrepr)
+            terminal.write_line(f"\n{report.nodeid}, {report.when}: {message[: self.MESSAGE_CHARACTERS_MAX]}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it")
+    # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(FailuresAtOnce(config))
 
 
 def pytest_report_header() -> list[str]:
@@ -70,7 +94,7 @@ def sid_session(command: Path) -> Iterator[Path]:
     folder = interpreters.sid_folder() / f"tmp/genba-tests-{os.getpid()}"
     folder.mkdir(parents=True)
     shutil.copy2(command, folder / "genba")
-    for name in ("tests/programs", "casebook"):
+    for name in ("tests/programs", "tests/verdicts", "casebook"):
         shutil.copytree(REPOSITORY / name, folder / name)
     site_packages = REPOSITORY / "build/tools/site-packages"
     if site_packages.exists():

@@ -22,6 +22,7 @@ class Row:
     ticks: int
     cpu_ns: int
     wall_ns: int
+    cpu_us2: int = 0
 
     def names(self) -> list[str]:
         return [frame["name"] for frame in self.frames]
@@ -50,12 +51,10 @@ class Profile:
 
     def rows(self) -> Iterator[Row]:
         columns = self.tables["samples"]
-        names = ("node", "thread", "state", "samples", "ticks", "cpu_ns", "wall_ns")
-        for node, thread, state, samples, ticks, cpu_ns, wall_ns in zip(*(columns[name] for name in names), strict=True):
+        names = ("node", "thread", "state", "samples", "ticks", "cpu_ns", "wall_ns", "cpu_us2")
+        for node, thread, state, *sums in zip(*(columns[name] for name in names), strict=True):
             process = self.tables["threads"][thread]["process"]
-            yield Row(
-                self.stack(node), process, thread, self.tables["states"][state], samples, ticks, cpu_ns, wall_ns
-            )
+            yield Row(self.stack(node), process, thread, self.tables["states"][state], *sums)
 
     def sum(self, column: str, wanted: Callable[[Row], bool] = lambda row: True) -> int:
         return sum(getattr(row, column) for row in self.rows() if wanted(row))
@@ -71,18 +70,24 @@ class Profile:
             looked = accounting["sampled"] + sum(accounting["dropped"].values()) + sum(accounting["refused"].values())
             assert accounting["ticks"] == looked, f"ticks {accounting['ticks']} are not {looked}: {accounting}"
         lost = sum(process["blocks_lost"] for process in self.tables["processes"])
+        sampled: dict[int, tuple[int, int]] = {}
+        for row in self.rows():
+            ticks, cpu_ns = sampled.get(row.process, (0, 0))
+            sampled[row.process] = ticks + row.ticks, cpu_ns + row.cpu_ns
+            assert row.ticks >= 1 and row.samples >= 1, row
+            assert row.state in RUNNING or row.cpu_ns == 0, row
         for index, process in enumerate(self.tables["processes"]):
             parts = process["cpu_sampled_ns"] + process["cpu_not_sampled_ns"] + process["cpu_genba_ns"]
             assert process["cpu_ns"] == parts, f"process CPU {process['cpu_ns']} ns is not {parts}: {process}"
             assert process["cpu_not_sampled_ns"] >= 0, process
             if lost == 0:
-                ticks = self.sum("ticks", lambda row, index=index: row.process == index)
-                assert ticks == process["accounting"]["sampled"], (ticks, process)
-                cpu_ns = self.sum("cpu_ns", lambda row, index=index: row.process == index)
-                assert cpu_ns == process["cpu_sampled_ns"], (cpu_ns, process)
-        for row in self.rows():
-            assert row.ticks >= 1 and row.samples >= 1, row
-            assert row.state in RUNNING or row.cpu_ns == 0, row
+                own = process["accounting"]["sampled"], process["cpu_sampled_ns"]
+                assert sampled.get(index, (0, 0)) == own, (sampled.get(index), own, process)
+
+    def facts(self) -> dict[str, Any]:
+        """What a failed assertion says of the recording."""
+        table = ("accounting", "processes", "marks")
+        return {name: self.tables[name] for name in table}
 
     def coverage_faults(self) -> list[str]:
         """Processes of which more than 1 % of the CPU was not sampled, what passed before the agent started aside."""

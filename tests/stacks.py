@@ -15,13 +15,13 @@ import re
 from dataclasses import dataclass
 
 PYTHON = re.compile(r"(?P<name>.+) \((?P<file>.+):(?P<line>\d+)\)")
-C = re.compile(r"(?P<name>.+?)(?P<inferred> \(inferred\))? \[(?P<module>[^\[\]]+)\]")
-NOTE = re.compile(r"#\s*(calls|only-under|depth|through|families):\s*([^#]+)")
+C = re.compile(r"(?P<name>.+?)(?: \((?P<how>inferred|inlined)\))? \[(?P<module>[^\[\]]+)\]")
+NOTE = re.compile(r"#\s*(?:(calls|only-under|depth|through|families):\s*([^#]+)|(first|anywhere)\s*$)")
 
 
 @dataclass(frozen=True)
 class Frame:
-    kind: str  # python, c, inferred, mark
+    kind: str  # python, c, inferred, inlined, mark
     name: str
     file: str = ""
     line: int = 0
@@ -55,7 +55,7 @@ def parse_frame(text: str) -> Frame:
     if match := PYTHON.fullmatch(text):
         return Frame("python", match["name"], file=match["file"], line=int(match["line"]))
     if match := C.fullmatch(text):
-        return Frame("inferred" if match["inferred"] else "c", match["name"], module=match["module"])
+        return Frame(match["how"] or "c", match["name"], module=match["module"])
     return Frame("mark", text)
 
 
@@ -72,16 +72,16 @@ class PossibleStacks:
     def __init__(self, file: str, text: str) -> None:
         self.file = file
         self.functions = {"<module>": Function("<module>", 0, text.count("\n") + 1)}
-        self._collect(ast.parse(text), "")
-        self.notes: dict[int, dict[str, list[str]]] = {}
         self.families: list[str] = []
+        self.notes: dict[int, dict[str, list[str]]] = {}
         for number, line in enumerate(text.splitlines(), start=1):
-            for key, value in NOTE.findall(line):
-                words = value.replace(",", " ").split()
+            for key, value, flag in NOTE.findall(line):
+                key, words = key or flag, value.replace(",", " ").split()
                 if key == "families":
                     self.families = words
                 else:
                     self.notes.setdefault(number, {})[key] = words
+        self._collect(ast.parse(text), "")
 
     def _collect(self, node: ast.AST, prefix: str) -> None:
         for child in ast.iter_child_nodes(node):
@@ -94,6 +94,8 @@ class PossibleStacks:
             elif isinstance(child, ast.ClassDef):
                 name = prefix + child.name
                 self.functions[name] = Function(name, child.lineno, child.end_lineno or child.lineno)
+                # The body of a class is called by the line that names it.
+                self.notes.setdefault(child.lineno, {}).setdefault("calls", []).append(name)
                 self._collect(child, f"{name}.")
             else:
                 self._collect(child, prefix)
@@ -108,11 +110,11 @@ class PossibleStacks:
         marked = stack.own(self.file)
         own = [frame for frame in marked if frame.kind == "python"]
         faults = [fault for frame in own for fault in self._frame_faults(frame)]
-        if marked[0].name != "<module>" and marked[0].kind != "mark":
+        if marked[0].kind == "python" and marked[0].name != "<module>" and not self._is(marked[0], "first"):
             faults.append(f"begins in {marked[0].name}, not in the module, and no mark says why")
         for below, above in zip(marked, marked[1:], strict=False):
             called = self.notes.get(below.line, {}).get("calls", [])
-            if below.kind == above.kind == "python" and above.name not in called:
+            if below.kind == above.kind == "python" and above.name not in called and not self._is(above, "anywhere"):
                 faults.append(f"{below.name} at line {below.line} does not call {above.name}")
         if own == marked:
             for index, frame in enumerate(own):
@@ -122,6 +124,10 @@ class PossibleStacks:
         if len(met) > 1:
             faults.append(f"families {' and '.join(met)} in one stack")
         return faults
+
+    def _is(self, frame: Frame, flag: str) -> bool:
+        function = self.functions.get(frame.name)
+        return function is not None and flag in self.notes.get(function.first_line, {})
 
     def _frame_faults(self, frame: Frame) -> list[str]:
         function = self.functions.get(frame.name)

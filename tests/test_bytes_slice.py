@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from figures import Figure
 from interpreters import Interpreter
 from profile_tables import RUNNING, Row
 from recording import Run, Workshop
@@ -52,10 +53,11 @@ def test_the_text_marks_the_expression(run: Run) -> None:
     assert "memmove" in lines[row + 2]
 
 
-def test_the_copy_is_under_the_expression(run: Run) -> None:
+def test_the_copy_is_under_the_expression(run: Run, figure: Figure) -> None:
     profile = run.profile()
     samples = profile.sum("samples", in_before)
     copying = profile.sum("samples", copies_for_the_slice)
+    figure("samples of before that end in memmove under b[i:]", copying / max(samples, 1), "share", bound=0.7)
     assert samples >= 500
     assert copying >= 0.7 * samples, f"{copying} of {samples} samples of before end in memmove under b[i:]"
 

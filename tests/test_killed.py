@@ -9,16 +9,17 @@ import pytest
 
 from profile_tables import RUNNING
 from recording import Workshop, genba
+from stalls import Stalls
 
 SEED = 20261120
 # Blocks are written every 250 ms. In flight: the tick that was being looked at (1 ms), and the sampler's wait for a CPU while
-# the program, the test and genba run (a slice of 4 ms each).
+# the program, the test and genba run (a slice of 4 ms each). What the machine itself keeps a thread waiting comes on top.
 LOST_NS_MAX = (250 + 1 + 3 * 4) * 1_000_000
 
 
 @pytest.mark.measures
 @pytest.mark.parametrize("turn", range(4))
-def test_kill_9(workshop: Workshop, turn: int) -> None:
+def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
     chance = random.Random(f"{SEED} {workshop.interpreter.minor} {turn}")
     lines = chance.randrange(40, 160)
     process = workshop.start(
@@ -41,8 +42,8 @@ def test_kill_9(workshop: Workshop, turn: int) -> None:
     (recorded,) = profile["processes"]
     assert recorded["ended"] is None
     assert profile["meta"]["exit_signal"] == signal.SIGKILL
-    assert cpu_ns - recorded["cpu_ns"] <= LOST_NS_MAX, (lines, cpu_ns, recorded)
-    assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0
+    assert cpu_ns - recorded["cpu_ns"] <= LOST_NS_MAX + stalls.worst_ns(), (lines, cpu_ns, stalls.worst_ns(), recorded)
+    assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0, profile.facts()
 
 
 def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -> None:

@@ -18,7 +18,7 @@ class Written:
         self.possible = PossibleStacks(f"/somewhere/{name}", self.text)
 
     def frame(self, function: str, text: str) -> str:
-        first = next(n for n, line in enumerate(self.text.splitlines(), 1) if f"def {function}(" in line or function == "<module>")
+        first = next(n for n, line in enumerate(self.text.splitlines(), 1) if f"def {function}(" in line or f"class {function}:" in line or function == "<module>")
         line = next(n for n, line in enumerate(self.text.splitlines(), 1) if n >= first and text in line)
         return f"{function} (/somewhere/{self.name}:{line})"
 
@@ -39,6 +39,13 @@ def test_what_happens_passes() -> None:
     assert flat.faults(EVAL, MODULE, EVAL, MAIN_A, VIA_A, WORK_A) == []
     assert flat.faults(MODULE, MAIN_B) == []
     assert flat.faults("_start [python3.11]", "main [python3.11]") == []
+
+
+def test_the_body_of_a_class_is_called_by_its_line() -> None:
+    operators = Written("operators.py")
+    module, body = operators.frame("<module>", "class Point_b"), operators.frame("Point_b", "def __init__")
+    assert operators.faults(module, body) == []
+    assert operators.faults(operators.frame("<module>", "class Point_a"), body) != []
 
 
 @pytest.mark.parametrize(
@@ -100,10 +107,13 @@ def test_a_missing_extension_frame_is_caught() -> None:
     assert bounced.faults(*below, "call_back [bounce.abi3.so]", via, work) != []
 
 
-def test_escapes_and_inferred_frames_are_read() -> None:
-    (stack,) = parse_collapsed("odd\\;name (a b.py:3);PyObject_GetItem (inferred) [python3.15];memmove [libc.so.6];truncated 12")
+def test_escapes_and_frames_that_are_not_on_the_stack_are_read() -> None:
+    (stack,) = parse_collapsed(
+        "odd\\;name (a b.py:3);PyObject_GetItem (inferred) [python3.15];memmove [libc.so.6];fold (inlined) [a.so];truncated 12"
+    )
     kinds = [(frame.kind, frame.name) for frame in stack.frames]
-    assert kinds == [("python", "odd;name"), ("inferred", "PyObject_GetItem"), ("c", "memmove"), ("mark", "truncated")]
+    c = [("inferred", "PyObject_GetItem"), ("c", "memmove"), ("inlined", "fold")]
+    assert kinds == [("python", "odd;name"), *c, ("mark", "truncated")]
     assert stack.weight == 12
 
 

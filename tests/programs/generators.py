@@ -49,4 +49,5 @@ def main(cpu_seconds):
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))  # calls: main
+    # At the end the generators are closed where they stand.
+    main(float(sys.argv[1]))  # calls: main, delegate, steps

@@ -1,0 +1,81 @@
+"""The bench from outside: one round of two works, the quick goals, every file it writes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import made
+import ways
+
+HERE = Path(__file__).resolve().parent
+
+
+def bench(*flags: str, folder: Path, **environment: str) -> tuple[str, dict, str]:
+    """Words, JSON, Markdown."""
+    files = ["--json", str(folder / "bench.json"), "--markdown", str(folder / "bench.md")]
+    done = subprocess.run(
+        [sys.executable, str(HERE / "bench.py"), "--genba", ways.GENBA, *files, *flags],
+        env={**os.environ, "XDG_CACHE_HOME": str(folder), **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads((folder / "bench.json").read_text()), (folder / "bench.md").read_text()
+
+
+def test_one_round_of_two_works(tmp_path: Path) -> None:
+    figures = tmp_path / "figures"
+    chosen = {"WORKS": "small_c_calls,sleeping_100", "WAYS": "empty 1 kHz,genba 1 kHz", "PARTS": "table"}
+    words, data, page = bench(folder=tmp_path, ROUNDS="1", GENBA_FIGURES=str(figures), **chosen)
+    assert [one["work"] for one in data["costs"]] == ["small_c_calls", "sleeping_100"]
+    for one in data["costs"]:
+        assert one["not_run"] == {}
+        assert {way: len(rounds) for way, rounds in one["runs"].items()} == {"alone": 1, "empty 1 kHz": 1, "genba 1 kHz": 1}
+        alone = one["runs"]["alone"]["0"]
+        # The work lies within the run: on no clock can it have cost more.
+        assert 0 < alone["cpu_ns"] <= alone["whole_cpu_ns"]
+        assert alone["wall_ns"] <= alone["whole_wall_ns"]
+    assert "sleeping_100" in words and "genba 1 kHz" in words
+    assert page.count("genba 1 kHz") >= 2
+    names = [json.loads(line)["figure"] for line in figures.read_text().splitlines()]
+    assert "handler time × rate at 1 kHz, small_c_calls" in names
+    assert names == [row["goal"] for row in data["goals"]]
+
+
+def test_start_up_and_memory(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "startup,memory", folder=tmp_path, ROUNDS="1")
+    found = {row["goal"]: row for row in data["goals"]}
+    assert set(found) >= {"start-up: wall added to python -c pass", "memory added: largest resident size"}
+    assert all(row["value"] > 0 for row in found.values() if row["goal"].startswith("memory"))
+
+
+def test_the_handler_from_inside(tmp_path: Path) -> None:
+    words, data, _ = bench("--parts", "handler", folder=tmp_path, HANDLER_RUNS="20")
+    if not data["goals"]:
+        pytest.skip(words.partition("not run: ")[2])
+    assert [row["goal"].partition(":")[0] for row in data["goals"]] == ["handler"] * 4
+    assert all(row["value"] > 0 for row in data["goals"])
+
+
+def test_a_way_that_does_not_exist_is_refused() -> None:
+    command = [sys.executable, str(HERE / "bench.py"), "--ways", "gprof", "--parts", "table", "--genba", ways.GENBA]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no way gprof\nhint: one of alone, ")
+
+
+def test_payloads_are_what_follows_each_header(tmp_path: Path) -> None:
+    def block(payload: bytes) -> bytes:
+        header = bytearray(made.HEADER_BYTES)
+        header[: len(made.MAGIC)] = made.MAGIC
+        header[made.PAYLOAD_BYTES_AT : made.PAYLOAD_BYTES_AT + 4] = len(payload).to_bytes(4, "little")
+        return bytes(header) + payload
+
+    recording = tmp_path / "two.genba"
+    recording.write_bytes(block(b"first") + block(b"second, longer"))
+    assert made.payloads(recording, tmp_path / "out").read_bytes() == b"firstsecond, longer"

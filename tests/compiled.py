@@ -1,0 +1,75 @@
+"""What the test programs need compiled: packages of build/compiled (make/prepare.sh), a C++ library, a Cython module.
+
+Owns: where they are for each interpreter, and the words with which a test is skipped when one cannot be had.
+Never: downloads anything.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from interpreters import Interpreter
+from recording import REPOSITORY, Workshop
+
+COMPILED = REPOSITORY / "build/compiled"
+PROGRAMS = REPOSITORY / "tests/programs"
+
+
+def package_folder(workshop: Workshop, name: str) -> str:
+    """The folder, as the program sees it, from which it can import `name`."""
+    python = workshop.interpreter
+    folder = COMPILED / python.minor
+    if not (folder / name).exists():
+        pytest.skip(f"no {name} for CPython {python.minor} in build/compiled (make prepare)")
+    if python.root is None:
+        return str(folder)
+    inside = workshop.place.outside / "packages"
+    shutil.copytree(folder, inside, copy_function=link_or_copy)
+    return f"{workshop.place.inside}/packages"
+
+
+def link_or_copy(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+@pytest.fixture(scope="session")
+def throws(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("c++") is None:
+        pytest.skip("no C++ compiler (make prepare, as root)")
+    built = tmp_path_factory.mktemp("throws") / "throws.so"
+    # Its own C++ library: the Debian sid has none.
+    command = ["c++", "-O1", "-g", "-shared", "-fPIC", "-static-libstdc++", "-static-libgcc", str(PROGRAMS / "throws.cpp")]
+    subprocess.run([*command, "-o", str(built)], check=True)
+    return built
+
+
+def build_cython(python: Interpreter, folder: Path) -> Path:
+    """`cythonized.so` for this interpreter, with whose headers it is built."""
+    headers = header_flags(python)
+    cython = COMPILED / "cython"
+    if headers is None or not (cython / "Cython").exists():
+        missing = "headers of" if headers is None else "Cython in build/compiled for"
+        pytest.skip(f"no {missing} CPython {python.minor} (make prepare)")
+    source, built = folder / "cythonized.c", folder / "cythonized.so"
+    tool = [str(REPOSITORY / "build/tools/bin/python"), "-m", "cython", "-3", str(PROGRAMS / "cythonized.pyx")]
+    subprocess.run([*tool, "-o", str(source)], check=True, env={**os.environ, "PYTHONPATH": str(cython)})
+    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", *headers, str(source), "-o", str(built)], check=True)
+    return built
+
+
+def header_flags(python: Interpreter) -> list[str] | None:
+    name = f"include/python{python.minor}"
+    if python.root is None:
+        folder = Path(python.path).parents[1] / name
+        flags = [f"-I{folder}"]
+    else:
+        folder = python.root / "usr" / name
+        # Behind the machine's own: Debian's headers include one by its architecture's folder.
+        flags = [f"-I{folder}", "-idirafter", str(python.root / "usr/include")]
+    return flags if (folder / "Python.h").exists() else None

@@ -1,0 +1,56 @@
+"""A large write to a slow reader arrives whole: a signal that comes while the pipe fills up would cut it short."""
+
+from recording import Workshop
+
+# An unbuffered text stream asks for no count: what the write left over is lost. The reader is as slow as it takes for
+# the writer to run into a full pipe again and again.
+PROGRAM = """
+import os, subprocess, sys, time
+BYTES = 4 << 20
+WRITER = '''
+import os, signal, sys
+handled = []
+if sys.argv[1] == "interrupted":
+    signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+text = "x" * (4 << 20)
+if sys.argv[1] == "text":
+    sys.stdout.write(text)
+else:
+    data, counts = text.encode(), []
+    while data:
+        counts.append(os.write(1, data))
+        data = data[counts[-1]:]
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print(len(counts), len(handled), file=sys.stderr)
+'''
+found = []
+for _ in range(5):
+    writer = subprocess.Popen([sys.executable, "-u", "-c", WRITER, sys.argv[1]], stdout=-1, stderr=-1)
+    arrived = 0
+    while part := os.read(writer.stdout.fileno(), 20_000):
+        arrived += len(part)
+        sum(range(500))
+    counts = writer.stderr.read().split()
+    found.append([arrived, writer.wait(), *map(int, counts)])
+print(found)
+"""
+BYTES = 4 << 20
+
+
+def test_unbuffered_text_arrives_whole(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("writes.py", PROGRAM), "text", flags=("--rate", "5000"))
+    assert run.answer() == [[BYTES, 0]] * 5, run.stderr
+
+
+def test_one_call_writes_all(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("writes.py", PROGRAM), "bytes", flags=("--rate", "5000"))
+    assert run.answer() == [[BYTES, 0, 1, 0]] * 5, run.stderr
+
+
+def test_the_programs_own_signals_still_cut_it(workshop: Workshop) -> None:
+    """As without genba: each of its signals gets through while the write waits."""
+    run = workshop.run(workshop.write("writes.py", PROGRAM), "interrupted", flags=("--rate", "5000"))
+    for arrived, exit_code, calls, handled in run.answer():
+        assert (arrived, exit_code) == (BYTES, 0), run.stderr
+        assert calls > 1 and handled > 1, run.stderr

@@ -1,0 +1,92 @@
+"""Filters that answer genba's system calls with errors: the program does what it does without genba, to its end.
+
+A filter is inherited (a wrapper installs it, then starts the program) or installed by the program itself, with all its threads or
+alone. One system call at a time: each of those that genba makes in the program.
+"""
+
+import subprocess
+
+import pytest
+
+from recording import Workshop
+from soak import SOAK
+
+# Number on x86-64 of each system call of genba's that a program can do without after its start.
+CALLS = {
+    "pread64": 17, "mremap": 25, "madvise": 28, "prctl": 157, "gettid": 186, "getdents64": 217, "clock_gettime": 228,
+    "unshare": 272, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "getrandom": 318, "close_range": 436,
+    "lseek": 8, "socket": 41, "readlink": 89, "getcwd": 79, "rt_sigtimedwait": 128, "faccessat": 269, "faccessat2": 439, "fstatfs": 138,
+}
+TOGETHER = [*CALLS, "close_range and unshare"]
+SHORT = ["rt_tgsigqueueinfo", "process_vm_readv", "clock_gettime", "close_range and unshare"]
+SHORT_ON = "3.13"
+FILTER = """
+import ctypes, errno, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+
+def install(numbers, error, flags=0):
+    code = [(0x20, 0, 0, 0)]
+    for at, number in enumerate(numbers):
+        code.append((0x15, len(numbers) - at, 0, number))
+    code += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | error)]
+    program = b"".join(struct.pack("HBBI", *one) for one in code)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    record = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer)))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(317, 1, flags, record):
+        raise OSError(ctypes.get_errno(), "seccomp")
+"""
+WORK = """
+def work(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until: sum(range(1000))
+def child():
+    pid = os.fork()
+    if pid == 0:
+        work(0.05)
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+"""
+INHERITED = FILTER + "install(eval(sys.argv[1]), int(sys.argv[2]))\nos.execv(sys.argv[3], sys.argv[3:])\n"
+PROGRAM = "import os, threading, time\n" + WORK + "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.2)\nthread.join()\nprint(child())\n"
+ITSELF = (
+    FILTER + "import threading, time\n" + WORK + "work(0.1)\ninstall(eval(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))\n"
+    "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.1)\nthread.join()\nprint(child())\n"
+)
+EPERM, ENOSYS, ALL_THREADS = 1, 38, 1
+
+
+def numbers_of(call: str) -> list[int]:
+    return [CALLS[one] for one in call.split(" and ")]
+
+
+def of_this_form(workshop: Workshop) -> None:
+    if not SOAK and workshop.interpreter.minor != SHORT_ON:
+        pytest.skip(f"make soak; the short form runs on {SHORT_ON}")
+
+
+def same_as_alone(workshop: Workshop, arguments: list[str]) -> bool:
+    """False: the program cannot do without this call, genba or not."""
+    command = workshop.place.command(arguments)
+    environment = workshop.place.environment({})
+    alone = subprocess.run(
+        command, cwd=workshop.place.outside, env=environment, capture_output=True, text=True, timeout=60
+    )
+    run = workshop.run_target(arguments, flags=("-q",))
+    assert (run.exit_code, run.stdout) == (alone.returncode, alone.stdout), (alone.stderr, run.stderr)
+    return alone.returncode == 0
+
+
+@pytest.mark.parametrize("call", TOGETHER if SOAK else SHORT)
+def test_a_filter_of_a_wrapper(workshop: Workshop, call: str) -> None:
+    of_this_form(workshop)
+    python = workshop.interpreter.path
+    wrapper, program = workshop.write("wrapper.py", INHERITED), workshop.write("program.py", PROGRAM)
+    same_as_alone(workshop, [python, "-I", wrapper, str(numbers_of(call)), str(ENOSYS), python, program])
+
+
+@pytest.mark.parametrize("flags", [0, ALL_THREADS], ids=["one thread", "all threads"])
+@pytest.mark.parametrize("call", TOGETHER if SOAK else SHORT)
+def test_a_filter_of_its_own(workshop: Workshop, call: str, flags: int) -> None:
+    of_this_form(workshop)
+    program = workshop.write("itself.py", ITSELF)
+    assert same_as_alone(workshop, [workshop.interpreter.path, program, str(numbers_of(call)), str(EPERM), str(flags)])

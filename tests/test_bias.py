@@ -1,0 +1,56 @@
+"""No bias: shares of CPU time against what the program measures itself around each part, from 5 to 95 percent.
+
+Work that is written out against the same work in many small calls; C against Python; the collector against the rest. Each share
+must lie within what its number of samples allows (bounds.py), and within a percentage point where the long amounts are run.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from bounds import Matrix, effective_samples
+from figures import Figure
+from interpreters import SUPPORTED
+from profile_tables import RUNNING, Profile, Row
+from recording import Workshop
+from soak import SOAK
+
+pytestmark = pytest.mark.measures
+
+PARTS = {"calls": "in_calls", "c": "in_c"}
+SWEEPS = [f"{kind}_{share}" for kind in PARTS for share in (5, 25, 50, 75, 95)] + ["gc_25", "gc_75"]
+MATRIX = Matrix(len(SWEEPS) * len(SUPPORTED))
+SHARE_MILLISECONDS = 20_000 if SOAK else 200
+LONG_RUN_BOUND = 0.01
+
+
+def test_shares(workshop: Workshop, figure: Figure) -> None:
+    run = workshop.run(workshop.program("tests/programs/bias.py"), str(SHARE_MILLISECONDS), flags=("--rate", "4000"))
+    measured_ns = run.answer()
+    assert sorted(measured_ns) == sorted(SWEEPS)
+    profile = run.profile()
+    for sweep, (first_ns, second_ns) in measured_ns.items():
+        seen, samples = share_seen(profile, sweep)
+        true = first_ns / (first_ns + second_ns)
+        low, high = MATRIX.limits(true, samples)
+        figure(f"{sweep}: away from the true share", seen - true, f"of {true:.3f}", bound=f"{low - true:+.3f} to {high - true:+.3f}")
+        MATRIX.assert_share(sweep, seen, true, samples)
+        if SOAK:
+            assert abs(seen - true) <= LONG_RUN_BOUND, f"{sweep}: {seen:.4f} seen, {true:.4f} true, {samples:.0f} samples"
+
+
+def share_seen(profile: Profile, sweep: str) -> tuple[float, float]:
+    """The first part's share of CPU time under one sweep, and how many equal samples it rests on."""
+    kind = sweep.partition("_")[0]
+    function = "collecting" if kind == "gc" else "sweep"
+    if kind == "gc":
+        parts: dict[str, Callable[[Row], bool]] = {"first": lambda row: row.state == "in gc", "second": lambda row: row.state == "running"}
+    else:
+        other = {"calls": "written_out", "c": "in_python"}[kind]
+        parts = {"first": lambda row: PARTS[kind] in row.names(), "second": lambda row: other in row.names()}
+    rows = [row for row in profile.rows() if row.state in RUNNING and {sweep, function} <= set(row.names())]
+    sums = {part: sum(row.cpu_ns for row in rows if inside(row)) for part, inside in parts.items()}
+    whole_ns = sum(sums.values())
+    assert whole_ns > 0, (sweep, profile.facts())
+    squares = sum(row.cpu_us2 for row in rows)
+    return sums["first"] / whole_ns, effective_samples(whole_ns / 1000, squares)

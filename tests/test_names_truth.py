@@ -1,0 +1,58 @@
+"""The C names that a recording of a stripped CPython holds, judged by the distribution's debug files, weighted by samples.
+
+The debug files lie aside (`make prepare`), where genba does not look: what it names, it names without them. Asked for: no
+wrong name; of the first C frames under Python at least FIRST_MIN with the function's own name, of all C frames at least ALL_MIN.
+"""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from figures import Figure
+from recording import REPOSITORY, Workshop
+from soak import SOAK
+
+pytestmark = pytest.mark.measures
+
+PROGRAM = "tests/programs/many_builtins.py"
+SECONDS_A_PART = "3" if SOAK else "0.25"
+FIRST_MIN = 0.94
+ALL_MIN = 0.70
+
+
+def debug_folder() -> Path:
+    return Path(os.environ.get("GENBA_DEBUG") or Path.home() / ".cache/genba/debug")
+
+
+def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
+    interpreter = workshop.interpreter
+    if interpreter.root is None:
+        pytest.skip(f"CPython {interpreter.minor} of pyenv is not stripped: it has its own symbols")
+    if not (debug_folder() / ".build-id").is_dir():
+        pytest.skip(f"no debug files in {debug_folder()} (make prepare, as root)")
+    run = workshop.run(workshop.program(PROGRAM), SECONDS_A_PART)
+    assert run.exit_code == 0, run.stderr
+    judged = judge(run.recording, interpreter.root)
+    shares = {name: share["named"] / share["frames"] for name, share in judged["shares"].items()}
+    whole = judged["shares"]["all"]
+    figure("first C frames under Python that have their true name", shares["first"], "share", bound=FIRST_MIN)
+    figure("all C frames that have their true name", shares["all"], "share", bound=ALL_MIN)
+    figure("C frames under Python that have their true name", shares["under_python"], "share")
+    figure("all C frames that say whom they work for (NAME⁺)", whole["lineage"] / whole["frames"], "share")
+    figure("wrong names", len(judged["wrong"]), "names", bound=0)
+    assert whole["judged"] > 0.9 * whole["frames"], "debug files of another build than the interpreter's (make prepare)"
+    assert judged["wrong"] == []
+    assert shares["all"] >= ALL_MIN, judged["missing"]
+    assert shares["first"] >= FIRST_MIN, judged["first_missing"]
+
+
+def judge(recording: Path, root: Path) -> dict:
+    command = ["cargo", "test", "--quiet", "--package", "genba-profile", "--test", "names_recorded", "--", "--nocapture"]
+    environment = {**os.environ, "GENBA_JUDGE": f"{recording}:{root}:{debug_folder()}"}
+    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (line,) = [line for line in done.stdout.splitlines() if "judged: " in line]
+    return json.loads(line.partition("judged: ")[2])

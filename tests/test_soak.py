@@ -1,0 +1,69 @@
+"""A threaded web server under load, for an hour in `make soak` (GENBA_SOAK_SECONDS), for five seconds in `make test`.
+
+A thread a request: thousands of threads come and go. Memory stays flat, both laws hold, every request is answered, and the size of
+the recording is printed.
+"""
+
+import http.client
+import os
+import statistics
+import threading
+import time
+
+import pytest
+
+from figures import Figure
+from recording import Workshop
+from soak import SOAK
+
+SECONDS = float(os.environ.get("GENBA_SOAK_SECONDS", "3600")) if SOAK else 5.0
+CLIENTS = 2
+# From the second tenth of the run to the last: what one more run of the tables may take, not a share of every request.
+GROWTH_MAX = 0.1
+RUNS_ON = "3.13"
+
+
+def ask(port: int, until: float, counts: list[int]) -> None:
+    count = 0
+    while time.monotonic() < until:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection.request("GET", f"/{'x' * (count % 50)}")
+        answer = connection.getresponse()
+        assert answer.status == 200 and len(answer.read()) == int(answer.headers["Content-Length"])
+        connection.close()
+        count += 1
+    counts.append(count)
+
+
+@pytest.mark.measures
+def test_a_web_server_under_load(workshop: Workshop, figure: Figure) -> None:
+    if workshop.interpreter.minor != RUNS_ON and os.environ.get("GENBA_SOAK_PYTHON") != workshop.interpreter.minor:
+        pytest.skip(f"one version is enough: {RUNS_ON}, or the one that GENBA_SOAK_PYTHON names")
+    process = workshop.start(
+        [workshop.interpreter.path, workshop.program("tests/programs/web_server.py")],
+        ["-o", f"{workshop.place.inside}/server.genba", "--mem"],
+        {},
+    )
+    port = int(process.stdout.readline())
+    until, counts = time.monotonic() + SECONDS, []
+    clients = [threading.Thread(target=ask, args=[port, until, counts]) for _ in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join()
+    stop = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    stop.request("GET", "/stop")
+    stop.getresponse().read()
+    run = workshop.finish(process, "server.genba")
+    assert (run.exit_code, run.stdout, len(counts)) == (0, "stopped\n", CLIENTS), run.stderr
+    profile = run.profile()
+    sizes = [row["bytes"] for row in profile["rss"]]
+    tenth = max(1, len(sizes) // 10)
+    early, late = statistics.median(sizes[tenth : 2 * tenth]), statistics.median(sizes[-tenth:])
+    hours = SECONDS / 3600
+    figure("web server: requests answered", sum(counts), "requests")
+    figure("web server: resident, second tenth of the run", early / 1e6, "MB")
+    figure("web server: resident, last tenth of the run", late / 1e6, "MB", bound=early / 1e6 * (1 + GROWTH_MAX))
+    figure("web server: recording an hour", run.recording.stat().st_size / 1e6 / hours, "MB/h")
+    if SOAK:
+        assert late <= early * (1 + GROWTH_MAX), (early, late)

@@ -1,0 +1,56 @@
+"""The verdict: programs that are slow for one reason each, and one that is healthy. The first screen must name the reason, and the
+place in the program's own words.
+
+A verdict is a rule about shares of a whole second; nothing here depends on how long the second lasted.
+"""
+
+from dataclasses import dataclass, field
+
+import pytest
+
+from compiled import package_folder
+from recording import Workshop
+
+pytestmark = pytest.mark.measures
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A program of tests/verdicts: how much it does, the verdict's name, and what its lines must hold."""
+
+    amount: str
+    verdict: str
+    says: tuple[str, ...]
+    needs: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+PROGRAMS = {
+    "one_place": Slow("12", "one place", ("one_place.py:7 pairs", "data[i:]")),
+    "spread": Slow("6000", "spread", ("By library:", "your code", "← spread.py")),
+    "waiting": Slow("40", "waiting", ("Shares below are of wall",)),
+    "gil": Slow("700", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
+    "start_up": Slow("", "start-up", ("is importing", "start_up.py:3", "import asyncio")),
+    "recursion": Slow("31", "recursion", ("fib (recursion.py:6)", "deep")),
+    "gc_heavy": Slow("150", "gc", ("gc_heavy.py", "gc.freeze()")),
+    "server": Slow("250", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),
+    "native_threads": Slow("300", "native threads", ("without Python",), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
+    "healthy": Slow("80", "no single cause", ("the largest expression has",)),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_first_screen_says_why(workshop: Workshop, name: str) -> None:
+    slow = PROGRAMS[name]
+    environment = dict(slow.environment)
+    if slow.needs:
+        environment["PYTHONPATH"] = package_folder(workshop, slow.needs)
+    run = workshop.run(workshop.program(f"tests/verdicts/{name}.py"), *slow.amount.split(), environment=environment)
+    assert run.exit_code == 0, run.stderr
+    screen = run.report()
+    first, *below = screen.splitlines()[2:]
+    assert first.startswith(f"{slow.verdict}: "), screen
+    verdict = "\n".join([first, *below[: below.index("")]])
+    for words in slow.says:
+        assert words in verdict, screen
+    assert run.report_json()["verdict"]["name"] == slow.verdict
