@@ -30,7 +30,7 @@ PROGRAMS = {
     "spread": Slow("6000", "spread", ("By library:", "your code", "← spread.py")),
     "waiting": Slow("40", "waiting", ("Shares below are of wall",)),
     "gil": Slow("700", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
-    "start_up": Slow("", "start-up", ("is importing", "start_up.py:3", "import asyncio")),
+    "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
     "recursion": Slow("31", "recursion", ("fib (recursion.py:6)", "deep")),
     "gc_heavy": Slow("150", "gc", ("gc_heavy.py", "gc.freeze()")),
     "server": Slow("250", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),

@@ -10,6 +10,7 @@ import multiprocessing.pool
 import sqlite3
 import unittest.mock
 import urllib.request
+import vocabulary
 import xml.dom.minidom
 import xml.etree.ElementTree
 import xmlrpc.client
@@ -18,6 +19,7 @@ import zipfile
 
 def main():
     modules = [asyncio, concurrent, ctypes, email, http, logging, multiprocessing, sqlite3, unittest, urllib, xml, xmlrpc, zipfile]
+    modules.append(vocabulary)
     print(len(modules))
 
 

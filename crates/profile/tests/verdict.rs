@@ -186,6 +186,17 @@ fn start_up_from_half_of_the_wall_time() {
 }
 
 #[test]
+fn a_library_that_compiles_by_the_import_machinery_imports_nothing() {
+    let compiles = "main@/usr/lib/python3.13/compileall.py:3[0-13] > source_to_code@<frozen·importlib._bootstrap_external>:1 > _call_with_frames_removed@<frozen·importlib._bootstrap>:1 x50\n";
+    check(
+        &format!("{PROCESS}{compiles}{}", expressions(5, 10)),
+        expect![[r#"
+            one place: 50.0 % of 160 ms CPU is <frozen importlib._bootstrap>:1 _call_with_frames_removed
+        "#]],
+    );
+}
+
+#[test]
 fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
     check(
         &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x51 poll\n{}", expressions(7, 7)),

@@ -168,17 +168,18 @@ impl Stack {
 }
 
 /// The outermost piece of the user's code that imports: what the program was made to wait for. The module that is started
-/// itself (`python -m`) is not imported.
+/// itself (`python -m`) is not imported, and who calls another part of the machinery (`compileall` compiles by it) imports nothing.
 fn import_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
     let stack: Vec<FrameIndex> =
         profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python).collect();
-    let machinery = |frame: FrameIndex| match profile.function_of(frame).home {
-        Home::Python { file, .. } => profile.files[file].path == "<frozen importlib._bootstrap>",
-        Home::C { .. } | Home::Mark => false,
+    let imports = |frame: FrameIndex| {
+        let function = profile.function_of(frame);
+        let Home::Python { file, .. } = function.home else { return false };
+        function.name == "_find_and_load" && profile.files[file].path == "<frozen importlib._bootstrap>"
     };
     let mut outer = None;
     for frame in stack.into_iter().rev() {
-        if machinery(frame) {
+        if imports(frame) {
             return outer;
         }
         outer = Some(frame);
