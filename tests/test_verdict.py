@@ -26,16 +26,16 @@ class Slow:
 
 
 PROGRAMS = {
-    "one_place": Slow("12", "one place", ("one_place.py:7 pairs", "data[i:]")),
-    "spread": Slow("6000", "spread", ("By library:", "your code", "← spread.py")),
+    "one_place": Slow("40", "one place", ("one_place.py:7 pairs", "data[i:]")),
+    "spread": Slow("25000", "spread", ("By library:", "your code", "← spread.py")),
     "waiting": Slow("40", "waiting", ("Shares below are of wall",)),
-    "gil": Slow("700", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
+    "gil": Slow("1400", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
-    "recursion": Slow("31", "recursion", ("fib (recursion.py:6)", "deep")),
-    "gc_heavy": Slow("150", "gc", ("gc_heavy.py", "gc.freeze()")),
-    "server": Slow("250", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),
+    "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),
+    "gc_heavy": Slow("400", "gc", ("gc_heavy.py", "gc.freeze()")),
+    "server": Slow("800", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),
     "native_threads": Slow("300", "native threads", ("without Python",), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
-    "healthy": Slow("80", "no single cause", ("the largest expression has",)),
+    "healthy": Slow("200", "no single cause", ("the largest expression has",)),
 }
 
 

@@ -6,8 +6,8 @@ import colorsys
 import csv
 import datetime
 import decimal
-import difflib
 import fractions
+import heapq
 import html
 import io
 import ipaddress
@@ -30,7 +30,7 @@ def title(row):
 
 
 def link(row):
-    return urllib.parse.urlencode({"row": row, "text": TEXT[:20]})
+    return urllib.parse.urlencode({"row": row})
 
 
 def body(row):
@@ -55,12 +55,12 @@ def month(row):
 
 
 def colour(row):
-    return [colorsys.hsv_to_rgb(step / 12, 0.5, row % 5 / 5) for step in range(6)]
+    return [colorsys.hsv_to_rgb(step / 12, 0.5, row % 5 / 5) for step in range(4)]
 
 
 def table(row):
     out = io.StringIO()
-    csv.writer(out).writerows([[row, word, len(word)] for word in WORDS[:6]])
+    csv.writer(out).writerows([[row, word, len(word)] for word in WORDS[:3]])
     return out.getvalue()
 
 
@@ -69,11 +69,11 @@ def address(row):
 
 
 def data(row):
-    return json.dumps({word: [row, len(word)] for word in WORDS[:4]})
+    return json.dumps({word: [row, len(word)] for word in WORDS[:2]})
 
 
 def names(row):
-    return string.Template("$a $b ${c}").substitute(a=row, b=TEXT[:20], c="c") * 2
+    return string.Template("$a $b").substitute(a=row, b=TEXT[:20]) * 2
 
 
 def command(row):
@@ -84,29 +84,29 @@ def key(row):
     return str(uuid.UUID(int=row)) + base64.b64encode(TEXT.encode()).decode()
 
 
-def near(row):
-    return difflib.SequenceMatcher(None, WORDS[row % 9][:2], "fox").ratio()
+def first(row):
+    return heapq.nsmallest(2, WORDS[row % 9 : row % 9 + 5])
 
 
 def order(row):
-    words = WORDS[:12]
+    words = WORDS[:7]
     CHOOSE.shuffle(words)
     return sorted(words, key=str.lower)[: row % 5]
 
 
 def digits(row):
-    return sum(int(digit) for digit in str(row**9))
+    return sum(int(digit) for digit in str(row**5))
 
 
 def vowels(row):
-    return {vowel: TEXT.count(vowel, row % 20) for vowel in "aeiouAEIOU"}
+    return {vowel: TEXT.count(vowel, row % 20) for vowel in "aeiouA"}
 
 
 def reverse(row):
     return " ".join(word[::-1] for word in WORDS[:20])[row % 3 :]
 
 
-PIECES = [title, link, body, price, ratio, when, month, colour, table, address, data, names, command, key, near, order, digits, vowels, reverse]
+PIECES = [title, link, body, price, ratio, when, month, colour, table, address, data, names, command, key, first, order, digits, vowels, reverse]
 
 
 def page(row):
