@@ -127,3 +127,17 @@ def test_a_rate_that_sinks(workshop: Workshop, figure: Figure) -> None:
 def test_a_rate_that_was_asked_for_stays(workshop: Workshop, figure: Figure) -> None:
     target = [workshop.program("tests/programs/restless.py"), "150", "200"]
     assert rates(force(workshop, figure, target, flags=("--rate", "1000"))) == []
+
+
+def test_starved_at_the_end(workshop: Workshop, figure: Figure) -> None:
+    """What the sampler missed when it is told to end is late too: no tick of the program's life is missing."""
+    run = workshop.run(workshop.program("tests/programs/starved.py"), "400", flags=("--rate", "1000"))
+    assert run.exit_code == 0, run.stderr
+    if run.stdout == "not allowed\n":
+        pytest.skip("a real-time process on a CPU of its own is not allowed here")
+    profile = run.profile()
+    [process] = [process for process in profile["processes"] if "starved.py" in " ".join(process["argv"])]
+    counted = process["accounting"]
+    share = counted["ticks"] * 1_000_000 / process["wall_ns"]
+    figure("ticks of a process that ended while the sampler got no CPU", share, "share", bound=0.9)
+    assert share > 0.9 and counted["dropped"]["late"] > 200, process
