@@ -1,8 +1,42 @@
 """genba: where the time of a Python program goes, and what happens underneath in C.
 
-Importing this package does nothing. `python -m genba` is the command `genba`, with this interpreter.
+    import genba
+
+    with genba.record("load.genba") as r:
+        load()
+    print(r.profile().verdict.words)
+
+`start`, `stop`, `pause`, `resume` and `record` record this process; `is_active` and `path` tell whether and where; `open`
+reads a recording. Nothing is loaded into the process before the first of them is called. `python -m genba` is the command
+`genba`, with this interpreter.
 """
 
 from genba._command import CommandNotFound, find_command
+from genba._profile import Accounting, Node, Profile, Row, Verdict
+from genba._profile import open_recording as open
+from genba._recording import Recorded, is_active, path, pause, record, resume, start, stop
+from genba.errors import AlreadyRecording, CannotRead, CannotRecord, GenbaError, NotRecording
 
-__all__ = ["CommandNotFound", "find_command"]
+__all__ = [
+    "Accounting",
+    "AlreadyRecording",
+    "CannotRead",
+    "CannotRecord",
+    "CommandNotFound",
+    "GenbaError",
+    "Node",
+    "NotRecording",
+    "Profile",
+    "Recorded",
+    "Row",
+    "Verdict",
+    "find_command",
+    "is_active",
+    "open",
+    "path",
+    "pause",
+    "record",
+    "resume",
+    "start",
+    "stop",
+]

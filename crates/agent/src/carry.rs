@@ -65,9 +65,18 @@ fn known() -> Identity {
     Identity { device: DEVICE.load(SeqCst), inode: INODE.load(SeqCst) }
 }
 
-/// The recording's path, told once.
+/// The recording's path, told when it begins.
 pub fn remember(path: CString) {
+    DEVICE.store(UNKNOWN.device, SeqCst);
+    INODE.store(UNKNOWN.inode, SeqCst);
     PATH.store(Box::into_raw(Box::new(path)), SeqCst);
+}
+
+/// What `remember` was told last.
+#[must_use]
+pub fn path() -> Option<&'static std::ffi::CStr> {
+    // SAFETY: never freed.
+    unsafe { PATH.load(SeqCst).as_ref() }.map(|path| path.as_c_str())
 }
 
 /// The forking thread's end.

@@ -2,7 +2,9 @@
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
 use crate::proc::{monotonic_ns, own_tid};
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use genba_format::proto;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 /// What the sampler shall do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,10 @@ pub enum Done {
     Ended = 3,
 }
 
+/// The program does not want to be sampled for now.
+static PAUSED: AtomicBool = AtomicBool::new(false);
+/// What the next flush says; taken by the sampler while the one who left it waits.
+static MARK: Mutex<Option<(proto::MarkKind, String)>> = Mutex::new(None);
 static ORDER: AtomicU32 = AtomicU32::new(0);
 static DONE: AtomicU32 = AtomicU32::new(0);
 
@@ -47,6 +53,28 @@ pub fn order() -> Order {
 pub fn give(order: Order) {
     ORDER.store(order as u32, SeqCst);
     wake(&ORDER);
+}
+
+/// Pauses the sampling, or lets it go on; the sampler hears of it at once.
+pub fn pause(paused: bool) {
+    PAUSED.store(paused, SeqCst);
+    wake(&ORDER);
+}
+
+#[must_use]
+pub fn is_paused() -> bool {
+    PAUSED.load(SeqCst)
+}
+
+/// Before an order to flush. Never waits: a mark that cannot be left is none.
+pub fn leave_mark(kind: proto::MarkKind, text: &str) {
+    if let Ok(mut mark) = MARK.try_lock() {
+        *mark = Some((kind, text.to_owned()));
+    }
+}
+
+pub fn take_mark() -> Option<(proto::MarkKind, String)> {
+    MARK.try_lock().ok()?.take()
 }
 
 pub fn report(done: Done) {

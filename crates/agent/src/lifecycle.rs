@@ -2,6 +2,7 @@
 //! Owns: the one sampler of the process, its thread. Never: lets a fork happen while the sampler runs, keeps the program waiting
 //! longer than the bounds below, panics into the program.
 
+use crate::api;
 use crate::arena::SAMPLER_TID;
 use crate::carry;
 use crate::control::{self, Done, Order};
@@ -10,7 +11,7 @@ use crate::interpose;
 use crate::leaving;
 use crate::modules::{Loaded, own_executable};
 use crate::proc::{self, monotonic_ns};
-use crate::python::{self, Found};
+use crate::python::{self, Found, Python};
 use crate::recorder::Recorder;
 use crate::sampler::{Left, Sampler};
 use crate::session::Session;
@@ -31,6 +32,8 @@ const PAUSE_NS_MAX: u64 = 2_000_000_000;
 const PARK_NS_MAX: u64 = 2_000_000_000;
 const STACK_BYTES: usize = 1 << 20;
 
+/// The sampler of a recording that ended: what it compiled serves the next one.
+static ENDED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
 /// The sampler while no thread runs it: parked for a fork.
 static PARKED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
 /// pthread_t of the sampler's thread; 0: none.
@@ -38,6 +41,7 @@ static THREAD: AtomicU64 = AtomicU64::new(0);
 /// The process whose sampler this is. In a vfork child it is another one's.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static FOLLOW_CHILDREN: AtomicBool = AtomicBool::new(true);
+static PREPARED: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the library is loaded, before `main`.
 pub fn on_load() {
@@ -53,35 +57,66 @@ pub fn on_load() {
             if !session.children {
                 leave_environment();
             }
-            FOLLOW_CHILDREN.store(session.children, SeqCst);
-            OWNER.store(proc::own_pid(), SeqCst);
-            let seed = crate::sampler::random_key();
-            POOL.begin_at(seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte)));
-            signals::install();
             leaving::watch();
-            if let Some((begin, end)) = symbols::extent(c"write") {
-                SHARED.write_begin.store(begin, SeqCst);
-                SHARED.write_end.store(end, SeqCst);
-            }
-            // SAFETY: the three functions live as long as the process: a preloaded library is never unloaded.
-            unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child)) };
+            api::begun_by_command();
             let start = describe(&session, &version);
-            carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
-            start_thread(Box::new(Sampler::new(session, python, start, Stacks::new(Loaded::new()))));
+            begin(session, python, start);
         }
     }
 }
 
-/// Runs when the process ends in order.
-pub fn on_unload() {
-    end();
+/// Starts a sampler, where none is. The caller has the turn, or is alone.
+pub fn begin(session: Session, python: Box<Python>, start: proto::Start) {
+    prepare();
+    FOLLOW_CHILDREN.store(session.children, SeqCst);
+    OWNER.store(proc::own_pid(), SeqCst);
+    carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
+    // One that ended by itself: its thread is done, or about to be.
+    join();
+    let ended = ENDED.swap(core::ptr::null_mut(), SeqCst);
+    let sampler = if ended.is_null() {
+        Sampler::new(session, python, start, Stacks::new(Loaded::new()))
+    } else {
+        // SAFETY: put there by `into_raw`; the swap gave it to us alone, and its thread was joined.
+        unsafe { Box::from_raw(ended) }.into_next(session, start)
+    };
+    start_thread(Box::new(sampler));
 }
 
-fn end() {
+/// What a process does once, before its first sampler.
+fn prepare() {
+    if PREPARED.swap(true, SeqCst) {
+        return;
+    }
+    let seed = crate::sampler::random_key();
+    POOL.begin_at(seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte)));
+    signals::install();
+    if let Some((begin, end)) = symbols::extent(c"write") {
+        SHARED.write_begin.store(begin, SeqCst);
+        SHARED.write_end.store(end, SeqCst);
+    }
+    // SAFETY: the three functions live as long as the process: the library is never unloaded.
+    unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child)) };
+}
+
+/// Whether this process has a sampler, running or parked.
+#[must_use]
+pub fn is_recording() -> bool {
+    OWNER.load(SeqCst) == proc::own_pid()
+        && (!PARKED.load(SeqCst).is_null() || (THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended))
+}
+
+/// Runs when the process ends in order.
+pub fn on_unload() {
+    end(END_NS_MAX);
+}
+
+/// Ends the sampler with its last block; the program waits for that at most `wait_ns_max`.
+pub fn end(wait_ns_max: u64) {
     if OWNER.load(SeqCst) != proc::own_pid() || OWNER.load(SeqCst) == 0 {
         return;
     }
-    let Some(_turn) = control::turn(END_NS_MAX) else { return };
+    let Some(_turn) = control::turn(wait_ns_max) else { return };
     unpark();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     if !parked.is_null() {
@@ -94,13 +129,18 @@ fn end() {
         return;
     }
     control::give(Order::End);
-    if control::await_report(Done::Ended, END_NS_MAX) {
+    if control::await_report(Done::Ended, wait_ns_max) {
         join();
     }
 }
 
 /// Before the process image may be replaced: what is in memory goes into the file.
 pub fn flush_before_exec() {
+    flush(proto::MarkKind::Exec, "");
+}
+
+/// What is in memory goes into the file, behind a mark.
+pub fn flush(kind: proto::MarkKind, text: &str) {
     if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
     }
@@ -108,6 +148,7 @@ pub fn flush_before_exec() {
     if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
     }
+    control::leave_mark(kind, text);
     control::give(Order::Flush);
     control::await_report(Done::Flushed, FLUSH_NS_MAX);
     control::give(Order::Run);
@@ -168,7 +209,7 @@ pub fn sampler_thread() -> SamplerThread {
 
 /// Before `_exit`: the destructors will not run.
 pub fn end_before_exit() {
-    end();
+    end(END_NS_MAX);
 }
 
 /// Runs `change` while no question is open.
@@ -203,7 +244,7 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
         let address: *mut Sampler = sampler;
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sampler.run())) {
             Ok(Left::Parked) => PARKED.store(address, SeqCst),
-            Ok(Left::Ended) => {}
+            Ok(Left::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
                 SHARED.pid.store(0, SeqCst);
@@ -386,7 +427,7 @@ fn variable(name: &CStr) -> Option<String> {
     }
 }
 
-fn describe(session: &Session, version: &str) -> proto::Start {
+pub fn describe(session: &Session, version: &str) -> proto::Start {
     let argv: Vec<String> = proc::read_whole(None, c"/proc/self/cmdline")
         .unwrap_or_default()
         .split(|&byte| byte == 0)
@@ -412,6 +453,7 @@ fn describe(session: &Session, version: &str) -> proto::Start {
         cwd: current_folder(),
         stdlib: String::new(),
         memory: session.memory,
+        within: false,
     }
 }
 

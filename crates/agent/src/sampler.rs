@@ -52,6 +52,8 @@ const LOOK_NS_MAX: u64 = 250_000_000;
 const LIST_NS_PER_THREAD: u64 = 50_000;
 /// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
 const FILES_MAX: usize = 1024;
+/// While it is paused, the sampler looks this often whether its time is over.
+const STAND_BY_NS: u64 = 1_000_000_000;
 /// A handler that has begun ends within this time, unless its thread is held up.
 const WALKING_NS_MAX: u64 = 20_000_000;
 
@@ -99,6 +101,8 @@ pub struct Sampler {
     /// It is parked for a system call that demands a single thread, not for a fork.
     aside: bool,
     is_child: bool,
+    /// Begun by the program itself.
+    is_within: bool,
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
 }
@@ -117,6 +121,7 @@ impl Sampler {
         let layout = Box::new(python.layout);
         let interval_ns = session.interval_ns;
         let pid = proc::own_pid();
+        let is_within = start.within;
         Sampler {
             session,
             start: start.clone(),
@@ -152,8 +157,25 @@ impl Sampler {
             parked_at_ns: None,
             aside: false,
             is_child: false,
+            is_within,
             outside: None,
         }
+    }
+
+    /// The next recording's sampler in the same process, when the last one has ended and its thread is gone.
+    #[must_use]
+    pub fn into_next(self, session: Session, start: proto::Start) -> Sampler {
+        let Sampler { python, layout, belief, mut stacks, mut threads, proc, tasks, .. } = self;
+        // Descriptors of a table that ended with its thread: their numbers are the program's here.
+        for thread in &mut threads {
+            thread.forget_files();
+        }
+        std::mem::forget((proc, tasks));
+        stacks.begin_next();
+        let mut next = Sampler::new(session, python, start, stacks);
+        next.layout = layout;
+        next.belief = belief;
+        next
     }
 
     /// The forked child's sampler: the same program, a recording of its own in the same file.
@@ -200,8 +222,13 @@ impl Sampler {
         control::report(Done::Running);
         let mut due_ns = now_ns + self.interval_ns;
         loop {
+            if control::is_paused() && control::order() == Order::Run {
+                self.stand_by();
+                due_ns = monotonic_ns() + self.interval_ns;
+            }
             control::sleep_until(self.jittered(due_ns), Order::Run);
             match control::order() {
+                Order::Run if control::is_paused() => continue,
                 Order::Run => {}
                 Order::Pause => {
                     self.take_back(Refused::Unanswered);
@@ -217,7 +244,9 @@ impl Sampler {
                     continue;
                 }
                 Order::Flush => {
-                    self.recorder.mark(proto::MarkKind::Exec, "", 0);
+                    if let Some((kind, text)) = control::take_mark() {
+                        self.recorder.mark(kind, &text, 0);
+                    }
                     self.flush(None);
                     control::report(Done::Flushed);
                     while control::order() == Order::Flush {
@@ -228,7 +257,7 @@ impl Sampler {
                 }
                 Order::End => {
                     self.count_gap(monotonic_ns().saturating_sub(due_ns), Dropped::Late);
-                    self.end("exit");
+                    self.end(if self.is_within { "stop" } else { "exit" });
                     return Left::Ended;
                 }
                 Order::Park => {
@@ -298,6 +327,11 @@ impl Sampler {
                 // What these threads used before is not genba's to tell.
                 for thread in &mut self.threads {
                     thread.credited_cpu_ns = thread.cpu_ns;
+                }
+                // Where the program had a handler of its own before the recording began.
+                if self.is_within && !self.held.sample {
+                    let words = "SIGURG is the program's: running threads are not asked";
+                    self.recorder.mark(proto::MarkKind::Handler, words, 0);
                 }
                 // A forked child may be about to become another program: its first block waits until there is news.
                 if !self.is_child {

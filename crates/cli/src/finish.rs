@@ -20,20 +20,21 @@ use genba_profile::hits;
 use crate::failure::Failure;
 use crate::run::SourceText;
 
-/// Appends one block to the recording at `path`, whose content is `recording`; the program ended at `ended_ns` (CLOCK_MONOTONIC).
+/// Appends one block to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
+/// with the program where `recorder` tells how.
 /// Ok: what was left out, in words.
 /// Err: the block could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
-    recorder: proto::Recorder,
+    recorder: Option<proto::Recorder>,
     source: SourceText,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
     let hits = hits::hits(recording);
     let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
     let (sources, left_out) = sources::read(&hits.files, source);
-    let block = proto::Block { c_names, c_places, sources, recorder: Some(recorder), ..Default::default() };
+    let block = proto::Block { c_names, c_places, sources, recorder, ..Default::default() };
     let encoded = encoded(block, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
     Ok(left_out)
@@ -204,7 +205,8 @@ mod tests {
         let path = recording(&folder.0, b"genba", &addresses);
         let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
         let left_out =
-            append_names_and_sources(&path, &read_back(&path), recorder.clone(), SourceText::All, 16_000).unwrap();
+            append_names_and_sources(&path, &read_back(&path), Some(recorder.clone()), SourceText::All, 16_000)
+                .unwrap();
         assert_eq!(left_out, Vec::<String>::new());
         let recording = read_back(&path);
         let added = &recording.blocks[1].block;
@@ -236,8 +238,7 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(&path, &read_back(&path), proto::Recorder::default(), SourceText::None, 16_000)
-            .unwrap();
+        append_names_and_sources(&path, &read_back(&path), None, SourceText::None, 16_000).unwrap();
         let added = &read_back(&path).blocks[1].block;
         assert_eq!(shown(&added.c_names, &added.sources), "");
     }
@@ -248,7 +249,7 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure = append_names_and_sources(&gone, &recording, proto::Recorder::default(), SourceText::None, 16_000);
+        let failure = append_names_and_sources(&gone, &recording, None, SourceText::None, 16_000);
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

@@ -12,6 +12,7 @@ mod read;
 mod report;
 mod run;
 mod tree;
+mod within;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,9 @@ enum Verb {
     Html(html::Arguments),
     /// Write the recording in another format
     Export(export::Arguments),
+    /// What `import genba` needs
+    #[command(hide = true)]
+    Within(within::Arguments),
 }
 
 /// The groups of `--help`, in order. A verb that is in none of them fails the test below.
@@ -66,6 +70,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Within(arguments) => within::within(&arguments),
     }
 }
 
@@ -107,7 +112,7 @@ mod tests {
     fn every_verb_stands_in_a_group_and_the_definition_holds() {
         let command = command();
         command.clone().debug_assert();
-        for verb in command.get_subcommands() {
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
             assert!(
                 GROUPS.iter().any(|(_, verbs)| verbs.contains(&verb.get_name())),
                 "`{}` is in no group of --help",

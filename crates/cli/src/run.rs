@@ -154,7 +154,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    match finish::append_names_and_sources(&output.path, &recording, recorder(&ending), arguments.source, ended_ns) {
+    match finish::append_names_and_sources(
+        &output.path,
+        &recording,
+        Some(recorder(&ending)),
+        arguments.source,
+        ended_ns,
+    ) {
         Ok(left_out) if arguments.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
         // The samples are there, and the program's exit code stays its own.
@@ -194,7 +200,8 @@ fn tag(text: &str) -> Result<String, String> {
     }
 }
 
-fn monotonic_ns() -> u64 {
+/// CLOCK_MONOTONIC.
+pub fn monotonic_ns() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

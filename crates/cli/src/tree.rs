@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use genba_profile::paint::Paint;
 use genba_profile::tree::{self, Options};
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, RecordingFile, Stream, ViewOptions};
+use crate::read::{self, Format, RecordingFile, Stream, ViewOptions};
 
 const SHARE_MIN: f64 = 0.01;
 
@@ -29,20 +30,34 @@ pub struct Arguments {
     /// From the leaves to their callers
     #[arg(long)]
     inverted: bool,
+
+    /// What to print
+    #[arg(long, value_enum, default_value = "text")]
+    format: Format,
 }
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let profile = RecordingFile::open(arguments.file.as_deref())?.profile();
     let view = &arguments.view;
+    let is_json = arguments.format == Format::Json;
     let options = Options {
         weight: view.weight.map(Into::into),
         show: view.show.into(),
         inverted: arguments.inverted,
-        share_min: view.min_share.map_or(SHARE_MIN, |share| share.0),
+        share_min: view.min_share.map_or(if is_json { 0.0 } else { SHARE_MIN }, |share| share.0),
         depth_max: arguments.max_depth.map(|calls| calls as usize),
     };
     let tree = tree::tree(&profile, &options);
-    read::print(&tree::text(&profile, &tree, &options, read::paint(view.color, Stream::Stdout)))?;
+    match arguments.format {
+        Format::Text => read::print(&tree::text(&profile, &tree, &options, read::paint(view.color, Stream::Stdout)))?,
+        Format::Markdown => {
+            read::print(&format!("```text\n{}```\n", tree::text(&profile, &tree, &options, Paint::Plain)))?;
+        }
+        Format::Json => {
+            let json = tree::json::json(&profile, &tree, &options);
+            read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
+        }
+    }
     read::warn(&warnings(&profile, tree.choice.weight));
     Ok(ExitCode::SUCCESS)
 }

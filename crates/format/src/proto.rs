@@ -84,6 +84,9 @@ pub struct Start {
     /// --mem was asked for
     #[prost(bool, tag = "17")]
     pub memory: bool,
+    /// begun by the running program itself: what it did before is not this recording's
+    #[prost(bool, tag = "18")]
+    pub within: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tables {
@@ -473,6 +476,10 @@ pub enum MarkKind {
     Stopped = 5,
     /// a signal handler that genba uses changed hands: text says which and what follows
     Handler = 6,
+    /// the program paused the sampling (value 0) or let it go on (value 1)
+    Pause = 7,
+    /// what the program says through the API: text
+    Program = 8,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -488,6 +495,8 @@ impl MarkKind {
             Self::Rss => "RSS",
             Self::Stopped => "STOPPED",
             Self::Handler => "HANDLER",
+            Self::Pause => "PAUSE",
+            Self::Program => "PROGRAM",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -500,6 +509,8 @@ impl MarkKind {
             "RSS" => Some(Self::Rss),
             "STOPPED" => Some(Self::Stopped),
             "HANDLER" => Some(Self::Handler),
+            "PAUSE" => Some(Self::Pause),
+            "PROGRAM" => Some(Self::Program),
             _ => None,
         }
     }

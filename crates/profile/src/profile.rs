@@ -237,6 +237,10 @@ pub enum MarkKind {
     Stopped,
     /// A signal handler changed hands.
     Handler,
+    /// The program paused the sampling (value 0) or let it go on (1).
+    Pause,
+    /// The program's own words.
+    Program,
     /// Of a newer genba.
     Other(u32),
 }

@@ -1,6 +1,8 @@
 //! Whole call paths: every function under each of its callers, never merged across callers.
 //! Owns: the tree and its text. Keeps: what is not shown is said where it is missing, with its count and share.
 
+pub mod json;
+
 use std::collections::HashMap;
 
 use crate::figures::{counted, percent};

@@ -173,6 +173,25 @@ fn losses(profile: &Profile) -> Option<String> {
     Some(format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %)"))
 }
 
+/// How long programs paused the sampling, up to the end of their recordings.
+fn paused_ns(profile: &Profile) -> u64 {
+    let mut paused_ns: u64 = 0;
+    for (index, process) in profile.processes.enumerate() {
+        let mut since_ns = None;
+        for mark in profile.marks.iter().filter(|mark| mark.process == index && mark.kind == MarkKind::Pause) {
+            match (mark.value, since_ns.take()) {
+                (Some(0), None) => since_ns = Some(mark.at_ns),
+                (Some(0), before) => since_ns = before,
+                (_, Some(begin_ns)) => paused_ns = paused_ns.saturating_add(mark.at_ns.saturating_sub(begin_ns)),
+                (_, None) => {}
+            }
+        }
+        let end_ns = process.start_ns.saturating_add(process.wall_ns);
+        paused_ns = paused_ns.saturating_add(since_ns.map_or(0, |begin_ns| end_ns.saturating_sub(begin_ns)));
+    }
+    paused_ns
+}
+
 /// Under 99 % of the program's CPU.
 fn coverage(profile: &Profile) -> Option<String> {
     let clocks = profile.clocks();
@@ -182,6 +201,10 @@ fn coverage(profile: &Profile) -> Option<String> {
     let mut warning = format!("samples cover {seen} of the program's CPU; {missing} passed unseen");
     if clocks.cpu_before_ns > 0 {
         warning += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
+    }
+    let paused_ns = paused_ns(profile);
+    if paused_ns > 0 {
+        warning += &format!("; the program paused the sampling for {}", duration(paused_ns));
     }
     Some(warning)
 }

@@ -2,11 +2,11 @@
 //! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
 
 use super::{
-    BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, LIST_EVERY_NS, LIST_NS_PER_THREAD, Sampler,
-    WALKING_NS_MAX,
+    BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS,
+    Sampler, WALKING_NS_MAX,
 };
 use crate::carry;
-use crate::control::{self, Done};
+use crate::control::{self, Done, Order};
 use crate::descriptor::Descriptor;
 use crate::proc::{self, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
@@ -220,6 +220,39 @@ impl Sampler {
         }
         let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
         self.recorder.flush(&mut self.tables, looks_open, end);
+    }
+
+    /// Looks at nothing while the program wants none of it; other orders are heard. What passes meanwhile is in no sample.
+    pub(super) fn stand_by(&mut self) {
+        self.take_back(Refused::Unanswered);
+        for index in 0..self.threads.len() {
+            self.settle_glances(index);
+        }
+        self.recorder.mark(proto::MarkKind::Pause, "", 0);
+        self.flush(None);
+        control::report(Done::Paused);
+        while control::is_paused() && control::order() == Order::Run {
+            let now_ns = monotonic_ns();
+            if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+                // The next tick ends the recording.
+                control::pause(false);
+            }
+            control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
+        }
+        if control::is_paused() {
+            return;
+        }
+        let now_ns = monotonic_ns();
+        self.list_threads(now_ns);
+        for thread in &mut self.threads {
+            thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
+            thread.credited_cpu_ns = thread.cpu_ns;
+            let skipped_ns = thread.skip_wall(now_ns);
+            self.recorder.wall_not_sampled(skipped_ns);
+            thread.still = None;
+        }
+        self.recorder.mark(proto::MarkKind::Pause, "", 1);
+        control::report(Done::Running);
     }
 
     /// The last block.

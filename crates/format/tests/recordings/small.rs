@@ -57,6 +57,7 @@ fn parent_first() -> Block {
             cwd: "/home/u".to_owned(),
             stdlib: "/usr/lib/python3.15".to_owned(),
             memory: true,
+            within: false,
         }),
         tables: Some(first_tables()),
         samples: Some(Samples {

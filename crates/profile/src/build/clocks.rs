@@ -13,6 +13,9 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
     let mut clocks = Clocks::default();
     // A process that is not sampled has no clocks, so nothing passed before them.
     let cpu_before_ns = stored.start().map_or(0, |start| start.cpu_before_ns);
+    // What a program did before it began the recording itself is not part of it.
+    let is_within = stored.start().is_some_and(|start| start.within);
+    let (left_out_ns, cpu_before_ns) = if is_within { (cpu_before_ns, 0) } else { (0, cpu_before_ns) };
     for block in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
         accounting.ticks = accounting.ticks.saturating_add(block.ticks);
         accounting.sampled = accounting.sampled.saturating_add(block.sampled);
@@ -23,9 +26,9 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
             add(&mut accounting.refused, count);
         }
         clocks = Clocks {
-            cpu_ns: block.cpu_process_ns,
+            cpu_ns: block.cpu_process_ns.saturating_sub(left_out_ns),
             cpu_sampled_ns: block.cpu_sampled_ns,
-            cpu_not_sampled_ns: block.cpu_not_sampled_ns,
+            cpu_not_sampled_ns: block.cpu_not_sampled_ns.saturating_sub(left_out_ns),
             cpu_genba_ns: block.cpu_genba_ns,
             cpu_before_ns,
             wall_not_sampled_ns: block.wall_not_sampled_ns,

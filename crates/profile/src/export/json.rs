@@ -390,6 +390,8 @@ fn mark(mark: &Mark) -> MarkRow<'_> {
             MarkKind::Rate => "rate".to_string(),
             MarkKind::Stopped => "stopped".to_string(),
             MarkKind::Handler => "handler".to_string(),
+            MarkKind::Pause => "pause".to_string(),
+            MarkKind::Program => "program".to_string(),
             MarkKind::Other(number) => format!("{number} (of a newer genba)"),
         },
         text: mark.text.as_deref(),

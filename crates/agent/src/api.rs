@@ -1,0 +1,201 @@
+//! The functions that `import genba` calls, in a program that nobody started for genba.
+//! Owns: their C signatures, and what a call may not do. Never: panics into the program, starts a second sampler.
+//! Partner: python/genba/_agent.py.
+//!
+//! Each fills `words` with UTF-8 that ends with a zero, cut to `words_bytes`, and returns an `Outcome`.
+
+use crate::carry;
+use crate::control::{self, Done, Order};
+use crate::lifecycle;
+use crate::proc::{self, monotonic_ns};
+use crate::python::{self, Found};
+use crate::session::Session;
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use genba_signal::memory::Guarded;
+use std::ffi::{CStr, c_char, c_int};
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+/// What a call waits for at most.
+const WAIT_NS_MAX: u64 = 5_000_000_000;
+const LOOK_AGAIN_NS: u64 = 100_000;
+
+/// What a call came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Outcome {
+    Done = 0,
+    /// `words` say why.
+    Refused = 1,
+    /// There is a recording already; `words` are its path.
+    Already = 2,
+    /// There is no recording.
+    NotRecording = 3,
+    /// The sampler was too busy to answer.
+    Late = 4,
+}
+
+/// The bits of `genba_state`.
+const RECORDING: c_int = 1;
+const PAUSED: c_int = 2;
+const BY_COMMAND: c_int = 4;
+
+/// The recording was begun by `genba run`, not by a call.
+static COMMANDED: AtomicBool = AtomicBool::new(false);
+
+pub fn begun_by_command() {
+    COMMANDED.store(true, SeqCst);
+}
+
+/// Begins a recording. `session`: as `GENBA_SESSION`; the file is there and empty.
+///
+/// # Safety
+/// `session` is a C string, `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(session) }.to_string_lossy().into_owned();
+    // SAFETY: as above.
+    unsafe { answer(words, words_bytes, || start(&text)) }
+}
+
+/// Writes the last block.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_stop(words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, stop) }
+}
+
+/// `paused` not 0: nothing is looked at until it is called with 0.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_pause(paused: c_int, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, || pause(paused != 0)) }
+}
+
+/// Writes what is in memory into the file, behind a mark with this text.
+///
+/// # Safety
+/// `text` is a C string, `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_mark(text: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    // SAFETY: as above.
+    unsafe { answer(words, words_bytes, || mark(&text)) }
+}
+
+/// Bits: 1 recording, 2 paused, 4 begun by `genba run`; `words`: the recording's path.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> c_int {
+    if !lifecycle::is_recording() {
+        return 0;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { fill(words, words_bytes, &path()) };
+    let paused = if control::is_paused() { PAUSED } else { 0 };
+    RECORDING | paused | if COMMANDED.load(SeqCst) { BY_COMMAND } else { 0 }
+}
+
+/// # Safety
+/// As `fill`.
+unsafe fn answer(words: *mut c_char, words_bytes: usize, call: impl FnOnce() -> (Outcome, String)) -> c_int {
+    let failed = || (Outcome::Refused, "genba failed; the program is as it was".to_owned());
+    let (outcome, text) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| failed());
+    // SAFETY: as the caller promises.
+    unsafe { fill(words, words_bytes, &text) };
+    outcome as c_int
+}
+
+/// # Safety
+/// `words` has room for `words_bytes`.
+unsafe fn fill(words: *mut c_char, words_bytes: usize, text: &str) {
+    let Some(room) = words_bytes.checked_sub(1) else { return };
+    let text = &text.as_bytes()[..text.floor_char_boundary(room)];
+    // SAFETY: at most `words_bytes` with the zero.
+    unsafe {
+        core::ptr::copy_nonoverlapping(text.as_ptr(), words.cast(), text.len());
+        *words.add(text.len()) = 0;
+    }
+}
+
+fn path() -> String {
+    carry::path().map_or(String::new(), |path| path.to_string_lossy().into_owned())
+}
+
+const fn done() -> (Outcome, String) {
+    (Outcome::Done, String::new())
+}
+
+fn start(text: &str) -> (Outcome, String) {
+    let refused = |words: &str| (Outcome::Refused, words.to_owned());
+    let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return (Outcome::Late, String::new()) };
+    if lifecycle::is_recording() {
+        return (Outcome::Already, path());
+    }
+    match python::find(&Guarded) {
+        Found::No => return refused("no interpreter is found in this process"),
+        Found::Refused { version, reason } => return refused(&format!("{version}: {reason}")),
+        Found::Yes { python, version } => {
+            let start = proto::Start { within: true, ..lifecycle::describe(&session, &version) };
+            COMMANDED.store(false, SeqCst);
+            control::pause(false);
+            lifecycle::begin(session, python, start);
+        }
+    }
+    let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !lifecycle::is_recording());
+    match (begun, lifecycle::is_recording()) {
+        (true, true) => done(),
+        (true, false) => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
+        (false, _) => (Outcome::Late, String::new()),
+    }
+}
+
+fn stop() -> (Outcome, String) {
+    if !lifecycle::is_recording() {
+        return (Outcome::NotRecording, String::new());
+    }
+    control::pause(false);
+    lifecycle::end(WAIT_NS_MAX);
+    if lifecycle::is_recording() { (Outcome::Late, String::new()) } else { done() }
+}
+
+fn pause(paused: bool) -> (Outcome, String) {
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return (Outcome::Late, String::new()) };
+    if !lifecycle::is_recording() {
+        return (Outcome::NotRecording, String::new());
+    }
+    control::pause(paused);
+    let wanted = if paused { Done::Paused } else { Done::Running };
+    if control::await_report(wanted, WAIT_NS_MAX) { done() } else { (Outcome::Late, String::new()) }
+}
+
+fn mark(text: &str) -> (Outcome, String) {
+    if !lifecycle::is_recording() {
+        return (Outcome::NotRecording, String::new());
+    }
+    lifecycle::flush(proto::MarkKind::Program, text);
+    done()
+}
+
+/// Waits until `happened`. False: it took too long.
+fn within(happened: impl Fn() -> bool) -> bool {
+    let deadline_ns = monotonic_ns() + WAIT_NS_MAX;
+    while !happened() {
+        if monotonic_ns() >= deadline_ns {
+            return false;
+        }
+        control::sleep_until(monotonic_ns() + LOOK_AGAIN_NS, Order::Run);
+    }
+    true
+}

@@ -1,0 +1,300 @@
+"""Recording this process from inside: start, stop, pause, resume, and `record` around a piece of it.
+
+Owns: the recording's file until it begins, and what the calls mean inside of `genba run`, where they are marks in the one
+recording that there is. Never: samples, reads a recording.
+"""
+
+import functools
+import inspect
+import os
+import threading
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar, cast
+
+from genba import _agent
+from genba._agent import Outcome
+from genba._profile import Profile, open_recording
+from genba._session import Options
+from genba.errors import AlreadyRecording, CannotRecord, NotRecording
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+_lock = threading.Lock()
+# What was asked for inside of `genba run`: (process, path).
+_marked: tuple[int, str] | None = None
+
+
+def start(
+    path: str | os.PathLike[str],
+    *,
+    interval_ns: int | None = None,
+    duration_ns: int | None = None,
+    native: bool = True,
+    children: bool = False,
+    memory: bool = False,
+    tags: Mapping[str, str] | None = None,
+    force: bool = False,
+) -> Path:
+    """Begins to record this process, all of its threads, and returns where to.
+
+    `interval_ns`: time between two looks at a thread, 50,000 to 1,000,000,000; None is 1 ms, longer when that costs too much.
+    `duration_ns`: recording stops after it. `native`: C frames, too. `children`: forked children, too (not what they `exec`).
+    `memory`: the resident size as well. `tags`: stored in the recording. `force`: replaces the file if there is one.
+
+    Inside of `genba run` the recording is that one: the call is a mark in it, and its path is returned.
+
+    Raises AlreadyRecording; FileExistsError and other OSErrors for the file; ValueError for an option; CannotRecord when
+    the interpreter or the system does not allow it.
+    """
+    options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}))
+    asked = Path(os.path.abspath(path))
+    with _lock:
+        return _start(asked, options, force)
+
+
+def _start(asked: Path, options: Options, force: bool) -> Path:
+    global _marked
+    state = _agent.state()
+    if state.is_begun_by_command:
+        if _marked is not None and _marked[0] == os.getpid():
+            raise AlreadyRecording(_marked[1], str(asked))
+        _agent.mark(f"genba.start({str(asked)!r})")
+        _marked = (os.getpid(), str(asked))
+        return Path(state.path)
+    if state.is_recording:
+        raise AlreadyRecording(state.path, str(asked))
+    _create(asked, force)
+    try:
+        outcome, words = _agent.start(options.encode(str(asked)))
+        if outcome is Outcome.ALREADY:
+            raise AlreadyRecording(words, str(asked))
+        if outcome is Outcome.LATE:
+            raise CannotRecord("the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one")
+        if outcome is not Outcome.DONE:
+            raise CannotRecord(f"{asked} was not begun: {words}")
+    except BaseException:
+        _remove_if_empty(asked)
+        raise
+    return asked
+
+
+def stop(*, finish: bool = True) -> Path:
+    """Ends the recording and returns its path.
+
+    `finish`: the names of C functions and the text of source files are added, by the command in a process of its own; this
+    call waits for that (a few tenths of a second, by how much was hit). Without it they are found when the recording is read, as
+    long as the files are where they were.
+
+    Raises NotRecording; CannotRecord when the last block or the names could not be written (the samples are there).
+    """
+    global _marked
+    with _lock:
+        state = _agent.state()
+        if state.is_begun_by_command:
+            if _marked is None or _marked[0] != os.getpid():
+                raise NotRecording("stop")
+            _agent.mark(f"genba.stop({_marked[1]!r})")
+            _marked = None
+            return Path(state.path)
+        if not state.is_recording:
+            raise NotRecording("stop")
+        _done(_agent.stop(), "stop")
+    if finish:
+        _agent.command("within", "finish", state.path)
+    return Path(state.path)
+
+
+def pause() -> None:
+    """Nothing is looked at until `resume`: what passes meanwhile is in no sample. Raises NotRecording."""
+    _done(_agent.pause(paused=True), "pause")
+
+
+def resume() -> None:
+    """Goes on after `pause`. Raises NotRecording."""
+    _done(_agent.pause(paused=False), "resume")
+
+
+def is_active() -> bool:
+    """Whether this process is being recorded, and not paused: by `start`, `record` or `genba run`."""
+    state = _agent.state()
+    return state.is_recording and not state.is_paused
+
+
+def path() -> Path | None:
+    """Where this process is being recorded to, paused or not; None: it is not."""
+    state = _agent.state()
+    return Path(state.path) if state.is_recording else None
+
+
+def _done(answer: tuple[Outcome, str], what: str) -> None:
+    outcome, words = answer
+    if outcome is Outcome.NOT_RECORDING:
+        raise NotRecording(what)
+    if outcome is not Outcome.DONE:
+        raise CannotRecord(f"{what}: {words or 'the sampler did not answer within 5 s, the machine is too busy'}")
+
+
+def _create(path: Path, force: bool) -> None:
+    """An empty file that only its owner may read: it will hold source text."""
+    if force:
+        path.unlink(missing_ok=True)
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    except FileExistsError as failure:
+        failure.add_note("hint: force=True replaces it")
+        raise
+
+
+def _remove_if_empty(path: Path) -> None:
+    if path.exists() and path.stat().st_size == 0:
+        path.unlink()
+
+
+class Recorded:
+    """What `with genba.record(…) as r` gives. Fields: `path`, where the recording is."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def profile(self) -> Profile:
+        """What was recorded; during the recording, what was recorded so far."""
+        if _agent.state().path == str(self.path):
+            _agent.mark("")
+        return open_recording(self.path)
+
+
+class record:  # noqa: N801  (used as a function)
+    """Records a piece of the program: `with genba.record("x.genba") as r:`, or `@genba.record("x.genba")` on a function, a coroutine
+    function, a generator function or an asynchronous one.
+
+    Options as for `start`. As a decorator each call is a recording of its own: x.genba, x-2.genba, …; a call inside of another
+    call (recursion, another thread, another task) is a part of that one's recording.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        interval_ns: int | None = None,
+        native: bool = True,
+        children: bool = False,
+        memory: bool = False,
+        tags: Mapping[str, str] | None = None,
+        force: bool = False,
+    ) -> None:
+        self._path = Path(path)
+        self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}))
+        self._force = force
+        self._calls = 0
+        self._calls_lock = threading.Lock()
+
+    def __enter__(self) -> Recorded:
+        return self._begin(self._path, self._force)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._end()
+
+    def _begin(self, path: Path, force: bool) -> Recorded:
+        with _lock:
+            return Recorded(_start(Path(os.path.abspath(path)), self._options, force))
+
+    def _end(self) -> None:
+        try:
+            stop()
+        except NotRecording:
+            # The program has stopped it itself.
+            return
+
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
+        if inspect.iscoroutinefunction(function):
+            return cast(Callable[_P, _R], self._around_coroutine(function))
+        if inspect.isasyncgenfunction(function):
+            return cast(Callable[_P, _R], self._around_async_generator(function))
+        if inspect.isgeneratorfunction(function):
+            return cast(Callable[_P, _R], self._around_generator(function))
+
+        @functools.wraps(function)
+        def recorded(*arguments: _P.args, **named: _P.kwargs) -> _R:
+            with self._call():
+                return function(*arguments, **named)
+
+        return recorded
+
+    def _call(self) -> "_Call":
+        return _Call(self)
+
+    def _around_coroutine(self, function: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+        @functools.wraps(function)
+        async def recorded(*arguments: Any, **named: Any) -> Any:
+            with self._call():
+                return await function(*arguments, **named)
+
+        return recorded
+
+    def _around_generator(self, function: Callable[..., Generator[Any, Any, Any]]) -> Callable[..., Generator[Any, Any, Any]]:
+        @functools.wraps(function)
+        def recorded(*arguments: Any, **named: Any) -> Generator[Any, Any, Any]:
+            with self._call():
+                return (yield from function(*arguments, **named))
+
+        return recorded
+
+    def _around_async_generator(self, function: Callable[..., AsyncGenerator[Any, Any]]) -> Callable[..., AsyncGenerator[Any, Any]]:
+        @functools.wraps(function)
+        async def recorded(*arguments: Any, **named: Any) -> AsyncGenerator[Any, Any]:
+            with self._call():
+                inner = function(*arguments, **named)
+                try:
+                    step = inner.asend(None)
+                    while True:
+                        item = await step
+                        try:
+                            step = inner.asend((yield item))
+                        except GeneratorExit:
+                            raise
+                        except BaseException as error:
+                            step = inner.athrow(error)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    await inner.aclose()
+
+        return recorded
+
+
+class _Call:
+    """One call of a decorated function: a recording, unless it runs inside of another call of the same."""
+
+    def __init__(self, owner: record) -> None:
+        self._owner = owner
+
+    def __enter__(self) -> None:
+        owner = self._owner
+        with owner._calls_lock:
+            if owner._calls == 0:
+                owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
+            owner._calls += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        owner = self._owner
+        with owner._calls_lock:
+            owner._calls -= 1
+            if owner._calls == 0:
+                owner._end()
+
+
+def _free(path: Path) -> Path:
+    """`path`, or the first of x-2, x-3, … that is not there."""
+    number = 2
+    free = path
+    while free.exists():
+        free = path.with_stem(f"{path.stem}-{number}")
+        number += 1
+    return free

@@ -1,0 +1,51 @@
+"""What the library is asked for, as one line of text.
+
+Owns: the encoding (crates/agent/src/session.rs has the decoder). Never: opens a file.
+"""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+INTERVAL_NS_DEFAULT = 1_000_000
+INTERVAL_NS_MIN = 50_000
+INTERVAL_NS_MAX = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to record. `interval_ns`: None is 1 ms, longer when that costs too much; else it is kept. `duration_ns`: None is until
+    `stop`. `native`: C frames. `children`: forked children, too. `memory`: the resident size, at most every 10 ms."""
+
+    interval_ns: int | None = None
+    duration_ns: int | None = None
+    native: bool = True
+    children: bool = False
+    memory: bool = False
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.interval_ns is not None and not INTERVAL_NS_MIN <= self.interval_ns <= INTERVAL_NS_MAX:
+            raise ValueError(f"interval_ns is {self.interval_ns:,}, and may be {INTERVAL_NS_MIN:,} (50 us) to {INTERVAL_NS_MAX:,} (1 s)")
+        if self.duration_ns is not None and self.duration_ns <= 0:
+            raise ValueError(f"duration_ns is {self.duration_ns:,}, and must be above 0")
+        for key in self.tags:
+            if not key or "=" in key:
+                raise ValueError(f"{key!r} cannot be the name of a tag: it is empty or contains '='")
+
+    def encode(self, path: str) -> str:
+        """The line for a recording that goes to `path`, which is absolute."""
+        until_ns = 0 if self.duration_ns is None else time.monotonic_ns() + self.duration_ns
+        fields: list[tuple[str, str | int]] = [
+            ("v", 1),
+            ("out", path),
+            ("interval_ns", INTERVAL_NS_DEFAULT if self.interval_ns is None else self.interval_ns),
+            ("adaptive", int(self.interval_ns is None)),
+            ("native", int(self.native)),
+            ("children", int(self.children)),
+            ("memory", int(self.memory)),
+            ("until_ns", until_ns),
+            *(("tag", f"{key}={value}") for key, value in self.tags.items()),
+        ]
+        return ";".join(f"{key}={quote(str(value), safe='/')}" for key, value in fields)
