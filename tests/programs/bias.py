@@ -9,19 +9,21 @@ import sys
 from random import Random
 from time import thread_time_ns
 
-HAYSTACK = b"ab" * 60_000
+# A part takes about a millisecond: reading the clock around it, which its own measure contains and genba sees outside of it, is little beside that.
+STEPS = 30_000
+HAYSTACK = b"ab" * 600_000
 
 
 def written_out():
     total = 0
-    for number in range(3000):
+    for number in range(STEPS):
         total += number * number
     return total
 
 
 def in_calls():
     total = 0
-    for number in range(900):
+    for number in range(STEPS * 3 // 10):
         total = add(total, number)
     return total
 
@@ -36,7 +38,7 @@ def in_c():
 
 def in_python():
     total = 0
-    for number in range(3000):
+    for number in range(STEPS):
         total += number * number
     return total
 
@@ -74,8 +76,7 @@ def collecting(kept, share, cpu_ns, drawn):
         if drawn.random() < share:
             gc.collect()
         else:
-            for _ in range(8):
-                in_python()
+            in_python()
     whole_ns = thread_time_ns() - begin_ns
     gc.callbacks.remove(called)
     return collected_ns, whole_ns - collected_ns
