@@ -11,6 +11,7 @@ mod html;
 mod read;
 mod report;
 mod run;
+mod settings;
 mod tree;
 mod within;
 
@@ -74,15 +75,28 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
     }
 }
 
-/// The command line, or the exit code after its help, version or error was printed.
+/// The command line with the settings, or the exit code after its help, version, settings or error was printed.
 fn parse() -> Result<Genba, ExitCode> {
-    let parsed = command().try_get_matches().and_then(|matches| Genba::from_arg_matches(&matches));
+    let command = command();
+    let words = match settings::applied(&command, std::env::args_os().collect()) {
+        Ok(settings::Applied::Words(words)) => words,
+        Ok(settings::Applied::Shown(page)) => return Err(printed(&page)),
+        Err(failure) => return Err(failure.print()),
+    };
+    let parsed = command.try_get_matches_from(words).and_then(|matches| Genba::from_arg_matches(&matches));
     parsed.map_err(|refusal| failure::of_command_line(&refusal))
+}
+
+fn printed(page: &str) -> ExitCode {
+    match read::print(page) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.print(),
+    }
 }
 
 /// The definition, with the verbs in groups on its help page.
 fn command() -> clap::Command {
-    let command = Genba::command();
+    let command = Genba::command().mut_subcommands(settings::with_show_config);
     let groups = groups_of_help(&command);
     command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n"))
 }

@@ -101,7 +101,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// The report that ends a run, for stderr: the first rows, and the warnings under them. `ended_ns`: CLOCK_MONOTONIC when the
 /// program ended; the recording may have had no room for it.
-pub fn closing(path: &Path, ended_ns: u64) -> Result<String, Failure> {
+pub fn closing(path: &Path, ended_ns: u64, colour: ColourWhen) -> Result<String, Failure> {
     let profile = RecordingFile::open(Some(path))?.profile_of_run(ended_ns);
     let options = Options {
         show: Show::Both,
@@ -110,7 +110,7 @@ pub fn closing(path: &Path, ended_ns: u64) -> Result<String, Failure> {
         ..Options::default()
     };
     let report = report::report(&profile, &options);
-    let mut page = text::text(&profile, &report, read::paint(ColourWhen::Auto, Stream::Stderr));
+    let mut page = text::text(&profile, &report, read::paint(colour, Stream::Stderr));
     for warning in warnings(&profile, report.choice.weight) {
         page += &format!("warning: {warning}\n");
     }

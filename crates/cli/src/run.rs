@@ -14,6 +14,8 @@ mod signals;
 mod start;
 mod target;
 
+pub use output::words;
+
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -26,6 +28,7 @@ use genba_profile::figures;
 
 use crate::failure::{Failure, say};
 use crate::finish;
+use crate::read::ColourWhen;
 use crate::report;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -55,6 +58,10 @@ pub struct Arguments {
     #[arg(long, value_name = "PYTHON")]
     python: Option<OsString>,
 
+    /// The same from a file or a variable: not refused beside a command, which brings its own
+    #[arg(long, value_name = "PYTHON", hide = true)]
+    python_of_settings: Option<OsString>,
+
     /// The interpreter that runs `python -m genba`
     #[arg(long, value_name = "PYTHON", hide = true)]
     python_of_genba: Option<OsString>,
@@ -64,8 +71,12 @@ pub struct Arguments {
     duration: Option<u64>,
 
     /// Python frames only, no C
-    #[arg(long)]
+    #[arg(long, overrides_with = "native")]
     no_native: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "no_native")]
+    native: bool,
 
     /// Record the processes it starts, too [default]
     #[arg(long, overrides_with = "no_children")]
@@ -76,8 +87,12 @@ pub struct Arguments {
     no_children: bool,
 
     /// Record the resident size, at most every 10 ms
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_mem")]
     mem: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "mem")]
+    no_mem: bool,
 
     /// Store KEY=VALUE in the recording; may be repeated
     #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
@@ -88,8 +103,21 @@ pub struct Arguments {
     source: SourceText,
 
     /// Say nothing unless something went wrong
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "no_quiet")]
     quiet: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "quiet")]
+    no_quiet: bool,
+
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help = "Colour of the closing report: auto, always or never",
+        hide_possible_values = true
+    )]
+    color: ColourWhen,
 
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
@@ -113,6 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         module: arguments.module.as_deref(),
         target: &arguments.target,
         python: arguments.python.as_deref(),
+        python_of_settings: arguments.python_of_settings.as_deref(),
         python_of_genba: arguments.python_of_genba.as_deref(),
     })?;
     let known = interpreter::check(&program)?;
@@ -170,7 +199,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
         }
-        match report::closing(&output.path, ended_ns) {
+        match report::closing(&output.path, ended_ns, arguments.color) {
             Ok(page) => say(page.trim_end()),
             Err(failure) => drop(failure.print()),
         }

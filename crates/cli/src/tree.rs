@@ -28,8 +28,12 @@ pub struct Arguments {
     max_depth: Option<u32>,
 
     /// From the leaves to their callers
-    #[arg(long)]
+    #[arg(long, overrides_with = "no_inverted")]
     inverted: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "inverted")]
+    no_inverted: bool,
 
     /// What to print
     #[arg(long, value_enum, default_value = "text")]

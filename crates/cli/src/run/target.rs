@@ -17,6 +17,8 @@ pub struct Asked<'a> {
     pub target: &'a [OsString],
     /// `--python`
     pub python: Option<&'a OsStr>,
+    /// The same, set once for a project.
+    pub python_of_settings: Option<&'a OsStr>,
     /// The interpreter that runs `python -m genba`.
     pub python_of_genba: Option<&'a OsStr>,
 }
@@ -118,9 +120,10 @@ fn with_interpreter(asked: &Asked<'_>, arguments: Vec<OsString>, stem: String) -
     Ok(Program { name: path.clone().into_os_string(), path, arguments, kind: Kind::Interpreter, stem })
 }
 
-/// `--python`, else the one that runs `python -m genba`, else the active virtual environment's, else `python3`.
+/// `--python`, else the setting, else the one that runs `python -m genba`, else the active virtual environment's, else `python3`.
 fn interpreter(asked: &Asked<'_>) -> Result<PathBuf, Failure> {
-    if let Some(named) = asked.python {
+    let of_settings = asked.python_of_settings.map(|named| (named, "the setting `python`, "));
+    if let Some((named, whence)) = asked.python.map(|named| (named, "--python ")).or(of_settings) {
         let path = Path::new(named);
         let found = if named.as_bytes().contains(&b'/') {
             Some(path.to_path_buf()).filter(|path| path.is_file() && is_executable(path))
@@ -128,9 +131,12 @@ fn interpreter(asked: &Asked<'_>) -> Result<PathBuf, Failure> {
             find_on_path(named)
         };
         return found.ok_or_else(|| {
-            Failure::usage(format!("--python {}: no such interpreter", named.display()))
+            Failure::usage(format!("{whence}{}: no such interpreter", named.display()))
                 .detail("looked for an executable file of that path, or of that name on PATH")
-                .hint("genba run --python python3.13 app.py")
+                .hint(match asked.python {
+                    Some(_) => "genba run --python python3.13 app.py",
+                    None => "genba run --show-config says where it is set",
+                })
         });
     }
     if let Some(own) = asked.python_of_genba {

@@ -1,0 +1,215 @@
+//! Settings: options that need not be typed, from a file and from `GENBA_…` variables. A setting is as if the flag had been
+//! typed: it is put in front of the words of the command line, unless one of them decides already.
+//! Owns: which options are settings, and what wins: flag, then variable, then file. Never: gives an option a meaning or a
+//! check of its own (the definition of the command line has both), reads a variable that is not one of its own, changes
+//! the environment.
+
+mod definition;
+mod file;
+mod shown;
+mod variables;
+
+use std::ffi::OsString;
+use std::fmt::{Display, Formatter};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use crate::failure::Failure;
+
+pub const SHOW_CONFIG: &str = "show_config";
+
+/// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
+/// several verbs is one setting. Not settings: what names a file, and what a script that reads genba's output relies on.
+const KEYS: [(&str, &[&str]); 3] = [
+    (
+        "run",
+        &["children", "color", "duration", "interval", "mem", "native", "python", "quiet", "rate", "source", "tag"],
+    ),
+    ("report", &["by", "color", "limit", "min-share", "show", "sort", "weight"]),
+    ("tree", &["color", "inverted", "max-depth", "min-share", "show", "weight"]),
+];
+
+/// A value for an option, and where it was found.
+#[derive(Debug)]
+struct Setting {
+    key: &'static str,
+    value: Value,
+    origin: Origin,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Value {
+    Switch(bool),
+    Text(OsString),
+    /// Of an option that may be repeated.
+    List(Vec<String>),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Origin {
+    File { shown: String, line: usize },
+    Variable(String),
+}
+
+impl Display for Origin {
+    fn fmt(&self, page: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Origin::File { shown, line } => write!(page, "{shown}:{line}"),
+            Origin::Variable(name) => page.write_str(name),
+        }
+    }
+}
+
+/// What becomes of a command line.
+pub enum Applied {
+    /// The same with the settings in it.
+    Words(Vec<OsString>),
+    /// `--show-config`: the page to print.
+    Shown(String),
+}
+
+/// Gives a verb that can be asked for its settings the option for it.
+pub fn with_show_config(verb: Command) -> Command {
+    verb.arg(
+        Arg::new(SHOW_CONFIG)
+            .long("show-config")
+            .action(ArgAction::SetTrue)
+            .help("Do nothing but say what each option is, and where that comes from"),
+    )
+}
+
+/// `words` begins with the command's own name. What clap refuses is left to be refused when the words are read in earnest.
+pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failure> {
+    let mut lenient = command.clone().mut_subcommands(|verb| verb.mut_args(|option| option.required(false)));
+    lenient.build();
+    let Ok(matches) = lenient.try_get_matches_from_mut(&words) else {
+        return Ok(Applied::Words(words));
+    };
+    let Some((name, typed)) = matches.subcommand() else {
+        return Ok(Applied::Words(words));
+    };
+    let Some(verb) = lenient.find_subcommand(name) else {
+        return Ok(Applied::Words(words));
+    };
+    let keys = KEYS.iter().find(|(verb, _)| *verb == name).map_or(&[][..], |(_, keys)| *keys);
+    let is_shown = verb.get_arguments().any(|option| option.get_id() == SHOW_CONFIG) && typed.get_flag(SHOW_CONFIG);
+    if keys.is_empty() && !is_shown {
+        return Ok(Applied::Words(words));
+    }
+    let file = file::nearest(&lenient)?;
+    let variables = variables::read(&lenient, keys)?;
+    let of_file = file.settings.iter().filter(|setting| keys.contains(&setting.key));
+    let chosen = chosen(verb, typed, [variables.iter().collect(), of_file.collect()])?;
+    if is_shown {
+        return Ok(Applied::Shown(shown::page(verb, typed, &chosen, &file)));
+    }
+    file.passed_over.iter().for_each(|words| crate::failure::say(&format!("warning: {words}")));
+    // The verb is the first word: the command has no options of its own that go with a verb.
+    let set = chosen.iter().flat_map(|setting| definition::words(setting));
+    let (before, after) = words.split_at(words.len().min(2));
+    Ok(Applied::Words(before.iter().cloned().chain(set).chain(after.iter().cloned()).collect()))
+}
+
+/// The settings that hold, strongest level first. One that is typed, or that cannot go with one that is, is left out; so is what cannot go with
+/// a setting of a stronger level. Err: two of one level that cannot go together.
+fn chosen<'a>(verb: &Command, typed: &ArgMatches, levels: [Vec<&'a Setting>; 2]) -> Result<Vec<&'a Setting>, Failure> {
+    let mut decided: Vec<&Arg> =
+        verb.get_arguments().filter(|option| is_typed(typed, option.get_id().as_str())).collect();
+    let mut chosen: Vec<&Setting> = Vec::new();
+    for level in levels {
+        let begin = chosen.len();
+        for setting in level {
+            let options = definition::options(verb, setting.key);
+            let is_decided = options.iter().any(|option| {
+                decided.iter().any(|other| other.get_id() == option.get_id() || exclude(verb, option, other))
+            });
+            if is_decided {
+                continue;
+            }
+            let rival = chosen[begin..].iter().find(|other| {
+                let others = definition::options(verb, other.key);
+                options.iter().any(|option| others.iter().any(|other| exclude(verb, option, other)))
+            });
+            if let Some(rival) = rival {
+                return Err(Failure::usage(format!(
+                    "{}: `{}` cannot be set together with `{}`",
+                    setting.origin, setting.key, rival.key
+                ))
+                .detail(format!("`{}` is set at {}", rival.key, rival.origin))
+                .hint(format!("leave one of them out; genba {} --help says what they are", verb.get_name())));
+            }
+            chosen.push(setting);
+        }
+        decided.extend(chosen[begin..].iter().flat_map(|setting| definition::options(verb, setting.key)));
+    }
+    Ok(chosen)
+}
+
+fn is_typed(typed: &ArgMatches, option: &str) -> bool {
+    typed.value_source(option) == Some(ValueSource::CommandLine)
+}
+
+fn exclude(verb: &Command, one: &Arg, other: &Arg) -> bool {
+    let excludes = |one: &Arg, other: &Arg| {
+        verb.get_arg_conflicts_with(one).iter().any(|excluded| excluded.get_id() == other.get_id())
+    };
+    excludes(one, other) || excludes(other, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Command {
+        let mut command = crate::command();
+        command.build();
+        command
+    }
+
+    #[test]
+    fn every_setting_is_an_option_and_can_be_taken_back_on_the_command_line() {
+        let command = command();
+        for (name, keys) in KEYS {
+            let verb = command.find_subcommand(name).unwrap();
+            for key in keys {
+                let options = definition::options(verb, key);
+                let expected = if definition::kind(verb, key) == definition::Kind::Switch { 2 } else { 1 };
+                assert_eq!(options.len(), expected, "genba {name}: {key} (a switch has --{key} and --no-{key})");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_stronger_decides() {
+        let command = command();
+        let verb = command.find_subcommand("run").unwrap();
+        let text = |key, value: &str, origin: &str| Setting {
+            key,
+            value: Value::Text(value.into()),
+            origin: Origin::Variable(origin.to_owned()),
+        };
+        let check = |line: &str, variables: &[&'static str], file: &[&'static str], expected: &str| {
+            let words = line.split(' ').filter(|word| !word.is_empty());
+            let typed = verb.clone().no_binary_name(true).try_get_matches_from(words).unwrap();
+            let variables: Vec<Setting> = variables.iter().map(|key| text(*key, "", "variable")).collect();
+            let file: Vec<Setting> = file.iter().map(|key| text(*key, "", "file")).collect();
+            let found = match chosen(verb, &typed, [variables.iter().collect(), file.iter().collect()]) {
+                Ok(chosen) => chosen.iter().map(|one| format!("{} of {}", one.key, one.origin)).collect::<Vec<_>>(),
+                Err(failure) => vec![failure.to_string().lines().next().unwrap_or_default().to_owned()],
+            };
+            assert_eq!(found.join(", "), expected, "{line}");
+        };
+        check("", &[], &["rate"], "rate of file");
+        check("", &["rate"], &["rate", "tag"], "rate of variable, tag of file");
+        check("-r 100", &["rate"], &["rate"], "");
+        // One says the same as the other in another way.
+        check("--interval 1ms", &[], &["rate"], "");
+        check("-r 100", &[], &["interval"], "");
+        check("", &["interval"], &["rate"], "interval of variable");
+        check("", &[], &["interval", "rate"], "error: file: `rate` cannot be set together with `interval`");
+        check("--no-children", &[], &["children"], "");
+        check("--children", &["native"], &["children", "native"], "native of variable");
+        check("app.py -r 100", &[], &["rate"], "rate of file");
+    }
+}

@@ -1,0 +1,222 @@
+"""Settings: from a file, from variables, from flags; what wins, what is refused, and that the program sees nothing of it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interpreters
+from recording import REPOSITORY, Workshop, binary
+
+# A table of genba's before another tool's, so that a line number counts from the top of the file.
+SHARED = '[project]\nname = "shop"\n\n[tool.genba]\n{}\n[tool.other]\ninterval = 5\n'
+
+
+def genba(
+    folder: Path, *arguments: str, variables: dict[str, str] | None = None, **more: Any
+) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), **(variables or {})}
+    command = [str(binary()), *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=60, **more)
+
+
+def shown(folder: Path, *arguments: str, variables: dict[str, str] | None = None, **more: Any) -> dict[str, tuple[Any, str]]:
+    """`--show-config`: key to value and origin, None for what is not set. The page must be TOML."""
+    done = genba(folder, *arguments, variables=variables, **more)
+    assert done.returncode == 0, done.stderr
+    values = tomllib.loads(done.stdout)
+    page: dict[str, tuple[Any, str]] = {}
+    for line in done.stdout.splitlines()[1:]:
+        what, _, whence = line.rpartition("  # ")
+        if what:
+            key = what.strip("# ").split(" ")[0]
+            page[key] = (values.get(key), whence)
+    return page
+
+
+def write(folder: Path, name: str, lines: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(SHARED.format(lines) if name == "pyproject.toml" else lines)
+
+
+def test_the_stronger_place_decides(tmp_path: Path) -> None:
+    write(tmp_path, "pyproject.toml", 'interval = "7ms"\nnative = false\ntag = ["a=1", "b=2"]\n')
+    command = ("run", "--show-config")
+    assert shown(tmp_path, "run", "--show-config") == {
+        "output": (None, "default: app.genba, app-2.genba, …"),
+        "force": (False, "default"),
+        "interval": ("7ms", "pyproject.toml:5"),
+        "rate": (None, "not set"),
+        "python": (None, "default: the active virtual environment's, else python3"),
+        "duration": (None, "not set"),
+        "native": (False, "pyproject.toml:6"),
+        "children": (True, "default"),
+        "mem": (False, "default"),
+        "tag": (["a=1", "b=2"], "pyproject.toml:7"),
+        "source": ("all", "default"),
+        "quiet": (False, "default"),
+        "color": ("auto", "default"),
+    }
+    variables = {"GENBA_INTERVAL": "3ms", "GENBA_NATIVE": "yes", "GENBA_TAG": "c=3,d=4", "GENBA_QUIET": ""}
+    page = shown(tmp_path, *command, variables=variables)
+    assert (page["interval"], page["native"]) == (("3ms", "GENBA_INTERVAL"), (True, "GENBA_NATIVE"))
+    assert (page["tag"], page["quiet"]) == ((["c=3", "d=4"], "GENBA_TAG"), (False, "default"))
+    page = shown(tmp_path, *command, "--interval", "1ms", "--no-native", "--tag", "e=5", "-q", variables=variables)
+    assert (page["interval"], page["native"]) == (("1ms", "--interval"), (False, "--no-native"))
+    assert (page["tag"], page["quiet"]) == ((["e=5"], "--tag"), (True, "--quiet"))
+    # What says the same in another way decides, too.
+    page = shown(tmp_path, *command, "-r", "100", variables=variables)
+    assert (page["rate"], page["interval"][0]) == ((100, "--rate"), None)
+
+
+@pytest.mark.parametrize("verb", ["run", "report", "tree", "check", "html", "export"])
+def test_every_verb_says_what_holds(tmp_path: Path, verb: str) -> None:
+    write(tmp_path, "genba.toml", 'color = "never"\n')
+    page = shown(tmp_path, verb, "--show-config")
+    assert page.get("color") == (("never", "genba.toml:1") if verb in ("run", "report", "tree") else None)
+    assert list(tmp_path.iterdir()) == [tmp_path / "genba.toml"], "it does nothing else"
+
+
+def test_the_nearest_file_is_taken_alone(tmp_path: Path) -> None:
+    write(tmp_path, "genba.toml", 'interval = "1ms"\nmem = true\n')
+    write(tmp_path / "a", "pyproject.toml", 'interval = "2ms"\n')
+    write(tmp_path / "a/b", "pyproject.toml", 'interval = "3ms"\n')
+    write(tmp_path / "a/b", "genba.toml", 'interval = "4ms"\n')
+    write(tmp_path / "a/b/c", "other.toml", "")
+    (tmp_path / "a/b/c/pyproject.toml").write_text('[project]\nname = "without"\n')
+    write(tmp_path / "d", "other.toml", "")
+
+    def interval(folder: str) -> tuple[Any, str]:
+        return shown(tmp_path / folder, "run", "--show-config")["interval"]
+
+    assert interval(".") == ("1ms", "genba.toml:1")
+    assert interval("a") == ("2ms", "pyproject.toml:5")
+    assert interval("a/b") == ("4ms", "genba.toml:1")
+    assert interval("a/b/c") == ("4ms", f"{tmp_path}/a/b/genba.toml:1"), "a pyproject.toml without the table is passed"
+    assert interval("d") == ("1ms", f"{tmp_path}/genba.toml:1")
+    assert shown(tmp_path / "a", "run", "--show-config")["mem"] == (False, "default"), "files are not merged"
+    beside = genba(tmp_path / "a/b", "run", "--show-config").stdout
+    assert "not used: [tool.genba] in pyproject.toml" in beside, beside
+
+
+@pytest.mark.parametrize(
+    ("lines", "error", "hint"),
+    [
+        ('mem = true\nintervall = "1ms"', "6: `intervall` is not a setting", "did you mean `interval`?"),
+        ('min_share = "1%"', "5: `min_share` is not a setting", "did you mean `min-share`?"),
+        ("no-native = true", "5: `no-native` is not a setting", "native = false"),
+        ('output = "x.genba"', "5: `output` is not a setting", "the settings are by, children, color"),
+        ("mem = 1", "5: `mem` cannot be an integer", "mem = true"),
+        ("interval = true", "5: `interval` cannot be a boolean", "interval = "),
+        ('tag = "a=b"', "5: `tag` cannot be a string", "tag = ["),
+        ('interval = "5 apples"', "5: `interval` cannot be `5 apples`", "genba run --help"),
+        ("limit = -1", "5: `limit` cannot be `-1`", "genba report --help"),
+        ('show = "rust"', "5: `show` cannot be `rust`", "genba report --help"),
+        ('rate = 5\ninterval = "1ms"', "6: `interval` cannot be set together with `rate`", "leave one of them out"),
+        ("mem = = true", "5: not TOML", "correct line 5 of pyproject.toml"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(tmp_path: Path, lines: str, error: str, hint: str) -> None:
+    write(tmp_path, "pyproject.toml", lines + "\n")
+    done = genba(tmp_path, "run", "sh", "-c", "echo ran")
+    assert (done.returncode, done.stdout) == (2, ""), done.stderr
+    first, *rest = done.stderr.splitlines()
+    assert first.startswith(f"error: pyproject.toml:{error}"), done.stderr
+    assert any(line.startswith("hint: ") and hint in line for line in rest), done.stderr
+
+
+def test_the_page_lists_every_setting(tmp_path: Path) -> None:
+    write(tmp_path, "genba.toml", "zzz = 1\n")
+    said = re.search("hint: the settings are (.*)", genba(tmp_path, "report").stderr)
+    assert said is not None
+    listed = re.findall(r"^\| `([a-z-]+)` \|", (REPOSITORY / "docs/settings.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == said[1].split(", ")
+
+
+def test_a_table_in_the_wrong_place(tmp_path: Path) -> None:
+    write(tmp_path, "genba.toml", "[tool.genba]\nmem = true\n")
+    done = genba(tmp_path, "report")
+    assert done.returncode == 2 and "hint: in genba.toml the settings stand at the top" in done.stderr, done.stderr
+    (tmp_path / "genba.toml").unlink()
+    (tmp_path / "pyproject.toml").write_text("[tool]\ngenba = true\n")
+    done = genba(tmp_path, "report")
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("error: pyproject.toml:2: `tool.genba` is a boolean, not a table"), done.stderr
+
+
+def test_a_wrong_variable_is_named(tmp_path: Path) -> None:
+    for name, value in {"GENBA_INTERVAL": "5", "GENBA_MEM": "perhaps", "GENBA_TAG": "a=1,b"}.items():
+        done = genba(tmp_path, "run", "true", variables={name: value})
+        assert done.returncode == 2 and done.stderr.startswith(f"error: {name}: "), done.stderr
+        assert "\nhint: " in done.stderr, done.stderr
+        # Another verb has no such setting and does not look at it.
+        assert "GENBA_" not in genba(tmp_path, "report", variables={name: value}).stderr
+
+
+def test_variables_that_are_no_settings_are_not_looked_at(tmp_path: Path) -> None:
+    names = "AGENT_SO BINARY CHROMIUM DEBUG FIGURES OUTPUT PYTHONS SESSION SHOW_CONFIG SID SOAK SOAK_PYTHON TARGET".split()
+    variables = {f"GENBA_{name}": "no such thing" for name in names}
+    for verb in ("run", "report", "tree", "export"):
+        plain = genba(tmp_path, verb, "--show-config")
+        done = genba(tmp_path, verb, "--show-config", variables=variables)
+        assert (done.returncode, done.stdout, done.stderr) == (0, plain.stdout, "")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a file to another user")
+def test_a_stranger_s_file_in_a_folder_for_everybody_is_not_taken(tmp_path: Path) -> None:
+    write(tmp_path / "own", "other.toml", "")
+    write(tmp_path, "genba.toml", 'python = "/tmp/evil"\n')
+    assert shown(tmp_path / "own", "run", "--show-config")["python"][0] == "/tmp/evil"
+    os.chown(tmp_path / "genba.toml", 4711, 4711)
+    assert shown(tmp_path / "own", "run", "--show-config")["python"][0] == "/tmp/evil", "a folder of one's own"
+    tmp_path.chmod(0o1777)
+    assert shown(tmp_path / "own", "run", "--show-config")["python"][0] is None
+    done = genba(tmp_path / "own", "report")
+    assert f"warning: the settings in {tmp_path}/genba.toml are not used: the file is user 4711's" in done.stderr
+
+
+def test_the_recording_follows_and_the_program_sees_nothing(workshop: Workshop) -> None:
+    text = "import json, os, sys\nprint(json.dumps([dict(os.environ), os.getcwd(), sys.argv, sys.orig_argv]))\n"
+    program = workshop.write("app.py", text)
+    plain = workshop.run(program)
+    settings = 'interval = "7ms"\nnative = false\ntag = ["team=shop"]\nquiet = true\npython = "no-such-python"\n'
+    workshop.write("genba.toml", settings)
+    run = workshop.run(program)
+    (process,) = run.profile()["processes"]
+    assert (process["interval_ns"], process["native"]) == (7_000_000, False)
+    assert run.stderr == "", "quiet, and a command brings its own interpreter"
+    typed = workshop.run(program, flags=("--native", "--no-quiet", "--rate", "100"))
+    (process,) = typed.profile()["processes"]
+    assert (process["interval_ns"], process["native"]) == (10_000_000, True)
+    assert "recorded " in typed.stderr
+
+    def seen(run) -> list:
+        environment, *rest = run.answer()
+        # What tells genba's own library what to do names the recording and the interval.
+        environment.pop("GENBA_SESSION", None)
+        return [environment, *rest]
+
+    assert seen(plain) == seen(run) == seen(typed)
+
+
+def test_an_interpreter_beside_the_settings(tmp_path: Path) -> None:
+    found = [one for one in interpreters.found() if one.root is None]
+    if not found:
+        pytest.skip("no CPython outside of the Debian sid")
+    write(tmp_path, "genba.toml", 'python = "bin/shop-python"\n')
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/shop-python").symlink_to(found[0].path)
+    below = tmp_path / "src"
+    write(below, "app.py", "import json, sys\nprint(json.dumps(sys.orig_argv[0]))\n")
+    done = genba(below, "run", "app.py", variables={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == str(tmp_path / "bin/shop-python")
+    shutil.rmtree(tmp_path / "bin")
+    done = genba(below, "run", "app.py")
+    assert done.returncode == 2 and "the setting `python`, " in done.stderr and "--show-config" in done.stderr, done.stderr
