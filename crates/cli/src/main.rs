@@ -4,10 +4,12 @@
 #![forbid(unsafe_code)]
 
 mod check;
+mod completions;
 mod export;
 mod failure;
 mod finish;
 mod html;
+mod man;
 mod read;
 mod report;
 mod run;
@@ -44,14 +46,24 @@ enum Verb {
     Html(html::Arguments),
     /// Write the recording in another format
     Export(export::Arguments),
+    /// What a shell needs to complete genba's words: source <(genba completions bash)
+    #[command(hide = true)]
+    Completions(completions::Arguments),
+    /// The manual page: genba man | man -l -
+    #[command(hide = true)]
+    Man(man::Arguments),
     /// What `import genba` needs
     #[command(hide = true)]
     Within(within::Arguments),
 }
 
-/// The groups of `--help`, in order. A verb that is in none of them fails the test below.
+/// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
 const GROUPS: [(&str, &[&str]); 3] =
     [("Record", &["run"]), ("Read", &["report", "tree", "check"]), ("Share", &["html", "export"])];
+
+const MORE: &str = "\
+genba VERB --help tells the options of a verb; genba man [VERB] and
+genba completions bash|zsh|fish write manual pages and completions.";
 
 fn main() -> ExitCode {
     match parse() {
@@ -71,6 +83,8 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Completions(arguments) => completions::completions(&arguments, &command()),
+        Verb::Man(arguments) => man::man(&arguments, command()),
         Verb::Within(arguments) => within::within(&arguments),
     }
 }
@@ -96,9 +110,13 @@ fn printed(page: &str) -> ExitCode {
 
 /// The definition, with the verbs in groups on its help page.
 fn command() -> clap::Command {
-    let command = Genba::command().mut_subcommands(settings::with_show_config);
+    let command = Genba::command().mut_subcommands(|verb| match verb.is_hide_set() {
+        true => verb,
+        false => settings::with_show_config(verb),
+    });
     let groups = groups_of_help(&command);
-    command.help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n"))
+    command
+        .help_template(format!("{{about}}\n\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n\n{MORE}\n"))
 }
 
 fn groups_of_help(command: &clap::Command) -> String {

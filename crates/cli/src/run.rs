@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, ValueHint};
 use genba_format::proto;
 use genba_profile::figures;
 
@@ -55,7 +55,7 @@ pub struct Arguments {
     rate_as_interval_ns: Option<u64>,
 
     /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
-    #[arg(long, value_name = "PYTHON")]
+    #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
     python: Option<OsString>,
 
     /// The same from a file or a variable: not refused beside a command, which brings its own
@@ -124,7 +124,7 @@ pub struct Arguments {
     module: Option<Vec<OsString>>,
 
     /// A .py or .pyz file, a directory with __main__.py, or a command; what follows is the program's
-    #[arg(value_name = "TARGET", trailing_var_arg = true)]
+    #[arg(value_name = "TARGET", trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     target: Vec<OsString>,
 }
 
