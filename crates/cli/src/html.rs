@@ -22,6 +22,7 @@ use genba_profile::weight::{Weight, choose};
 
 use crate::export::write;
 use crate::failure::{Failure, say};
+use crate::progress::during;
 use crate::read::{self, RecordingFile};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
@@ -44,9 +45,11 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
     let profile = file.profile();
     let warnings = warnings(&profile, choose(None, &profile).weight);
-    let numbers = numbers(&profile, &file.name(), &warnings);
-    let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-    let packed = packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))?;
+    let packed = during("making the page", || {
+        let numbers = numbers(&profile, &file.name(), &warnings);
+        let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
+        packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
+    })?;
     let page = PAGE.replacen(NUMBERS, &packed, 1);
     if arguments.output == Path::new("-") {
         read::print(&page)?;

@@ -10,6 +10,7 @@ mod failure;
 mod finish;
 mod html;
 mod man;
+mod progress;
 mod read;
 mod report;
 mod run;

@@ -28,6 +28,7 @@ use genba_profile::figures;
 
 use crate::failure::{Failure, say};
 use crate::finish;
+use crate::progress::during;
 use crate::read::ColourWhen;
 use crate::report;
 
@@ -172,7 +173,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
             .with_exit_code(ending.exit_code().max(1))
     })?;
-    let recording = genba_format::read(&bytes).ok().filter(ending::has_python);
+    let recording = during("reading the recording", || genba_format::read(&bytes));
+    let recording = recording.ok().filter(ending::has_python);
     let Some(recording) = recording else {
         output.remove_if_empty();
         return Err(ending::no_python(&program, known, &ending, &running));
@@ -183,13 +185,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    match finish::append_names_and_sources(
-        &output.path,
-        &recording,
-        Some(recorder(&ending)),
-        arguments.source,
-        ended_ns,
-    ) {
+    let recorder = Some(recorder(&ending));
+    let finished = during("naming C functions", || {
+        finish::append_names_and_sources(&output.path, &recording, recorder, arguments.source, ended_ns)
+    });
+    match finished {
         Ok(left_out) if arguments.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
         // The samples are there, and the program's exit code stays its own.

@@ -10,6 +10,7 @@ use genba_profile::profile::Profile;
 
 use crate::failure::{Failure, say};
 use crate::finish;
+use crate::progress::during;
 
 pub struct RecordingFile {
     pub path: PathBuf,
@@ -28,20 +29,27 @@ impl RecordingFile {
                 newest
             }
         };
-        let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
-        let recording = genba_format::read(&bytes).map_err(|error| not_a_recording(&path, &error))?;
-        Ok(RecordingFile { path, bytes: bytes.len() as u64, recording })
+        during("reading the recording", || {
+            let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
+            let recording = genba_format::read(&bytes).map_err(|error| not_a_recording(&path, &error))?;
+            Ok(RecordingFile { path, bytes: bytes.len() as u64, recording })
+        })
     }
 
     /// With the names and sources that a run which was killed could not store, where they can still be found.
     pub fn profile(&self) -> Profile {
-        build::profile(&self.recording, &finish::found_beside(&self.recording))
+        self.profile_until(None)
     }
 
     /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
     pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
-        let additions = Additions { run_ended_ns: Some(ended_ns), ..finish::found_beside(&self.recording) };
-        build::profile(&self.recording, &additions)
+        self.profile_until(Some(ended_ns))
+    }
+
+    fn profile_until(&self, run_ended_ns: Option<u64>) -> Profile {
+        let found = during("naming C functions", || finish::found_beside(&self.recording));
+        let additions = Additions { run_ended_ns, ..found };
+        during("adding up samples", || build::profile(&self.recording, &additions))
     }
 
     /// Without its folder.
