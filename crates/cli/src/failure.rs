@@ -5,6 +5,8 @@
 use std::io::Write;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
+
 /// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
 #[derive(Debug)]
 pub struct Failure {
@@ -88,13 +90,13 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
                 .hint("genba run app.py records a program; genba --help lists the verbs")
                 .print()
         }
-        ErrorKind::InvalidSubcommand => unknown_verb().print(),
+        ErrorKind::InvalidSubcommand => unknown_verb(refusal).print(),
         _ => in_our_words(&refusal.to_string()).print(),
     }
 }
 
-/// `genba app.py`: the first word is no verb. When it can be run, say how.
-fn unknown_verb() -> Failure {
+/// `genba app.py`: the first word is no verb. When it can be run, say how; when it is like a verb, which.
+fn unknown_verb(refusal: &clap::Error) -> Failure {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let first = words.iter().find(|word| !word.starts_with('-')).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
@@ -103,9 +105,13 @@ fn unknown_verb() -> Failure {
         || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
         || ["python", "python3", "pytest"].contains(&first.as_str());
     if looks_runnable {
-        failure.hint(format!("genba run {}", words.join(" ")))
-    } else {
-        failure.hint("genba --help lists the verbs")
+        return failure.hint(format!("genba run {}", words.join(" ")));
+    }
+    match refusal.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(verbs)) if !verbs.is_empty() => {
+            failure.hint(format!("did you mean `{}`?", verbs.join("` or `")))
+        }
+        _ => failure.hint("genba --help lists the verbs"),
     }
 }
 

@@ -162,9 +162,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         until_ns: arguments.duration.map(|duration_ns| monotonic_ns().saturating_add(duration_ns)),
         tags: arguments.tags.clone(),
     };
-    let farewell =
-        |pid| format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown);
-    let started = start::run(&program, &session, &agent, &farewell);
+    let begun = |pid| {
+        output.begin();
+        format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown)
+    };
+    let started = start::run(&program, &session, &agent, &begun);
     let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
 
     let ended_ns = monotonic_ns();

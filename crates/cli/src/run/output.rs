@@ -20,6 +20,8 @@ pub struct Output {
     pub shown: String,
     /// Set when the current directory cannot be written: words for the user.
     pub moved: Option<String>,
+    /// Where the file lies that `--force` replaces, until the program has started.
+    replaced: Option<PathBuf>,
 }
 
 impl Output {
@@ -30,10 +32,20 @@ impl Output {
         }
     }
 
-    /// Takes the file away again if nothing was recorded into it.
+    /// The program has started: what `--force` replaces is gone.
+    pub fn begin(&self) {
+        if let Some(replaced) = &self.replaced {
+            let _ = fs::remove_file(replaced);
+        }
+    }
+
+    /// Takes the file away again if nothing was recorded into it. What it was to replace comes back if it is still there.
     pub fn remove_if_empty(&self) {
         if fs::metadata(&self.path).is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&self.path);
+            if let Some(replaced) = &self.replaced {
+                let _ = fs::rename(replaced, &self.path);
+            }
         }
     }
 }
@@ -41,6 +53,7 @@ impl Output {
 fn create_as_asked(path: &Path, is_forced: bool) -> Result<Output, Failure> {
     let shown = path.display().to_string();
     let refused = |why: &str| Failure::usage(format!("cannot write the recording {shown}: {why}"));
+    let mut replaced = None;
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             return Err(refused("it is a directory").hint(format!("-o {}", path.join("app.genba").display())));
@@ -53,23 +66,47 @@ fn create_as_asked(path: &Path, is_forced: bool) -> Result<Output, Failure> {
         Ok(_) if !is_forced => {
             return Err(refused("it exists").hint("--force replaces it; without -o genba takes the next free name"));
         }
-        Ok(_) => fs::remove_file(path).map_err(|error| refused(&words(&error)).hint("name another file with -o"))?,
+        Ok(_) => {
+            let aside = aside(path);
+            fs::rename(path, &aside).map_err(|error| refused(&words(&error)).hint("name another file with -o"))?;
+            replaced = Some(aside);
+        }
         Err(_) => {}
     }
-    create_new(path).map_err(|error| match error.kind() {
+    let made = create_new(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(Path::new("."));
             refused("its folder does not exist").hint(format!("mkdir -p {}", folder.display()))
         }
         _ => refused(&words(&error)).hint("name a file in a folder that you may write to"),
-    })?;
-    Ok(Output { path: absolute(path)?, shown, moved: None })
+    });
+    match made.and_then(|()| absolute(path)) {
+        Ok(path) => Ok(Output { path, shown, moved: None, replaced }),
+        Err(failure) => {
+            replaced.map(|aside| fs::rename(aside, path));
+            Err(failure)
+        }
+    }
+}
+
+/// In the same folder, with an ending that no reader looks for.
+fn aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".replaced-{}", std::process::id()));
+    PathBuf::from(name)
 }
 
 /// `app.genba`, `app-2.genba`, … in the current directory, else in a private temporary folder.
 fn create_next(stem: &str) -> Result<Output, Failure> {
     let refusal = match create_numbered(Path::new(""), stem) {
-        Ok(path) => return Ok(Output { shown: path.display().to_string(), path: absolute(&path)?, moved: None }),
+        Ok(path) => {
+            return Ok(Output {
+                shown: path.display().to_string(),
+                path: absolute(&path)?,
+                moved: None,
+                replaced: None,
+            });
+        }
         Err(error) => error,
     };
     let nowhere = |error: &std::io::Error| {
@@ -81,7 +118,7 @@ fn create_next(stem: &str) -> Result<Output, Failure> {
     let path = create_numbered(&folder, stem).map_err(|error| nowhere(&error))?;
     let shown = path.display().to_string();
     let moved = format!("the current directory cannot be written ({}); recording to {shown}", words(&refusal));
-    Ok(Output { path, shown, moved: Some(moved) })
+    Ok(Output { path, shown, moved: Some(moved), replaced: None })
 }
 
 fn create_numbered(folder: &Path, stem: &str) -> std::io::Result<PathBuf> {

@@ -37,12 +37,13 @@ impl Ending {
     }
 }
 
-/// Starts the program and waits until it ended. Err: it could not be started.
+/// Starts the program and waits until it ended. `begun` is told when it has started; what it returns is said when the second Ctrl-C ends
+/// genba. Err: it could not be started.
 pub fn run(
     program: &Program,
     session: &Session,
     agent: &Path,
-    farewell: &dyn Fn(u32) -> String,
+    begun: &dyn Fn(u32) -> String,
 ) -> Result<(Ending, u32), Failure> {
     let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
@@ -61,7 +62,7 @@ pub fn run(
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
     };
-    let passing: Passing = caught.pass_on_to(handle, farewell(pid));
+    let passing: Passing = caught.pass_on_to(handle, begun(pid));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {
