@@ -53,6 +53,7 @@ fn as_json() {
               "argv": [],
               "refused": null,
               "ended": "exit",
+              "tags": [],
               "wall_ns": 32000000,
               "cpu_ns": 34000000,
               "cpu_sampled_ns": 32000000,

@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::show::Show;
-use genba_profile::tree::{Options, text, tree};
+use genba_profile::tree::{Options, json, text, tree};
 
 fn check(recording: &str, options: Options, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
@@ -128,4 +128,43 @@ fn a_deep_recursion_does_not_run_off_the_screen() {
         100.0 %  1.60 ms  1.60 ms  1.60 ms  1.60 ms                                                                                  [43] down (app.py:1)
         100.0 %  1.60 ms        –  1.60 ms        –                                                                                  [42] down (app.py:1)
         100.0 %  1.60 ms        –  1.60 ms        –                                                                                  [41] down (app.py:1)"#]].assert_eq(&last.join("\n"));
+}
+
+#[test]
+fn as_a_table_a_parent_stands_before_its_children() {
+    let profile = profile(&notation::recording(TWO_CALLERS), &Additions::default());
+    let rows = |options: Options| {
+        let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let of = |row: &serde_json::Value, key: &str| row[key].to_string();
+        let line = |row: &serde_json::Value| {
+            let keys = ["parent", "kind", "name", "first_line", "total_samples", "samples"];
+            keys.map(|key| of(row, key)).join(" ") + "\n"
+        };
+        let whole = format!("{} {} {}\n", of(&page, "weight"), of(&page, "samples"), of(&page, "cpu_ns"));
+        whole + &page["branches"].as_array().unwrap().iter().map(line).collect::<String>()
+    };
+    expect![[r#"
+        "cpu" 152 243200000
+        null "python" "foo" 1 110 0
+        0 "python" "sum12" 1 110 0
+        1 "python" "sum2" 1 100 0
+        2 "c" "sum" null 100 100
+        1 "python" "sum1" 1 10 0
+        4 "c" "sum" null 10 10
+        null "python" "bar" 1 42 0
+        6 "python" "sum12" 1 42 2
+        7 "python" "sum1" 1 30 0
+        8 "c" "sum" null 30 30
+        7 "python" "sum2" 1 10 0
+        10 "inferred" "sum" null 10 10
+        6 "c" "sleep" null 0 0
+        12 "state" "in poll(2)" null 0 0
+    "#]].assert_eq(&rows(Options::default()));
+    expect![[r#"
+        "cpu" 152 243200000
+        null "python" "foo" 1 110 0
+        0 "python" "sum12" 1 110 0
+        1 "python" "sum2" 1 100 0
+    "#]].assert_eq(&rows(Options { share_min: 0.3, depth_max: Some(3), ..Options::default() }));
 }

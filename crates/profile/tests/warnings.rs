@@ -137,3 +137,31 @@ fn a_cut_file_shows_what_is_intact() {
     "#]]
     .assert_eq(&format!("{}\n", warnings(&profile, Weight::Cpu).join("\n")));
 }
+
+#[test]
+fn what_passed_before_the_program_began_it_is_no_part_of_a_recording() {
+    check(
+        "process 7 3.13.0 cpu_before_ms=900
+         f@a.py:1 x200",
+        expect![[r#"
+            samples cover 26.2 % of the program's CPU; 900 ms passed unseen (900 ms of it before genba was loaded)
+        "#]],
+    );
+    check("process 7 3.13.0 cpu_before_ms=900 within=1\n f@a.py:1 x200", expect![[""]]);
+}
+
+#[test]
+fn a_pause_is_told_where_cpu_passed_unseen() {
+    check(
+        "process 7 3.13.0 within=1
+         f@a.py:1 x200
+         unsampled 300ms
+         pause 10ms
+         pause 20ms
+         resume 110ms
+         pause 200ms",
+        expect![[r#"
+            samples cover 51.6 % of the program's CPU; 300 ms passed unseen; the program paused the sampling for 220 ms
+        "#]],
+    );
+}

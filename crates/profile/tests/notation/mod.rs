@@ -100,6 +100,7 @@ impl Writer {
             monotonic_ns: BEGIN_NS,
             cpu_before_ns: text("cpu_before_ms").parse().unwrap_or(0) * 1_000_000,
             native: true,
+            within: options.contains_key("within"),
             refused: text("refused"),
             cwd: text("cwd"),
             stdlib: text("stdlib"),
@@ -130,6 +131,12 @@ impl Writer {
                 at_ns: BEGIN_NS + milliseconds(at),
                 kind: proto::MarkKind::Rss as u32,
                 value: size.parse().unwrap(),
+                text: String::new(),
+            }),
+            [word @ ("pause" | "resume"), at] => process.block.marks.push(proto::Mark {
+                at_ns: BEGIN_NS + milliseconds(at),
+                kind: proto::MarkKind::Pause as u32,
+                value: u64::from(*word == "resume"),
                 text: String::new(),
             }),
             ["note", ..] => process.block.marks.push(proto::Mark {
