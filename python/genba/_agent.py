@@ -96,13 +96,21 @@ def _unpacked() -> str:
     return command("within", "agent").strip()
 
 
-def command(*arguments: str) -> str:
-    """What the command prints. Raises CannotRecord with its own words."""
+def command(*arguments: str, told: str = "") -> str:
+    """What the command prints when it reads `told`. Raises CannotRecord with its own words."""
     try:
         path = find_command()
     except CommandNotFound as failure:
         raise CannotRecord(str(failure), failure.hint) from None
-    done = subprocess.run([path, *arguments], capture_output=True, text=True, check=False, env=_environment())
+    done = subprocess.run(
+        [path, *arguments],
+        input=told,
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        check=False,
+        env=_environment(),
+    )
     if done.returncode != 0:
         message, _, hint = done.stderr.strip().partition("\nhint: ")
         raise CannotRecord(message.removeprefix("error: "), hint)

@@ -19,9 +19,10 @@ use genba_profile::hits;
 
 use crate::failure::Failure;
 use crate::run::SourceText;
+pub use sources::Told;
 
 /// Appends one block to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
-/// with the program where `recorder` tells how.
+/// with the program where `recorder` tells how. `told`: source texts that stand in no file.
 /// Ok: what was left out, in words.
 /// Err: the block could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
@@ -29,11 +30,12 @@ pub fn append_names_and_sources(
     recording: &Recording,
     recorder: Option<proto::Recorder>,
     source: SourceText,
+    told: &Told,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
     let hits = hits::hits(recording);
     let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let (sources, left_out) = sources::read(&hits.files, source);
+    let (sources, left_out) = sources::read(&hits.files, told, source);
     let block = proto::Block { c_names, c_places, sources, recorder, ..Default::default() };
     let encoded = encoded(block, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
@@ -90,7 +92,7 @@ fn random_key() -> std::io::Result<ProcessKey> {
 
 #[cfg(test)]
 mod tests {
-    use super::{append_names_and_sources, found_beside};
+    use super::{Told, append_names_and_sources, found_beside};
     use crate::run::SourceText;
     use expect_test::expect;
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
@@ -205,7 +207,7 @@ mod tests {
         let path = recording(&folder.0, b"genba", &addresses);
         let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
         let left_out =
-            append_names_and_sources(&path, &read_back(&path), Some(recorder.clone()), SourceText::All, 16_000)
+            append_names_and_sources(&path, &read_back(&path), Some(recorder.clone()), SourceText::All, &Told::new(), 16_000)
                 .unwrap();
         assert_eq!(left_out, Vec::<String>::new());
         let recording = read_back(&path);
@@ -238,7 +240,7 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(&path, &read_back(&path), None, SourceText::None, 16_000).unwrap();
+        append_names_and_sources(&path, &read_back(&path), None, SourceText::None, &Told::new(), 16_000).unwrap();
         let added = &read_back(&path).blocks[1].block;
         assert_eq!(shown(&added.c_names, &added.sources), "");
     }
@@ -249,7 +251,7 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure = append_names_and_sources(&gone, &recording, None, SourceText::None, 16_000);
+        let failure = append_names_and_sources(&gone, &recording, None, SourceText::None, &Told::new(), 16_000);
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

@@ -22,8 +22,11 @@ const FILE_BYTES_MAX: u64 = 32 << 20;
 /// Lines stored above and below a hit when a file is not stored whole.
 const LINES_AROUND: u32 = 20;
 
+/// Texts by path, of sources that are no files: a notebook's cells.
+pub type Told = BTreeMap<String, String>;
+
 /// Rows for the hit lines of each file, and words about files that found no room.
-pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
+pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, told: &Told, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
     let mut rows = Vec::new();
     let mut left_out = 0_u64;
     if kept == SourceText::None {
@@ -33,7 +36,7 @@ pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, kept: SourceText) -> (Vec<p
     by_importance.sort_by_key(|(path, lines)| (is_library(path), std::cmp::Reverse(lines.len())));
     let mut room_bytes = TOTAL_BYTES_MAX;
     for (path, lines) in by_importance {
-        let Some(file) = SourceFile::read(path) else {
+        let Some(file) = SourceFile::read(path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
             continue;
         };
         let whole = kept == SourceText::All && file.text.len() <= WHOLE_BYTES_MAX.min(room_bytes);
@@ -64,7 +67,7 @@ pub fn read_unchanged(files: &BTreeMap<String, BTreeSet<u32>>, ended_realtime_ns
     };
     let files =
         files.iter().filter(|(path, _)| unchanged(path)).map(|(path, lines)| (path.clone(), lines.clone())).collect();
-    read(&files, SourceText::All).0
+    read(&files, &Told::new(), SourceText::All).0
 }
 
 /// CLOCK_REALTIME of the end of the last block.
@@ -97,8 +100,16 @@ impl SourceFile {
         }
         let bytes = fs::read(path).ok()?;
         let text = source_encoding::decoded(&bytes)?;
+        SourceFile::new(text, &bytes)
+    }
+
+    fn of_text(text: &str) -> Option<Self> {
+        SourceFile::new(text.to_owned(), text.as_bytes())
+    }
+
+    fn new(text: String, bytes: &[u8]) -> Option<Self> {
         let line_count = u32::try_from(lines_of(&text).count()).ok()?;
-        Some(SourceFile { text, line_count, sha256: Sha256::digest(&bytes).to_vec() })
+        Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec() })
     }
 
     fn whole(self, path: &str) -> proto::Source {
