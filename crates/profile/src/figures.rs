@@ -24,6 +24,11 @@ pub fn setting(duration_ns: u64) -> String {
     format!("{} {name}", duration_ns as f64 / unit_ns as f64)
 }
 
+/// The same as it is typed on the command line: `1ms`, `1.5s`, `50us`.
+pub fn setting_without_blank(duration_ns: u64) -> String {
+    setting(duration_ns).replace(' ', "").replace('µ', "u")
+}
+
 /// A part of a whole in percent with one decimal, without the sign: `97.6`. A whole of nothing has no shares.
 pub fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {

@@ -8,6 +8,8 @@
 pub mod build;
 pub mod export;
 pub mod figures;
+pub mod filter;
+pub mod glob;
 pub mod hits;
 pub mod integrity;
 pub mod locations;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::filter::Kept;
 use crate::locations::Location;
 use crate::owner::Owner;
 use crate::source_text::{Expression, SourceText, Sources};
@@ -46,6 +47,8 @@ pub struct Profile {
     pub sources: Sources,
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,
+    /// Set when `samples` (and with `--hide` the nodes) are not all there were. The other tables are of the whole recording.
+    pub kept: Option<Kept>,
     /// One sentence for each thing that is wrong with the file.
     pub faults: Vec<String>,
 }
@@ -196,13 +199,15 @@ pub struct Node {
     pub frame: FrameIndex,
 }
 
-/// All samples of one thread that have the same stack and state.
+/// All samples of one thread that have the same stack and state, and lie on the same side of the window that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleGroup {
     /// None: no stack.
     pub node: Option<NodeIndex>,
     pub thread: ThreadIndex,
     pub state: State,
+    /// Taken within the window; true without one.
+    pub in_window: bool,
     pub samples: u64,
     pub ticks: u64,
     pub cpu_ns: u64,

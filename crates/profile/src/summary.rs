@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::figures::{count, counted, duration, setting, size};
+use crate::figures::{count, counted, duration, percent, setting, size};
 use crate::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile};
 use crate::table::TableIndex;
 use crate::verdict::{Reason, Verdict};
-use crate::weight::{Choice, Weight};
+use crate::weight::{Choice, Totals, Weight};
 
 /// Resident size over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,7 +147,7 @@ impl Clocks {
 /// The lines above a view, without line breaks.
 pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
     let weight = weight_line(choice);
-    [who(profile), law_line(profile)].into_iter().chain(weight).collect()
+    [who(profile), law_line(profile)].into_iter().chain(weight).chain(kept_below(profile, choice)).collect()
 }
 
 /// The lines above the report: the verdict stands right below the accounting.
@@ -158,7 +158,13 @@ pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict
     let mut lines = vec![who(profile), law_line(profile), reason];
     lines.extend(verdict.details.iter().map(|detail| format!("  {detail}")));
     lines.extend(weight_line(choice).filter(|_| !by_wall));
+    lines.extend(kept_below(profile, choice));
     lines
+}
+
+/// The lines above it speak of everything.
+fn kept_below(profile: &Profile, choice: &Choice) -> Option<String> {
+    kept_line(profile, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
 }
 
 fn weight_line(choice: &Choice) -> Option<String> {
@@ -167,6 +173,14 @@ fn weight_line(choice: &Choice) -> Option<String> {
         (weight, Some(why)) => Some(format!("weight: {weight}, because {why}")),
         (weight, None) => Some(format!("weight: {weight}")),
     }
+}
+
+/// `kept: 41.2 % of 3.21 s CPU (--focus render)`. None: no filter.
+pub fn kept_line(profile: &Profile, weight: Weight) -> Option<String> {
+    let kept = profile.kept.as_ref()?;
+    let share = percent(Totals::of_profile(profile).by(weight), kept.whole.by(weight));
+    let (whole, flags) = (kept.whole.words_with_unit(weight), kept.flags.join(" "));
+    Some(format!("kept: {share} % of {whole} ({flags})"))
 }
 
 /// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, later 2 ms`

@@ -64,6 +64,14 @@ impl Totals {
         }
     }
 
+    /// `3.21 s CPU`, `1,966 samples`
+    pub fn words_with_unit(self, weight: Weight) -> String {
+        match (weight, self.samples) {
+            (Weight::Samples, 1) => "1 sample".to_string(),
+            _ => format!("{} {weight}", self.words(weight)),
+        }
+    }
+
     /// The weight in words: a duration, or a count of samples.
     pub fn words(self, weight: Weight) -> String {
         match weight {
@@ -82,10 +90,13 @@ pub struct Choice {
 
 /// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of the wall time that was
 /// recorded, added up over its threads, did any of them have work to do. What passed before the first process was
-/// recorded and after `--duration` is no waiting.
+/// recorded and after `--duration` is no waiting. Filters do not change it.
 pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
     if let Some(weight) = asked {
         return Choice { weight, why: None };
+    }
+    if let Some(kept) = &profile.kept {
+        return kept.choice.clone();
     }
     let working_ns = profile
         .samples

@@ -45,6 +45,7 @@ fn as_json() {
             "words": "100.0 % of 32.0 ms CPU is app.py:1 <module>   表[i:]",
             "details": []
           },
+          "filters": null,
           "processes": [
             {
               "pid": 7,

@@ -16,6 +16,7 @@ use genba_format::{ProcessKey, Recording, proto};
 use crate::build::c_functions::CFunctions;
 use crate::build::c_places::CPlaces;
 use crate::build::stacks::{Interned, Stacks};
+use crate::filter::Window;
 use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Thread, ThreadIndex};
 use crate::stored::{self, Stored};
 
@@ -31,7 +32,12 @@ pub struct Additions {
 
 /// What the recording stores stands before what was found beside it.
 pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
-    let mut profile = build(recording, additions, Depth::Samples);
+    profile_in_window(recording, additions, None)
+}
+
+/// The same; its groups of samples tell apart what was taken within the window. All samples are there either way.
+pub fn profile_in_window(recording: &Recording, additions: &Additions, window: Option<Window>) -> Profile {
+    let mut profile = build(recording, additions, Depth::Samples(window));
     promotion::promote(&mut profile);
     profile
 }
@@ -44,7 +50,7 @@ pub fn accounts(recording: &Recording) -> Profile {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Depth {
     Accounts,
-    Samples,
+    Samples(Option<Window>),
 }
 
 fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile {
@@ -88,9 +94,10 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
         index_of.insert(*key, process);
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
-        if depth == Depth::Samples {
+        if let Depth::Samples(window) = depth {
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &mut interned);
-            samples::add(stored, &threads, &mut stacks, &mut profile);
+            let window = window.map(|window| window.shifted_by(clock.begin_ns));
+            samples::add(stored, window, &threads, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
     }

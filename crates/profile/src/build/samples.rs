@@ -1,4 +1,4 @@
-//! Adds up the samples of a process: one group for each (stack, thread, state).
+//! Adds up the samples of a process: one group for each (stack, thread, state), or two where a window cuts it.
 //! Owns: quanta into nanoseconds. Never: allocates per sample (most only find their
 //! group and add to it); overflows on numbers that no program can have spent.
 
@@ -8,6 +8,7 @@ use genba_format::QUANTUM_NS;
 use genba_format::columns::Samples;
 
 use crate::build::stacks::Stacks;
+use crate::filter::Window;
 use crate::profile::{NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
 use crate::state::State;
 use crate::stored::Stored;
@@ -18,6 +19,7 @@ struct Key {
     node: u32,
     thread: u32,
     state: u32,
+    in_window: bool,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -29,16 +31,27 @@ struct Sum {
     wall_quanta: u64,
 }
 
-pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
+/// `window` is in CLOCK_MONOTONIC here.
+pub fn add(
+    stored: &Stored,
+    window: Option<Window>,
+    threads: &HashMap<u32, ThreadIndex>,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) {
     let mut sums = Sums::new(stored.blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
-    for samples in stored.blocks.iter().filter_map(|read| read.samples.as_ref()) {
-        sums.add(samples);
+    for read in &stored.blocks {
+        let Some(samples) = &read.samples else { continue };
+        match window {
+            None => sums.add(samples, std::iter::repeat(true)),
+            Some(window) => sums.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
+        }
     }
 
     let process = crate::table::TableIndex::new(profile.processes.len() - 1);
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
-    let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State), usize> = HashMap::new();
+    let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State, bool), usize> = HashMap::new();
     for (key, sum) in sums.rows {
         let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
         let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
@@ -55,9 +68,18 @@ pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut St
             })
         });
         let state = State::from_stored(key.state);
-        let group = *group_of.entry((node, thread, state)).or_insert_with(|| {
-            let empty = SampleGroup { node, thread, state, samples: 0, ticks: 0, cpu_ns: 0, cpu_us2: 0, wall_ns: 0 };
-            profile.samples.push(empty);
+        let group = *group_of.entry((node, thread, state, key.in_window)).or_insert_with(|| {
+            profile.samples.push(SampleGroup {
+                node,
+                thread,
+                state,
+                in_window: key.in_window,
+                samples: 0,
+                ticks: 0,
+                cpu_ns: 0,
+                cpu_us2: 0,
+                wall_ns: 0,
+            });
             profile.samples.len() - 1
         });
         let group = &mut profile.samples[group];
@@ -67,6 +89,16 @@ pub fn add(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut St
         group.cpu_us2 = group.cpu_us2.saturating_add(sum.cpu_us2);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
+}
+
+/// When each sample was taken, which is the end of the time that it stands for.
+fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> {
+    let mut end_quanta = 0_i64;
+    samples.end_deltas_quanta().map(move |delta| {
+        end_quanta = end_quanta.saturating_add(delta);
+        let since_ns = end_quanta.unsigned_abs().saturating_mul(QUANTUM_NS);
+        if end_quanta < 0 { block_start_ns.saturating_sub(since_ns) } else { block_start_ns.saturating_add(since_ns) }
+    })
 }
 
 /// The groups so far, in the order in which they were met.
@@ -86,11 +118,11 @@ impl Sums {
         Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots] }
     }
 
-    fn add(&mut self, samples: &Samples) {
+    fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {
         // The same stack often comes many times in a row.
         let mut last: Option<usize> = None;
-        for row in samples.rows() {
-            let key = Key { node: row.node, thread: row.thread, state: row.state };
+        for (row, in_window) in samples.rows().zip(in_window) {
+            let key = Key { node: row.node, thread: row.thread, state: row.state, in_window };
             let position = match last {
                 Some(position) if self.rows[position].0 == key => position,
                 _ => self.position(key),

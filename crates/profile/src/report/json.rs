@@ -18,6 +18,7 @@ struct Page<'a> {
     interval_ns: Option<u64>,
     accounting: AccountingPage<'a>,
     verdict: VerdictPage<'a>,
+    filters: Option<FiltersPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
     rows: Vec<RowPage<'a>>,
     folded: FoldedPage,
@@ -31,6 +32,22 @@ struct VerdictPage<'a> {
     name: &'static str,
     words: &'a str,
     details: &'a [String],
+}
+
+/// What the filters kept; the shares of the rows are of that.
+#[derive(Serialize)]
+pub struct FiltersPage<'a> {
+    flags: &'a [String],
+    share: f64,
+    kept: TotalsPage,
+    whole: TotalsPage,
+}
+
+#[derive(Serialize)]
+pub struct TotalsPage {
+    samples: u64,
+    cpu_ns: u64,
+    wall_ns: u64,
 }
 
 /// Law 1.
@@ -108,6 +125,7 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
             words: &report.verdict.words,
             details: &report.verdict.details,
         },
+        filters: filters_page(profile, weight),
         processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),
         rows: report.rows.iter().map(|row| self::row(profile, report, row)).collect(),
         folded: FoldedPage {
@@ -137,6 +155,21 @@ pub fn accounting_page(accounting: &crate::profile::Accounting) -> AccountingPag
         dropped: &accounting.dropped,
         refused: &accounting.refused,
     }
+}
+
+pub fn filters_page(profile: &Profile, weight: Weight) -> Option<FiltersPage<'_>> {
+    let filtered = profile.kept.as_ref()?;
+    let kept = Totals::of_profile(profile);
+    Some(FiltersPage {
+        flags: &filtered.flags,
+        share: share(kept.by(weight), filtered.whole.by(weight)),
+        kept: totals_page(kept),
+        whole: totals_page(filtered.whole),
+    })
+}
+
+pub fn totals_page(totals: Totals) -> TotalsPage {
+    TotalsPage { samples: totals.samples, cpu_ns: totals.cpu_ns, wall_ns: totals.wall_ns }
 }
 
 fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {

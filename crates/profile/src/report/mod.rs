@@ -164,7 +164,7 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     }
     Report {
         choice,
-        verdict: verdict(profile),
+        verdict: profile.kept.as_ref().map_or_else(|| verdict(profile), |kept| kept.verdict.clone()),
         by: options.by,
         sort: options.sort,
         whole,
