@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use genba_profile::export::{collapsed, json};
 use genba_profile::figures;
-use genba_profile::summary::law_line;
+use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Weight, choose};
 
 use crate::failure::{Failure, say};
-use crate::read::{self, RecordingFile, WeightBy};
+use crate::read::{self, FilterOptions, RecordingFile, WeightBy};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -36,6 +36,9 @@ pub struct Arguments {
     /// collapsed: begin each stack with its process and thread
     #[arg(long)]
     threads: bool,
+
+    #[command(flatten)]
+    filters: FilterOptions,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -52,8 +55,13 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .detail("JSON holds every weight and every thread")
             .hint("leave them out"));
     }
+    if arguments.to == ExportFormat::Json && !arguments.filters.filter().is_empty() {
+        return Err(Failure::usage("filters do not belong to --to json")
+            .detail("JSON holds every sample: its numbers must add up to the recording's accounting")
+            .hint("genba report --format json takes filters; so do the other formats of export"));
+    }
     let file = RecordingFile::open(arguments.file.as_deref())?;
-    let profile = file.profile();
+    let profile = file.filtered(&arguments.filters)?;
     let (text, amount, weight) = match arguments.to {
         ExportFormat::Collapsed => {
             let weight = arguments.weight.map_or(Weight::Samples, Into::into);
@@ -79,6 +87,9 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let (path, size) = (arguments.output.display(), figures::size(text.len() as u64));
         say(&format!("wrote {path} ({size}): {amount}"));
         say(&law_line(&profile));
+        if let Some(kept) = kept_line(&profile, weight) {
+            say(&kept);
+        }
     }
     read::warn(&warnings(&profile, weight));
     Ok(ExitCode::SUCCESS)

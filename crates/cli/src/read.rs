@@ -1,6 +1,7 @@
 //! What the reading verbs share: finding and opening a recording, the options they have in common, and writing.
 //! Owns: FILE's default, the words for a file that is no recording, where colour goes. Never: makes a view.
 
+mod filter_options;
 mod recording_file;
 mod view_options;
 
@@ -10,6 +11,7 @@ use genba_profile::paint::Paint;
 
 use crate::failure::{Failure, say};
 
+pub use filter_options::FilterOptions;
 pub use recording_file::RecordingFile;
 pub use view_options::{ColourWhen, Format, ViewOptions, WeightBy};
 

@@ -10,7 +10,7 @@ use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, ColourWhen, Format, RecordingFile, Stream, ViewOptions};
+use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingFile, Stream, ViewOptions};
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -30,6 +30,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     view: ViewOptions,
+
+    #[command(flatten)]
+    filters: FilterOptions,
 
     /// Order by what ends in a row (self) or by all that passes through it (total)
     #[arg(long, value_name = "BY", default_value = "self")]
@@ -63,7 +66,7 @@ enum SortBy {
 
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
-    let profile = file.profile();
+    let profile = file.filtered(&arguments.filters)?;
     let on_screen = arguments.format == Format::Text;
     let view = &arguments.view;
     let share_min = match view.min_share {

@@ -3,7 +3,7 @@
 //! input, output, signals, directory and exit code are its own.
 
 pub mod agent_file;
-mod durations;
+pub mod durations;
 mod ending;
 mod executable;
 mod interpreter;

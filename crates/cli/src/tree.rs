@@ -10,7 +10,7 @@ use genba_profile::tree::{self, Options};
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, Format, RecordingFile, Stream, ViewOptions};
+use crate::read::{self, FilterOptions, Format, RecordingFile, Stream, ViewOptions};
 
 const SHARE_MIN: f64 = 0.01;
 
@@ -22,6 +22,9 @@ pub struct Arguments {
 
     #[command(flatten)]
     view: ViewOptions,
+
+    #[command(flatten)]
+    filters: FilterOptions,
 
     /// Show no more than N calls in each path
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
@@ -41,7 +44,7 @@ pub struct Arguments {
 }
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let profile = RecordingFile::open(arguments.file.as_deref())?.profile();
+    let profile = RecordingFile::open(arguments.file.as_deref())?.filtered(&arguments.filters)?;
     let view = &arguments.view;
     let is_json = arguments.format == Format::Json;
     let options = Options {

@@ -6,11 +6,13 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, Recording};
 use genba_profile::build::{self, Additions};
+use genba_profile::filter::{self, Window};
 use genba_profile::profile::Profile;
 
 use crate::failure::{Failure, say};
 use crate::finish;
 use crate::progress::during;
+use crate::read::filter_options::{FilterOptions, nothing_kept};
 
 pub struct RecordingFile {
     pub path: PathBuf,
@@ -38,18 +40,25 @@ impl RecordingFile {
 
     /// With the names and sources that a run which was killed could not store, where they can still be found.
     pub fn profile(&self) -> Profile {
-        self.profile_until(None)
+        self.profile_of(None, None)
+    }
+
+    /// With what the filters keep.
+    pub fn filtered(&self, options: &FilterOptions) -> Result<Profile, Failure> {
+        let filter = options.filter();
+        let profile = self.profile_of(None, filter.window);
+        filter::apply(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
     }
 
     /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
     pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
-        self.profile_until(Some(ended_ns))
+        self.profile_of(Some(ended_ns), None)
     }
 
-    fn profile_until(&self, run_ended_ns: Option<u64>) -> Profile {
+    fn profile_of(&self, run_ended_ns: Option<u64>, window: Option<Window>) -> Profile {
         let found = during("naming C functions", || finish::found_beside(&self.recording));
         let additions = Additions { run_ended_ns, ..found };
-        during("adding up samples", || build::profile(&self.recording, &additions))
+        during("adding up samples", || build::profile_in_window(&self.recording, &additions, window))
     }
 
     /// Without its folder.
