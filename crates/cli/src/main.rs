@@ -9,6 +9,7 @@ mod export;
 mod failure;
 mod finish;
 mod html;
+mod lines;
 mod man;
 mod progress;
 mod read;
@@ -41,6 +42,8 @@ enum Verb {
     Report(report::Arguments),
     /// Whole call paths, from root to leaf
     Tree(tree::Arguments),
+    /// Annotated source: what each line costs, and which of its expressions
+    Lines(lines::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
     /// Write one page that shows the recording in any browser, without a network
@@ -60,7 +63,7 @@ enum Verb {
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
 const GROUPS: [(&str, &[&str]); 3] =
-    [("Record", &["run"]), ("Read", &["report", "tree", "check"]), ("Share", &["html", "export"])];
+    [("Record", &["run"]), ("Read", &["report", "tree", "lines", "check"]), ("Share", &["html", "export"])];
 
 const MORE: &str = "\
 genba VERB --help tells the options of a verb; genba man [VERB] and
@@ -81,6 +84,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Tree(arguments) => tree::tree(&arguments),
+        Verb::Lines(arguments) => lines::lines(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),

@@ -8,12 +8,13 @@ mod view_options;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use genba_profile::paint::Paint;
+use rustix::termios::tcgetwinsize;
 
 use crate::failure::{Failure, say};
 
-pub use filter_options::FilterOptions;
+pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::RecordingFile;
-pub use view_options::{ColourWhen, Format, ViewOptions, WeightBy};
+pub use view_options::{ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy};
 
 /// Where a text goes: colour is decided by that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,19 @@ pub fn paint(when: ColourWhen, stream: Stream) -> Paint {
         ColourWhen::Auto if is_terminal && !is_plain_asked => Paint::Colour,
         ColourWhen::Auto | ColourWhen::Never => Paint::Plain,
     }
+}
+
+/// Of the terminal; COLUMNS stands before it. Without either, as in a pipe: what most windows have room for.
+pub fn width(stream: Stream) -> usize {
+    const WITHOUT_TERMINAL: usize = 100;
+    const NARROWEST: usize = 40;
+    let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let size = || match stream {
+        Stream::Stdout => tcgetwinsize(std::io::stdout()),
+        Stream::Stderr => tcgetwinsize(std::io::stderr()),
+    };
+    let of_terminal = || size().ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
+    named.or_else(of_terminal).unwrap_or(WITHOUT_TERMINAL).max(NARROWEST)
 }
 
 /// Writes a view to stdout. A reader that went away (`| head`) is no failure.

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use genba_profile::report::{self, By, Options, Sort, json, markdown, text};
+use genba_profile::report::{self, By, Options, json, markdown, text};
 use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingFile, Stream, ViewOptions};
+use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingFile, SortBy, Stream, ViewOptions};
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -57,13 +57,6 @@ enum RowsBy {
     Process,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum SortBy {
-    #[value(name = "self")]
-    Own,
-    Total,
-}
-
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
     let profile = file.filtered(&arguments.filters)?;
@@ -79,10 +72,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
         by: arguments.by.into(),
         weight: view.weight.map(Into::into),
         show: view.show.into(),
-        sort: match arguments.sort {
-            SortBy::Own => Sort::Own,
-            SortBy::Total => Sort::Total,
-        },
+        sort: arguments.sort.into(),
         share_min,
         rows_max: (limit > 0).then_some(limit),
     };

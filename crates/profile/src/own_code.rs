@@ -2,7 +2,7 @@
 //! Owns: that rule. A sample stands for the deepest of them; without any, for the deepest Python frame.
 
 use crate::owner::Owner;
-use crate::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
+use crate::profile::{FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
 
 /// Innermost first.
 pub struct OwnCode {
@@ -12,13 +12,20 @@ pub struct OwnCode {
 }
 
 pub fn own_code(profile: &Profile, leaf: Option<NodeIndex>) -> OwnCode {
+    own_code_and(profile, leaf, &|_| false)
+}
+
+/// The same where somebody counts some files as the user's own beside those that are.
+pub fn own_code_and(profile: &Profile, leaf: Option<NodeIndex>, also: &dyn Fn(FileIndex) -> bool) -> OwnCode {
     let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
     let python: Vec<FrameIndex> = profile.stack(leaf).filter(is_python).collect();
     // Code without a file (`<string>`) belongs to whoever runs it, unless it is the program itself (`python -c`).
     let program_without_file = python.last().is_some_and(|frame| without_file(profile, *frame));
     let is_own = |frame: &FrameIndex| {
-        profile.owner_of(profile.frames[*frame].function) == Some(Owner::User)
-            && (program_without_file || !without_file(profile, *frame))
+        let function = profile.frames[*frame].function;
+        let asked = matches!(profile.functions[function].home, Home::Python { file, .. } if also(file));
+        let is_users = profile.owner_of(function) == Some(Owner::User);
+        asked || is_users && (program_without_file || !without_file(profile, *frame))
     };
     let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
     OwnCode { deepest: frames.first().or(python.first()).copied(), frames }

@@ -60,7 +60,7 @@ fn window(text: &str) -> Result<Window, String> {
 }
 
 /// The last line of what `regex` says is the reason; the lines before it draw the place.
-fn pattern(text: &str) -> Result<Regex, String> {
+pub fn pattern(text: &str) -> Result<Regex, String> {
     Regex::new(text).map_err(|error| {
         let words = error.to_string();
         let reason = words.lines().last().unwrap_or(&words).trim_start_matches("error: ");
@@ -86,7 +86,7 @@ pub fn nothing_kept(nothing: &NothingKept) -> Failure {
     }
 }
 
-fn listed(names: &[String]) -> String {
+pub fn listed(names: &[String]) -> String {
     match names.split_at(names.len().min(NAMED_MAX)) {
         (named, []) => named.join(", "),
         (named, others) => format!("{} and {} more", named.join(", "), others.len()),

@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use genba_profile::report::Sort;
 use genba_profile::show::Show;
 use genba_profile::weight::Weight;
 
@@ -62,6 +63,22 @@ impl From<ShowWhat> for Show {
             ShowWhat::Both => Show::Both,
             ShowWhat::Python => Show::Python,
             ShowWhat::C => Show::C,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SortBy {
+    #[value(name = "self")]
+    Own,
+    Total,
+}
+
+impl From<SortBy> for Sort {
+    fn from(by: SortBy) -> Sort {
+        match by {
+            SortBy::Own => Sort::Own,
+            SortBy::Total => Sort::Total,
         }
     }
 }

@@ -62,7 +62,7 @@ fn byte_at(source: &str, column: u32) -> usize {
 
 /// Tabs become blanks up to the next stop, other control characters and those that turn the direction of writing one
 /// visible sign: nothing may stand elsewhere than its mark.
-fn expand(text: &str, mut cells: usize) -> String {
+pub(crate) fn expand(text: &str, mut cells: usize) -> String {
     let mut expanded = String::with_capacity(text.len());
     let mut buffer = [0; 4];
     for character in text.chars() {
@@ -90,7 +90,7 @@ fn turns_direction(character: char) -> bool {
     matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-fn first_cells(text: &str, cells_max: usize) -> String {
+pub(crate) fn first_cells(text: &str, cells_max: usize) -> String {
     let mut kept = String::new();
     for character in text.chars() {
         kept.push(character);

@@ -12,7 +12,7 @@ pub mod text;
 use std::collections::{HashMap, HashSet};
 
 use crate::locations::ByteColumns;
-use crate::own_code::{OwnCode, own_code};
+use crate::own_code::{OwnCode, own_code_and};
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
@@ -139,6 +139,21 @@ struct Sum {
 }
 
 pub fn report(profile: &Profile, options: &Options) -> Report {
+    let Rows { choice, whole, rows, folded } = rows(profile, options, &|_| false);
+    let verdict = profile.kept.as_ref().map_or_else(|| verdict(profile), |kept| kept.verdict.clone());
+    Report { choice, verdict, by: options.by, sort: options.sort, whole, rows, folded }
+}
+
+/// What a report and other views of the user's own code are made from.
+pub struct Rows {
+    pub choice: Choice,
+    pub whole: Totals,
+    pub rows: Vec<Row>,
+    pub folded: Folded,
+}
+
+/// `also_own`: files that count as the user's own code beside those that are.
+pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -> bool) -> Rows {
     let choice = choose(options.weight, profile);
     let weight = choice.weight;
     let mut sums: HashMap<Key, Sum> = HashMap::new();
@@ -146,7 +161,8 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         whole.add(totals);
-        add(profile, options, group, totals, totals.by(weight), &mut sums);
+        let own = own_code_and(profile, group.node, also_own);
+        add(profile, options, (group, own), totals, totals.by(weight), &mut sums);
     }
 
     let measure = |sum: &Sum| match options.sort {
@@ -162,11 +178,8 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     for (_, sum) in &folded {
         folded_own.add(sum.own);
     }
-    Report {
+    Rows {
         choice,
-        verdict: profile.kept.as_ref().map_or_else(|| verdict(profile), |kept| kept.verdict.clone()),
-        by: options.by,
-        sort: options.sort,
         whole,
         rows: sums
             .into_iter()
@@ -184,7 +197,7 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
 fn add(
     profile: &Profile,
     options: &Options,
-    group: &SampleGroup,
+    (group, own): (&SampleGroup, OwnCode),
     totals: Totals,
     weight: u64,
     sums: &mut HashMap<Key, Sum>,
@@ -193,7 +206,7 @@ fn add(
     if group.state != State::Running {
         below.push(Link::State(group.state));
     }
-    let OwnCode { deepest, frames: own } = own_code(profile, group.node);
+    let OwnCode { deepest, frames: own } = own;
     for frame in profile.stack(group.node) {
         if Some(frame) == deepest {
             break;

@@ -10,7 +10,7 @@
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`
 //!
-//! Frames: `name@file.py:6[4-9]` or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
+//! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function begins in line 5, else in 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
 //! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
 #![allow(dead_code)]
 
@@ -253,13 +253,17 @@ impl Process {
             (start.parse().unwrap(), end.parse().unwrap())
         });
         let place = Place { line, end_line, columns };
+        let (name, first_line) = match name.split_once('^') {
+            Some((name, first_line)) => (name, first_line.parse().unwrap()),
+            None => (name, 1),
+        };
         let key = format!("{name}@{file}");
         let position = match self.codes.iter().position(|(known, _)| *known == key) {
             Some(position) => position,
             None => {
                 let qualname = self.string(&name.replace('·', " "));
                 let filename = self.string(&file);
-                let code = proto::Code { qualname, filename, first_line: 1, ..Default::default() };
+                let code = proto::Code { qualname, filename, first_line, ..Default::default() };
                 self.block.tables.as_mut().unwrap().codes.push(code);
                 self.codes.push((key, Vec::new()));
                 self.codes.len() - 1
@@ -306,7 +310,7 @@ impl Process {
         let tables = self.block.tables.as_mut().unwrap();
         tables.strings = self.strings.into_iter().map(String::into_bytes).collect();
         for (code, (_, places)) in tables.codes.iter_mut().zip(&self.codes) {
-            code.linetable = linetable(places);
+            code.linetable = linetable(code.first_line, places);
             code.linetable_bytes = code.linetable.len() as u32;
         }
         tables.nodes = Some(self.nodes);
@@ -366,10 +370,10 @@ fn c_address(name: &str, module: &str, c_names: &mut Vec<proto::CName>) -> u64 {
     start
 }
 
-/// One code unit a place, from first line 1 on. Source: CPython 3.13 Objects/locations.md.
-fn linetable(places: &[Place]) -> Vec<u8> {
+/// One code unit a place. Source: CPython 3.13 Objects/locations.md.
+fn linetable(first_line: u32, places: &[Place]) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut line = 1_i64;
+    let mut line = i64::from(first_line);
     for place in places {
         let delta = i64::from(place.line) - line;
         line = i64::from(place.line);
