@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Branch, Found, Options, Step, Tree};
 use crate::figures::share;
 use crate::profile::{Home, Profile};
-use crate::report::json::key;
+use crate::report::json::{FiltersPage, filters_page, key};
 use crate::weight::Totals;
 
 #[derive(Serialize)]
@@ -17,6 +17,7 @@ struct Page<'a> {
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    filters: Option<FiltersPage<'a>>,
     branches: Vec<BranchPage<'a>>,
 }
 
@@ -62,6 +63,7 @@ pub fn json(profile: &Profile, tree: &Tree, options: &Options) -> serde_json::Re
         samples,
         cpu_ns,
         wall_ns,
+        filters: filters_page(profile, tree.choice.weight),
         branches,
     };
     serde_json::to_string_pretty(&page).map(|text| text + "\n")
