@@ -160,11 +160,13 @@ fn as_a_table_a_parent_stands_before_its_children() {
         10 "inferred" "sum" null 10 10
         6 "c" "sleep" null 0 0
         12 "state" "in poll(2)" null 0 0
-    "#]].assert_eq(&rows(Options::default()));
+    "#]]
+    .assert_eq(&rows(Options::default()));
     expect![[r#"
         "cpu" 152 243200000
         null "python" "foo" 1 110 0
         0 "python" "sum12" 1 110 0
         1 "python" "sum2" 1 100 0
-    "#]].assert_eq(&rows(Options { share_min: 0.3, depth_max: Some(3), ..Options::default() }));
+    "#]]
+    .assert_eq(&rows(Options { share_min: 0.3, depth_max: Some(3), ..Options::default() }));
 }
