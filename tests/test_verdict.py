@@ -28,7 +28,7 @@ class Slow:
 PROGRAMS = {
     "one_place": Slow("40", "one place", ("one_place.py:7 pairs", "data[i:]")),
     "spread": Slow("25000", "spread", ("By library:", "your code", "← spread.py")),
-    "waiting": Slow("40", "waiting", ("Shares below are of wall",)),
+    "waiting": Slow("40", "waiting", ("Shares below are of wall", "waiting.py:22 fetch   urllib.request.urlopen(url)   in recvfrom(2), at least ")),
     "gil": Slow("1400", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
     "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),

@@ -206,9 +206,15 @@ mod tests {
         ];
         let path = recording(&folder.0, b"genba", &addresses);
         let recorder = proto::Recorder { exit_code: 3, ..Default::default() };
-        let left_out =
-            append_names_and_sources(&path, &read_back(&path), Some(recorder.clone()), SourceText::All, &Told::new(), 16_000)
-                .unwrap();
+        let left_out = append_names_and_sources(
+            &path,
+            &read_back(&path),
+            Some(recorder.clone()),
+            SourceText::All,
+            &Told::new(),
+            16_000,
+        )
+        .unwrap();
         assert_eq!(left_out, Vec::<String>::new());
         let recording = read_back(&path);
         let added = &recording.blocks[1].block;

@@ -189,7 +189,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let recorder = Some(recorder(&ending));
     let finished = during("naming C functions", || {
-        finish::append_names_and_sources(&output.path, &recording, recorder, arguments.source, &finish::Told::new(), ended_ns)
+        finish::append_names_and_sources(
+            &output.path,
+            &recording,
+            recorder,
+            arguments.source,
+            &finish::Told::new(),
+            ended_ns,
+        )
     });
     match finished {
         Ok(left_out) if arguments.quiet => drop(left_out),

@@ -214,6 +214,9 @@ pub struct SampleGroup {
     /// Sum of the squares of the samples' CPU, in microseconds: with `cpu_ns` it tells how many equal samples these are worth.
     pub cpu_us2: u64,
     pub wall_ns: u64,
+    /// How often the thread was seen to begin such a wait; 0 for running ones. Samples of one thread in a row are one wait, even
+    /// if it ran in between for less than a tick.
+    pub waits: u64,
 }
 
 /// Resident size at one moment.

@@ -37,6 +37,11 @@ impl State {
         matches!(self, State::Running | State::InGc)
     }
 
+    /// For something outside of the interpreter: a file, a socket, a lock, a clock.
+    pub fn is_waiting(self) -> bool {
+        matches!(self, State::Asleep | State::InSystemCall(_))
+    }
+
     /// The thread had work to do, whether or not it was given a CPU or the GIL.
     pub fn wants_cpu(self) -> bool {
         self.is_running() || matches!(self, State::WaitingForCpu | State::WaitingForGil)

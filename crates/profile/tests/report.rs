@@ -197,6 +197,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
             CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 520 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
+               92.3 %   480 ms  app.py:1 <module>   sock.recv()   in poll(2)
 
              93.8 %   488 ms  app.py:1 <module>    sock.recv()
                                                    ~~~~~~~~~~~
@@ -212,6 +213,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
             CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 520 ms wall, 32.0 ms CPU (6.2 %)
+               92.3 %   480 ms  app.py:1 <module>   sock.recv()   in poll(2)
             weight: samples
 
             100.0 %  20  app.py:2 <module>    work()

@@ -201,14 +201,29 @@ fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
     check(
         &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x51 poll\n{}", expressions(7, 7)),
         expect![[r#"
-        waiting: 160 ms wall, 78.4 ms CPU (49.0 %)
-    "#]],
+            waiting: 160 ms wall, 78.4 ms CPU (49.0 %)
+             51.0 %  81.6 ms  app.py:1 recv   in poll(2)
+        "#]],
     );
     check(
         &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x50 poll\n{}", expressions(5, 10)),
         expect![[r#"
         no single cause: the largest expression has 20.0 %, the ten largest 100.0 % of 80.0 ms CPU
     "#]],
+    );
+}
+
+#[test]
+fn waits_are_counted_where_they_begin() {
+    let wait = "recv@app.py:1[4-9] > poll[libc.so.6] x20 poll\n";
+    let run = "main@app.py:2[4-9] x1\n";
+    check(
+        &format!("{PROCESS}{wait}{run}{wait}{run}thread 8 idle\nidle@app.py:3[4-9] x40 futex\n"),
+        expect![[r#"
+            waiting: 131 ms wall, 3.20 ms CPU (2.4 %)
+             48.8 %  64.0 ms  app.py:1 recv   in poll(2), at least 2 waits, at most 32.0 ms each
+             48.8 %  64.0 ms  app.py:3 idle   in futex(2)
+        "#]],
     );
 }
 

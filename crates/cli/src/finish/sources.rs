@@ -26,7 +26,11 @@ const LINES_AROUND: u32 = 20;
 pub type Told = BTreeMap<String, String>;
 
 /// Rows for the hit lines of each file, and words about files that found no room.
-pub fn read(files: &BTreeMap<String, BTreeSet<u32>>, told: &Told, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
+pub fn read(
+    files: &BTreeMap<String, BTreeSet<u32>>,
+    told: &Told,
+    kept: SourceText,
+) -> (Vec<proto::Source>, Vec<String>) {
     let mut rows = Vec::new();
     let mut left_out = 0_u64;
     if kept == SourceText::None {
@@ -151,7 +155,7 @@ fn stretches(hit: &BTreeSet<u32>, line_count: u32) -> Vec<RangeInclusive<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, stretches};
+    use super::{Told, read, stretches};
     use crate::run::SourceText;
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -179,7 +183,7 @@ mod tests {
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, format!("{}\n", "x".repeat(line_bytes - 1)).repeat(lines)).unwrap();
         let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), BTreeSet::from([500]))]);
-        let (rows, notes) = read(&files, kept);
+        let (rows, notes) = read(&files, &Told::new(), kept);
         std::fs::remove_file(&path).unwrap();
         let stored: Vec<(u32, usize)> = rows
             .iter()
@@ -210,7 +214,7 @@ mod tests {
             std::fs::write(&path, "x".repeat(256 << 10)).unwrap();
             files.insert(path.to_str().unwrap().to_owned(), BTreeSet::from([1]));
         }
-        let (rows, notes) = read(&files, SourceText::All);
+        let (rows, notes) = read(&files, &Told::new(), SourceText::All);
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(rows.len(), 16);
         assert!(notes[0].contains("2 source files"), "{notes:?}");

@@ -29,6 +29,7 @@ struct Sum {
     cpu_quanta: u64,
     cpu_us2: u64,
     wall_quanta: u64,
+    waits: u64,
 }
 
 /// `window` is in CLOCK_MONOTONIC here.
@@ -79,6 +80,7 @@ pub fn add(
                 cpu_ns: 0,
                 cpu_us2: 0,
                 wall_ns: 0,
+                waits: 0,
             });
             profile.samples.len() - 1
         });
@@ -87,6 +89,7 @@ pub fn add(
         group.ticks = group.ticks.saturating_add(sum.ticks);
         group.cpu_ns = group.cpu_ns.saturating_add(sum.cpu_quanta.saturating_mul(QUANTUM_NS));
         group.cpu_us2 = group.cpu_us2.saturating_add(sum.cpu_us2);
+        group.waits = group.waits.saturating_add(sum.waits);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
 }
@@ -107,15 +110,19 @@ struct Sums {
     position_of: HashMap<Key, usize>,
     /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
     newest: Vec<u32>,
+    /// Position in `rows` of each thread's newest sample.
+    newest_of_thread: Vec<Option<usize>>,
 }
 
 impl Sums {
     const SLOTS_MIN: usize = 1 << 8;
     const SLOTS_MAX: usize = 1 << 19;
+    /// A damaged recording may name any thread: the waits of those beyond are not counted.
+    const THREADS_MAX: usize = 1 << 16;
 
     fn new(samples: usize) -> Self {
         let slots = samples.next_power_of_two().clamp(Self::SLOTS_MIN, Self::SLOTS_MAX);
-        Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots] }
+        Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots], newest_of_thread: Vec::new() }
     }
 
     fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {
@@ -128,14 +135,25 @@ impl Sums {
                 _ => self.position(key),
             };
             last = Some(position);
+            let begins =
+                self.newest_of_thread(row.thread).is_some_and(|newest| newest.replace(position) != Some(position));
             let sum = &mut self.rows[position].1;
             sum.samples += 1;
+            sum.waits += u64::from(begins && State::from_stored(row.state).is_waiting());
             sum.ticks += u64::from(row.ticks);
             sum.cpu_quanta = sum.cpu_quanta.saturating_add(row.cpu_quanta);
             let cpu_us = row.cpu_quanta.saturating_mul(QUANTUM_NS / 1000);
             sum.cpu_us2 = sum.cpu_us2.saturating_add(cpu_us.saturating_mul(cpu_us));
             sum.wall_quanta = sum.wall_quanta.saturating_add(row.wall_quanta);
         }
+    }
+
+    fn newest_of_thread(&mut self, thread: u32) -> Option<&mut Option<usize>> {
+        let thread = thread as usize;
+        if thread >= self.newest_of_thread.len() && thread < Self::THREADS_MAX {
+            self.newest_of_thread.resize(thread + 1, None);
+        }
+        self.newest_of_thread.get_mut(thread)
     }
 
     fn position(&mut self, key: Key) -> usize {

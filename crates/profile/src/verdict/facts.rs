@@ -17,6 +17,13 @@ pub(super) struct Import {
     pub loading_ns: u64,
 }
 
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waits {
+    pub wall_ns: u64,
+    /// How often, and how long, in each state.
+    pub states: HashMap<State, (u64, u64)>,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recursion {
     pub cpu_ns: u64,
@@ -30,6 +37,8 @@ pub(super) struct Facts {
     pub running: HashMap<Option<FrameIndex>, u64>,
     pub importing_wall_ns: u64,
     pub imports: HashMap<FrameIndex, Import>,
+    /// By the deepest own code: what was waited for there.
+    pub waits: HashMap<Option<FrameIndex>, Waits>,
     pub gc_cpu_ns: u64,
     pub gc: HashMap<Option<FrameIndex>, u64>,
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
@@ -99,6 +108,13 @@ impl Facts {
         if group.state == State::WaitingForGil {
             add(&mut self.gil_wait_ns, group.wall_ns);
             self.gil_threads.insert(group.thread);
+        }
+        if group.state.is_waiting() {
+            let waits = self.waits.entry(stack.deepest).or_default();
+            add(&mut waits.wall_ns, group.wall_ns);
+            let state = waits.states.entry(group.state).or_default();
+            add(&mut state.0, group.waits);
+            add(&mut state.1, group.wall_ns);
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);

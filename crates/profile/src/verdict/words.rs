@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use super::facts::{Facts, Library};
+use super::facts::{Facts, Library, Waits};
 use super::{Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
@@ -72,7 +72,12 @@ impl Words<'_> {
     fn waiting(&self) -> Lines {
         let (wall_ns, cpu_ns) = (self.profile.wall_ns(), self.facts.whole.cpu_ns);
         let first = format!("{} wall, {} CPU ({} %)", duration(wall_ns), duration(cpu_ns), percent(cpu_ns, wall_ns));
-        (first, Vec::new())
+        let all_ns = self.facts.whole.wall_ns;
+        let rows = largest(&self.facts.waits, |waits| waits.wall_ns, all_ns);
+        let rows = rows.into_iter().map(|(frame, waits)| {
+            row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(frame), waited_for(waits)))
+        });
+        (first, rows.collect())
     }
 
     fn gil(&self) -> Lines {
@@ -225,6 +230,17 @@ impl Words<'_> {
             }
             Home::C { .. } | Home::Mark => row.name.clone(),
         }
+    }
+}
+
+/// `in poll(2), at least 214 waits, 41 ms each`: in the state that took longest. A thread that ran for less than a tick between two
+/// waits may not have been seen running.
+fn waited_for(waits: &Waits) -> String {
+    let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
+    let Some((state, (times, wall_ns))) = longest else { return String::new() };
+    match wall_ns.checked_div(*times) {
+        Some(each_ns) if *times > 1 => format!("{state}, at least {times} waits, at most {} each", duration(each_ns)),
+        _ => state.to_string(),
     }
 }
 
