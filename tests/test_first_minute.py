@@ -1,5 +1,6 @@
 """What a new user types first: names of recordings, what is refused and how, where words go, and exit codes."""
 
+import json
 import os
 import re
 import stat
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import interpreters
+from profile_tables import Profile
 from recording import binary, check_laws
 from test_shells import VERBS
 
@@ -203,3 +205,54 @@ def test_help_and_version(folder: Path) -> None:
     for flag in ("-V", "--version"):
         done = genba(folder, flag)
         assert done.returncode == 0 and re.fullmatch(r"genba \d+\.\d+\.\d+\n", done.stdout), done
+
+
+LONG = """import time
+begin = time.monotonic()
+def early():
+    while time.monotonic() < begin + 2.1: sum(range(100))
+def late():
+    while time.monotonic() < begin + 2.3: sum(range(100))
+early(); late(); print("end")
+"""
+
+
+def test_recording_stops_and_the_program_goes_on(folder: Path, python: str) -> None:
+    """The time counts from genba's own start, so that it is over before `late` begins."""
+    (folder / "long.py").write_text(LONG)
+    done = genba(folder, "run", "--duration", "2s", "--tag", "a=b=c", "--tag", "d=", "long.py", python=python)
+    assert recorded(done) == "long.genba" and done.stdout == "end\n"
+    assert re.search(r"warning: .* recorded for its first [\d.]+ m?s only, .*: --duration is over\n", done.stderr), done.stderr
+    tables = json.loads(genba(folder, "export", "long.genba", "--to", "json", "-o", "-").stdout)
+    assert tables["meta"]["tags"] == ["a=b=c", "d="]
+    names = [name for row in Profile(tables).rows() for name in row.names()]
+    assert "early" in names and "late" not in names
+    check_laws(folder / "long.genba")
+
+
+def test_colour_is_for_terminals_and_can_be_set(folder: Path, python: str) -> None:
+    recorded(genba(folder, "run", "app.py", python=python))
+
+    def is_coloured(*words: str, **variables: str) -> bool:
+        screen, terminal = os.openpty()
+        environment = {"PATH": os.environ["PATH"], "TERM": "xterm", **variables}
+        done = subprocess.Popen([str(binary()), *words], cwd=folder, env=environment, stdout=terminal, stderr=subprocess.DEVNULL)
+        os.close(terminal)
+        page = b""
+        try:
+            while block := os.read(screen, 4096):
+                page += block
+        except OSError:  # EIO: nobody has the terminal open any more.
+            pass
+        os.close(screen)
+        assert done.wait(timeout=60) == 0 and page
+        return b"\x1b[" in page
+
+    for verb in ("report", "tree"):
+        assert is_coloured(verb)
+        assert not is_coloured(verb, "--color", "never")
+        assert not is_coloured(verb, GENBA_COLOR="never")
+        assert not is_coloured(verb, NO_COLOR="1")
+        assert is_coloured(verb, "--color", "always", GENBA_COLOR="never")
+        assert "\x1b" not in genba(folder, verb).stdout
+        assert "\x1b" in genba(folder, verb, "--color", "always").stdout

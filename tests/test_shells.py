@@ -10,6 +10,14 @@ import pytest
 
 from recording import binary, genba_said
 
+VARIABLES = {
+    "report": {f"GENBA_{key}" for key in ("BY", "COLOR", "LIMIT", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
+    "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "WEIGHT")},
+    "run": {
+        f"GENBA_{key}"
+        for key in "CHILDREN COLOR DURATION INTERVAL MEM NATIVE PYTHON QUIET RATE SOURCE TAG".split()
+    },
+}
 VERBS = ("run", "report", "tree", "check", "html", "export")
 
 
@@ -87,7 +95,7 @@ def test_a_shell_that_genba_does_not_know(tmp_path: Path) -> None:
 def rendered(*verb: str) -> str:
     """By `man`, which warns of what it does not understand."""
     roff = genba_said("man", *verb)
-    environment = {**os.environ, "MANWIDTH": "200", "MANROFFOPT": "", "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, "MANWIDTH": "200", "MANROFFOPT": "-rHY=0", "LC_ALL": "C.UTF-8"}
     command = ["man", "--warnings=all", "--local-file", "-"]
     done = subprocess.run(command, input=roff, env=environment, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, ""), done
@@ -104,6 +112,9 @@ def test_manual_pages() -> None:
         assert page.startswith(f"genba-{verb}(1)"), page
         assert set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", page, re.MULTILINE)) == options_of(verb)
         assert "of-settings" not in page, "what --help hides is hidden"
+        listed = set(re.findall(r"GENBA_[A-Z_]+", page.partition("ENVIRONMENT")[2]))
+        assert listed == VARIABLES.get(verb, set())
+        assert ("program's own" in page.partition("EXIT STATUS")[2]) == (verb == "run")
 
 
 def test_no_page_of_what_is_no_verb() -> None:

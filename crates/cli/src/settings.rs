@@ -69,6 +69,12 @@ pub enum Applied {
     Shown(String),
 }
 
+/// The variables that set options of a verb.
+pub fn variables_of(verb: &str) -> Vec<String> {
+    let keys = KEYS.iter().find(|(name, _)| *name == verb).map_or(&[][..], |(_, keys)| *keys);
+    keys.iter().map(|key| variables::name_of(key)).collect()
+}
+
 /// Gives a verb that can be asked for its settings the option for it.
 pub fn with_show_config(verb: Command) -> Command {
     verb.arg(
