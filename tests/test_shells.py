@@ -13,12 +13,17 @@ from recording import binary, genba_said
 VARIABLES = {
     "report": {f"GENBA_{key}" for key in ("BY", "COLOR", "LIMIT", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
     "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "WEIGHT")},
+    "lines": {f"GENBA_{key}" for key in ("COLOR", "MIN_SHARE", "SORT", "WEIGHT")},
     "run": {
         f"GENBA_{key}"
         for key in "CHILDREN COLOR DURATION INTERVAL MEM NATIVE PYTHON QUIET RATE SOURCE TAG".split()
     },
 }
-VERBS = ("run", "report", "tree", "check", "html", "export")
+
+
+def verbs() -> list[str]:
+    """Those in `--help`, in its order."""
+    return re.findall(r"^  ([a-z]+) ", genba_said("--help"), re.MULTILINE)
 
 
 def options_of(verb: str) -> set[str]:
@@ -60,19 +65,19 @@ def by_fish(folder: Path, line: str) -> set[str]:
 
 def test_bash_completes(tmp_path: Path) -> None:
     assert by_bash(tmp_path, "genba", "r") == {"run", "report"}
-    assert by_bash(tmp_path, "genba", "") >= set(VERBS)
+    assert by_bash(tmp_path, "genba", "") >= set(verbs())
     assert by_bash(tmp_path, "genba", "report", "--so") == {"--sort"}
     assert by_bash(tmp_path, "genba", "report", "--sort", "") == {"self", "total"}
     (tmp_path / "app.genba").touch()
     assert by_bash(tmp_path, "genba", "run", "--output", "a") == {"app.genba"}
-    for verb in VERBS:
+    for verb in verbs():
         assert by_bash(tmp_path, "genba", verb, "--") == options_of(verb)
 
 
 def test_fish_completes(tmp_path: Path) -> None:
     assert by_fish(tmp_path, "genba r") == {"run", "report"}
     assert by_fish(tmp_path, "genba report --sort ") == {"self", "total"}
-    for verb in VERBS:
+    for verb in verbs():
         assert by_fish(tmp_path, f"genba {verb} --") == options_of(verb)
 
 
@@ -84,7 +89,7 @@ def test_zsh_takes_the_function(tmp_path: Path) -> None:
     first, *body = shell("zsh", script, tmp_path).splitlines()
     assert first == "_genba"
     offered = set(re.findall(r"'(?:\([^)]*\))?\*?(--[a-z-]+)[=\[+]", "\n".join(body)))
-    assert offered == {option for verb in VERBS for option in options_of(verb)} | {"--version"}
+    assert offered == {option for verb in verbs() for option in options_of(verb)} | {"--version"}
 
 
 def test_a_shell_that_genba_does_not_know(tmp_path: Path) -> None:
@@ -106,8 +111,8 @@ def rendered(*verb: str) -> str:
 def test_manual_pages() -> None:
     page = rendered()
     assert page.startswith("genba(1)"), page
-    assert re.findall(r"genba-([a-z]+)\(1\)", page) == list(VERBS)
-    for verb in VERBS:
+    assert re.findall(r"genba-([a-z]+)\(1\)", page) == verbs()
+    for verb in verbs():
         page = rendered(verb)
         assert page.startswith(f"genba-{verb}(1)"), page
         assert set(re.findall(r"^ +(?:-\w, )?(--[a-z-]+)", page, re.MULTILINE)) == options_of(verb)
