@@ -4,12 +4,14 @@ place in the program's own words.
 A verdict is a rule about shares of a whole second; nothing here depends on how long the second lasted.
 """
 
+import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
-from compiled import package_folder
-from recording import Workshop
+from compiled import build_cython, package_folder
+from recording import REPOSITORY, Run, Workshop
 
 pytestmark = pytest.mark.measures
 
@@ -29,6 +31,8 @@ PROGRAMS = {
     "one_place": Slow("40", "one place", ("one_place.py:7 pairs", "data[i:]")),
     "spread": Slow("25000", "spread", ("By library:", "your code", "← spread.py")),
     "waiting": Slow("40", "waiting", ("Shares below are of wall", "waiting.py:22 fetch   urllib.request.urlopen(url)   in recvfrom(2), at least ")),
+    "requests_loop": Slow("20", "waiting", ("requests_loop.py:26 fetch   session.get(url)   in recvfrom(2), at least ",), needs="requests"),
+    "templates": Slow("1200", "spread", ("jinja2   ← templates.py:", "your code ("), needs="jinja2"),
     "gil": Slow("1400", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
     "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),
@@ -44,8 +48,24 @@ def test_the_first_screen_says_why(workshop: Workshop, name: str) -> None:
     slow = PROGRAMS[name]
     environment = dict(slow.environment)
     if slow.needs:
-        environment["PYTHONPATH"] = package_folder(workshop, slow.needs)
+        pure = (REPOSITORY / "build/tools/site-packages" / slow.needs).exists()
+        environment["PYTHONPATH"] = (
+            workshop.program("build/tools/site-packages") if pure else package_folder(workshop, slow.needs)
+        )
     run = workshop.run(workshop.program(f"tests/verdicts/{name}.py"), *slow.amount.split(), environment=environment)
+    judge(run, slow)
+
+
+def test_a_hot_extension(workshop: Workshop, tmp_path: Path) -> None:
+    """Written in Cython: the call's expression, and the C function below it by its name."""
+    built = workshop.take(build_cython(workshop.interpreter, tmp_path))
+    run = workshop.run(workshop.program("tests/verdicts/extension.py"), "100", built)
+    judge(run, Slow("", "one place", ("extension.py:19 squares   module.call(none, count)",)))
+    first = run.report_json()["rows"][0]
+    assert {"spend", "through_c"} & {re.sub("__pyx_f_10cythonized_", "", name) for name in first["chain"]}, first
+
+
+def judge(run: Run, slow: Slow) -> None:
     assert run.exit_code == 0, run.stderr
     screen = run.report()
     first, *below = screen.splitlines()[2:]

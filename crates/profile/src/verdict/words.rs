@@ -7,6 +7,7 @@ use std::hash::Hash;
 use super::facts::{Facts, Library, Waits};
 use super::{Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
+use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
 use crate::report::file_names::FileNames;
 
@@ -47,6 +48,7 @@ struct Words<'p> {
 }
 
 type Lines = (String, Vec<String>);
+type Places<'p> = HashMap<&'p Option<FrameIndex>, &'p Waits>;
 
 impl Words<'_> {
     fn start_up(&self) -> Lines {
@@ -73,9 +75,12 @@ impl Words<'_> {
         let (wall_ns, cpu_ns) = (self.profile.wall_ns(), self.facts.whole.cpu_ns);
         let first = format!("{} wall, {} CPU ({} %)", duration(wall_ns), duration(cpu_ns), percent(cpu_ns, wall_ns));
         let all_ns = self.facts.whole.wall_ns;
-        let rows = largest(&self.facts.waits, |waits| waits.wall_ns, all_ns);
-        let rows = rows.into_iter().map(|(frame, waits)| {
-            row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(frame), waited_for(waits)))
+        // A library's thread that waits for work waits all the time: the user's own places come first.
+        let (own, others): (Places, Places) = self.facts.waits.iter().partition(|(frame, _)| self.is_own(**frame));
+        let rows = largest(&own, |waits| waits.wall_ns, all_ns).into_iter();
+        let rows = rows.chain(largest(&others, |waits| waits.wall_ns, all_ns)).take(DETAILS_MAX);
+        let rows = rows.map(|(frame, waits)| {
+            row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(*frame), waited_for(waits)))
         });
         (first, rows.collect())
     }
@@ -163,6 +168,11 @@ impl Words<'_> {
             duration(cpu_ns)
         );
         (words, Vec::new())
+    }
+
+    fn is_own(&self, frame: Option<FrameIndex>) -> bool {
+        let owner = frame.and_then(|frame| self.profile.owner_of(self.profile.frames[frame].function));
+        owner == Some(Owner::User)
     }
 
     /// Of the largest expression, and of the ten largest, in percent.
