@@ -13,13 +13,12 @@ use genba_profile::warnings::warnings;
 use genba_profile::weight::{Weight, choose};
 
 use crate::failure::{Failure, say};
-use crate::read::{self, FilterOptions, RecordingFile, WeightBy};
+use crate::read::{self, FilterOptions, RecordingArguments, WeightBy};
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: RecordingArguments,
 
     /// The format
     #[arg(long, value_name = "FORMAT")]
@@ -60,7 +59,7 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .detail("JSON holds every sample: its numbers must add up to the recording's accounting")
             .hint("genba report --format json takes filters; so do the other formats of export"));
     }
-    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let file = arguments.recordings.open()?;
     let profile = file.filtered(&arguments.filters)?;
     let (text, amount, weight) = match arguments.to {
         ExportFormat::Collapsed => {

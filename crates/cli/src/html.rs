@@ -23,7 +23,7 @@ use genba_profile::weight::{Weight, choose};
 use crate::export::write;
 use crate::failure::{Failure, say};
 use crate::progress::during;
-use crate::read::{self, RecordingFile};
+use crate::read::{self, RecordingArguments};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
@@ -32,9 +32,8 @@ const NUMBERS: &str = "@GENBA_NUMBERS@";
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: RecordingArguments,
 
     /// Where to write; - is stdout
     #[arg(short, long, value_name = "OUT")]
@@ -42,7 +41,7 @@ pub struct Arguments {
 }
 
 pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let file = arguments.recordings.open()?;
     let profile = file.profile();
     let warnings = warnings(&profile, choose(None, &profile).weight);
     let packed = during("making the page", || {

@@ -1,7 +1,6 @@
 //! `genba lines`: the source of the user's own code, with what each line costs.
 //! Owns: the options and where the text goes. Never: adds up samples or lays out text; genba-profile does.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,7 +11,7 @@ use genba_profile::warnings::warnings;
 use regex::Regex;
 
 use crate::failure::Failure;
-use crate::read::{self, ColourWhen, FilterOptions, Format, MinShare, RecordingFile, SortBy, Stream, WeightBy};
+use crate::read::{self, ColourWhen, FilterOptions, Format, MinShare, RecordingArguments, SortBy, Stream, WeightBy};
 
 /// What a screen shows; JSON leaves nothing out unless asked.
 const FUNCTIONS_ON_SCREEN: usize = 5;
@@ -20,9 +19,8 @@ const SHARE_MIN_ON_SCREEN: f64 = 0.01;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: RecordingArguments,
 
     /// Only functions whose qualified name matches, however little they weigh
     #[arg(long, value_name = "REGEX", value_parser = read::pattern)]
@@ -66,7 +64,7 @@ pub struct Arguments {
 }
 
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let profile = RecordingFile::open(arguments.file.as_deref())?.filtered(&arguments.filters)?;
+    let profile = arguments.recordings.open()?.filtered(&arguments.filters)?;
     let for_machines = arguments.format == Format::Json;
     let share_min = match arguments.min_share {
         Some(share) => share.0,

@@ -3,6 +3,7 @@
 
 mod filter_options;
 mod recording_file;
+mod recordings;
 mod view_options;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -14,6 +15,7 @@ use crate::failure::{Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::RecordingFile;
+pub use recordings::RecordingArguments;
 pub use view_options::{ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy};
 
 /// Where a text goes: colour is decided by that.

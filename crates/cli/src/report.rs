@@ -1,7 +1,7 @@
 //! `genba report`: which piece of the user's own code the time goes to.
 //! Owns: the options and where the text goes. Never: adds up samples or lays out text; genba-profile does.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -10,7 +10,7 @@ use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingFile, SortBy, Stream, ViewOptions};
+use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions};
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -20,9 +20,8 @@ const ROWS_AT_THE_END: usize = 5;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: RecordingArguments,
 
     /// What a row stands for
     #[arg(long, value_name = "WHAT", default_value = "expression")]
@@ -58,7 +57,7 @@ enum RowsBy {
 }
 
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let file = arguments.recordings.open()?;
     let profile = file.filtered(&arguments.filters)?;
     let on_screen = arguments.format == Format::Text;
     let view = &arguments.view;

@@ -1,7 +1,6 @@
 //! `genba tree`: whole call paths, root to leaf, in both clocks.
 //! Owns: the options. Never: builds the tree or lays out text; genba-profile does.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -10,15 +9,14 @@ use genba_profile::tree::{self, Options};
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, FilterOptions, Format, RecordingFile, Stream, ViewOptions};
+use crate::read::{self, FilterOptions, Format, RecordingArguments, Stream, ViewOptions};
 
 const SHARE_MIN: f64 = 0.01;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
-    #[arg(value_name = "FILE")]
-    file: Option<PathBuf>,
+    #[command(flatten)]
+    recordings: RecordingArguments,
 
     #[command(flatten)]
     view: ViewOptions,
@@ -44,7 +42,7 @@ pub struct Arguments {
 }
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let profile = RecordingFile::open(arguments.file.as_deref())?.filtered(&arguments.filters)?;
+    let profile = arguments.recordings.open()?.filtered(&arguments.filters)?;
     let view = &arguments.view;
     let is_json = arguments.format == Format::Json;
     let options = Options {

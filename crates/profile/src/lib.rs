@@ -12,6 +12,7 @@ pub mod filter;
 pub mod glob;
 pub mod hits;
 pub mod integrity;
+pub mod joined;
 pub mod lines;
 pub mod locations;
 pub mod names;

@@ -28,12 +28,12 @@ table_index!(/// Row of `Profile::nodes`.
 
 #[derive(Debug, Default)]
 pub struct Profile {
+    /// Several, where they were read as one; 0 where there is nothing to count.
+    pub recordings: u64,
     /// None: the command had no chance to write its part (it was killed), or recording goes on.
     pub recorder: Option<Recorder>,
     /// CLOCK_REALTIME where the times named `at_ns` and `start_ns` begin; None without a start block.
     pub start_realtime_ns: Option<u64>,
-    /// When `genba run` saw the program end, since the beginning of the recording.
-    pub run_ended_ns: Option<u64>,
     /// From the first process's start to the end of the last block.
     pub span_ns: u64,
     pub processes: Table<ProcessIndex, Process>,
@@ -79,8 +79,12 @@ pub struct Process {
     pub refused: Option<String>,
     /// Why it ended; None: no end block.
     pub ended: Option<String>,
+    /// Of which recording, where several were read as one.
+    pub recording: Option<String>,
     pub start_ns: u64,
     pub wall_ns: u64,
+    /// When `genba run` saw the program end.
+    pub run_ended_ns: Option<u64>,
     pub clocks: Clocks,
     pub accounting: Accounting,
     pub blocks: u64,

@@ -1,7 +1,7 @@
 //! The text of source files as stored in a recording: lines, and columns turned from bytes into characters.
 //! Owns: `SourceText`. Never: opens a file; gives a column it cannot know to be right.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use genba_format::proto;
 
@@ -26,7 +26,7 @@ pub struct Chunk {
 }
 
 /// A piece of source that was being executed: its columns in characters and its text, line breaks included.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Expression {
     pub column: u32,
     pub end_column: u32,
@@ -102,6 +102,23 @@ impl Sources {
     /// The first text of a path stays.
     pub fn add(&mut self, source: &proto::Source) {
         self.by_path.entry(source.path.clone()).or_insert_with(|| SourceText::new(source));
+    }
+
+    /// Paths whose text is another in `other`.
+    pub fn differing(&self, other: &Sources) -> BTreeSet<String> {
+        let differs = |source: &&SourceText| {
+            let known = self.by_path.get(&source.path);
+            known.is_some_and(|known| known.sha256 != source.sha256 || known.line_count != source.line_count)
+        };
+        other.iter().filter(differs).map(|source| source.path.clone()).collect()
+    }
+
+    /// Adds the files of another recording, each under the path that `path` gives it; the first text of a path stays.
+    pub fn join(&mut self, other: Sources, path: impl Fn(&str) -> String) {
+        for source in other.by_path.into_values() {
+            let path = path(&source.path);
+            self.by_path.entry(path.clone()).or_insert(SourceText { path, ..source });
+        }
     }
 
     pub fn get(&self, path: &str) -> Option<&SourceText> {

@@ -195,6 +195,9 @@ fn who(profile: &Profile) -> String {
         .map(|(index, _)| profile.thread_count(index))
         .sum();
     let mut parts = Vec::new();
+    if profile.recordings > 1 {
+        parts.push(counted(profile.recordings, "recording", "recordings"));
+    }
     if !versions.is_empty() {
         parts.push(format!("CPython {}", Vec::from_iter(versions).join(", ")));
     }

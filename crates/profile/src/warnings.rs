@@ -34,7 +34,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
             (MarkKind::Note, Some(text)) => warnings.push(format!("{}: {text}", name(process))),
             (MarkKind::Stopped, Some(text)) => {
                 let after = duration(mark.at_ns.saturating_sub(process.start_ns));
-                let run = profile.run_ended_ns.map_or(String::new(), |ended_ns| {
+                let run = process.run_ended_ns.map_or(String::new(), |ended_ns| {
                     format!(", which is {} before the run ended", duration(ended_ns.saturating_sub(mark.at_ns)))
                 });
                 warnings.push(format!("{}: recorded for its first {after} only{run}: {text}", name(process)));
@@ -99,7 +99,7 @@ fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64
     processes.filter(move |(index, process)| missing(process) && !became_another(profile, *index)).map(
         |(_, process)| {
             let last_ns = process.start_ns.saturating_add(process.wall_ns);
-            let before_ns = profile.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
+            let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
             (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))
         },
     )
@@ -154,6 +154,10 @@ pub fn name(process: &Process) -> String {
     let pid = match process.pid {
         Some(pid) => format!("process {pid}"),
         None => "a process whose first block was lost".to_string(),
+    };
+    let pid = match &process.recording {
+        Some(recording) => format!("{pid} of {recording}"),
+        None => pid,
     };
     match &process.python {
         Some(version) => format!("{pid} (CPython {version})"),

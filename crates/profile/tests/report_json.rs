@@ -49,6 +49,7 @@ fn as_json() {
           "processes": [
             {
               "pid": 7,
+              "recording": null,
               "python": "3.13.0",
               "executable": "/usr/bin/python3.13",
               "argv": [],

@@ -6,13 +6,12 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, Recording};
 use genba_profile::build::{self, Additions};
-use genba_profile::filter::{self, Window};
+use genba_profile::filter::Window;
 use genba_profile::profile::Profile;
 
 use crate::failure::{Failure, say};
 use crate::finish;
 use crate::progress::during;
-use crate::read::filter_options::{FilterOptions, nothing_kept};
 
 pub struct RecordingFile {
     pub path: PathBuf,
@@ -39,15 +38,8 @@ impl RecordingFile {
     }
 
     /// With the names and sources that a run which was killed could not store, where they can still be found.
-    pub fn profile(&self) -> Profile {
-        self.profile_of(None, None)
-    }
-
-    /// With what the filters keep.
-    pub fn filtered(&self, options: &FilterOptions) -> Result<Profile, Failure> {
-        let filter = options.filter();
-        let profile = self.profile_of(None, filter.window);
-        filter::apply(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
+    pub fn profile_in_window(&self, window: Option<Window>) -> Profile {
+        self.profile_of(None, window)
     }
 
     /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).

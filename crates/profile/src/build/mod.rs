@@ -80,11 +80,11 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
     let processes = stored::processes(recording);
     let clock = Clock::of(&processes);
     profile.start_realtime_ns = clock.start_realtime_ns();
-    profile.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
     let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::new();
     let mut interned = Interned::default();
     for (key, stored) in &processes {
         let mut process = process_row(stored, &clock);
+        process.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
         process.parent = parent_of(stored, &index_of, &profile);
         process.blocks_lost =
             recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();

@@ -92,7 +92,11 @@ fn thread(profile: &Profile, index: ThreadIndex) -> [String; 2] {
     };
     let executable = process.executable.as_deref().unwrap_or_default();
     let executable = executable.rsplit('/').next().unwrap_or_default();
-    [named("thread", thread.tid, thread.name.as_deref().unwrap_or_default()), named("process", process.pid, executable)]
+    let name = match &process.recording {
+        Some(recording) => format!("{executable} of {recording}").trim_start().to_string(),
+        None => executable.to_string(),
+    };
+    [named("thread", thread.tid, thread.name.as_deref().unwrap_or_default()), named("process", process.pid, &name)]
 }
 
 /// A semicolon ends a frame and a line break a stack, so neither may stand in a name.

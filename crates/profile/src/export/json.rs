@@ -88,6 +88,7 @@ struct Whole<'a> {
 #[derive(Serialize)]
 struct ProcessRow<'a> {
     pid: Option<u32>,
+    recording: Option<&'a str>,
     parent: Option<usize>,
     python: Option<&'a str>,
     executable: Option<&'a str>,
@@ -270,6 +271,7 @@ fn process<'a>(profile: &'a Profile, index: ProcessIndex, row: &'a Process) -> P
     let clocks = row.clocks;
     ProcessRow {
         pid: row.pid,
+        recording: row.recording.as_deref(),
         parent: row.parent.map(TableIndex::position),
         python: row.python.as_deref(),
         executable: row.executable.as_deref(),

@@ -62,6 +62,7 @@ pub struct AccountingPage<'a> {
 #[derive(Serialize)]
 struct ProcessPage<'a> {
     pid: Option<u32>,
+    recording: Option<&'a str>,
     python: Option<&'a str>,
     executable: Option<&'a str>,
     argv: &'a [String],
@@ -177,6 +178,7 @@ fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {
     let resident = profile.resident(index);
     ProcessPage {
         pid: process.pid,
+        recording: process.recording.as_deref(),
         python: process.python.as_deref(),
         executable: process.executable.as_deref(),
         argv: &process.argv,

@@ -79,7 +79,8 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
         let process = &profile.processes[subject.process?];
         let command = process.argv.join(" ");
         let pid = process.pid.map_or("of a lost block".to_string(), |pid| pid.to_string());
-        Some(format!("process {pid} {command}").trim_end().to_string())
+        let recording = process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
+        Some(format!("process {pid}{recording} {command}").trim_end().to_string())
     };
     match by {
         By::Thread => {
@@ -89,10 +90,11 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
             let row = &profile.threads[thread];
             let tid = row.tid.map_or(format!("#{}", thread.position()), |tid| tid.to_string());
             let name = row.name.as_deref().unwrap_or_default();
-            let pid = profile.processes[row.process].pid;
-            match pid {
-                Some(pid) => format!("thread {tid} {name} of process {pid}"),
-                None => format!("thread {tid} {name}"),
+            let process = &profile.processes[row.process];
+            let recording = process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
+            match process.pid {
+                Some(pid) => format!("thread {tid} {name} of process {pid}{recording}"),
+                None => format!("thread {tid} {name}{recording}"),
             }
         }
         By::Process => process().unwrap_or_else(|| "no process".to_string()),

@@ -1,0 +1,71 @@
+//! The recordings that a view is made from, read as one.
+//! Owns: what is said about several of them. Never: reads one that is named twice as two.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use genba_profile::filter::{self, Window};
+use genba_profile::joined::joined;
+use genba_profile::profile::Profile;
+
+use crate::failure::Failure;
+use crate::read::RecordingFile;
+use crate::read::filter_options::{FilterOptions, nothing_kept};
+
+#[derive(Args)]
+pub struct RecordingArguments {
+    /// The recordings, several are read as one [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+pub struct Recordings(Vec<RecordingFile>);
+
+impl RecordingArguments {
+    pub fn open(&self) -> Result<Recordings, Failure> {
+        if self.files.is_empty() {
+            return Ok(Recordings(vec![RecordingFile::open(None)?]));
+        }
+        let mut known = Vec::new();
+        let mut files = Vec::new();
+        for path in &self.files {
+            files.push(RecordingFile::open(Some(path))?);
+            let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            if known.contains(&same) {
+                return Err(Failure::usage(format!("{} is named twice", path.display()))
+                    .detail("its samples would count twice")
+                    .hint("name each recording once"));
+            }
+            known.push(same);
+        }
+        Ok(Recordings(files))
+    }
+}
+
+impl Recordings {
+    /// All of them.
+    pub fn profile(&self) -> Profile {
+        self.joined(None)
+    }
+
+    /// With what the filters keep. A window counts from the beginning of each recording.
+    pub fn filtered(&self, options: &FilterOptions) -> Result<Profile, Failure> {
+        let filter = options.filter();
+        let profile = self.joined(filter.window);
+        filter::apply(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
+    }
+
+    /// Without their folders.
+    pub fn name(&self) -> String {
+        self.0.iter().map(RecordingFile::name).collect::<Vec<_>>().join(", ")
+    }
+
+    fn joined(&self, window: Option<Window>) -> Profile {
+        let named = |file: &RecordingFile| {
+            let others = self.0.iter().filter(|other| other.name() == file.name()).count();
+            if others > 1 { file.path.display().to_string() } else { file.name() }
+        };
+        let profile = |file: &RecordingFile| (named(file), file.profile_in_window(window));
+        joined(self.0.iter().map(profile).collect())
+    }
+}

@@ -1,0 +1,147 @@
+//! Several recordings as one: what stays apart, what adds up, and what is said.
+
+mod notation;
+
+use expect_test::expect;
+use genba_profile::build::{Additions, profile, profile_in_window};
+use genba_profile::filter::{Filter, Window, apply};
+use genba_profile::glob::Glob;
+use genba_profile::joined::joined;
+use genba_profile::profile::Profile;
+use genba_profile::report::{By, Options, report, text};
+use genba_profile::tree;
+use genba_profile::warnings::warnings;
+use genba_profile::weight::{Totals, Weight};
+
+const FIRST: &str = "
+    process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+app.py cwd=/app
+    source /app/app.py
+    |x = f(1)
+    |y = g(2)
+    thread 7 main
+    <module>@app.py:1[4-8] > memmove[libc.so.6] x150
+    <module>@app.py:2[4-8] x50
+    refused moved 2
+";
+
+/// The same program with another second line, in a process that happens to have the same number.
+const SECOND: &str = "
+    process 7 3.14.0 executable=/usr/bin/python3.14 argv=python3+app.py cwd=/app
+    source /app/app.py
+    |x = f(1)
+    |y = h(2) + 1
+    |z = 3
+    thread 7 main
+    <module>@app.py:1[4-8] > memmove[libc.so.6] x100
+    <module>@app.py:2[4-8] x100
+    dropped late 1
+    no end
+";
+
+/// Two runs of the same text.
+fn twice() -> Profile {
+    let again = |name: &str| (name.to_string(), profile(&notation::recording(FIRST), &Additions::default()));
+    joined(vec![again("a.genba"), again("b.genba")])
+}
+
+fn both(window: Option<Window>) -> Profile {
+    let named = |name: &str, text: &str| {
+        (name.to_string(), profile_in_window(&notation::recording(text), &Additions::default(), window))
+    };
+    joined(vec![named("a.genba", FIRST), named("b.genba", SECOND)])
+}
+
+fn page(profile: &Profile, by: By) -> String {
+    text::text(profile, &report(profile, &Options { by, ..Options::default() }), Default::default())
+}
+
+#[test]
+fn the_same_expression_is_one_row_and_another_text_is_another_file() {
+    expect![[r#"
+        2 recordings · CPython 3.13.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
+        ticks 404 = sampled 400 + dropped 0 + refused 4 (moved 4) · CPU covered 100.0 %
+        one place: 75.0 % of 640 ms CPU is app.py:1 <module>   f(1)
+
+         75.0 %  480 ms  app.py:1 <module>    x = f(1)
+                                                  ~~~~
+                             memmove (libc)
+         25.0 %  160 ms  app.py:2 <module>    y = g(2)
+                                                  ~~~~
+    "#]]
+    .assert_eq(&page(&twice(), By::Expression));
+    expect![[r#"
+        2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
+        ticks 403 = sampled 400 + dropped 1 (late 1) + refused 2 (moved 2) · CPU covered 100.0 %
+        no single cause: the largest expression has 37.5 %, the ten largest 100.0 % of 640 ms CPU
+
+         37.5 %   240 ms  app.py:1 <module>              x = f(1)
+                                                             ~~~~
+                              memmove (libc)
+         25.0 %   160 ms  app.py (b.genba):1 <module>    x = f(1)
+                                                             ~~~~
+                              memmove (libc)
+         25.0 %   160 ms  app.py (b.genba):2 <module>    y = h(2) + 1
+                                                             ~~~~
+         12.5 %  80.0 ms  app.py:2 <module>              y = g(2)
+                                                             ~~~~
+    "#]]
+    .assert_eq(&page(&both(None), By::Expression));
+}
+
+#[test]
+fn processes_and_threads_with_equal_numbers_stay_apart() {
+    let profile = both(None);
+    let rows = |by: By| page(&profile, by).lines().skip(4).collect::<Vec<_>>().join("\n");
+    expect![[r#"
+         50.0 %  320 ms  process 7 of a.genba python3 app.py
+                             memmove (libc)
+         50.0 %  320 ms  process 7 of b.genba python3 app.py
+                             memmove (libc)"#]]
+    .assert_eq(&rows(By::Process));
+    expect![[r#"
+         50.0 %  320 ms  thread 7 main of process 7 of a.genba
+                             memmove (libc)
+         50.0 %  320 ms  thread 7 main of process 7 of b.genba
+                             memmove (libc)"#]]
+    .assert_eq(&rows(By::Thread));
+}
+
+#[test]
+fn what_each_recording_counted_adds_up() {
+    let alone = |text: &str| profile(&notation::recording(text), &Additions::default());
+    let (first, second, both) = (alone(FIRST), alone(SECOND), both(None));
+    let mut totals = Totals::of_profile(&first);
+    totals.add(Totals::of_profile(&second));
+    assert_eq!(Totals::of_profile(&both), totals);
+    assert_eq!(both.accounting().ticks, first.accounting().ticks + second.accounting().ticks);
+    assert_eq!(both.accounting().sampled, first.accounting().sampled + second.accounting().sampled);
+    assert_eq!(both.clocks().cpu_ns, first.clocks().cpu_ns + second.clocks().cpu_ns);
+    assert_eq!(both.wall_ns(), first.wall_ns() + second.wall_ns());
+    let tree = tree::tree(&twice(), &tree::Options::default());
+    assert_eq!((tree.roots.len(), tree.whole.samples), (1, 400), "the module is one function in both");
+}
+
+#[test]
+fn what_is_wrong_with_one_says_with_which() {
+    expect![[r#"
+        /app/app.py is not the same in b.genba as in a recording before it: it is shown as another file
+        process 7 of b.genba (CPython 3.14.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing"#]].assert_eq(&warnings(&both(None), Weight::Cpu).join("\n"));
+}
+
+/// A window counts from the beginning of each.
+#[test]
+fn filters_look_at_each_of_them() {
+    let window = Some(Window { start_ns: 0, end_ns: Some(16_000_000) });
+    let kept = apply(both(window), &Filter { window, ..Filter::default() }).expect("something is kept");
+    // Samples 1 to 9 of each: the tenth ends at 16 ms.
+    assert_eq!(Totals::of_profile(&kept).samples, 18);
+    let process = Filter { processes: vec![Glob::new("7").expect("a short glob")], ..Filter::default() };
+    assert_eq!(Totals::of_profile(&apply(both(None), &process).expect("kept")).samples, 400);
+}
+
+#[test]
+fn one_alone_stays_as_it_is() {
+    let alone = profile(&notation::recording(FIRST), &Additions::default());
+    let only = joined(vec![("a.genba".to_string(), profile(&notation::recording(FIRST), &Additions::default()))]);
+    assert_eq!(page(&only, By::Process), page(&alone, By::Process));
+}
