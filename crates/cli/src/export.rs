@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use genba_profile::export::{collapsed, json};
+use genba_profile::export::{collapsed, json, speedscope};
 use genba_profile::figures;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
-use genba_profile::weight::{Weight, choose};
+use genba_profile::weight::{Totals, Weight, choose};
 
 use crate::failure::{Failure, say};
 use crate::read::{self, FilterOptions, RecordingArguments, WeightBy};
@@ -28,7 +28,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
 
-    /// collapsed: what a line counts; cpu and wall in nanoseconds [default: samples]
+    /// What a stack counts, cpu and wall in nanoseconds [default: samples; to speedscope what the report weighs by]
     #[arg(long, value_name = "WEIGHT")]
     weight: Option<WeightBy>,
 
@@ -46,13 +46,20 @@ enum ExportFormat {
     Collapsed,
     /// The whole profile as tables (docs/json.md)
     Json,
+    /// For speedscope (https://www.speedscope.app), a profile a thread
+    Speedscope,
 }
 
 pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {
-        return Err(Failure::usage("--weight and --threads belong to --to collapsed")
+        return Err(Failure::usage("--weight and --threads do not belong to --to json")
             .detail("JSON holds every weight and every thread")
             .hint("leave them out"));
+    }
+    if arguments.to == ExportFormat::Speedscope && arguments.threads {
+        return Err(Failure::usage("--threads does not belong to --to speedscope")
+            .detail("each thread is a profile of its own there")
+            .hint("leave it out"));
     }
     if arguments.to == ExportFormat::Json && !arguments.filters.filter().is_empty() {
         return Err(Failure::usage("filters do not belong to --to json")
@@ -77,6 +84,14 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let text = json::json(&profile, context);
             let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
             (text, "the whole profile".to_owned(), weight)
+        }
+        ExportFormat::Speedscope => {
+            let weight = choose(arguments.weight.map(Into::into), &profile).weight;
+            let name = file.name();
+            let context = speedscope::Context { genba_version: env!("CARGO_PKG_VERSION"), name: &name, weight };
+            let text = speedscope::speedscope(&profile, context);
+            let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
+            (text, Totals::of_profile(&profile).words_with_unit(weight), weight)
         }
     };
     if arguments.output == Path::new("-") {

@@ -10,7 +10,9 @@ use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, ColourWhen, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions};
+use crate::read::{
+    self, ColourWhen, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions,
+};
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;

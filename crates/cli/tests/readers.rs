@@ -308,7 +308,7 @@ fn exports_to_files() {
             exit code 2
             stdout
             stderr
-              error: --weight and --threads belong to --to collapsed
+              error: --weight and --threads do not belong to --to json
                 JSON holds every weight and every thread
               hint: leave them out
         "#]],
@@ -351,12 +351,12 @@ fn options_that_cannot_be_read() {
     sandbox.check(
         "export slices.genba --to flame -o -",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value 'flame' for '--to <FORMAT>'
-            [possible values: collapsed, json]
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'flame' for '--to <FORMAT>'
+                [possible values: collapsed, json, speedscope]
+              hint: genba --help lists the verbs, genba run --help the options of one
+        "#]],
     );
 }

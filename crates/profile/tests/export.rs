@@ -4,7 +4,7 @@ mod notation;
 
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
-use genba_profile::export::{collapsed, json};
+use genba_profile::export::{collapsed, json, speedscope};
 use genba_profile::weight::Weight;
 
 const RECORDING: &str = "
@@ -112,4 +112,51 @@ fn the_whole_profile_as_json() {
         warnings:
           "a warning"
     "#]].assert_eq(&shown);
+}
+
+#[test]
+fn speedscope_gets_a_profile_a_thread() {
+    let profile = profile(&notation::recording(RECORDING), &Additions::default());
+    let check = |weight: Weight, expected: Expect| {
+        let context = speedscope::Context { genba_version: "1.2.3", name: "app.genba", weight };
+        let text = speedscope::speedscope(&profile, context).expect("JSON");
+        expected.assert_eq(&text.replace("},{", "},\n{").replace("],\"", "],\n\""));
+    };
+    check(
+        Weight::Wall,
+        expect![[r#"
+        {"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"genba@1.2.3","name":"app.genba","activeProfileIndex":0,"shared":{"frames":[{"name":"memmove","file":"/usr/lib/libc.so.6"},
+        {"name":"bytes.__getitem__ (inferred)","file":"/usr/bin/python3.13"},
+        {"name":"<module>","file":"/app/app.py","line":1},
+        {"name":"libz.so.1+0x1234","file":"/usr/lib/libz.so.1"},
+        {"name":"f.<locals>.<lambda>","file":"/app/gen;erated.py","line":1},
+        {"name":"in poll(2)"},
+        {"name":"poll","file":"/usr/lib/libc.so.6"},
+        {"name":"run","file":"/app/app.py","line":1},
+        {"name":"(no stack)"},
+        {"name":"in gc"},
+        {"name":"down","file":"/app/app.py","line":1},
+        {"name":"(truncated)"}]},"profiles":[{"type":"sampled","name":"thread 8 work;er of process 7","unit":"nanoseconds","startValue":0,"endValue":16000000,"samples":[[7,6,5],[8],[11,10,9]],
+        "weights":[12800000,1600000,1600000]},
+        {"type":"sampled","name":"thread 7 main of process 7","unit":"nanoseconds","startValue":0,"endValue":9600000,"samples":[[2,1,0],[2,4,3],[2,4,3]],
+        "weights":[4800000,1600000,3200000]}]}
+    "#]],
+    );
+    check(
+        Weight::Samples,
+        expect![[r#"
+        {"$schema":"https://www.speedscope.app/file-format-schema.json","exporter":"genba@1.2.3","name":"app.genba","activeProfileIndex":0,"shared":{"frames":[{"name":"memmove","file":"/usr/lib/libc.so.6"},
+        {"name":"bytes.__getitem__ (inferred)","file":"/usr/bin/python3.13"},
+        {"name":"<module>","file":"/app/app.py","line":1},
+        {"name":"libz.so.1+0x1234","file":"/usr/lib/libz.so.1"},
+        {"name":"f.<locals>.<lambda>","file":"/app/gen;erated.py","line":1},
+        {"name":"(no stack)"},
+        {"name":"in gc"},
+        {"name":"down","file":"/app/app.py","line":1},
+        {"name":"(truncated)"}]},"profiles":[{"type":"sampled","name":"thread 7 main of process 7","unit":"none","startValue":0,"endValue":6,"samples":[[2,1,0],[2,4,3],[2,4,3]],
+        "weights":[3,1,2]},
+        {"type":"sampled","name":"thread 8 work;er of process 7","unit":"none","startValue":0,"endValue":2,"samples":[[5],[8,7,6]],
+        "weights":[1,1]}]}
+    "#]],
+    );
 }

@@ -2,3 +2,4 @@
 
 pub mod collapsed;
 pub mod json;
+pub mod speedscope;
