@@ -200,6 +200,36 @@ print(os.getpid(), child)
         assert [process["pid"] for process in inside.recording(name).report_json()["processes"]] == [int(pid)]
 
 
+def test_forks_while_another_thread_starts_and_stops(inside: Inside) -> None:
+    """Whatever that thread holds at the moment of the fork, the child can record itself."""
+    inside.said(
+        """
+import threading, warnings
+warnings.simplefilter("ignore")
+over = threading.Event()
+
+def again():
+    while not over.is_set():
+        genba.start("parent.genba", force=True)
+        genba.stop(finish=False)
+
+thread = threading.Thread(target=again)
+thread.start()
+for number in range(20):
+    child = os.fork()
+    if child == 0:
+        genba.start(f"child-{number}.genba")
+        genba.stop(finish=False)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+over.set()
+thread.join()
+"""
+    )
+    for name in ("parent", *(f"child-{number}" for number in range(20))):
+        inside.recording(f"{name}.genba")
+
+
 def test_children_too(inside: Inside) -> None:
     inside.said(
         """
@@ -418,6 +448,7 @@ before(120)
 while genba.is_active():
     copies(5)
 during(100)
+print(genba.stop())
 genba.start("next.genba")
 after(100)
 genba.stop()

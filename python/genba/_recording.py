@@ -23,9 +23,20 @@ from genba.errors import AlreadyRecording, CannotRecord, NotRecording
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
+# Orders to the library, one at a time; and who is inside of a decorated function.
 _lock = threading.Lock()
-# What was asked for inside of `genba run`: (process, path).
-_marked: tuple[int, str] | None = None
+_calls_lock = threading.Lock()
+# The path that this process was told to record to, until `stop`: inside of `genba run` a mark.
+_begun: Path | None = None
+
+
+def _forked() -> None:
+    """In a forked child: another thread may have had the locks, and the recording is the parent's."""
+    global _lock, _calls_lock, _begun
+    _lock, _calls_lock, _begun = threading.Lock(), threading.Lock(), None
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def start(
@@ -57,13 +68,13 @@ def start(
 
 
 def _start(asked: Path, options: Options, force: bool) -> Path:
-    global _marked
+    global _begun
     state = _agent.state()
     if state.is_begun_by_command:
-        if _marked is not None and _marked[0] == os.getpid():
-            raise AlreadyRecording(_marked[1], str(asked))
+        if _begun is not None:
+            raise AlreadyRecording(str(_begun), str(asked))
         _agent.mark(f"genba.start({str(asked)!r})")
-        _marked = (os.getpid(), str(asked))
+        _begun = asked
         return Path(state.path)
     if state.is_recording:
         raise AlreadyRecording(state.path, str(asked))
@@ -79,6 +90,7 @@ def _start(asked: Path, options: Options, force: bool) -> Path:
     except BaseException:
         _remove_if_empty(asked)
         raise
+    _begun = asked
     return asked
 
 
@@ -89,23 +101,27 @@ def stop(*, finish: bool = True) -> Path:
     call waits for that (a few tenths of a second, by how much was hit). Without it they are found when the recording is read, as
     long as the files are where they were.
 
+    A recording that has ended by itself (`duration_ns`, a full disk) is finished all the same.
+
     Raises NotRecording; CannotRecord when the last block or the names could not be written (the samples are there).
     """
-    global _marked
+    global _begun
     with _lock:
         state = _agent.state()
-        if state.is_begun_by_command:
-            if _marked is None or _marked[0] != os.getpid():
+        begun, _begun = _begun, None
+        if begun is None:
+            # With children=True a forked child goes on in its parent's recording.
+            if not state.is_recording or state.is_begun_by_command:
                 raise NotRecording("stop")
-            _agent.mark(f"genba.stop({_marked[1]!r})")
-            _marked = None
+            begun = Path(state.path)
+        if state.is_begun_by_command:
+            _agent.mark(f"genba.stop({str(begun)!r})")
             return Path(state.path)
-        if not state.is_recording:
-            raise NotRecording("stop")
-        _done(_agent.stop(), "stop")
+        if state.is_recording:
+            _done(_agent.stop(), "stop")
     if finish:
-        _agent.command("within", "finish", "--told", state.path, told=_sources_in_no_file())
-    return Path(state.path)
+        _agent.command("within", "finish", "--told", str(begun), told=_sources_in_no_file())
+    return begun
 
 
 def _sources_in_no_file() -> str:
@@ -196,7 +212,6 @@ class record:  # noqa: N801  (used as a function)
         self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}))
         self._force = force
         self._calls = 0
-        self._calls_lock = threading.Lock()
 
     def __enter__(self) -> Recorded:
         return self._begin(self._path, self._force)
@@ -282,7 +297,7 @@ class _Call:
 
     def __enter__(self) -> None:
         owner = self._owner
-        with owner._calls_lock:
+        with _calls_lock:
             if owner._calls == 0:
                 owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
             owner._calls += 1
@@ -291,7 +306,7 @@ class _Call:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         owner = self._owner
-        with owner._calls_lock:
+        with _calls_lock:
             owner._calls -= 1
             if owner._calls == 0:
                 owner._end()
