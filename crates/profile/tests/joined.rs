@@ -91,8 +91,9 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
 #[test]
 fn processes_and_threads_with_equal_numbers_stay_apart() {
     let profile = both(None);
-    let rows = |by: By| page(&profile, by).split_once("\n\n").expect("rows below the header").1.to_string();
+    let rows = |by: By| format!("rows\n{}", page(&profile, by).split_once("\n\n").expect("rows below the header").1);
     expect![[r#"
+        rows
          50.0 %  320 ms  process 7 of a.genba python3 app.py
                              memmove (libc)
          50.0 %  320 ms  process 7 of b.genba python3 app.py
@@ -100,6 +101,7 @@ fn processes_and_threads_with_equal_numbers_stay_apart() {
     "#]]
     .assert_eq(&rows(By::Process));
     expect![[r#"
+        rows
          50.0 %  320 ms  thread 7 main of process 7 of a.genba
                              memmove (libc)
          50.0 %  320 ms  thread 7 main of process 7 of b.genba
