@@ -15,42 +15,64 @@ PAGE = Path(__file__).resolve().parent.parent / "docs/measured.md"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 
 
+# One row: what stands in each column, by the column's title, and the bound.
+Row = dict[str, str]
+BOUND = "bound"
+# The bounds of a row that differ stand behind each value.
+APART = "in parentheses"
+
+
 def main() -> int:
     lines = [json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
     if not lines:
         sys.exit("error: no figures to make docs/measured.md of\nhint: make soak")
-    PAGE.write_text(page(lines, machine()))
+    sections = rows_of(PAGE.read_text()) if PAGE.exists() else {}
+    put(lines, sections)
+    PAGE.write_text(page(sections, machine()))
     print(f"{PAGE}: {len(lines)} figures")
     return 0
 
 
-def page(lines: list[dict], machine: str) -> str:
-    long = sum(line["soak"] for line in lines)
+def put(lines: list[dict], sections: dict[str, dict[str, Row]]) -> None:
+    """Each figure into its row; what stood there for the same version gives way."""
+    for line in lines:
+        row = sections.setdefault(line["test"].partition("::")[0], {}).setdefault(line["figure"], {})
+        column, bound = minor(line["python"]) or "all", bound_text(line)
+        text = value_text(line) + (" *long*" if line["soak"] else "")
+        others = [title for title in row if title not in (column, BOUND)]
+        before = row.get(BOUND, bound)
+        if others and before != bound:
+            if before != APART:
+                row.update({title: f"{row[title]} ({before})" for title in others})
+            text, bound = f"{text} ({bound})", APART
+        row[column], row[BOUND] = text, bound
+
+
+def rows_of(page: str) -> dict[str, dict[str, Row]]:
+    """What an earlier run left in the page."""
+    sections: dict[str, dict[str, Row]] = {}
+    for part in page.split("\n## ")[1:]:
+        name, *lines = part.splitlines()
+        table = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("|")]
+        titles, _, *rows = table
+        sections[name] = {row[0]: dict(zip(titles[1:], row[1:], strict=True)) for row in rows}
+    return sections
+
+
+def page(sections: dict[str, dict[str, Row]], machine: str) -> str:
     head = (
         "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means stands in [promises.md](promises.md).\n\n"
-        f"{machine} {long} figures with the long amounts of `make soak` and `make bench`, {len(lines) - long} with the short ones of `make test`.\n"
+        f"{machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of `make bench`. What the newest run\n"
+        "did not measure stands as the one before left it.\n"
     )
-    sections: dict[str, list[dict]] = {}
-    for line in lines:
-        sections.setdefault(line["test"].partition("::")[0], []).append(line)
     return head + "".join(section(name, sections[name]) for name in sorted(sections))
 
 
-def section(name: str, lines: list[dict]) -> str:
-    rows: dict[str, list[dict]] = {}
-    for line in lines:
-        rows.setdefault(line["figure"], []).append(line)
-    columns = [one for one in (*VERSIONS, "") if any(one == minor(line["python"]) for line in lines)]
-    titles = " | ".join(one or "all" for one in columns)
-    text = f"\n## {name}\n\n| figure | {titles} | bound |\n|---|{'---|' * len(columns)}---|\n"
-    for figure, found in sorted(rows.items()):
-        bounds = {bound_text(line) for line in found}
-        cells: dict[str, str] = {}
-        for line in found:
-            own_bound = f" ({bound_text(line)})" if len(bounds) > 1 else ""
-            cells[minor(line["python"])] = value_text(line) + own_bound
-        bound = bounds.pop() if len(bounds) == 1 else "in parentheses"
-        text += f"| {figure} | {' | '.join(cells.get(one, '') for one in columns)} | {bound} |\n"
+def section(name: str, rows: dict[str, Row]) -> str:
+    columns = [one for one in (*VERSIONS, "all") if any(one in row for row in rows.values())]
+    text = f"\n## {name}\n\n| figure | {' | '.join(columns)} | bound |\n|---|{'---|' * len(columns)}---|\n"
+    for figure, row in sorted(rows.items()):
+        text += f"| {figure} | {' | '.join(row.get(one, '') for one in columns)} | {row.get(BOUND, '')} |\n"
     return text
 
 
