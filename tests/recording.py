@@ -29,7 +29,9 @@ def binary() -> Path:
 def genba(*arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess:
     """A reading verb, outside of any chroot: what a recording holds must be enough."""
     command = [str(binary()), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, cwd=cwd)
+    # What a developer has set for himself is no part of a test.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_")}
+    return subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, cwd=cwd, env=environment)
 
 
 def genba_said(*arguments: str | Path) -> str:

@@ -11,13 +11,6 @@ from inside import WORK, Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import REPOSITORY, genba, genba_said
 
-START_STOP = """
-genba.start("app.genba")
-during(300)
-print(genba.stop())
-"""
-
-
 def test_a_piece_of_the_program(inside: Inside) -> None:
     lines = inside.said(
         """
@@ -84,6 +77,19 @@ genba.stop()
     assert marks == [("pause", 0), ("pause", 1)]
     said = genba("report", run.recording).stderr
     assert "the program paused the sampling for " in said, said
+
+
+def test_settings_of_the_folder_change_nothing(inside: Inside) -> None:
+    inside.workshop.write("genba.toml", 'show = "python"\nlimit = 1\nformat = "markdown"\n')
+    lines = inside.said(
+        """
+with genba.record("app.genba") as r:
+    during(150)
+print(len(r.profile().rows()) > 1, r.profile().rows()[0].chain[-1])
+""",
+        environment={"GENBA_LIMIT": "1", "GENBA_INVERTED": "1"},
+    )
+    assert lines == ["True memmove"]
 
 
 def test_stopped_while_paused(inside: Inside) -> None:
@@ -458,25 +464,6 @@ genba.stop()
     assert "after" in inside.functions("next.genba")
     [process] = inside.recording("app.genba").report_json()["processes"]
     assert process["ended"] == "duration"
-
-
-def test_source_that_stands_in_no_file(inside: Inside) -> None:
-    """A notebook's cell: its text is known to `linecache` alone."""
-    inside.said(
-        '''
-import linecache
-cell = "def in_cell():\\n    return [len(DATA[start:][:2]) for start in range(4000)]\\n"
-name = "/tmp/ipykernel_1/42.py"
-linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
-exec(compile(cell, name, "exec"))
-with genba.record("app.genba"):
-    until = time.process_time() + 0.2
-    while time.process_time() < until:
-        in_cell()
-'''
-    )
-    first = inside.recording("app.genba").report_json()["rows"][0]
-    assert (first["file"], first["expression"]) == ("/tmp/ipykernel_1/42.py", "DATA[start:]")
 
 
 def test_without_c(inside: Inside) -> None:

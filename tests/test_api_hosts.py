@@ -52,3 +52,22 @@ def test_in_a_notebook(inside: Inside) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     first = inside.recording("app.genba").report_json()["rows"][0]
     assert (first["function"], first["expression"], first["chain"][-1]) == ("copies", "DATA[start:]", "memmove")
+
+
+def test_source_that_stands_in_no_file(inside: Inside) -> None:
+    """A notebook's cell: its text is known to `linecache` alone."""
+    inside.said(
+        '''
+import linecache
+cell = "def in_cell():\\n    return [len(DATA[start:][:2]) for start in range(4000)]\\n"
+name = "/tmp/ipykernel_1/42.py"
+linecache.cache[name] = (len(cell), None, cell.splitlines(True), name)
+exec(compile(cell, name, "exec"))
+with genba.record("app.genba"):
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        in_cell()
+'''
+    )
+    first = inside.recording("app.genba").report_json()["rows"][0]
+    assert (first["file"], first["expression"]) == ("/tmp/ipykernel_1/42.py", "DATA[start:]")

@@ -109,6 +109,8 @@ def command(*arguments: str, told: str = "") -> str:
         encoding="utf-8",
         errors="surrogateescape",
         check=False,
+        # Nor are the settings of the folder that the program happens to be in any of this caller's.
+        cwd="/",
         env=_environment(),
     )
     if done.returncode != 0:
@@ -118,5 +120,5 @@ def command(*arguments: str, told: str = "") -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Without what `genba run` says to the program's children: the command is none of them."""
-    return {name: value for name, value in os.environ.items() if name not in ("GENBA_SESSION", "LD_PRELOAD")}
+    """Without what `genba run` says to the program's children, since the command is none of them, and without settings."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GENBA_") and name != "LD_PRELOAD"}
