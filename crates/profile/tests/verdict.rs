@@ -156,14 +156,28 @@ fn threads_without_python_from_three_tenths() {
     check(
         &native(30),
         expect![[r#"
-        native threads: 30.0 % of 160 ms CPU is on 1 thread without Python
-    "#]],
+            native threads: 30.0 % of 160 ms CPU is on 1 thread without Python
+             30.0 %  48.0 ms  libblas.so on 1 thread
+        "#]],
     );
     check(
         &native(29),
         expect![[r#"
             no single cause: the largest expression has 10.1 %, the ten largest 70.7 % of 158 ms CPU
         "#]],
+    );
+}
+
+#[test]
+fn a_library_of_threads_worked_for_whoever_was_in_the_same_library() {
+    let main = "other@app.py:9[4-9] > fft[libfft.so] x30\nstep@app.py:7[4-9] > dgemm[libblas.so] x20\n";
+    let pool = "thread 8 pool\ndgemm[libblas.so] x20\nthread 9 pool\ndgemm[libblas.so] x15\nread[libc.so.6] x5\n";
+    check(
+        &format!("{PROCESS}{main}{pool}"),
+        expect![[r#"
+        native threads: 44.4 % of 144 ms CPU is on 2 threads without Python
+         38.9 %  56.0 ms  libblas.so on 2 threads, for app.py:7 step   (inferred: it was in the same library)
+    "#]],
     );
 }
 

@@ -5,7 +5,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::own_code::own_code;
 use crate::owner::Owner;
-use crate::profile::{FrameIndex, FrameKind, FunctionIndex, Home, NodeIndex, Profile, SampleGroup, ThreadIndex};
+use crate::profile::{
+    FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Profile, SampleGroup, ThreadIndex,
+};
 use crate::state::State;
 use crate::weight::Totals;
 
@@ -47,6 +49,10 @@ pub(super) struct Facts {
     pub gil_threads: HashSet<ThreadIndex>,
     /// CPU of each thread, and whether Python was ever seen on it.
     pub threads: HashMap<ThreadIndex, (u64, bool)>,
+    /// CPU of each thread by the library it ran in.
+    pub thread_libraries: HashMap<(ThreadIndex, ModuleIndex), u64>,
+    /// Wall time of own code while it was in a library: running there, or waiting.
+    pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that stand more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
@@ -102,6 +108,12 @@ impl Facts {
         let thread = self.threads.entry(group.thread).or_default();
         add(&mut thread.0, group.cpu_ns);
         thread.1 |= stack.deepest.is_some();
+        if let Some(module) = stack.native_library {
+            add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns);
+            if let Some(own) = stack.deepest {
+                add(self.own_in_libraries.entry(module).or_default().entry(own).or_default(), group.wall_ns);
+            }
+        }
         if group.state.wants_cpu() {
             add(&mut self.wanting_ns, group.wall_ns);
         }
@@ -160,6 +172,8 @@ struct Stack {
     import: Option<FrameIndex>,
     loads_library: bool,
     library: String,
+    /// The innermost file with machine code that is neither libc nor the interpreter.
+    native_library: Option<ModuleIndex>,
     /// Functions of the user's that stand in it more than once, and how often.
     repeated: Vec<(FunctionIndex, u64)>,
 }
@@ -178,6 +192,7 @@ impl Stack {
             import,
             loads_library: import.is_some() && loads_library(profile, leaf),
             library: library_of(profile, leaf),
+            native_library: native_library_of(profile, leaf),
             repeated: times.into_iter().collect(),
         }
     }
@@ -209,6 +224,16 @@ fn loads_library(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
         let function = profile.function_of(frame);
         matches!(function.home, Home::C { .. })
             && matches!(function.name.as_str(), "dlopen" | "_dl_open" | "dl_open_worker")
+    })
+}
+
+fn native_library_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<ModuleIndex> {
+    profile.stack(leaf).find_map(|frame| match profile.function_of(frame).home {
+        Home::C { module, .. } => {
+            let owner = profile.modules[module].owner;
+            (!matches!(owner, Owner::Libc | Owner::Interpreter)).then_some(module)
+        }
+        Home::Python { .. } | Home::Mark => None,
     })
 }
 

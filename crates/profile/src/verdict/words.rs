@@ -1,14 +1,15 @@
 //! The verdict's words.
 //! Owns: what each reason says, in figures of this recording. Never: decides which reason it is.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::{Facts, Library, Waits};
 use super::{Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
-use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
+use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
 use crate::report::file_names::FileNames;
 
 /// Places below the verdict's first line.
@@ -118,7 +119,32 @@ impl Words<'_> {
             percent(native.iter().sum(), cpu_ns),
             duration(cpu_ns)
         );
-        (first, Vec::new())
+        (first, self.native_libraries())
+    }
+
+    /// The libraries that those threads ran in, and for whom: whose own code was most in the same library. A thread does not say
+    /// who gave it its work.
+    fn native_libraries(&self) -> Vec<String> {
+        let threads: HashSet<ThreadIndex> = self.facts.native_threads().map(|(thread, _)| thread).collect();
+        let mut libraries: HashMap<ModuleIndex, (u64, u64)> = HashMap::new();
+        for ((thread, module), cpu_ns) in &self.facts.thread_libraries {
+            if threads.contains(thread) && *cpu_ns > 0 {
+                let (sum_ns, count) = libraries.entry(*module).or_default();
+                *sum_ns = sum_ns.saturating_add(*cpu_ns);
+                *count += 1;
+            }
+        }
+        let whole_ns = self.facts.whole.cpu_ns;
+        let rows = largest(&libraries, |(cpu_ns, _)| *cpu_ns, whole_ns).into_iter().map(|(module, (cpu_ns, count))| {
+            let name = self.profile.modules[module].base_name();
+            let callers = self.facts.own_in_libraries.get(&module).into_iter().flatten();
+            let caller = callers.max_by_key(|(frame, wall_ns)| (**wall_ns, Reverse(**frame)));
+            let caller = caller.map_or(String::new(), |(frame, _)| {
+                format!(", for {}   (inferred: it was in the same library)", self.place(Some(*frame)))
+            });
+            row(*cpu_ns, whole_ns, &format!("{name} on {}{caller}", counted(*count, "thread", "threads")))
+        });
+        rows.collect()
     }
 
     fn recursion(&self) -> Lines {
