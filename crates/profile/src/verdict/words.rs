@@ -92,7 +92,8 @@ impl Words<'_> {
         let waited = percent(self.facts.gil_wait_ns, self.facts.wanting_ns);
         let threads = counted(self.facts.gil_threads.len() as u64, "thread", "threads");
         let first = format!(
-            "{threads} ran {cores:.2} cores; {waited} % of their runnable time was waiting for it. Held most by:"
+            "{threads} ran {cores:.2} cores; {waited} % of their runnable time was waiting for it, {}. Held most by:",
+            duration(self.facts.gil_wait_ns)
         );
         let mut details = self.places(&self.facts.running, cpu_ns);
         details.push("threads cannot help here: processes, or code that releases the GIL".to_owned());
