@@ -2,7 +2,7 @@
 # GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench bench-handler fuzz golden readme prepare soak test-rust test-web test-python
+.PHONY: help build demo test check bench bench-handler fuzz golden screens prepare soak test-rust test-web test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -62,9 +62,9 @@ golden: ## write the newest format's golden recording to build/ and compare; ear
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba
 	@newest=$$(ls testdata/golden/v*.genba | sort -V | tail -n 1); cmp build/golden.genba "$$newest" && echo "same as $$newest"
 
-readme: build ## put the real first screen of casebook/bytes-slice into README.md
-	@make/prepare.sh tools
-	$(TOOLS)/bin/python make/readme.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1)
+screens: build ## put real screens into README.md and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
+	@make/prepare.sh tools compiled
+	$(TOOLS)/bin/python make/screens.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1) $(PAGES)
 
 bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS choose
 	@make/prepare.sh tools packages peers
