@@ -38,7 +38,7 @@ PROGRAMS = {
     "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),
     "gc_heavy": Slow("400", "gc", ("gc_heavy.py", "gc.freeze()")),
     "server": Slow("800", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),
-    "native_threads": Slow("300", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
+    "native_threads": Slow("40", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
     "healthy": Slow("200", "no single cause", ("the largest expression has",)),
 }
 

@@ -10,7 +10,7 @@ def step(left, right):
 
 
 if __name__ == "__main__":
-    left = numpy.ones((700, 700))
-    right = numpy.ones((700, 700))
+    left = numpy.ones((1400, 1400))
+    right = numpy.ones((1400, 1400))
     for _ in range(int(sys.argv[1])):
         step(left, right)

@@ -200,6 +200,20 @@ fn start_up_from_half_of_the_wall_time() {
 }
 
 #[test]
+fn what_an_import_did() {
+    let import = "<module>@app.py:3[0-13] > _find_and_load@<frozen·importlib._bootstrap>:1 > <module>@/usr/lib/python3.13/json/__init__.py:1";
+    check(
+        &format!(
+            "{PROCESS}{import} x50\n{import} x10 cpu\n{import} > poll[libc.so.6] x20 poll\n{import} > dlopen[libc.so.6] x5\n"
+        ),
+        expect![[r#"
+            start-up: 136 ms of 136 ms is importing
+            100.0 %   136 ms  app.py:3 <module>   (running 80.0 ms, loading libraries 8.00 ms, waiting 32.0 ms, waiting for a CPU or the GIL 16.0 ms)
+        "#]],
+    );
+}
+
+#[test]
 fn a_library_that_compiles_by_the_import_machinery_imports_nothing() {
     let compiles = "main@/usr/lib/python3.13/compileall.py:3[0-13] > source_to_code@<frozen·importlib._bootstrap_external>:1 > _call_with_frames_removed@<frozen·importlib._bootstrap>:1 x50\n";
     check(

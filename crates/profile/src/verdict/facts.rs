@@ -1,7 +1,7 @@
 //! What the verdict is chosen by: sums over all samples, in one pass; each stack is read once, however many threads it was seen on.
 //! Owns: which samples count as importing, as recursion, as a thread without Python. Never: decides what is much.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::own_code::own_code;
 use crate::owner::Owner;
@@ -15,8 +15,9 @@ use crate::weight::Totals;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Import {
     pub wall_ns: u64,
-    pub waiting_ns: u64,
+    pub running_ns: u64,
     pub loading_ns: u64,
+    pub waiting_ns: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -46,7 +47,7 @@ pub(super) struct Facts {
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
     pub wanting_ns: u64,
     pub gil_wait_ns: u64,
-    pub gil_threads: HashSet<ThreadIndex>,
+    pub gil_threads: HashMap<ThreadIndex, u64>,
     /// CPU of each thread, and whether Python was ever seen on it.
     pub threads: HashMap<ThreadIndex, (u64, bool)>,
     /// CPU of each thread by the library it ran in.
@@ -90,6 +91,11 @@ impl Facts {
             .map(|(function, recursion)| (*function, *recursion))
     }
 
+    /// Threads that waited for the GIL for a hundredth of all that waiting, or more.
+    pub fn gil_threads(&self) -> usize {
+        self.gil_threads.values().filter(|wall_ns| **wall_ns >= self.gil_wait_ns / 100).count()
+    }
+
     /// CPU that ran outside of Python.
     pub fn outside_ns(&self) -> u64 {
         self.running.get(&None).copied().unwrap_or(0)
@@ -119,7 +125,7 @@ impl Facts {
         }
         if group.state == State::WaitingForGil {
             add(&mut self.gil_wait_ns, group.wall_ns);
-            self.gil_threads.insert(group.thread);
+            add(self.gil_threads.entry(group.thread).or_default(), group.wall_ns);
         }
         if group.state.is_waiting() {
             let waits = self.waits.entry(stack.deepest).or_default();
@@ -147,10 +153,12 @@ impl Facts {
             add(&mut self.importing_wall_ns, group.wall_ns);
             let row = self.imports.entry(import).or_default();
             add(&mut row.wall_ns, group.wall_ns);
-            if !group.state.is_running() {
+            if group.state.is_waiting() {
                 add(&mut row.waiting_ns, group.wall_ns);
             } else if stack.loads_library {
                 add(&mut row.loading_ns, group.wall_ns);
+            } else if group.state.is_running() {
+                add(&mut row.running_ns, group.wall_ns);
             }
         }
         for &(function, depth) in &stack.repeated {

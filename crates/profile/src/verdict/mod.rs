@@ -82,7 +82,7 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
         Reason::StartUp
     } else if waits {
         Reason::Waiting
-    } else if facts.gil_threads.len() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
+    } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
         Reason::Gil
     } else if of_cpu(facts.native_threads().map(|(_, cpu_ns)| cpu_ns).sum()) >= NATIVE_MIN {
         Reason::NativeThreads

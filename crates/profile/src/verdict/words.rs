@@ -57,16 +57,16 @@ impl Words<'_> {
         let importing_ns = self.facts.importing_wall_ns.min(wall_ns);
         let first = format!("{} of {} is importing", duration(importing_ns), duration(wall_ns));
         let rows = largest(&self.facts.imports, |import| import.wall_ns, wall_ns).into_iter().map(|(frame, import)| {
-            let mut parts = vec![format!(
-                "running {}",
-                duration(import.wall_ns.saturating_sub(import.waiting_ns).saturating_sub(import.loading_ns))
-            )];
-            if import.loading_ns > 0 {
-                parts.push(format!("loading libraries {}", duration(import.loading_ns)));
-            }
-            if import.waiting_ns > 0 {
-                parts.push(format!("waiting {}", duration(import.waiting_ns)));
-            }
+            let no_cpu_ns =
+                import.wall_ns.saturating_sub(import.running_ns + import.loading_ns).saturating_sub(import.waiting_ns);
+            let parts = [
+                ("running", import.running_ns),
+                ("loading libraries", import.loading_ns),
+                ("waiting", import.waiting_ns),
+                ("waiting for a CPU or the GIL", no_cpu_ns),
+            ];
+            let parts = parts.into_iter().filter(|(_, part_ns)| *part_ns > 0);
+            let parts: Vec<String> = parts.map(|(word, part_ns)| format!("{word} {}", duration(part_ns))).collect();
             row(import.wall_ns, wall_ns, &format!("{}   ({})", self.place(Some(frame)), parts.join(", ")))
         });
         (first, rows.collect())
@@ -90,7 +90,7 @@ impl Words<'_> {
         let cpu_ns = self.facts.whole.cpu_ns;
         let cores = share(cpu_ns, self.profile.span_ns);
         let waited = percent(self.facts.gil_wait_ns, self.facts.wanting_ns);
-        let threads = counted(self.facts.gil_threads.len() as u64, "thread", "threads");
+        let threads = counted(self.facts.gil_threads() as u64, "thread", "threads");
         let first = format!(
             "{threads} ran {cores:.2} cores; {waited} % of their runnable time was waiting for it, {}. Held most by:",
             duration(self.facts.gil_wait_ns)
