@@ -1,4 +1,4 @@
-"""`make screens`: puts real screens into README.md and docs/verdicts, each between two marks. The first mark holds the commands:
+"""`make screens`: puts real screens into README.md, docs/reading.md and docs/verdicts, each between two marks. The first mark holds the commands:
 `genba run …`, and how it is read: `genba report …`, with `| head -n N` for its first lines.
 
 Owns: what stands between those marks. argv: the command, the interpreter, pages (all of them without). Never: changes a figure. Each
@@ -79,4 +79,4 @@ def output(command: list[str]) -> str:
 
 if __name__ == "__main__":
     chosen = [Path(page).resolve() for page in sys.argv[3:]]
-    main(sys.argv[1], sys.argv[2], chosen or [ROOT / "README.md", *sorted((ROOT / "docs/verdicts").glob("*.md"))])
+    main(sys.argv[1], sys.argv[2], chosen or [ROOT / "README.md", ROOT / "docs/reading.md", *sorted((ROOT / "docs/verdicts").glob("*.md"))])

@@ -43,10 +43,15 @@ class Profile:
     def stack(self, node: int | None) -> tuple[dict[str, Any], ...]:
         if node is None:
             return ()
-        if node not in self._stacks:
-            parent = self.tables["nodes"]["parent"][node]
-            frame = self.tables["frames"][self.tables["nodes"]["frame"][node]]
-            self._stacks[node] = (*self.stack(parent), frame)
+        # Not by recursion: a stack may be deeper than Python likes.
+        unknown = []
+        while node is not None and node not in self._stacks:
+            unknown.append(node)
+            node = self.tables["nodes"]["parent"][node]
+        for below in reversed(unknown):
+            frame = self.tables["frames"][self.tables["nodes"]["frame"][below]]
+            self._stacks[below] = (*(() if node is None else self._stacks[node]), frame)
+            node = below
         return self._stacks[node]
 
     def rows(self) -> Iterator[Row]:

@@ -396,7 +396,10 @@ for number in range(200):
     copies(3)
     genba.stop(finish=False)
 assert descriptors() == opened, (opened, descriptors())
-assert len(os.listdir("/proc/self/task")) == 1
+# The kernel takes a thread out of the list a moment after it was joined.
+until = time.monotonic() + 10
+while len(os.listdir("/proc/self/task")) > 1:
+    assert time.monotonic() < until
 print(resident() - before)
 """
     )

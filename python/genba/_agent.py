@@ -107,12 +107,12 @@ def command(*arguments: str, told: str = "") -> str:
         input=told,
         capture_output=True,
         encoding="utf-8",
-        errors="surrogateescape",
+        errors="replace",
         check=False,
-        # Nor are the settings of the folder that the program happens to be in any of this caller's.
-        cwd="/",
         env=_environment(),
     )
+    if done.returncode < 0:
+        raise CannotRecord(f"genba {arguments[0]} was ended by signal {-done.returncode}", "a limit on memory or file sizes may be the reason")
     if done.returncode != 0:
         message, _, hint = done.stderr.strip().partition("\nhint: ")
         raise CannotRecord(message.removeprefix("error: "), hint)
@@ -120,5 +120,7 @@ def command(*arguments: str, told: str = "") -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Without what `genba run` says to the program's children, since the command is none of them, and without settings."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("GENBA_") and name != "LD_PRELOAD"}
+    """Without what `genba run` says to the program's children, since the command is none of them. Settings of the folder or of the
+    environment that the program happens to be in are not this caller's."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("GENBA_SESSION", "LD_PRELOAD")}
+    return {**kept, "GENBA_SETTINGS": "none"}

@@ -230,5 +230,5 @@ def _read(verb: str, path: Path) -> dict[str, Any]:
     try:
         page: dict[str, Any] = json.loads(_agent.command(verb, "--format", "json", str(path)))
     except CannotRecord as failure:
-        raise CannotRead(*failure.args) from None
+        raise CannotRead(failure.message, failure.hint) from None
     return page

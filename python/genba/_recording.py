@@ -9,6 +9,7 @@ import inspect
 import linecache
 import os
 import threading
+import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -18,22 +19,45 @@ from genba import _agent
 from genba._agent import Outcome
 from genba._profile import Profile, open_recording
 from genba._session import Options
-from genba.errors import AlreadyRecording, CannotRecord, NotRecording
+from genba.errors import AlreadyRecording, CannotRecord, GenbaError, NotRecording
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-# Orders to the library, one at a time; and who is inside of a decorated function.
-_lock = threading.Lock()
-_calls_lock = threading.Lock()
-# The path that this process was told to record to, until `stop`: inside of `genba run` a mark.
+
+class _Turn:
+    """One call of genba at a time. A signal handler, or an object that is collected in the middle of a call, does not wait for the
+    very call that it interrupted: it is refused."""
+
+    def __init__(self) -> None:
+        # Its owner is known in the same instant in which it is taken.
+        self._lock = threading.RLock()
+        self._is_taken = False
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        if self._is_taken:
+            self._lock.release()
+            raise CannotRecord("genba is in the middle of another call in this thread, which this one has interrupted")
+        self._is_taken = True
+
+    def __exit__(self, *_: object) -> None:
+        self._is_taken = False
+        self._lock.release()
+
+
+# Orders to the library; and who is inside of a decorated function.
+_turn = _Turn()
+_calls_turn = _Turn()
+# The path that this process was told to record to, until `stop`, and whether that is a mark only, inside of `genba run`.
 _begun: Path | None = None
+_is_mark = False
 
 
 def _forked() -> None:
-    """In a forked child: another thread may have had the locks, and the recording is the parent's."""
-    global _lock, _calls_lock, _begun
-    _lock, _calls_lock, _begun = threading.Lock(), threading.Lock(), None
+    """In a forked child: another thread may have had its turn, and the recording is the parent's."""
+    global _turn, _calls_turn, _begun
+    _turn, _calls_turn, _begun = _Turn(), _Turn(), None
 
 
 os.register_at_fork(after_in_child=_forked)
@@ -63,18 +87,19 @@ def start(
     """
     options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}))
     asked = Path(os.path.abspath(path))
-    with _lock:
+    options.encode(str(asked))
+    with _turn:
         return _start(asked, options, force)
 
 
 def _start(asked: Path, options: Options, force: bool) -> Path:
-    global _begun
+    global _begun, _is_mark
     state = _agent.state()
     if state.is_begun_by_command:
         if _begun is not None:
             raise AlreadyRecording(str(_begun), str(asked))
         _agent.mark(f"genba.start({str(asked)!r})")
-        _begun = asked
+        _begun, _is_mark = asked, True
         return Path(state.path)
     if state.is_recording:
         raise AlreadyRecording(state.path, str(asked))
@@ -90,7 +115,7 @@ def _start(asked: Path, options: Options, force: bool) -> Path:
     except BaseException:
         _remove_if_empty(asked)
         raise
-    _begun = asked
+    _begun, _is_mark = asked, False
     return asked
 
 
@@ -106,7 +131,7 @@ def stop(*, finish: bool = True) -> Path:
     Raises NotRecording; CannotRecord when the last block or the names could not be written (the samples are there).
     """
     global _begun
-    with _lock:
+    with _turn:
         state = _agent.state()
         begun, _begun = _begun, None
         if begun is None:
@@ -114,9 +139,11 @@ def stop(*, finish: bool = True) -> Path:
             if not state.is_recording or state.is_begun_by_command:
                 raise NotRecording("stop")
             begun = Path(state.path)
-        if state.is_begun_by_command:
-            _agent.mark(f"genba.stop({str(begun)!r})")
-            return Path(state.path)
+        elif _is_mark:
+            # The command's recording may have ended before: `genba run --duration`.
+            if state.is_begun_by_command:
+                _agent.mark(f"genba.stop({str(begun)!r})")
+            return Path(state.path) if state.path else begun
         if state.is_recording:
             _done(_agent.stop(), "stop")
     if finish:
@@ -194,7 +221,8 @@ class record:  # noqa: N801  (used as a function)
     function, a generator function or an asynchronous one.
 
     Options as for `start`. As a decorator each call is a recording of its own: x.genba, x-2.genba, …; a call inside of another
-    call (recursion, another thread, another task) is a part of that one's recording.
+    call (recursion, another thread, another task) is a part of that one's recording. What keeps genba from recording a call, or from
+    ending a recording, is a warning: the function's result is its own.
     """
 
     def __init__(
@@ -212,6 +240,8 @@ class record:  # noqa: N801  (used as a function)
         self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}))
         self._force = force
         self._calls = 0
+        self._began = False
+        self._pid = os.getpid()
 
     def __enter__(self) -> Recorded:
         return self._begin(self._path, self._force)
@@ -222,15 +252,20 @@ class record:  # noqa: N801  (used as a function)
         self._end()
 
     def _begin(self, path: Path, force: bool) -> Recorded:
-        with _lock:
-            return Recorded(_start(Path(os.path.abspath(path)), self._options, force))
+        asked = Path(os.path.abspath(path))
+        self._options.encode(str(asked))
+        with _turn:
+            return Recorded(_start(asked, self._options, force))
 
     def _end(self) -> None:
+        """The program's own result stands, or its own exception: what goes wrong here is a warning."""
         try:
             stop()
         except NotRecording:
             # The program has stopped it itself.
             return
+        except (GenbaError, OSError) as failure:
+            warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
 
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         if inspect.iscoroutinefunction(function):
@@ -290,26 +325,43 @@ class record:  # noqa: N801  (used as a function)
 
 
 class _Call:
-    """One call of a decorated function: a recording, unless it runs inside of another call of the same."""
+    """One call of a decorated function: a recording, unless it runs inside of another call of the same, or genba is kept from it."""
 
     def __init__(self, owner: record) -> None:
         self._owner = owner
+        self._pid = 0
 
     def __enter__(self) -> None:
         owner = self._owner
-        with _calls_lock:
-            if owner._calls == 0:
-                owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
-            owner._calls += 1
+        try:
+            with _calls_turn:
+                if owner._pid != os.getpid():
+                    # Forked inside of a call: that one's recording is the parent's.
+                    owner._pid, owner._calls, owner._began = os.getpid(), 0, False
+                self._pid = owner._pid
+                owner._calls += 1
+                if owner._calls == 1:
+                    owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
+                    owner._began = True
+        except (GenbaError, OSError) as failure:
+            warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         owner = self._owner
-        with _calls_lock:
-            owner._calls -= 1
-            if owner._calls == 0:
-                owner._end()
+        try:
+            with _calls_turn:
+                if self._pid != os.getpid() or owner._pid != os.getpid():
+                    return
+                owner._calls -= 1
+                if owner._calls > 0 or not owner._began:
+                    return
+                owner._began = False
+        except GenbaError as failure:
+            warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
+            return
+        owner._end()
 
 
 def _free(path: Path) -> Path:

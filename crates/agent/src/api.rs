@@ -6,6 +6,7 @@
 
 use crate::carry;
 use crate::control::{self, Done, Order};
+use crate::described;
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found};
@@ -97,7 +98,7 @@ pub unsafe extern "C" fn genba_mark(text: *const c_char, words: *mut c_char, wor
 /// `words` has room for `words_bytes`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> c_int {
-    if !lifecycle::is_recording() {
+    if !is_recording() {
         return 0;
     }
     // SAFETY: as the caller promises.
@@ -147,27 +148,52 @@ fn start(text: &str) -> (Outcome, String) {
         Found::No => return refused("no interpreter is found in this process"),
         Found::Refused { version, reason } => return refused(&format!("{version}: {reason}")),
         Found::Yes { python, version } => {
-            let start = proto::Start { within: true, ..lifecycle::describe(&session, &version) };
+            let start = proto::Start { within: true, ..described::describe(&session, &version) };
+            if !has_room() {
+                return refused("no memory is to be had (a limit such as RLIMIT_AS)");
+            }
             COMMANDED.store(false, SeqCst);
             control::pause(false);
-            lifecycle::begin(session, python, start);
+            if !lifecycle::begin(session, python, start) {
+                return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");
+            }
         }
     }
     let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !lifecycle::is_recording());
     match (begun, lifecycle::is_recording()) {
         (true, true) => done(),
         (true, false) => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
-        (false, _) => (Outcome::Late, String::new()),
+        (false, _) => {
+            // Whoever is told that there is no recording must not have one.
+            control::give(Order::End);
+            (Outcome::Late, String::new())
+        }
+    }
+}
+
+/// Whether there is memory for a sampler: Rust ends a program that has none.
+fn has_room() -> bool {
+    const ROOM_BYTES: usize = 16 << 20;
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    // SAFETY: a mapping of our own, never touched and taken away at once.
+    unsafe {
+        let room = libc::mmap(core::ptr::null_mut(), ROOM_BYTES, access, kind, -1, 0);
+        room != libc::MAP_FAILED && libc::munmap(room, ROOM_BYTES) == 0
     }
 }
 
 fn stop() -> (Outcome, String) {
-    if !lifecycle::is_recording() {
+    if !is_recording() {
         return (Outcome::NotRecording, String::new());
     }
-    control::pause(false);
     lifecycle::end(WAIT_NS_MAX);
     if lifecycle::is_recording() { (Outcome::Late, String::new()) } else { done() }
+}
+
+/// While another thread forks, the sampler is neither running nor parked yet: asked with the turn.
+fn is_recording() -> bool {
+    let _turn = control::turn(WAIT_NS_MAX);
+    lifecycle::is_recording()
 }
 
 fn pause(paused: bool) -> (Outcome, String) {
@@ -181,7 +207,7 @@ fn pause(paused: bool) -> (Outcome, String) {
 }
 
 fn mark(text: &str) -> (Outcome, String) {
-    if !lifecycle::is_recording() {
+    if !is_recording() {
         return (Outcome::NotRecording, String::new());
     }
     lifecycle::flush(proto::MarkKind::Program, text);

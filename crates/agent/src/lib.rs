@@ -10,6 +10,7 @@ mod carry;
 mod cfi;
 mod codes;
 mod control;
+mod described;
 mod descriptor;
 mod interpose;
 mod leaving;

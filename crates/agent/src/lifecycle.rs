@@ -6,17 +6,18 @@ use crate::api;
 use crate::arena::SAMPLER_TID;
 use crate::carry;
 use crate::control::{self, Done, Order};
+use crate::described::describe;
 use crate::descriptor::Descriptor;
 use crate::interpose;
 use crate::leaving;
-use crate::modules::{Loaded, own_executable};
+use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found, Python};
 use crate::recorder::Recorder;
 use crate::sampler::{Left, Sampler};
 use crate::session::Session;
 use crate::stacks::Stacks;
-use crate::{argv, signals, symbols};
+use crate::{signals, symbols};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
@@ -41,10 +42,16 @@ static THREAD: AtomicU64 = AtomicU64::new(0);
 /// The process whose sampler this is. In a vfork child it is another one's.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static FOLLOW_CHILDREN: AtomicBool = AtomicBool::new(true);
+/// A sampler's thread did not end: no other one may run beside it.
+static HANGS: AtomicBool = AtomicBool::new(false);
 static PREPARED: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the library is loaded, before `main`.
 pub fn on_load() {
+    // Loaded by `import genba`: what stands in the environment is not meant for it.
+    if !preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
+        return;
+    }
     let Some(text) = variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     match python::find(&Guarded) {
@@ -65,14 +72,18 @@ pub fn on_load() {
     }
 }
 
-/// Starts a sampler, where none is. The caller has the turn, or is alone.
-pub fn begin(session: Session, python: Box<Python>, start: proto::Start) {
+/// Starts a sampler, where none is. The caller has the turn, or is alone. False: there is no thread to be had, or an earlier
+/// sampler's still hangs.
+pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool {
     prepare();
+    if !join() || HANGS.load(SeqCst) {
+        return false;
+    }
+    // Of a fork that did not wait for it: its recording has ended.
+    PARKED.store(core::ptr::null_mut(), SeqCst);
     FOLLOW_CHILDREN.store(session.children, SeqCst);
     OWNER.store(proc::own_pid(), SeqCst);
     carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
-    // One that ended by itself: its thread is done, or about to be.
-    join();
     let ended = ENDED.swap(core::ptr::null_mut(), SeqCst);
     let sampler = if ended.is_null() {
         Sampler::new(session, python, start, Stacks::new(Loaded::new()))
@@ -81,6 +92,13 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) {
         unsafe { Box::from_raw(ended) }.into_next(session, start)
     };
     start_thread(Box::new(sampler));
+    if THREAD.load(SeqCst) == 0 {
+        // A later fork must not start it: nobody was told that there is a recording.
+        PARKED.store(core::ptr::null_mut(), SeqCst);
+        OWNER.store(0, SeqCst);
+        return false;
+    }
+    true
 }
 
 /// What a process does once, before its first sampler.
@@ -95,8 +113,12 @@ fn prepare() {
         SHARED.write_begin.store(begin, SeqCst);
         SHARED.write_end.store(end, SeqCst);
     }
-    // SAFETY: the three functions live as long as the process: the library is never unloaded.
-    unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child)) };
+    // SAFETY: the functions live as long as the process: the library is never unloaded. The heap's are registered first, so that it is
+    // locked last, after `before_fork` has used it, and unlocked before the others do.
+    unsafe {
+        dlmalloc::enable_alloc_after_fork();
+        libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child));
+    }
 }
 
 /// Whether this process has a sampler, running or parked.
@@ -117,6 +139,7 @@ pub fn end(wait_ns_max: u64) {
         return;
     }
     let Some(_turn) = control::turn(wait_ns_max) else { return };
+    control::pause(false);
     unpark();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     if !parked.is_null() {
@@ -243,6 +266,8 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
         let address: *mut Sampler = sampler;
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sampler.run())) {
+            // A fork that did not wait for it has given it up.
+            Ok(Left::Parked) if OWNER.load(SeqCst) == 0 => {}
             Ok(Left::Parked) => PARKED.store(address, SeqCst),
             Ok(Left::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
@@ -285,12 +310,20 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
     }
 }
 
-fn join() {
+/// False: the thread hangs (in the kernel, or without memory), and is left for good.
+fn join() -> bool {
     let thread = THREAD.swap(0, SeqCst);
-    if thread != 0 {
-        // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone. It has reported its end.
-        unsafe { libc::pthread_join(thread, core::ptr::null_mut()) };
+    if thread == 0 {
+        return true;
     }
+    let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) + PARK_NS_MAX;
+    let at = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+    // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone. It has reported its end.
+    if unsafe { libc::pthread_timedjoin_np(thread, core::ptr::null_mut(), &raw const at) } == 0 {
+        return true;
+    }
+    HANGS.store(true, SeqCst);
+    false
 }
 
 /// Starts a parked sampler's thread again.
@@ -347,6 +380,8 @@ extern "C" fn after_fork_child() {
     POOL.forget_walkers();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     THREAD.store(0, SeqCst);
+    HANGS.store(false, SeqCst);
+    control::pause(false);
     if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {
         OWNER.store(proc::own_pid(), SeqCst);
         leaving::watch();
@@ -403,12 +438,7 @@ fn threads() -> Option<usize> {
 /// `--no-children`: what this process starts is not recorded.
 fn leave_environment() {
     let own = interpose::own_path();
-    let rest: Vec<String> = variable(c"LD_PRELOAD")
-        .unwrap_or_default()
-        .split([':', ' '])
-        .filter(|path| !path.is_empty() && Some(*path) != own.as_deref())
-        .map(str::to_owned)
-        .collect();
+    let rest: Vec<String> = preloaded().filter(|path| Some(path) != own.as_ref()).collect();
     // SAFETY: runs before `main`, in the only thread.
     unsafe {
         libc::unsetenv(c"GENBA_SESSION".as_ptr());
@@ -419,52 +449,19 @@ fn leave_environment() {
     }
 }
 
+/// What LD_PRELOAD names.
+fn preloaded() -> impl Iterator<Item = String> {
+    let list = variable(c"LD_PRELOAD").unwrap_or_default();
+    let paths: Vec<String> = list.split([':', ' ']).filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    paths.into_iter()
+}
+
 fn variable(name: &CStr) -> Option<String> {
     // SAFETY: runs before `main`, in the only thread: nobody changes the environment meanwhile.
     unsafe {
         let value = libc::getenv(name.as_ptr());
         (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
     }
-}
-
-pub fn describe(session: &Session, version: &str) -> proto::Start {
-    let argv: Vec<String> = proc::read_whole(None, c"/proc/self/cmdline")
-        .unwrap_or_default()
-        .split(|&byte| byte == 0)
-        .map(|argument| String::from_utf8_lossy(argument).into_owned())
-        .collect();
-    let argv = argv.strip_suffix(&[String::new()]).unwrap_or(&argv);
-    proto::Start {
-        pid: proc::own_pid(),
-        // SAFETY: no arguments, no memory.
-        parent_pid: unsafe { libc::getppid() } as u32,
-        parent_key: Vec::new(),
-        executable: own_executable(),
-        argv: argv::masked(argv),
-        python_version: version.to_owned(),
-        agent_version: env!("CARGO_PKG_VERSION").to_owned(),
-        interval_ns: session.interval_ns,
-        realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
-        monotonic_ns: monotonic_ns(),
-        cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
-        tags: session.tags.clone(),
-        native: session.native,
-        refused: String::new(),
-        cwd: current_folder(),
-        stdlib: String::new(),
-        memory: session.memory,
-        within: false,
-    }
-}
-
-fn current_folder() -> String {
-    let mut buffer = [0_u8; 4096];
-    // SAFETY: writes at most the buffer's bytes.
-    let folder = unsafe { libc::getcwd(buffer.as_mut_ptr().cast(), buffer.len()) };
-    if folder.is_null() {
-        return String::new();
-    }
-    CStr::from_bytes_until_nul(&buffer).map_or(String::new(), |folder| folder.to_string_lossy().into_owned())
 }
 
 /// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.

@@ -290,7 +290,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
-        if leaving::first_ended() && self.program_threads() < 2 {
+        if (leaving::first_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");

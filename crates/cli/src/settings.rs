@@ -17,6 +17,8 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::failure::Failure;
 
+/// `none`: no settings at all.
+const NONE: &str = "GENBA_SETTINGS";
 pub const SHOW_CONFIG: &str = "show_config";
 
 /// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
@@ -102,6 +104,10 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     let keys = KEYS.iter().find(|(verb, _)| *verb == name).map_or(&[][..], |(_, keys)| *keys);
     let is_shown = verb.get_arguments().any(|option| option.get_id() == SHOW_CONFIG) && typed.get_flag(SHOW_CONFIG);
     if keys.is_empty() && !is_shown {
+        return Ok(Applied::Words(words));
+    }
+    // For scripts, and for the Python package: what others have set is not meant for them.
+    if !is_shown && std::env::var_os(NONE).is_some_and(|value| value == "none") {
         return Ok(Applied::Words(words));
     }
     let file = file::nearest(&lenient)?;

@@ -8,7 +8,7 @@ use super::{
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::descriptor::Descriptor;
-use crate::proc::{self, monotonic_ns};
+use crate::proc::{self, Doing, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals::Held;
 use crate::threads::Thread;
@@ -172,6 +172,14 @@ impl Sampler {
         let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
         self.compile_free_ns -= spent_ns;
         self.judged.0 += spent_ns;
+    }
+
+    /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
+    /// threads are listed.
+    pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
+        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.interval_ns;
+        let path = CString::new(format!("{}/stat", self.pid)).unwrap_or_default();
+        is_due && proc::read_whole(self.tasks.as_ref(), &path).is_some_and(|text| Doing::parse_stat(&text).is_none())
     }
 
     /// Threads of the program beside its first.
