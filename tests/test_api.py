@@ -84,7 +84,8 @@ def test_settings_of_the_folder_change_nothing(inside: Inside) -> None:
     lines = inside.said(
         """
 with genba.record("app.genba") as r:
-    during(150)
+    sum(number * number for number in range(1_000_000))
+    during(300)
 print(len(r.profile().rows()) > 1, r.profile().rows()[0].chain[-1])
 """,
         environment={"GENBA_LIMIT": "1", "GENBA_INVERTED": "1"},
