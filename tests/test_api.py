@@ -220,7 +220,7 @@ def again():
         genba.start("parent.genba", force=True)
         genba.stop(finish=False)
 
-thread = threading.Thread(target=again)
+thread = threading.Thread(target=again, daemon=True)
 thread.start()
 for number in range(20):
     child = os.fork()

@@ -98,10 +98,7 @@ def _unpacked() -> str:
 
 def command(*arguments: str, told: str = "") -> str:
     """What the command prints when it reads `told`. Raises CannotRecord with its own words."""
-    try:
-        path = find_command()
-    except CommandNotFound as failure:
-        raise CannotRecord(str(failure), failure.hint) from None
+    path = _command_path()
     done = subprocess.run(
         [path, *arguments],
         input=told,
@@ -117,6 +114,14 @@ def command(*arguments: str, told: str = "") -> str:
         message, _, hint = done.stderr.strip().partition("\nhint: ")
         raise CannotRecord(message.removeprefix("error: "), hint)
     return done.stdout
+
+
+@cache
+def _command_path() -> str:
+    try:
+        return str(find_command())
+    except CommandNotFound as failure:
+        raise CannotRecord(str(failure), failure.hint) from None
 
 
 def _environment() -> dict[str, str]:

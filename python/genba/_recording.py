@@ -25,6 +25,9 @@ _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
+FORK_WAIT_S_MAX = 2.0
+
+
 class _Turn:
     """One call of genba at a time. A signal handler, or an object that is collected in the middle of a call, does not wait for the
     very call that it interrupted: it is refused."""
@@ -33,6 +36,7 @@ class _Turn:
         # Its owner is known in the same instant in which it is taken.
         self._lock = threading.RLock()
         self._is_taken = False
+        self._is_held_for_fork = False
 
     def __enter__(self) -> None:
         self._lock.acquire()
@@ -45,6 +49,15 @@ class _Turn:
         self._is_taken = False
         self._lock.release()
 
+    def before_fork(self) -> None:
+        """Waits until no call is under way, but not for ever."""
+        self._is_held_for_fork = self._lock.acquire(timeout=FORK_WAIT_S_MAX)
+
+    def after_fork(self) -> None:
+        if self._is_held_for_fork:
+            self._is_held_for_fork = False
+            self._lock.release()
+
 
 # Orders to the library; and who is inside of a decorated function.
 _turn = _Turn()
@@ -54,13 +67,22 @@ _begun: Path | None = None
 _is_mark = False
 
 
+def _forking() -> None:
+    """The first call asks `sysconfig` where the command is, which has a lock of its own: no fork happens in the middle."""
+    _turn.before_fork()
+
+
+def _forked_here() -> None:
+    _turn.after_fork()
+
+
 def _forked() -> None:
     """In a forked child: another thread may have had its turn, and the recording is the parent's."""
     global _turn, _calls_turn, _begun
     _turn, _calls_turn, _begun = _Turn(), _Turn(), None
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(before=_forking, after_in_parent=_forked_here, after_in_child=_forked)
 
 
 def start(
