@@ -242,3 +242,32 @@ ctypes.CDLL(None).pthread_exit(None)
 """
     )
     assert done.returncode in (-signal.SIGTERM, 128 + signal.SIGTERM), done
+
+
+def test_forks_from_two_threads_leave_genba_usable(inside: Inside) -> None:
+    inside.said(
+        """
+import threading, warnings
+warnings.simplefilter("ignore")
+
+def forks():
+    for _ in range(40):
+        child = os.fork()
+        if child == 0:
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+threads = [threading.Thread(target=forks) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for number in range(40):
+    genba.start("app.genba", force=True)
+    genba.stop(finish=False)
+for thread in threads:
+    thread.join()
+genba.start("app.genba", force=True)
+during(100)
+genba.stop()
+"""
+    )
+    assert "during" in inside.functions("app.genba")

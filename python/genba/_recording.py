@@ -36,7 +36,7 @@ class _Turn:
         # Its owner is known in the same instant in which it is taken.
         self._lock = threading.RLock()
         self._is_taken = False
-        self._is_held_for_fork = False
+        self._forking: set[int] = set()
 
     def __enter__(self) -> None:
         self._lock.acquire()
@@ -51,11 +51,13 @@ class _Turn:
 
     def before_fork(self) -> None:
         """Waits until no call is under way, but not for ever."""
-        self._is_held_for_fork = self._lock.acquire(timeout=FORK_WAIT_S_MAX)
+        if self._lock.acquire(timeout=FORK_WAIT_S_MAX):
+            self._forking.add(threading.get_ident())
 
     def after_fork(self) -> None:
-        if self._is_held_for_fork:
-            self._is_held_for_fork = False
+        # Another thread may fork as well, and not have waited to the end.
+        if threading.get_ident() in self._forking:
+            self._forking.discard(threading.get_ident())
             self._lock.release()
 
 

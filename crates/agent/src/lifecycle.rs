@@ -316,7 +316,8 @@ fn join() -> bool {
     if thread == 0 {
         return true;
     }
-    let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0) + PARK_NS_MAX;
+    // A seccomp filter may forbid the clock; then an end far away must do.
+    let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).map_or(i64::MAX as u64, |now_ns| now_ns + PARK_NS_MAX);
     let at = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
     // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone. It has reported its end.
     if unsafe { libc::pthread_timedjoin_np(thread, core::ptr::null_mut(), &raw const at) } == 0 {
