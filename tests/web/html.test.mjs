@@ -50,7 +50,11 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
 
     // The box under the root leads to everything: clicked, it is selected, and its figures are those of the whole tree.
     const canvas = await page.locator("canvas").boundingBox();
-    await page.locator("[data-flame]").evaluate((element) => element.scrollTo(0, 0));
+    // A scroll is told and drawn with the next frame; a click before it would meet the picture of the last one.
+    await page.locator("[data-flame]").evaluate((element) => {
+      element.scrollTo(0, 0);
+      return new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    });
     await page.mouse.click(canvas.x + canvas.width * 0.3, canvas.y + 11);
     assert.equal(await words('[data-panel] [data-figure="share-here"]'), "100.0 %");
     const samples = report.rows.reduce((sum, at) => sum + at.samples, 0);
