@@ -7,14 +7,15 @@
     print(r.profile().verdict.words)
 
 `start`, `stop`, `pause`, `resume` and `record` record this process; `is_active` and `path` tell whether and where; `open`
-reads a recording. Nothing is loaded into the process before the first of them is called. `python -m genba` is the command
-`genba`, with this interpreter.
+reads a recording; `snapshot` tells this thread's stack at this moment. Nothing is loaded into the process before the first of them
+is called. `python -m genba` is the command `genba`, with this interpreter.
 """
 
 from genba._command import CommandNotFound, find_command
 from genba._profile import Accounting, Node, Profile, Row, Verdict
 from genba._profile import open_recording as open
 from genba._recording import Recorded, is_active, path, pause, record, resume, start, stop
+from genba._snapshot import Frame, snapshot
 from genba.errors import AlreadyRecording, CannotRead, CannotRecord, GenbaError, NotRecording
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "CannotRead",
     "CannotRecord",
     "CommandNotFound",
+    "Frame",
     "GenbaError",
     "Node",
     "NotRecording",
@@ -37,6 +39,7 @@ __all__ = [
     "pause",
     "record",
     "resume",
+    "snapshot",
     "start",
     "stop",
 ]

@@ -54,6 +54,11 @@ def mark(text: str) -> tuple[Outcome, str]:
     return _call("genba_mark", text.encode())
 
 
+def own_stack() -> tuple[Outcome, str]:
+    """Looks at the calling thread. The words: its process's key in the recording, and its stack's leaf node."""
+    return _call("genba_own_stack")
+
+
 def state() -> State:
     """Loads nothing: a process without the library is not being recorded."""
     library = _preloaded() or _loaded_before()

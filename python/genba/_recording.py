@@ -127,20 +127,30 @@ def _start(asked: Path, options: Options, force: bool) -> Path:
         return Path(state.path)
     if state.is_recording:
         raise AlreadyRecording(state.path, str(asked))
-    _create(asked, force)
+    begin(asked, options, force)
+    _begun, _is_mark = asked, False
+    return asked
+
+
+def begin(path: Path, options: Options, force: bool) -> None:
+    """A recording that goes to `path`, which is absolute. The caller has the turn."""
+    _create(path, force)
     try:
-        outcome, words = _agent.start(options.encode(str(asked)))
+        outcome, words = _agent.start(options.encode(str(path)))
         if outcome is Outcome.ALREADY:
-            raise AlreadyRecording(words, str(asked))
+            raise AlreadyRecording(words, str(path))
         if outcome is Outcome.LATE:
             raise CannotRecord("the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one")
         if outcome is not Outcome.DONE:
-            raise CannotRecord(f"{asked} was not begun: {words}")
+            raise CannotRecord(f"{path} was not begun: {words}")
     except BaseException:
-        _remove_if_empty(asked)
+        _remove_if_empty(path)
         raise
-    _begun, _is_mark = asked, False
-    return asked
+
+
+def turn() -> _Turn:
+    """To give orders to the library."""
+    return _turn
 
 
 def stop(*, finish: bool = True) -> Path:
@@ -171,11 +181,11 @@ def stop(*, finish: bool = True) -> Path:
         if state.is_recording:
             _done(_agent.stop(), "stop")
     if finish:
-        _agent.command("within", "finish", "--told", str(begun), told=_sources_in_no_file())
+        _agent.command("within", "finish", "--told", str(begun), told=sources_in_no_file())
     return begun
 
 
-def _sources_in_no_file() -> str:
+def sources_in_no_file() -> str:
     """What `linecache` was told by a notebook, a debugger, a template: a path, a zero byte, a text, a zero byte, and so on."""
     cached = [(name, entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4]
     return "".join(f"{name}\0{''.join(lines)}\0" for name, lines in cached if not os.path.exists(name))

@@ -5,7 +5,7 @@
 //! Each fills `words` with UTF-8 that ends with a zero, cut to `words_bytes`, and returns an `Outcome`.
 
 use crate::carry;
-use crate::control::{self, Done, Order};
+use crate::control::{self, Done, Leaf, Order};
 use crate::described;
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
@@ -90,6 +90,17 @@ pub unsafe extern "C" fn genba_mark(text: *const c_char, words: *mut c_char, wor
     let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
     // SAFETY: as above.
     unsafe { answer(words, words_bytes, || mark(&text)) }
+}
+
+/// Looks at the calling thread's own stack. `words`: the recording's process key in hexadecimal digits, a blank, and the stack's leaf
+/// node (index + 1) in it.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_own_stack(words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, own_stack) }
 }
 
 /// Bits: 1 recording, 2 paused, 4 begun by `genba run`; `words`: the recording's path.
@@ -202,7 +213,7 @@ fn pause(paused: bool) -> (Outcome, String) {
         return (Outcome::NotRecording, String::new());
     }
     control::pause(paused);
-    let wanted = if paused { Done::Paused } else { Done::Running };
+    let wanted = if paused { Done::StandingBy } else { Done::Running };
     if control::await_report(wanted, WAIT_NS_MAX) { done() } else { (Outcome::Late, String::new()) }
 }
 
@@ -212,6 +223,19 @@ fn mark(text: &str) -> (Outcome, String) {
     }
     lifecycle::flush(proto::MarkKind::Program, text);
     done()
+}
+
+fn own_stack() -> (Outcome, String) {
+    if !is_recording() {
+        return (Outcome::NotRecording, String::new());
+    }
+    match lifecycle::own_stack("genba.snapshot()", WAIT_NS_MAX) {
+        Some(Leaf { process_key, node }) => {
+            let key: String = process_key.iter().map(|byte| format!("{byte:02x}")).collect();
+            (Outcome::Done, format!("{key} {node}"))
+        }
+        None => (Outcome::Late, String::new()),
+    }
 }
 
 /// Waits until `happened`. False: it took too long.

@@ -2,7 +2,7 @@
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
 use crate::proc::{monotonic_ns, own_tid};
-use genba_format::proto;
+use genba_format::{ProcessKey, proto};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
@@ -29,6 +29,8 @@ pub enum Done {
     Paused = 1,
     Flushed = 2,
     Ended = 3,
+    /// The program wants no looks for now.
+    StandingBy = 4,
 }
 
 /// The program does not want to be sampled for now.
@@ -66,6 +68,39 @@ pub fn is_paused() -> bool {
     PAUSED.load(SeqCst)
 }
 
+/// A stack, by its process's key and its leaf node (index + 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Leaf {
+    pub process_key: ProcessKey,
+    pub node: u32,
+}
+
+/// The thread that wants its own stack to be looked at with the next flush; 0: nobody.
+static ASKER: AtomicU32 = AtomicU32::new(0);
+static FOUND: Mutex<Option<Leaf>> = Mutex::new(None);
+
+/// Before an order to flush: the calling thread's stack shall be looked at, while it waits for that.
+pub fn ask_for_own_stack() {
+    found(None);
+    ASKER.store(own_tid(), SeqCst);
+}
+
+/// After it: what was seen.
+pub fn own_stack() -> Option<Leaf> {
+    ASKER.store(0, SeqCst);
+    FOUND.try_lock().ok()?.take()
+}
+
+pub fn asker() -> Option<u32> {
+    Some(ASKER.load(SeqCst)).filter(|&tid| tid != 0)
+}
+
+pub fn found(leaf: Option<Leaf>) {
+    if let Ok(mut found) = FOUND.try_lock() {
+        *found = leaf;
+    }
+}
+
 /// Before an order to flush. Never waits: a mark that cannot be left is none.
 pub fn leave_mark(kind: proto::MarkKind, text: &str) {
     if let Ok(mut mark) = MARK.try_lock() {
@@ -88,6 +123,7 @@ pub fn reported() -> Done {
         1 => Done::Paused,
         2 => Done::Flushed,
         3 => Done::Ended,
+        4 => Done::StandingBy,
         _ => Done::Running,
     }
 }
@@ -109,6 +145,15 @@ pub fn await_report(wanted: Done, wait_ns_max: u64) -> bool {
             return false;
         }
         wait(&DONE, seen, deadline_ns);
+    }
+}
+
+/// Waits until another report than `past` is there, at most `wait_ns_max`: whoever gives the next order must not take that one for
+/// its own.
+pub fn await_report_after(past: Done, wait_ns_max: u64) {
+    let deadline_ns = monotonic_ns() + wait_ns_max;
+    while DONE.load(SeqCst) == past as u32 && monotonic_ns() < deadline_ns {
+        wait(&DONE, past as u32, deadline_ns);
     }
 }
 

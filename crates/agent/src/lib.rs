@@ -12,6 +12,7 @@ mod codes;
 mod control;
 mod described;
 mod descriptor;
+mod environment;
 mod interpose;
 mod leaving;
 mod lifecycle;

@@ -8,6 +8,7 @@ use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::described::describe;
 use crate::descriptor::Descriptor;
+use crate::environment;
 use crate::interpose;
 use crate::leaving;
 use crate::modules::Loaded;
@@ -22,7 +23,7 @@ use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// The program waits at most so long for the last block.
@@ -49,10 +50,10 @@ static PREPARED: AtomicBool = AtomicBool::new(false);
 /// Runs when the library is loaded, before `main`.
 pub fn on_load() {
     // Loaded by `import genba`: what stands in the environment is not meant for it.
-    if !preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
+    if !environment::preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
         return;
     }
-    let Some(text) = variable(c"GENBA_SESSION") else { return };
+    let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     match python::find(&Guarded) {
         Found::No => {}
@@ -62,7 +63,7 @@ pub fn on_load() {
         }
         Found::Yes { python, version } => {
             if !session.children {
-                leave_environment();
+                environment::leave();
             }
             leaving::watch();
             api::begun_by_command();
@@ -164,19 +165,34 @@ pub fn flush_before_exec() {
 
 /// What is in memory goes into the file, behind a mark.
 pub fn flush(kind: proto::MarkKind, text: &str) {
-    if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
-        return;
+    if let Some(_turn) = turn_of_flush(FLUSH_NS_MAX) {
+        control::leave_mark(kind, text);
+        order_flush(FLUSH_NS_MAX);
     }
-    let Some(_turn) = control::turn(FLUSH_NS_MAX) else { return };
-    if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
-        return;
+}
+
+/// The same, after a look at the calling thread, which waits for that, at most `wait_ns_max`.
+pub fn own_stack(text: &str, wait_ns_max: u64) -> Option<control::Leaf> {
+    let _turn = turn_of_flush(wait_ns_max)?;
+    control::leave_mark(proto::MarkKind::Program, text);
+    control::ask_for_own_stack();
+    order_flush(wait_ns_max);
+    control::own_stack()
+}
+
+fn turn_of_flush(wait_ns_max: u64) -> Option<control::Turn> {
+    let is_ended = || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended;
+    if OWNER.load(SeqCst) != proc::own_pid() || is_ended() {
+        return None;
     }
-    control::leave_mark(kind, text);
+    control::turn(wait_ns_max).filter(|_| !is_ended())
+}
+
+fn order_flush(wait_ns_max: u64) {
     control::give(Order::Flush);
-    control::await_report(Done::Flushed, FLUSH_NS_MAX);
+    control::await_report(Done::Flushed, wait_ns_max);
     control::give(Order::Run);
-    // Before the turn ends: the next order must not take this one's report for its own.
-    control::await_report(Done::Running, FLUSH_NS_MAX);
+    control::await_report_after(Done::Flushed, wait_ns_max);
 }
 
 /// Runs a system call that demands a single thread while the program has none of genba's. False: not run, because the program
@@ -237,10 +253,10 @@ pub fn end_before_exit() {
 
 /// Runs `change` while no question is open.
 pub fn paused(change: &mut dyn FnMut()) {
-    let running =
-        OWNER.load(SeqCst) == proc::own_pid() && THREAD.load(SeqCst) != 0 && control::reported() == Done::Running;
-    let turn = if running { control::turn(PAUSE_NS_MAX) } else { None };
-    let turn = turn.filter(|_| THREAD.load(SeqCst) != 0 && control::reported() == Done::Running);
+    let listens = || THREAD.load(SeqCst) != 0 && matches!(control::reported(), Done::Running | Done::StandingBy);
+    let is_owner = OWNER.load(SeqCst) == proc::own_pid();
+    let turn = if is_owner && listens() { control::turn(PAUSE_NS_MAX) } else { None };
+    let turn = turn.filter(|_| listens());
     if turn.is_some() {
         control::give(Order::Pause);
         control::await_report(Done::Paused, PAUSE_NS_MAX);
@@ -248,7 +264,7 @@ pub fn paused(change: &mut dyn FnMut()) {
     change();
     if turn.is_some() {
         control::give(Order::Run);
-        control::await_report(Done::Running, PAUSE_NS_MAX);
+        control::await_report_after(Done::Paused, PAUSE_NS_MAX);
     }
 }
 
@@ -434,35 +450,6 @@ fn threads() -> Option<usize> {
     let mut tids = Vec::new();
     proc::thread_ids(&tasks, &mut tids);
     Some(tids.len())
-}
-
-/// `--no-children`: what this process starts is not recorded.
-fn leave_environment() {
-    let own = interpose::own_path();
-    let rest: Vec<String> = preloaded().filter(|path| Some(path) != own.as_ref()).collect();
-    // SAFETY: runs before `main`, in the only thread.
-    unsafe {
-        libc::unsetenv(c"GENBA_SESSION".as_ptr());
-        match CString::new(rest.join(":")) {
-            Ok(rest) if !rest.is_empty() => libc::setenv(c"LD_PRELOAD".as_ptr(), rest.as_ptr(), 1),
-            _ => libc::unsetenv(c"LD_PRELOAD".as_ptr()),
-        };
-    }
-}
-
-/// What LD_PRELOAD names.
-fn preloaded() -> impl Iterator<Item = String> {
-    let list = variable(c"LD_PRELOAD").unwrap_or_default();
-    let paths: Vec<String> = list.split([':', ' ']).filter(|path| !path.is_empty()).map(str::to_owned).collect();
-    paths.into_iter()
-}
-
-fn variable(name: &CStr) -> Option<String> {
-    // SAFETY: runs before `main`, in the only thread: nobody changes the environment meanwhile.
-    unsafe {
-        let value = libc::getenv(name.as_ptr());
-        (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
-    }
 }
 
 /// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.

@@ -24,6 +24,7 @@ use genba_signal::request::{Answer, Reading};
 use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering::SeqCst;
 
+mod asked;
 mod belief;
 mod bookkeeping;
 mod looks;
@@ -244,6 +245,9 @@ impl Sampler {
                     continue;
                 }
                 Order::Flush => {
+                    if let Some(asker) = control::asker() {
+                        self.look_at_asker(asker);
+                    }
                     if let Some((kind, text)) = control::take_mark() {
                         self.recorder.mark(kind, &text, 0);
                     }

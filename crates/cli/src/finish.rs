@@ -57,6 +57,14 @@ pub fn found_beside(recording: &Recording) -> Additions {
     Additions { c_names, c_places, sources, ..Additions::default() }
 }
 
+/// Names and sources for a recording that goes on, of files that the program has open now. `told`: as above.
+pub fn found_now(recording: &Recording, told: &Told) -> Additions {
+    let hits = hits::hits(recording);
+    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
+    let (sources, _) = sources::read(&hits.files, told, SourceText::Hit);
+    Additions { c_names, c_places, sources, ..Additions::default() }
+}
+
 /// The block's time is the moment when the program ended.
 fn encoded(block: proto::Block, ended_ns: u64) -> std::io::Result<Vec<u8>> {
     let header =

@@ -45,6 +45,28 @@ pub struct LostBlocks {
     pub count: u64,
 }
 
+impl Recording {
+    /// Leaves one process's blocks, and of all samples a single one that ends at `node` (index + 1).
+    pub fn keep_stack(&mut self, process_key: ProcessKey, node: u32) {
+        self.blocks.retain(|block| block.header.process_key == process_key);
+        for block in &mut self.blocks {
+            block.samples = None;
+        }
+        if let Some(last) = self.blocks.last_mut() {
+            let sample = proto::Samples {
+                end_delta_quanta: vec![0],
+                thread: vec![0],
+                node: vec![node],
+                state: vec![0],
+                ticks: vec![1],
+                cpu_quanta: vec![0],
+                wall_quanta: vec![0],
+            };
+            last.samples = Some(Samples::from(&sample));
+        }
+    }
+}
+
 impl ReadBlock {
     /// As it was written.
     pub fn whole(&self) -> proto::Block {

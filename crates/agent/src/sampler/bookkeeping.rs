@@ -165,8 +165,12 @@ impl Sampler {
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
+        self.compile_until(now_ns + (self.interval_ns * 3 / 4).min(COMPILE_NS_MAX));
+    }
+
+    pub(super) fn compile_until(&mut self, deadline_ns: u64) {
         let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        self.stacks.refresh(now_ns + (self.interval_ns * 3 / 4).min(COMPILE_NS_MAX));
+        self.stacks.refresh(deadline_ns);
         let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
         let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
@@ -238,7 +242,7 @@ impl Sampler {
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 0);
         self.flush(None);
-        control::report(Done::Paused);
+        control::report(Done::StandingBy);
         while control::is_paused() && control::order() == Order::Run {
             let now_ns = monotonic_ns();
             if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {

@@ -18,8 +18,8 @@ use std::sync::atomic::Ordering::SeqCst;
 /// State numbers of the recording (genba.proto, Samples.state).
 const RUNNING: u32 = 0;
 const IN_GC: u32 = 1;
-const WAITING_FOR_GIL: u32 = 2;
-const WAITING_FOR_CPU: u32 = 3;
+pub(super) const WAITING_FOR_GIL: u32 = 2;
+pub(super) const WAITING_FOR_CPU: u32 = 3;
 const ASLEEP: u32 = 4;
 const IN_SYSTEM_CALL: u32 = 16;
 const FUTEX: u32 = libc::SYS_futex as u32;

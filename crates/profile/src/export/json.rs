@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::profile::{Accounting, Frame, FrameKind, Home, Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
+use crate::profile::{
+    Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
+};
 use crate::report::json::key;
 use crate::source_text::SourceText;
 use crate::state::State;
@@ -298,6 +300,17 @@ fn process<'a>(profile: &'a Profile, index: ProcessIndex, row: &'a Process) -> P
         blocks_lost: row.blocks_lost,
         accounting: ticks(&row.accounting),
     }
+}
+
+/// The frames of one stack alone, outermost first: `{"frames": [...]}` with frames as in the whole profile.
+pub fn stack(profile: &Profile, leaf: Option<NodeIndex>) -> serde_json::Result<String> {
+    #[derive(Serialize)]
+    struct Page<'a> {
+        frames: Vec<FrameRow<'a>>,
+    }
+    let mut frames: Vec<FrameRow> = profile.stack(leaf).map(|at| frame(profile, &profile.frames[at])).collect();
+    frames.reverse();
+    serde_json::to_string(&Page { frames })
 }
 
 fn thread(thread: &Thread) -> ThreadRow<'_> {
