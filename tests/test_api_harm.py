@@ -271,3 +271,38 @@ genba.stop()
 """
     )
     assert "during" in inside.functions("app.genba")
+
+
+def test_no_fork_while_the_command_is_looked_for(inside: Inside) -> None:
+    """`sysconfig` looks for it, under a lock that a child would find taken for ever."""
+    inside.said(
+        """
+import threading, warnings
+from genba import _agent
+warnings.simplefilter("ignore")
+looking, lock, find = threading.Event(), threading.Lock(), _agent.find_command
+
+def find_slowly():
+    with lock:
+        looking.set()
+        time.sleep(0.3)
+        return find()
+
+def read():
+    try:
+        genba.open("empty.genba").rows()
+    except genba.CannotRead:
+        pass
+
+_agent.find_command = find_slowly
+open("empty.genba", "wb").close()
+thread = threading.Thread(target=read)
+thread.start()
+looking.wait()
+child = os.fork()
+if child == 0:
+    os._exit(0 if lock.acquire(timeout=5) else 1)
+assert os.waitpid(child, 0)[1] == 0
+thread.join()
+"""
+    )

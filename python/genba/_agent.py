@@ -11,6 +11,7 @@ from enum import IntEnum
 from functools import cache
 
 from genba._command import CommandNotFound, find_command
+from genba._turn import Turn
 from genba.errors import CannotRecord
 
 _WORDS_BYTES = 4096
@@ -121,12 +122,17 @@ def command(*arguments: str, told: str = "") -> str:
     return done.stdout
 
 
+# `sysconfig` has a lock of its own, in which a child that another thread forks meanwhile would hang.
+_finding = Turn()
+
+
 @cache
 def _command_path() -> str:
-    try:
-        return str(find_command())
-    except CommandNotFound as failure:
-        raise CannotRecord(str(failure), failure.hint) from None
+    with _finding:
+        try:
+            return str(find_command())
+        except CommandNotFound as failure:
+            raise CannotRecord(str(failure), failure.hint) from None
 
 
 def _environment() -> dict[str, str]:

@@ -8,7 +8,6 @@ import functools
 import inspect
 import linecache
 import os
-import threading
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from pathlib import Path
@@ -19,72 +18,28 @@ from genba import _agent
 from genba._agent import Outcome
 from genba._profile import Profile, open_recording
 from genba._session import Options
+from genba._turn import Turn
 from genba.errors import AlreadyRecording, CannotRecord, GenbaError, NotRecording
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
 
-FORK_WAIT_S_MAX = 2.0
-
-
-class _Turn:
-    """One call of genba at a time. A signal handler, or an object that is collected in the middle of a call, does not wait for the
-    very call that it interrupted: it is refused."""
-
-    def __init__(self) -> None:
-        # Its owner is known in the same instant in which it is taken.
-        self._lock = threading.RLock()
-        self._is_taken = False
-        self._forking: set[int] = set()
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        if self._is_taken:
-            self._lock.release()
-            raise CannotRecord("genba is in the middle of another call in this thread, which this one has interrupted")
-        self._is_taken = True
-
-    def __exit__(self, *_: object) -> None:
-        self._is_taken = False
-        self._lock.release()
-
-    def before_fork(self) -> None:
-        """Waits until no call is under way, but not for ever."""
-        if self._lock.acquire(timeout=FORK_WAIT_S_MAX):
-            self._forking.add(threading.get_ident())
-
-    def after_fork(self) -> None:
-        # Another thread may fork as well, and not have waited to the end.
-        if threading.get_ident() in self._forking:
-            self._forking.discard(threading.get_ident())
-            self._lock.release()
-
-
 # Orders to the library; and who is inside of a decorated function.
-_turn = _Turn()
-_calls_turn = _Turn()
+turn = Turn()
+_calls_turn = Turn()
 # The path that this process was told to record to, until `stop`, and whether that is a mark only, inside of `genba run`.
 _begun: Path | None = None
 _is_mark = False
 
 
-def _forking() -> None:
-    """The first call asks `sysconfig` where the command is, which has a lock of its own: no fork happens in the middle."""
-    _turn.before_fork()
-
-
-def _forked_here() -> None:
-    _turn.after_fork()
-
-
 def _forked() -> None:
-    """In a forked child: another thread may have had its turn, and the recording is the parent's."""
-    global _turn, _calls_turn, _begun
-    _turn, _calls_turn, _begun = _Turn(), _Turn(), None
+    """In a forked child: the recording is the parent's."""
+    global _begun
+    _begun = None
 
 
-os.register_at_fork(before=_forking, after_in_parent=_forked_here, after_in_child=_forked)
+os.register_at_fork(after_in_child=_forked)
 
 
 def start(
@@ -112,7 +67,7 @@ def start(
     options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}))
     asked = Path(os.path.abspath(path))
     options.encode(str(asked))
-    with _turn:
+    with turn:
         return _start(asked, options, force)
 
 
@@ -148,11 +103,6 @@ def begin(path: Path, options: Options, force: bool) -> None:
         raise
 
 
-def turn() -> _Turn:
-    """To give orders to the library."""
-    return _turn
-
-
 def stop(*, finish: bool = True) -> Path:
     """Ends the recording and returns its path.
 
@@ -165,7 +115,7 @@ def stop(*, finish: bool = True) -> Path:
     Raises NotRecording; CannotRecord when the last block or the names could not be written (the samples are there).
     """
     global _begun
-    with _turn:
+    with turn:
         state = _agent.state()
         begun, _begun = _begun, None
         if begun is None:
@@ -288,7 +238,7 @@ class record:  # noqa: N801  (used as a function)
     def _begin(self, path: Path, force: bool) -> Recorded:
         asked = Path(os.path.abspath(path))
         self._options.encode(str(asked))
-        with _turn:
+        with turn:
             return Recorded(_start(asked, self._options, force))
 
     def _end(self) -> None:

@@ -49,7 +49,7 @@ def snapshot() -> tuple[Frame, ...]:
 
     Raises CannotRecord where `start` would, or when the thread cannot be seen.
     """
-    with _recording.turn():
+    with _recording.turn:
         state = _agent.state()
         frames = _looked_at(state.path) if state.is_recording else _looked_at_aside()
     own = [at for at, frame in enumerate(frames) if frame.name == "snapshot" and (frame.file or "").endswith(_OWN_FILE)]
