@@ -285,6 +285,7 @@ fn take_out(profile: &mut Profile, hide: &Regex) -> Result<(), NothingKept> {
                 sum.cpu_ns = sum.cpu_ns.saturating_add(group.cpu_ns);
                 sum.cpu_us2 = sum.cpu_us2.saturating_add(group.cpu_us2);
                 sum.wall_ns = sum.wall_ns.saturating_add(group.wall_ns);
+                sum.beside_native_ns = sum.beside_native_ns.saturating_add(group.beside_native_ns);
             }
         }
     }

@@ -169,14 +169,28 @@ fn threads_without_python_from_three_tenths() {
 }
 
 #[test]
-fn a_library_of_threads_worked_for_whoever_was_in_the_same_library() {
-    let main = "other@app.py:9[4-9] > fft[libfft.so] x30\nstep@app.py:7[4-9] > dgemm[libblas.so] x20\n";
-    let pool = "thread 8 pool\ndgemm[libblas.so] x20\nthread 9 pool\ndgemm[libblas.so] x15\nread[libc.so.6] x5\n";
+fn a_library_of_threads_worked_for_whoever_was_in_the_same_library_at_the_same_time() {
+    let other = "other@app.py:9[4-9] > fft[libfft.so] x30\n";
+    let alone = "alone@app.py:8[4-9] > dgemm[libblas.so] x25\n";
+    let step = "step@app.py:7[4-9] > dgemm[libblas.so] x10\nstep@app.py:7[4-9] > wait[libblas.so] x10 futex\n";
+    let pool = |at_ms: u64| {
+        format!(
+            "thread 8 pool\ndgemm[libblas.so] x20 at={at_ms}\nthread 9 pool\ndgemm[libblas.so] x15 at={at_ms}\nread[libc.so.6] x5\n"
+        )
+    };
     check(
-        &format!("{PROCESS}{main}{pool}"),
+        &format!("{PROCESS}{other}{alone}{step}{}", pool(88)),
         expect![[r#"
-        native threads: 44.4 % of 144 ms CPU is on 2 threads without Python
-         38.9 %  56.0 ms  libblas.so on 2 threads, for app.py:7 step   (inferred: it was in the same library)
+        native threads: 38.1 % of 168 ms CPU is on 2 threads without Python
+         33.3 %  56.0 ms  libblas.so on 2 threads, for app.py:7 step   (inferred: in the same library at the same time)
+    "#]],
+    );
+    // Nobody was there then.
+    check(
+        &format!("{PROCESS}{other}{alone}{step}{}", pool(200)),
+        expect![[r#"
+        native threads: 38.1 % of 168 ms CPU is on 2 threads without Python
+         33.3 %  56.0 ms  libblas.so on 2 threads
     "#]],
     );
 }

@@ -5,6 +5,7 @@
 mod c_functions;
 mod c_places;
 mod clocks;
+mod overlaps;
 mod promotion;
 mod samples;
 mod stacks;

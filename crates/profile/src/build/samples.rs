@@ -5,11 +5,12 @@
 use std::collections::HashMap;
 
 use genba_format::QUANTUM_NS;
-use genba_format::columns::Samples;
+use genba_format::columns::{Row, Samples};
 
+use crate::build::overlaps::{Span, Spans};
 use crate::build::stacks::Stacks;
 use crate::filter::Window;
-use crate::profile::{NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
+use crate::profile::{FrameKind, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
 use crate::state::State;
 use crate::stored::Stored;
 
@@ -53,7 +54,8 @@ pub fn add(
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
     let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State, bool), usize> = HashMap::new();
-    for (key, sum) in sums.rows {
+    let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
+    for &(key, sum) in &sums.rows {
         let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
         let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
             *nameless.entry(key.thread).or_insert_with(|| {
@@ -81,9 +83,11 @@ pub fn add(
                 cpu_us2: 0,
                 wall_ns: 0,
                 waits: 0,
+                beside_native_ns: 0,
             });
             profile.samples.len() - 1
         });
+        group_of_row.push(group);
         let group = &mut profile.samples[group];
         group.samples = group.samples.saturating_add(sum.samples);
         group.ticks = group.ticks.saturating_add(sum.ticks);
@@ -91,6 +95,55 @@ pub fn add(
         group.cpu_us2 = group.cpu_us2.saturating_add(sum.cpu_us2);
         group.waits = group.waits.saturating_add(sum.waits);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
+    }
+    add_overlaps(stored, window, &mut sums, &group_of_row, profile);
+}
+
+/// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
+fn add_overlaps(
+    stored: &Stored,
+    window: Option<Window>,
+    sums: &mut Sums,
+    group_of_row: &[usize],
+    profile: &mut Profile,
+) {
+    let mut runs: HashMap<u32, (u64, bool)> = HashMap::new();
+    for ((key, sum), &group) in sums.rows.iter().zip(group_of_row) {
+        let is_python = |frame| profile.frames[frame].kind == FrameKind::Python;
+        let (cpu_quanta, python) = runs.entry(key.thread).or_default();
+        *cpu_quanta = cpu_quanta.saturating_add(sum.cpu_quanta);
+        *python = *python || profile.stack(profile.samples[group].node).any(is_python);
+    }
+    let is_native = |thread: u32| runs.get(&thread).is_some_and(|(cpu_quanta, python)| *cpu_quanta > 0 && !python);
+    if !runs.keys().any(|&thread| is_native(thread)) {
+        return;
+    }
+    let samples = || stored.blocks.iter().filter_map(|read| Some((read.header.start_ns, read.samples.as_ref()?)));
+    let span = |end_ns: u64, row: &Row| Span {
+        start_ns: end_ns.saturating_sub(row.wall_quanta.saturating_mul(QUANTUM_NS)),
+        end_ns,
+    };
+    let mut native = Spans::default();
+    for (start_ns, samples) in samples() {
+        for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
+            if row.cpu_quanta > 0 && is_native(row.thread) {
+                native.add(span(end_ns, &row));
+            }
+        }
+    }
+    native.settle();
+    for (start_ns, samples) in samples() {
+        for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
+            if is_native(row.thread) {
+                continue;
+            }
+            let in_window = window.is_none_or(|window| window.holds(end_ns));
+            let position = sums.position(Key { node: row.node, thread: row.thread, state: row.state, in_window });
+            if let Some(&group) = group_of_row.get(position) {
+                let beside_ns = &mut profile.samples[group].beside_native_ns;
+                *beside_ns = beside_ns.saturating_add(native.within_ns(span(end_ns, &row)));
+            }
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) struct Facts {
     pub threads: HashMap<ThreadIndex, (u64, bool)>,
     /// CPU of each thread by the library it ran in.
     pub thread_libraries: HashMap<(ThreadIndex, ModuleIndex), u64>,
-    /// Wall time of own code while it was in a library: running there, or waiting.
+    /// Wall time of own code while it was in a library, running there or waiting, and a thread without Python ran.
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that stand more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
@@ -116,8 +116,8 @@ impl Facts {
         thread.1 |= stack.deepest.is_some();
         if let Some(module) = stack.native_library {
             add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns);
-            if let Some(own) = stack.deepest {
-                add(self.own_in_libraries.entry(module).or_default().entry(own).or_default(), group.wall_ns);
+            if let Some(own) = stack.deepest.filter(|_| group.beside_native_ns > 0) {
+                add(self.own_in_libraries.entry(module).or_default().entry(own).or_default(), group.beside_native_ns);
             }
         }
         if group.state.wants_cpu() {

@@ -123,8 +123,8 @@ impl Words<'_> {
         (first, self.native_libraries())
     }
 
-    /// The libraries that those threads ran in, and for whom: whose own code was most in the same library. A thread does not say
-    /// who gave it its work.
+    /// The libraries that those threads ran in, and for whom: whose own code was in the same library at the same time, the longest. A
+    /// thread does not say who gave it its work.
     fn native_libraries(&self) -> Vec<String> {
         let threads: HashSet<ThreadIndex> = self.facts.native_threads().map(|(thread, _)| thread).collect();
         let mut libraries: HashMap<ModuleIndex, (u64, u64)> = HashMap::new();
@@ -139,9 +139,9 @@ impl Words<'_> {
         let rows = largest(&libraries, |(cpu_ns, _)| *cpu_ns, whole_ns).into_iter().map(|(module, (cpu_ns, count))| {
             let name = self.profile.modules[module].base_name();
             let callers = self.facts.own_in_libraries.get(&module).into_iter().flatten();
-            let caller = callers.max_by_key(|(frame, wall_ns)| (**wall_ns, Reverse(**frame)));
+            let caller = callers.max_by_key(|(frame, beside_ns)| (**beside_ns, Reverse(**frame)));
             let caller = caller.map_or(String::new(), |(frame, _)| {
-                format!(", for {}   (inferred: it was in the same library)", self.place(Some(*frame)))
+                format!(", for {}   (inferred: in the same library at the same time)", self.place(Some(*frame)))
             });
             row(*cpu_ns, whole_ns, &format!("{name} on {}{caller}", counted(*count, "thread", "threads")))
         });

@@ -8,7 +8,8 @@
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
-//!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`
+//!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
+//!                                      with at=48: the first of them begins 48 ms after the process
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function begins in line 5, else in 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
 //! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
@@ -178,9 +179,15 @@ impl Process {
         let count: u64 = weights.next().unwrap().parse().unwrap();
         let mut state = 0;
         let mut ticks = 1;
+        let mut jump = 0;
         for word in weights {
             match word.strip_prefix("ticks=") {
                 Some(number) => ticks = number.parse().unwrap(),
+                None if word.starts_with("at=") => {
+                    let at_ms: u64 = word[3..].parse().unwrap();
+                    let (to, from) = (at_ms * 1_000_000 / genba_format::QUANTUM_NS, self.end_quanta());
+                    jump = to as i64 - from;
+                }
                 None => state = STATES.iter().find(|(name, _)| *name == word).expect("a state").1,
             }
         }
@@ -193,7 +200,7 @@ impl Process {
         let thread = self.block.tables.as_ref().unwrap().threads.len() as u32 - 1;
         let samples = &mut self.samples;
         for _ in 0..count {
-            samples.end_delta_quanta.push(SAMPLE_QUANTA as i64);
+            samples.end_delta_quanta.push(SAMPLE_QUANTA as i64 + std::mem::take(&mut jump));
             samples.thread.push(thread);
             samples.node.push(parent);
             samples.state.push(state);
@@ -201,6 +208,10 @@ impl Process {
             samples.cpu_quanta.push(if state <= 1 { SAMPLE_QUANTA } else { 0 });
             samples.wall_quanta.push(SAMPLE_QUANTA * u64::from(ticks));
         }
+    }
+
+    fn end_quanta(&self) -> i64 {
+        self.samples.end_delta_quanta.iter().sum()
     }
 
     /// Gives the stored number of the node: index + 1.
