@@ -75,6 +75,7 @@ install_in_sid() {
 prepare_sid() {
     if [ -x "$sid/usr/bin/python3.14" ] && [ -x "$sid/usr/bin/python3.15" ] &&
         [ -e "$sid/usr/lib/python3.14/test/test_fork1.py" ] && [ -e "$sid/usr/lib/python3.15/test/test_fork1.py" ] &&
+        [ -e "$sid/usr/include/python3.14/Python.h" ] && [ -e "$sid/usr/include/python3.15/Python.h" ] &&
         [ -e "$sid$libraries/libjemalloc.so.2" ] && [ -e "$sid$libraries/libtcmalloc_minimal.so.4" ]; then
         return
     fi
@@ -103,10 +104,16 @@ prepare_sid() {
             install_in_sid "python$version" "python$version-venv" ||
                 say "python$version cannot be had from Debian sid today; its tests are skipped, in words"
         fi
-        [ -e "$sid/usr/lib/python$version/test/test_fork1.py" ] && continue
-        say "CPython's own tests for $version into $sid"
-        install_in_sid "libpython$version-testsuite" ||
-            say "they cannot be had from Debian sid today; what runs them there is skipped, in words"
+        if [ ! -e "$sid/usr/lib/python$version/test/test_fork1.py" ]; then
+            say "CPython's own tests for $version into $sid"
+            install_in_sid "libpython$version-testsuite" ||
+                say "they cannot be had from Debian sid today; what runs them there is skipped, in words"
+        fi
+        if [ ! -e "$sid/usr/include/python$version/Python.h" ]; then
+            say "headers of CPython $version into $sid"
+            install_in_sid "libpython$version-dev" ||
+                say "they cannot be had from Debian sid today; what is compiled for it is skipped, in words"
+        fi
     done
     for pair in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4t64; do
         [ -e "$sid$libraries/${pair%%:*}" ] && continue
