@@ -129,3 +129,24 @@ def test_rust_names_lose_crate_hashes_and_keep_them_in_json(workshop: Workshop, 
     ((name, full_name),) = leaves
     assert name == "<mangled::wheels::Wheel<u32> as mangled::wheels::Turn>::turn"
     assert re.fullmatch(r"<mangled\[[0-9a-f]+\]::wheels::Wheel<u32> as mangled\[[0-9a-f]+\]::wheels::Turn>::turn", full_name)
+
+
+def test_the_package_that_has_the_names(workshop: Workshop) -> None:
+    """Debian strips its libraries: who sees `libsqlite3.so.0+0x…` is told which package brings the names."""
+    program = workshop.write(
+        "program.py",
+        "import json, sys\n"
+        "try:\n    import sqlite3\nexcept ImportError:\n    print(json.dumps(None)); sys.exit()\n"
+        "rows = sqlite3.connect(':memory:')\n"
+        "rows.execute('create table t(a, b)')\n"
+        "rows.executemany('insert into t values(?, ?)', ((n, str(n)) for n in range(100_000)))\n"
+        "for _ in range(60):\n    rows.execute(\"select sum(length(b)) from t where b like '%9%'\").fetchall()\n"
+        "print(json.dumps(sqlite3.sqlite_version))\n",
+    )
+    run = workshop.run(program)
+    if run.answer() is None:
+        pytest.skip(f"CPython {workshop.interpreter.version} was built without sqlite3")
+    chain = run.report_json()["rows"][0]["chain"]
+    assert any(name.startswith("libsqlite3.so.0+0x") for name in chain), chain
+    warnings = [line for line in run.stderr.splitlines() if "that have no name" in line]
+    assert any("libsqlite3.so.0" in line and line.endswith("; libsqlite3-0-dbgsym would bring them") for line in warnings), run.stderr

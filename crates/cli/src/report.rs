@@ -5,11 +5,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
+use genba_profile::nameless::nameless;
+use genba_profile::profile::Profile;
 use genba_profile::report::{self, By, Options, json, markdown, text};
 use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
+use genba_profile::weight::Weight;
 
 use crate::failure::Failure;
+use crate::packages;
 use crate::read::{
     self, ColourWhen, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions,
 };
@@ -78,7 +82,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
         rows_max: (limit > 0).then_some(limit),
     };
     let report = report::report(&profile, &options);
-    let warnings = warnings(&profile, report.choice.weight);
+    let warnings = warnings_and_packages(&profile, report.choice.weight);
     match arguments.format {
         Format::Text => {
             read::print(&text::text(&profile, &report, read::paint(view.color, Stream::Stdout)))?;
@@ -105,10 +109,17 @@ pub fn closing(path: &Path, ended_ns: u64, colour: ColourWhen) -> Result<String,
     };
     let report = report::report(&profile, &options);
     let mut page = text::text(&profile, &report, read::paint(colour, Stream::Stderr));
-    for warning in warnings(&profile, report.choice.weight) {
+    for warning in warnings_and_packages(&profile, report.choice.weight) {
         page += &format!("warning: {warning}\n");
     }
     Ok(page)
+}
+
+/// The warnings, and which package has the names that much of the time is missing.
+fn warnings_and_packages(profile: &Profile, weight: Weight) -> Vec<String> {
+    let nameless = nameless(profile, weight).into_iter();
+    let packages = nameless.map(|file| format!("{}; {}", file.words, packages::with_names_of(Path::new(&file.path))));
+    warnings(profile, weight).into_iter().chain(packages).collect()
 }
 
 impl From<RowsBy> for By {

@@ -15,6 +15,7 @@ pub mod integrity;
 pub mod joined;
 pub mod lines;
 pub mod locations;
+pub mod nameless;
 pub mod names;
 mod own_code;
 pub mod owner;
