@@ -15,7 +15,7 @@ from soak import SOAK
 CALLS = {
     "pread64": 17, "mremap": 25, "madvise": 28, "prctl": 157, "gettid": 186, "getdents64": 217, "clock_gettime": 228,
     "unshare": 272, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "getrandom": 318, "close_range": 436,
-    "lseek": 8, "socket": 41, "readlink": 89, "getcwd": 79, "rt_sigtimedwait": 128, "faccessat": 269, "faccessat2": 439, "fstatfs": 138,
+    "lseek": 8, "socket": 41, "readlink": 89, "readlinkat": 267, "getcwd": 79, "rt_sigtimedwait": 128, "faccessat": 269, "faccessat2": 439, "fstatfs": 138,
 }
 TOGETHER = [*CALLS, "close_range and unshare"]
 SHORT = ["rt_tgsigqueueinfo", "process_vm_readv", "clock_gettime", "close_range and unshare"]
@@ -90,3 +90,22 @@ def test_a_filter_of_its_own(workshop: Workshop, call: str, flags: int) -> None:
     of_this_form(workshop)
     program = workshop.write("itself.py", ITSELF)
     assert same_as_alone(workshop, [workshop.interpreter.path, program, str(numbers_of(call)), str(EPERM), str(flags)])
+
+
+HIDDEN = FILTER + """
+import socket, threading
+if len(sys.argv) > 1:
+    install([int(sys.argv[1])], int(sys.argv[2]), int(sys.argv[3]))
+mine, other = socket.socketpair()
+threading.Timer(0.5, other.send, [b"x"]).start()
+mine.recv(1)
+"""
+
+
+def test_where_descriptors_are_hidden_a_wait_has_its_call_alone(workshop: Workshop) -> None:
+    program = workshop.write("hidden.py", HIDDEN)
+    for filtered, expected in (((), "in recvfrom(2) on a socket"), ((CALLS["readlinkat"], EPERM, ALL_THREADS), "in recvfrom(2)")):
+        run = workshop.run(program, *map(str, filtered))
+        assert run.exit_code == 0, run.stderr
+        states = {row.state for row in run.profile().rows() if row.wall_ns > 0 and "recvfrom" in row.state}
+        assert states == {expected}

@@ -30,6 +30,14 @@ impl Descriptor {
         if descriptor < 0 { Err(errno()) } else { Ok(Descriptor(descriptor)) }
     }
 
+    /// The beginning of what a symbolic link below this folder says, as far as `buffer` goes. The link is not followed.
+    #[must_use]
+    pub fn link_at<'a>(&self, path: &CStr, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
+        // SAFETY: the path ends in NUL; writes at most `buffer.len()` bytes into it.
+        let read = unsafe { libc::readlinkat(self.0, path.as_ptr(), buffer.as_mut_ptr().cast(), buffer.len()) };
+        buffer.get(..usize::try_from(read).ok()?)
+    }
+
     /// Reads from the beginning into `buffer`.
     #[must_use]
     pub fn read_at_start<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {

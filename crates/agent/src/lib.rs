@@ -29,6 +29,7 @@ mod states;
 mod symbols;
 mod tables;
 mod threads;
+mod waited_on;
 
 extern "C" fn on_load() {
     // A panic in here must not reach the dynamic linker.

@@ -119,13 +119,24 @@ pub fn thread_ids(folder: &Descriptor, out: &mut Vec<u32>) {
     }
 }
 
+/// A system call that a thread is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub number: u32,
+    /// The first two.
+    pub arguments: [u64; 2],
+}
+
 /// What a thread is doing, as `/proc/self/task/T/syscall` tells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Doing {
     /// On a CPU, or waiting for one.
     Runnable,
-    /// Asleep. `call`: the system call and its first argument.
-    Asleep { call: Option<(u32, u64)>, rsp: u64, rip: u64 },
+    Asleep {
+        call: Option<Call>,
+        rsp: u64,
+        rip: u64,
+    },
     /// Asleep, seen in `stat` only: the `syscall` file may not be read.
     AsleepUnseen,
 }
@@ -143,7 +154,8 @@ impl Doing {
         let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
         let rest: Vec<u64> = words.map_while(hex).collect();
         let (&[rsp, rip], arguments) = (rest.last_chunk::<2>()?, rest.get(..rest.len().checked_sub(2)?)?);
-        let call = u32::try_from(number).ok().map(|number| (number, arguments.first().copied().unwrap_or(0)));
+        let argument = |position: usize| arguments.get(position).copied().unwrap_or(0);
+        let call = u32::try_from(number).ok().map(|number| Call { number, arguments: [argument(0), argument(1)] });
         Some(Doing::Asleep { call, rsp, rip })
     }
 
@@ -161,14 +173,14 @@ impl Doing {
 
 #[cfg(test)]
 mod tests {
-    use super::Doing;
+    use super::{Call, Doing};
 
     #[test]
     fn reads_the_syscall_file() {
         assert_eq!(Doing::parse_syscall(b"running\n"), Some(Doing::Runnable));
         assert_eq!(
             Doing::parse_syscall(b"7 0x7ffc 0x1 0x2 0x0 0x0 0x0 0x7ffd 0x7f00\n"),
-            Some(Doing::Asleep { call: Some((7, 0x7ffc)), rsp: 0x7ffd, rip: 0x7f00 })
+            Some(Doing::Asleep { call: Some(Call { number: 7, arguments: [0x7ffc, 1] }), rsp: 0x7ffd, rip: 0x7f00 })
         );
         assert_eq!(
             Doing::parse_syscall(b"-1 0x7ffd 0x7f00\n"),

@@ -24,7 +24,10 @@ pub struct Open {
 /// A waiting sample that goes on while the thread's clock stands still.
 #[derive(Clone, Copy, Debug)]
 pub struct Still {
+    /// As each look sees it.
     pub state: u32,
+    /// What it waits on, found at the first look: added to the state where the sample is written.
+    pub on: u32,
     pub node: u32,
     pub ticks: u32,
     pub wall_quanta: u64,

@@ -210,7 +210,7 @@ pub struct Samples {
     /// leaf node index + 1; 0 = no stack
     #[prost(uint32, repeated, tag = "3")]
     pub node: ::prost::alloc::vec::Vec<u32>,
-    /// 0 running, 1 in gc, 2 waiting for GIL, 3 waiting for CPU, 4 asleep (no system call known), 16 + n in system call n
+    /// 0 running, 1 in gc, 2 waiting for GIL, 3 waiting for CPU, 4 asleep (no system call known), 16 + n + 4096 * k in system call n on a descriptor of kind k (FORMAT.md)
     #[prost(uint32, repeated, tag = "4")]
     pub state: ::prost::alloc::vec::Vec<u32>,
     #[prost(uint32, repeated, tag = "5")]

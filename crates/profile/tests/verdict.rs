@@ -270,6 +270,20 @@ fn waits_are_counted_where_they_begin() {
 }
 
 #[test]
+fn what_a_wait_is_on_stands_behind_its_call() {
+    let run = "main@app.py:2[4-9] x1\n";
+    let ask = "ask@app.py:1[4-9] > poll[libc.so.6] x20 socket\n";
+    check(
+        &format!("{PROCESS}{ask}{run}{ask}thread 8 child\nread@app.py:3[4-9] > read[libc.so.6] x10 pipe\n"),
+        expect![[r#"
+            waiting: 81.6 ms wall, 1.60 ms CPU (2.0 %)
+             78.4 %  64.0 ms  app.py:1 ask   in poll(2) on a socket, at least 2 waits, at most 32.0 ms each
+             19.6 %  16.0 ms  app.py:3 read   in read(2) on a pipe
+        "#]],
+    );
+}
+
+#[test]
 fn nothing_was_sampled() {
     check(
         PROCESS,

@@ -3,11 +3,12 @@
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
-use crate::proc::{self, Doing, monotonic_ns};
+use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::python;
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals;
 use crate::threads::{NotTold, Open, Still, Thread};
+use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
@@ -170,19 +171,23 @@ impl Sampler {
                 }
                 None => self.ask(index, cpu_ns),
             },
-            Doing::Runnable => self.wait_seen(index, WAITING_FOR_CPU, None),
+            Doing::Runnable => self.wait_seen(index, WAITING_FOR_CPU, None, None),
             Doing::Asleep { call, rsp, rip } => {
                 self.take_back_one(index, Refused::Asleep);
                 let state = match call {
-                    Some((FUTEX, address)) if self.states.is_gil(&self.python, address) => WAITING_FOR_GIL,
-                    Some((number, _)) => IN_SYSTEM_CALL + number,
+                    Some(Call { number: FUTEX, arguments: [address, _] })
+                        if self.states.is_gil(&self.python, address) =>
+                    {
+                        WAITING_FOR_GIL
+                    }
+                    Some(call) => IN_SYSTEM_CALL + call.number,
                     None => ASLEEP,
                 };
-                self.wait_seen(index, state, Some(Registers { rip, rsp, rbp: None }));
+                self.wait_seen(index, state, call, Some(Registers { rip, rsp, rbp: None }));
             }
             Doing::AsleepUnseen => {
                 self.take_back_one(index, Refused::Asleep);
-                self.wait_seen(index, ASLEEP, None);
+                self.wait_seen(index, ASLEEP, None, None);
             }
         }
     }
@@ -336,7 +341,7 @@ impl Sampler {
     }
 
     /// A thread that does not run: extends its waiting sample, or reads it from outside.
-    fn wait_seen(&mut self, index: usize, state: u32, registers: Option<Registers>) {
+    fn wait_seen(&mut self, index: usize, state: u32, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
         let thread = &mut self.threads[index];
         if thread.still.is_some_and(|still| still.state != state) {
@@ -344,11 +349,13 @@ impl Sampler {
         }
         let thread = &mut self.threads[index];
         if thread.still.is_none() {
+            // Before the clock is read again: what a thread waits on is believed as its stack is.
+            let on = call.and_then(|call| self.waited_on(index, call)).map_or(0, Kind::in_state);
             let node = match self.read_outside(index, registers) {
                 Ok(node) => node,
                 Err(why) => return self.refuse(index, why, 1),
             };
-            self.threads[index].still = Some(Still { state, node, ticks: 0, wall_quanta: 0, end_ns: now_ns });
+            self.threads[index].still = Some(Still { state, on, node, ticks: 0, wall_quanta: 0, end_ns: now_ns });
         }
         let thread = &mut self.threads[index];
         let wall_quanta = thread.credit_wall(now_ns);
@@ -356,6 +363,15 @@ impl Sampler {
             still.ticks += 1;
             still.wall_quanta += wall_quanta;
             still.end_ns = now_ns;
+        }
+    }
+
+    fn waited_on(&self, index: usize, call: Call) -> Option<Kind> {
+        let tasks = self.tasks.as_ref()?;
+        let kind = |descriptor| kind_in(tasks, self.threads[index].tid, descriptor);
+        match self.reading() {
+            Reading::Guarded => waited_on(call, &Guarded, kind),
+            Reading::ByKernel => waited_on(call, &ByKernel::new(self.pid, &Blocks::zeroed()), kind),
         }
     }
 

@@ -25,8 +25,17 @@ const SAMPLE_NS: u64 = SAMPLE_QUANTA * genba_format::QUANTUM_NS;
 pub const BEGIN_NS: u64 = 5_000_000_000;
 const REALTIME_NS: u64 = 1_767_225_600_000_000_000;
 
-const STATES: [(&str, u32); 7] =
-    [("running", 0), ("gc", 1), ("gil", 2), ("cpu", 3), ("asleep", 4), ("poll", 16 + 7), ("futex", 16 + 202)];
+const STATES: [(&str, u32); 9] = [
+    ("running", 0),
+    ("gc", 1),
+    ("gil", 2),
+    ("cpu", 3),
+    ("asleep", 4),
+    ("poll", 16 + 7),
+    ("futex", 16 + 202),
+    ("socket", 16 + 7 + 4096),
+    ("pipe", 16 + 2 * 4096),
+];
 
 /// The recording that the notation says, written and read again.
 pub fn recording(notation: &str) -> Recording {
