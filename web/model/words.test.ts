@@ -28,7 +28,7 @@ test("a name is cut with a mark, wide characters count double, and nothing is be
 });
 
 test("a reader waits; the recording names the call", () => {
-  assert.deepEqual(["in poll(2)", "waiting for GIL", "asleep", "in gc"].map(stateName), ["waiting in poll", "waiting for GIL", "asleep", "in gc"]);
+  assert.deepEqual(["in poll(2)", "in read(2) on a pipe", "waiting for GIL", "asleep", "in gc"].map(stateName), ["waiting in poll", "waiting in read on a pipe", "waiting for GIL", "asleep", "in gc"]);
 });
 
 test("an inlined function says so, and where its source and its module are", () => {

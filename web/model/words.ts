@@ -72,10 +72,10 @@ export function placeName(place: Place, at: { title: string; processes: readonly
 export function expressionName(frame: Frame): string {
   return frame.expression === null ? `line ${frame.line ?? "?"}` : frame.expression.replace(/\s+/g, " ");
 }
-/** `in poll(2)` is what the recording says; a reader waits. */
+/** `in poll(2) on a socket` is what the recording says; a reader waits. */
 export function stateName(state: string): string {
-  const call = /^in (?<name>[^ (]+)\(2\)$/.exec(state)?.groups?.["name"];
-  return call === undefined ? state : `waiting in ${call}`;
+  const { name, on } = /^in (?<name>[^ (]+)\(2\)(?<on> on an? [a-z]+)?$/.exec(state)?.groups ?? {};
+  return name === undefined ? state : `waiting in ${name}${on ?? ""}`;
 }
 
 /** Where it is, in one short line: `slices.py:6`, `libc.so.6`. */
