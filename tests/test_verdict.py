@@ -16,6 +16,9 @@ from recording import REPOSITORY, Run, Workshop
 pytestmark = pytest.mark.measures
 
 
+TASKS = "asyncio: tasks that run the same code are not told apart yet"
+
+
 @dataclass(frozen=True)
 class Slow:
     """A program of tests/verdicts: how much it does, the verdict's name, and what its lines must hold."""
@@ -37,7 +40,7 @@ PROGRAMS = {
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
     "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),
     "gc_heavy": Slow("400", "gc", ("gc_heavy.py", "gc.freeze()")),
-    "server": Slow("800", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)")),
+    "server": Slow("800", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)", TASKS)),
     "native_threads": Slow("40", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
     "healthy": Slow("200", "no single cause", ("the largest expression has",)),
 }
@@ -73,4 +76,5 @@ def judge(run: Run, slow: Slow) -> None:
     verdict = "\n".join([first, *below[: below.index("")]])
     for words in slow.says:
         assert words in verdict, screen
+    assert screen.count(TASKS) == slow.says.count(TASKS), screen
     assert run.report_json()["verdict"]["name"] == slow.verdict

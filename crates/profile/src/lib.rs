@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 pub mod build;
+mod event_loop;
 pub mod export;
 pub mod figures;
 pub mod filter;

@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use crate::event_loop::EventLoop;
 use crate::own_code::own_code;
 use crate::owner::Owner;
 use crate::profile::{
@@ -56,6 +57,8 @@ pub(super) struct Facts {
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that stand more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
+    /// Samples of running threads in what asyncio's event loop ran.
+    pub loop_samples: u64,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
     pub libraries: HashMap<String, Library>,
 }
@@ -70,9 +73,10 @@ pub(super) struct Library {
 impl Facts {
     pub fn of(profile: &Profile) -> Facts {
         let mut facts = Facts::default();
+        let event_loop = EventLoop::of(profile);
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
         for group in &profile.samples {
-            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node));
+            let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop));
             facts.add(group, stack);
         }
         facts
@@ -110,7 +114,11 @@ impl Facts {
     }
 
     fn add(&mut self, group: &SampleGroup, stack: &Stack) {
-        self.whole.add(Totals::of_group(group));
+        let totals = Totals::of_group(group);
+        self.whole.add(totals);
+        if stack.in_loop {
+            add(&mut self.loop_samples, totals.samples);
+        }
         let thread = self.threads.entry(group.thread).or_default();
         add(&mut thread.0, group.cpu_ns);
         thread.1 |= stack.deepest.is_some();
@@ -180,6 +188,8 @@ struct Stack {
     import: Option<FrameIndex>,
     loads_library: bool,
     library: String,
+    /// Of what asyncio's event loop was given to run.
+    in_loop: bool,
     /// The innermost file with machine code that is neither libc nor the interpreter.
     native_library: Option<ModuleIndex>,
     /// Functions of the user's that stand in it more than once, and how often.
@@ -187,7 +197,7 @@ struct Stack {
 }
 
 impl Stack {
-    fn of(profile: &Profile, leaf: Option<NodeIndex>) -> Stack {
+    fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop) -> Stack {
         let own = own_code(profile, leaf);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
@@ -200,6 +210,7 @@ impl Stack {
             import,
             loads_library: import.is_some() && loads_library(profile, leaf),
             library: library_of(profile, leaf),
+            in_loop: event_loop.given(profile, leaf).is_some(),
             native_library: native_library_of(profile, leaf),
             repeated: times.into_iter().collect(),
         }

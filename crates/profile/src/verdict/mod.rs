@@ -27,6 +27,8 @@ const RECURSION_DEPTH_MIN: u64 = 3;
 const SPREAD_LARGEST_MAX: f64 = 0.1;
 const SPREAD_TEN_MAX: f64 = 0.5;
 const TEN: usize = 10;
+/// Of the samples of running threads: in what asyncio's event loop ran.
+const LOOP_MIN: f64 = 0.05;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use super::facts::{Facts, Library, Waits};
-use super::{Reason, TEN, Verdict};
+use super::{LOOP_MIN, Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
@@ -21,7 +21,7 @@ const TEXT_MAX: usize = 60;
 
 pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdict {
     let words = Words { profile, facts, files: FileNames::of(profile, files(profile)) };
-    let (first, details) = match reason {
+    let (first, mut details) = match reason {
         Reason::StartUp => words.start_up(),
         Reason::Waiting => words.waiting(),
         Reason::Gil => words.gil(),
@@ -32,6 +32,7 @@ pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdi
         Reason::Spread => words.spread(),
         Reason::NoSingleCause => words.no_single_cause(),
     };
+    details.extend(words.tasks());
     Verdict { reason, words: first, details }
 }
 
@@ -195,6 +196,12 @@ impl Words<'_> {
             duration(cpu_ns)
         );
         (words, Vec::new())
+    }
+
+    /// What a place in a program with tasks leaves open.
+    fn tasks(&self) -> Option<String> {
+        let in_loop = share(self.facts.loop_samples, self.facts.whole.samples) >= LOOP_MIN;
+        in_loop.then(|| "asyncio: tasks that run the same code are not told apart yet".to_owned())
     }
 
     fn is_own(&self, frame: Option<FrameIndex>) -> bool {
