@@ -62,7 +62,8 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """A function under its callers. `kind`: python, c, inferred, inlined, state (what was waited for), mark (what is missing), root.
+    """A function under its callers. `kind`: python, c, inferred, inlined, loop (asyncio's event loop, above what it
+    runs), state (what was waited for), mark (what is missing), root.
     Numbers as in Row: without a prefix what ends here, `total_…` with everything below. Children: the heaviest first."""
 
     name: str

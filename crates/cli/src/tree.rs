@@ -36,6 +36,10 @@ pub struct Arguments {
     #[arg(long, hide = true, overrides_with = "inverted")]
     no_inverted: bool,
 
+    /// Every call, with the calls of asyncio's event loop above what it runs
+    #[arg(long)]
+    whole: bool,
+
     /// What to print
     #[arg(long, value_enum, default_value = "text")]
     format: Format,
@@ -49,6 +53,7 @@ pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
         weight: view.weight.map(Into::into),
         show: view.show.into(),
         inverted: arguments.inverted,
+        whole: arguments.whole,
         share_min: view.min_share.map_or(if is_json { 0.0 } else { SHARE_MIN }, |share| share.0),
         depth_max: arguments.max_depth.map(|calls| calls as usize),
     };

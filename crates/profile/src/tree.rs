@@ -5,6 +5,7 @@ pub mod json;
 
 use std::collections::HashMap;
 
+use crate::event_loop::EventLoop;
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
 use crate::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
@@ -26,6 +27,8 @@ pub struct Options {
     pub show: Show,
     /// From the leaves to their callers.
     pub inverted: bool,
+    /// Every call, asyncio's own above what its event loop runs, too.
+    pub whole: bool,
     /// 0 to 1; branches below it are folded.
     pub share_min: f64,
     /// None: to the leaves.
@@ -54,6 +57,8 @@ pub struct Branch {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Step {
     Function(FunctionIndex, Found),
+    /// In place of all calls down to what asyncio's event loop runs.
+    EventLoop,
     /// What the thread waited for.
     State(State),
     NoStack,
@@ -70,11 +75,13 @@ pub enum Found {
 pub fn tree(profile: &Profile, options: &Options) -> Tree {
     let choice = choose(options.weight, profile);
     let mut tree = Tree { choice, whole: Totals::default(), branches: Table::default(), roots: Vec::new() };
+    // From the leaves on, the loop's own calls come last and stand in nobody's way.
+    let event_loop = if options.inverted || options.whole { EventLoop::default() } else { EventLoop::of(profile) };
     let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::new();
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         tree.whole.add(totals);
-        let mut steps = steps(profile, options.show, group);
+        let mut steps = steps(profile, options.show, &event_loop, group);
         if !options.inverted {
             steps.reverse();
         }
@@ -105,12 +112,13 @@ pub fn tree(profile: &Profile, options: &Options) -> Tree {
 }
 
 /// Innermost first.
-fn steps(profile: &Profile, show: Show, group: &SampleGroup) -> Vec<Step> {
+fn steps(profile: &Profile, show: Show, event_loop: &EventLoop, group: &SampleGroup) -> Vec<Step> {
     let mut steps = Vec::new();
     if group.state != State::Running {
         steps.push(Step::State(group.state));
     }
-    for frame in profile.stack(group.node) {
+    let given = event_loop.given(profile, group.node);
+    for frame in profile.stack(group.node).take(given.unwrap_or(usize::MAX)) {
         let frame = &profile.frames[frame];
         if show.shows(frame.kind) {
             let found = match frame.kind {
@@ -120,6 +128,9 @@ fn steps(profile: &Profile, show: Show, group: &SampleGroup) -> Vec<Step> {
             };
             steps.push(Step::Function(frame.function, found));
         }
+    }
+    if given.is_some() {
+        steps.push(Step::EventLoop);
     }
     if steps.iter().all(|step| matches!(step, Step::State(_))) {
         steps.push(Step::NoStack);
@@ -148,11 +159,14 @@ fn sort(profile: &Profile, tree: &mut Tree) {
     tree.roots = roots;
 }
 
+const EVENT_LOOP: &str = "event loop (asyncio)";
+
 /// `load (app.py:3)`, `memmove [libc.so.6]`
 fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
     let (function, found) = match step {
         Step::State(state) => return state.to_string(),
         Step::NoStack => return "no stack".to_string(),
+        Step::EventLoop => return EVENT_LOOP.to_string(),
         Step::Function(function, found) => (&profile.functions[function], found),
     };
     let name = &function.name;
@@ -206,6 +220,10 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, paint: Paint) -> 
                 page += &format!("{}\n", paint.quiet(&line));
             }
         }
+    }
+    if tree.roots.iter().any(|root| tree.branches[*root].step == Step::EventLoop) {
+        let words = format!("{EVENT_LOOP}: the loop's own calls are left out; --whole shows them");
+        page += &format!("\n{}\n", paint.quiet(&words));
     }
     page
 }

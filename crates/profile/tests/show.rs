@@ -100,7 +100,7 @@ fn in_the_tree_time_folds_into_the_caller() {
     let own_of = |name: &str| {
         let named = tree.branches.iter().find(|branch| match branch.step {
             tree::Step::Function(function, _) => profile.functions[function].name == name,
-            tree::Step::State(_) | tree::Step::NoStack => false,
+            tree::Step::EventLoop | tree::Step::State(_) | tree::Step::NoStack => false,
         });
         named.map(|branch| branch.own.samples)
     };

@@ -6,7 +6,8 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::show::Show;
-use genba_profile::tree::{Options, json, text, tree};
+use genba_profile::tree::{Options, Step, Tree, json, text, tree};
+use genba_profile::weight::{Totals, Weight};
 
 fn check(recording: &str, options: Options, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
@@ -169,4 +170,143 @@ fn as_a_table_a_parent_stands_before_its_children() {
         1 "python" "sum2" 1 100 0
     "#]]
     .assert_eq(&rows(Options { share_min: 0.3, depth_max: Some(3), ..Options::default() }));
+}
+
+const TASKS: &str = "
+    process 7 3.13.0 cwd=/app
+    <module>@app.py:30 > run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > context_run[python3.13] > task_step[_asyncio.so] > answer@app.py:10 > read@/usr/lib/python3.13/asyncio/streams.py:40 > find[python3.13] x30
+    <module>@app.py:30 > run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > context_run[python3.13] > step@/usr/lib/python3.13/asyncio/tasks.py:300 > answer@app.py:11 x20
+    <module>@app.py:30 > run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > context_run[python3.13] > ready@/usr/lib/python3.13/asyncio/selector_events.py:9 > recv[python3.13] x10
+    <module>@app.py:30 > run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > select[python3.13] x10 poll
+    <module>@app.py:2 x5
+    thread 8 other
+    bootstrap@/usr/lib/python3.13/threading.py:9 > run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > tick@app.py:20 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > nested@app.py:21 x10
+";
+
+#[test]
+fn what_the_event_loop_runs_stands_directly_under_it() {
+    check(
+        TASKS,
+        Options { weight: Some(Weight::Wall), ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
+            weight: wall
+
+              share      CPU     self     wall     self  path
+             70.6 %  96.0 ms        –  96.0 ms        –  event loop (asyncio)
+             58.8 %  80.0 ms  32.0 ms  80.0 ms  32.0 ms    answer (app.py:1)
+             35.3 %  48.0 ms        –  48.0 ms        –      read (streams.py:1)
+             35.3 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        find [python3.13]
+             11.8 %  16.0 ms        –  16.0 ms        –    tick (app.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –      Handle._run (events.py:1)
+             11.8 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        nested (app.py:1)
+             29.4 %  24.0 ms  8.00 ms  40.0 ms  8.00 ms  <module> (app.py:1)
+             23.5 %  16.0 ms        –  32.0 ms        –    run_once (base_events.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –      Handle._run (events.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –        context_run [python3.13]
+             11.8 %  16.0 ms        –  16.0 ms        –          ready (selector_events.py:1)
+             11.8 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms            recv [python3.13]
+             11.8 %        –        –  16.0 ms        –      select [python3.13]
+             11.8 %        –        –  16.0 ms  16.0 ms        in poll(2)
+
+            event loop (asyncio): the loop's own calls are left out; --whole shows them
+        "#]],
+    );
+}
+
+#[test]
+fn every_call_of_the_loop_where_it_is_asked_for() {
+    check(
+        TASKS,
+        Options { weight: Some(Weight::Wall), whole: true, ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
+            weight: wall
+
+              share      CPU     self     wall     self  path
+             88.2 %   104 ms  8.00 ms   120 ms  8.00 ms  <module> (app.py:1)
+             82.4 %  96.0 ms        –   112 ms        –    run_once (base_events.py:1)
+             70.6 %  96.0 ms        –  96.0 ms        –      Handle._run (events.py:1)
+             70.6 %  96.0 ms        –  96.0 ms        –        context_run [python3.13]
+             35.3 %  48.0 ms        –  48.0 ms        –          task_step [_asyncio.so]
+             35.3 %  48.0 ms        –  48.0 ms        –            answer (app.py:1)
+             35.3 %  48.0 ms        –  48.0 ms        –              read (streams.py:1)
+             35.3 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms                find [python3.13]
+             23.5 %  32.0 ms        –  32.0 ms        –          step (tasks.py:1)
+             23.5 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms            answer (app.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –          ready (selector_events.py:1)
+             11.8 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms            recv [python3.13]
+             11.8 %        –        –  16.0 ms        –      select [python3.13]
+             11.8 %        –        –  16.0 ms  16.0 ms        in poll(2)
+             11.8 %  16.0 ms        –  16.0 ms        –  bootstrap (threading.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –    run_once (base_events.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –      Handle._run (events.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –        tick (app.py:1)
+             11.8 %  16.0 ms        –  16.0 ms        –          Handle._run (events.py:1)
+             11.8 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms            nested (app.py:1)
+        "#]],
+    );
+}
+
+#[test]
+fn the_loop_is_not_left_out_from_the_leaves_on() {
+    check(
+        TASKS,
+        Options { inverted: true, depth_max: Some(3), ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+             40.0 %  48.0 ms        –  48.0 ms        –  find [python3.13]
+             40.0 %  48.0 ms        –  48.0 ms        –    read (streams.py:1)
+             40.0 %  48.0 ms        –  48.0 ms        –      answer (app.py:1)
+             40.0 %                                            (1 path more not shown)
+             26.7 %  32.0 ms        –  32.0 ms        –  answer (app.py:1)
+             26.7 %  32.0 ms        –  32.0 ms        –    step (tasks.py:1)
+             26.7 %  32.0 ms        –  32.0 ms        –      context_run [python3.13]
+             26.7 %                                            (1 path more not shown)
+             13.3 %  16.0 ms        –  16.0 ms        –  nested (app.py:1)
+             13.3 %  16.0 ms        –  16.0 ms        –    Handle._run (events.py:1)
+             13.3 %  16.0 ms        –  16.0 ms        –      tick (app.py:1)
+             13.3 %                                            (1 path more not shown)
+             13.3 %  16.0 ms        –  16.0 ms        –  recv [python3.13]
+             13.3 %  16.0 ms        –  16.0 ms        –    ready (selector_events.py:1)
+             13.3 %  16.0 ms        –  16.0 ms        –      context_run [python3.13]
+             13.3 %                                            (1 path more not shown)
+              6.7 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms  <module> (app.py:1)
+              0.0 %                                      (1 path more not shown)
+        "#]],
+    );
+}
+
+#[test]
+fn what_is_left_out_of_the_tree_changes_no_sum() {
+    let profile = profile(&notation::recording(TASKS), &Additions::default());
+    for show in [Show::Both, Show::Python, Show::C] {
+        let [folded, whole] = [false, true].map(|whole| tree(&profile, &Options { show, whole, ..Options::default() }));
+        let in_loop = |tree: &Tree| tree.branches.iter().any(|branch| branch.step == Step::EventLoop);
+        assert!(in_loop(&folded) && !in_loop(&whole));
+        for tree in [&folded, &whole] {
+            let (mut own, mut roots) = (Totals::default(), Totals::default());
+            tree.branches.iter().for_each(|branch| own.add(branch.own));
+            tree.roots.iter().for_each(|root| roots.add(tree.branches[*root].total));
+            assert_eq!((own, roots), (tree.whole, tree.whole));
+        }
+        assert_eq!(folded.whole, whole.whole);
+    }
+}
+
+#[test]
+fn as_a_table_the_loop_is_a_kind() {
+    let profile = profile(&notation::recording(TASKS), &Additions::default());
+    let options = Options::default();
+    let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+    let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+    let row = &page["branches"][0];
+    assert_eq!((row["kind"].as_str(), row["name"].as_str()), (Some("loop"), Some("event loop (asyncio)")));
+    assert_eq!(row["file"], serde_json::Value::Null);
+    assert_eq!(page["branches"][1]["name"], "answer");
 }

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{Branch, Found, Options, Step, Tree};
+use super::{Branch, EVENT_LOOP, Found, Options, Step, Tree};
 use crate::figures::share;
 use crate::profile::{Home, Profile};
 use crate::report::json::{FiltersPage, filters_page, key};
@@ -73,6 +73,7 @@ fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares
     let (name, kind, file, first_line) = match branch.step {
         Step::State(state) => (state.to_string(), "state", None, None),
         Step::NoStack => ("no stack".to_owned(), "no stack", None, None),
+        Step::EventLoop => (EVENT_LOOP.to_owned(), "loop", None, None),
         Step::Function(function, found) => {
             let function = &profile.functions[function];
             let (kind, file, first_line) = match &function.home {
