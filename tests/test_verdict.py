@@ -68,6 +68,15 @@ def test_a_hot_extension(workshop: Workshop, tmp_path: Path) -> None:
     assert {"spend", "through_c"} & {re.sub("__pyx_f_10cythonized_", "", name) for name in first["chain"]}, first
 
 
+def test_the_collection_at_exit_is_called_so(workshop: Workshop) -> None:
+    run = workshop.run(workshop.program("tests/verdicts/gc_heavy.py"), "400")
+    verdict = run.report().split("\n\n")[0]
+    says = "at exit: collecting everything that is left" in verdict
+    # A stripped interpreter has no name for the function that ends it.
+    assert says != ("outside of Python" in verdict), verdict
+    assert says or workshop.interpreter.root, verdict
+
+
 def judge(run: Run, slow: Slow) -> None:
     assert run.exit_code == 0, run.stderr
     screen = run.report()

@@ -319,6 +319,24 @@ fn the_loop_itself_is_no_task() {
 }
 
 #[test]
+fn a_collection_at_exit_is_called_so_where_the_stack_tells() {
+    let exit = "_start[python3.13] > Py_FinalizeEx[python3.13] > gc_collect_main[python3.13] x30 gc\n";
+    let unnamed = "_start[python3.13] > gc_collect_main[python3.13] x10 gc\n";
+    let at_exit_in_python =
+        "_start[python3.13] > Py_FinalizeEx[python3.13] > last@app.py:3[4-9] > gc_collect_main[python3.13] x10 gc\n";
+    check(
+        &format!("{PROCESS}{exit}{unnamed}{at_exit_in_python}{}", expressions(5, 10)),
+        expect![[r#"
+            gc: 50.0 % of 160 ms CPU is the cycle collector, set off by:
+             30.0 %  48.0 ms  at exit: collecting everything that is left
+             10.0 %  16.0 ms  outside of Python
+             10.0 %  16.0 ms  app.py:3 last
+            higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+        "#]],
+    );
+}
+
+#[test]
 fn nothing_was_sampled() {
     check(
         PROCESS,

@@ -28,6 +28,14 @@ pub(super) struct Waits {
     pub states: HashMap<State, (u64, u64)>,
 }
 
+/// What made the collector run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum SetOff {
+    By(Option<FrameIndex>),
+    /// The interpreter that ends, with no Python running any more.
+    Exit,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Recursion {
     pub cpu_ns: u64,
@@ -44,7 +52,7 @@ pub(super) struct Facts {
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
     pub gc_cpu_ns: u64,
-    pub gc: HashMap<Option<FrameIndex>, u64>,
+    pub gc: HashMap<SetOff, u64>,
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
     pub wanting_ns: u64,
     pub gil_wait_ns: u64,
@@ -144,7 +152,8 @@ impl Facts {
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);
-            add(self.gc.entry(stack.deepest).or_default(), group.cpu_ns);
+            let set_off = if stack.at_exit { SetOff::Exit } else { SetOff::By(stack.deepest) };
+            add(self.gc.entry(set_off).or_default(), group.cpu_ns);
         }
         if group.state.is_running() {
             add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
@@ -187,6 +196,8 @@ struct Stack {
     deepest: Option<FrameIndex>,
     import: Option<FrameIndex>,
     loads_library: bool,
+    /// In the interpreter's own end, outside of Python.
+    at_exit: bool,
     library: String,
     /// Of what asyncio's event loop was given to run.
     in_loop: bool,
@@ -208,7 +219,8 @@ impl Stack {
         Stack {
             deepest: own.deepest,
             import,
-            loads_library: import.is_some() && loads_library(profile, leaf),
+            loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
+            at_exit: own.deepest.is_none() && is_in(profile, leaf, &FINALIZING),
             library: library_of(profile, leaf),
             in_loop: event_loop.given(profile, leaf).is_some(),
             native_library: native_library_of(profile, leaf),
@@ -237,12 +249,15 @@ fn import_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
     None
 }
 
-/// In the dynamic linker, for an extension module.
-fn loads_library(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
+/// The dynamic linker, for an extension module.
+const LOADING: [&str; 3] = ["dlopen", "_dl_open", "dl_open_worker"];
+/// CPython 3.11 to 3.15, Python/pylifecycle.c.
+const FINALIZING: [&str; 3] = ["Py_FinalizeEx", "_Py_Finalize", "finalize_modules"];
+
+fn is_in(profile: &Profile, leaf: Option<NodeIndex>, c_functions: &[&str]) -> bool {
     profile.stack(leaf).any(|frame| {
         let function = profile.function_of(frame);
-        matches!(function.home, Home::C { .. })
-            && matches!(function.name.as_str(), "dlopen" | "_dl_open" | "dl_open_worker")
+        matches!(function.home, Home::C { .. }) && c_functions.contains(&function.name.as_str())
     })
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::facts::{Facts, Library, Waits};
+use super::facts::{Facts, Library, SetOff, Waits};
 use super::{LOOP_MIN, Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
@@ -105,7 +105,14 @@ impl Words<'_> {
         let (gc_ns, cpu_ns) = (self.facts.gc_cpu_ns, self.facts.whole.cpu_ns);
         let first =
             format!("{} % of {} CPU is the cycle collector, set off by:", percent(gc_ns, cpu_ns), duration(cpu_ns));
-        let mut details = self.places(&self.facts.gc, cpu_ns);
+        let rows = largest(&self.facts.gc, |gc_ns| *gc_ns, cpu_ns).into_iter().map(|(set_off, gc_ns)| {
+            let what = match set_off {
+                SetOff::By(frame) => self.place(frame),
+                SetOff::Exit => "at exit: collecting everything that is left".to_owned(),
+            };
+            row(*gc_ns, cpu_ns, &what)
+        });
+        let mut details: Vec<String> = rows.collect();
         details.push(
             "higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything".to_owned(),
         );
