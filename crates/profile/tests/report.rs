@@ -406,3 +406,49 @@ fn code_without_a_file_is_its_callers() {
     "#]]
     .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
 }
+
+/// Whoever started the loop is on the stack of every task.
+#[test]
+fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
+    let to_loop = "<module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > task_step[_asyncio.so]";
+    let recording = format!(
+        "process 7 3.13.0 stdlib=/usr/lib/python3.13 argv=app.py cwd=/home/me
+        {to_loop} > get@/v/lib/python3.13/site-packages/client.py:5[0-9] > send[libc.so.6] x30
+        {to_loop} > main@app.py:12[4-9] > get@/v/lib/python3.13/site-packages/client.py:5[0-9] x20
+        <module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select[libpython3.13.so] x10"
+    );
+    check(
+        &recording,
+        Options::default(),
+        expect![[r#"
+        CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+          asyncio: tasks that run the same code are not told apart yet
+
+         50.0 %  48.0 ms  client.py:5 get (columns 1 to 9)
+                              send (libc)
+         33.3 %  32.0 ms  app.py:12 main (columns 5 to 9)
+                              get
+         16.7 %  16.0 ms  app.py:30 <module> (columns 1 to 9)
+                              run_forever → select
+    "#]],
+    );
+    check(
+        &recording,
+        Options { sort: Sort::Total, ..Options::default() },
+        expect![[r#"
+        CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+          asyncio: tasks that run the same code are not told apart yet
+
+        100.0 %  96.0 ms (self 16.0 ms)  app.py:30 <module> (columns 1 to 9)
+                                             run_forever → select
+         50.0 %  48.0 ms (self 48.0 ms)  client.py:5 get (columns 1 to 9)
+                                             send (libc)
+         33.3 %  32.0 ms (self 32.0 ms)  app.py:12 main (columns 5 to 9)
+                                             get
+    "#]],
+    );
+}

@@ -11,6 +11,7 @@ pub mod text;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::event_loop::EventLoop;
 use crate::locations::ByteColumns;
 use crate::own_code::{OwnCode, own_code_and};
 use crate::profile::{
@@ -158,10 +159,11 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
     let weight = choice.weight;
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     let mut whole = Totals::default();
+    let event_loop = EventLoop::of(profile);
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         whole.add(totals);
-        let own = own_code_and(profile, group.node, also_own);
+        let own = own_code_and(profile, &event_loop, group.node, also_own);
         add(profile, options, (group, own), totals, totals.by(weight), &mut sums);
     }
 

@@ -209,7 +209,7 @@ struct Stack {
 
 impl Stack {
     fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop) -> Stack {
-        let own = own_code(profile, leaf);
+        let own = own_code(profile, event_loop, leaf);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
             *times.entry(profile.frames[frame].function).or_default() += 1;
