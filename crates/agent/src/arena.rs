@@ -32,23 +32,28 @@ impl Arena {
     }
 }
 
+// Never inlined: an optimiser that sees both ends of a piece of memory takes what dlmalloc keeps in front of it for nobody's.
 // SAFETY: each call is dlmalloc's own; `or_stop` changes no pointer.
 unsafe impl GlobalAlloc for Arena {
+    #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises.
         Arena::or_stop(unsafe { self.0.alloc(layout) })
     }
 
+    #[inline(never)]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
         // SAFETY: the caller's promises.
         unsafe { self.0.dealloc(memory, layout) }
     }
 
+    #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises.
         Arena::or_stop(unsafe { self.0.alloc_zeroed(layout) })
     }
 
+    #[inline(never)]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
         // SAFETY: the caller's promises.
         Arena::or_stop(unsafe { self.0.realloc(memory, layout, bytes) })
