@@ -30,7 +30,7 @@ def genba(*arguments: str | Path, cwd: Path | None = None) -> subprocess.Complet
     """A reading verb, outside of any chroot: what a recording holds must be enough."""
     command = [str(binary()), *map(str, arguments)]
     # What a developer has set for himself is no part of a test.
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_")}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_") and name != "COLUMNS"}
     return subprocess.run(command, capture_output=True, text=True, timeout=RUN_SECONDS_MAX, cwd=cwd, env=environment)
 
 

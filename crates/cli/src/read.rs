@@ -9,6 +9,7 @@ mod view_options;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use genba_profile::paint::Paint;
+use genba_profile::wrap::wrapped_on_screen;
 use rustix::termios::tcgetwinsize;
 
 use crate::failure::{Failure, say};
@@ -39,9 +40,8 @@ pub fn paint(when: ColourWhen, stream: Stream) -> Paint {
     }
 }
 
-/// Of the terminal; COLUMNS stands before it. Without either, as in a pipe: what most windows have room for.
-pub fn width(stream: Stream) -> usize {
-    const WITHOUT_TERMINAL: usize = 100;
+/// Of the terminal; COLUMNS stands before it. None: neither, as in a pipe, where lines may be of any length.
+pub fn screen_width(stream: Stream) -> Option<usize> {
     const NARROWEST: usize = 40;
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
     let size = || match stream {
@@ -49,7 +49,13 @@ pub fn width(stream: Stream) -> usize {
         Stream::Stderr => tcgetwinsize(std::io::stderr()),
     };
     let of_terminal = || size().ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
-    named.or_else(of_terminal).unwrap_or(WITHOUT_TERMINAL).max(NARROWEST)
+    named.or_else(of_terminal).map(|columns| columns.max(NARROWEST))
+}
+
+/// For what has to be laid out in some width: without a screen, what most windows have room for.
+pub fn width(stream: Stream) -> usize {
+    const WITHOUT_SCREEN: usize = 100;
+    screen_width(stream).unwrap_or(WITHOUT_SCREEN)
 }
 
 /// Writes a view to stdout. A reader that went away (`| head`) is no failure.
@@ -64,7 +70,12 @@ pub fn print(text: &str) -> Result<(), Failure> {
 }
 
 pub fn warn(warnings: &[String]) {
-    for warning in warnings {
-        say(&format!("warning: {warning}"));
+    for line in warnings.iter().flat_map(|warning| warning_lines(warning)) {
+        say(&line);
     }
+}
+
+/// For stderr.
+pub fn warning_lines(warning: &str) -> Vec<String> {
+    wrapped_on_screen(&format!("warning: {warning}"), screen_width(Stream::Stderr))
 }

@@ -85,7 +85,8 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let warnings = warnings_and_packages(&profile, report.choice.weight);
     match arguments.format {
         Format::Text => {
-            read::print(&text::text(&profile, &report, read::paint(view.color, Stream::Stdout)))?;
+            let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(view.color, Stream::Stdout));
+            read::print(&text::text(&profile, &report, width, paint))?;
             read::warn(&warnings);
         }
         Format::Json => {
@@ -108,9 +109,11 @@ pub fn closing(path: &Path, ended_ns: u64, colour: ColourWhen) -> Result<String,
         ..Options::default()
     };
     let report = report::report(&profile, &options);
-    let mut page = text::text(&profile, &report, read::paint(colour, Stream::Stderr));
-    for warning in warnings_and_packages(&profile, report.choice.weight) {
-        page += &format!("warning: {warning}\n");
+    let (width, paint) = (read::screen_width(Stream::Stderr), read::paint(colour, Stream::Stderr));
+    let mut page = text::text(&profile, &report, width, paint);
+    let warnings = warnings_and_packages(&profile, report.choice.weight);
+    for line in warnings.iter().flat_map(|warning| read::warning_lines(warning)) {
+        page += &format!("{line}\n");
     }
     Ok(page)
 }

@@ -1,16 +1,25 @@
-//! Lines of words broken at the width of a terminal, where something ends: `·`, a sentence, at last a word.
+//! Lines broken at the width of a terminal, where something ends: `·`, a column, a link of a chain, at last a word.
 //! Never: breaks inside a word, however long.
 
 use unicode_width::UnicodeWidthStr;
 
 const INDENT: &str = "  ";
+/// Of a line that is indented itself.
+const INDENT_OF_INDENTED: &str = "      ";
+const ARROW: &str = " → ";
+
+/// The same where nobody looks (a pipe has no width): the line itself.
+pub fn wrapped_on_screen(line: &str, width: Option<usize>) -> Vec<String> {
+    width.map_or_else(|| vec![line.to_string()], |width| wrapped(line, width))
+}
 
 /// The line itself where it fits; what follows a break is indented.
 pub fn wrapped(line: &str, width: usize) -> Vec<String> {
+    let hanging = if line.starts_with(' ') { INDENT_OF_INDENTED } else { INDENT };
     let mut lines = Vec::new();
     let mut rest = line;
     loop {
-        let indent = if lines.is_empty() { "" } else { INDENT };
+        let indent = if lines.is_empty() { "" } else { hanging };
         let room = width.saturating_sub(indent.len());
         if rest.width() <= room {
             lines.push(format!("{indent}{rest}"));
@@ -26,13 +35,39 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
 }
 
 /// The byte behind the last break that leaves no more than `room` cells before it; none: behind the first word.
-/// A `·` is taken before a blank, unless that would leave most of the line empty.
+/// A `·` or the end of a column is taken before a blank, unless that would leave most of the line empty.
 fn break_at(line: &str, room: usize) -> Option<usize> {
     let text_begins = line.len() - line.trim_start().len();
-    let blanks = || line.match_indices(' ').map(|(byte, _)| byte).filter(|byte| *byte > text_begins);
+    let blanks =
+        || line.match_indices(' ').map(|(byte, _)| byte).filter(|byte| *byte > text_begins && !in_figure(line, *byte));
     let fits = |byte: &usize| line[..*byte].trim_end().width() <= room;
-    let at_dot = line.match_indices(" · ").map(|(byte, dot)| byte + dot.len()).filter(fits).last();
+    let ends = |sign: &'static str| line.match_indices(sign).map(|(byte, sign)| byte + sign.len());
+    let at_dot = ends(" · ").chain(ends("   ")).filter(|byte| *byte > text_begins).filter(fits).max();
     at_dot.filter(|byte| line[..*byte].width() * 2 > room).or_else(|| blanks().rfind(fits)).or_else(|| blanks().next())
+}
+
+/// Whether the blank stands between a number and its unit.
+fn in_figure(line: &str, blank: usize) -> bool {
+    const UNITS: [&str; 8] = ["%", "s", "ms", "µs", "ns", "kB", "MB", "GB"];
+    let word = line[blank + 1..].split(' ').next().unwrap_or_default();
+    let unit = word.trim_end_matches(|character: char| character.is_ascii_punctuation() && character != '%');
+    line[..blank].ends_with(|character: char| character.is_ascii_digit()) && UNITS.contains(&unit)
+}
+
+/// `a → b → c` in lines of no more than `room` cells that go on with an arrow, as far as the links let it.
+pub fn wrapped_chain(links: &[String], room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for link in links {
+        match lines.last_mut() {
+            None => lines.push(link.clone()),
+            Some(line) if line.width() + ARROW.width() + link.width() <= room => {
+                line.push_str(ARROW);
+                line.push_str(link);
+            }
+            Some(_) => lines.push(format!("{INDENT}{}{link}", ARROW.trim_start())),
+        }
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -73,6 +108,72 @@ mod tests {
             expect![[r#"
                 at 54.1 %   484 ms  your code
                   (127 expressions)"#]],
+        );
+    }
+
+    #[test]
+    fn a_detail_breaks_between_its_columns() {
+        let check = |width: usize, expected: Expect| {
+            let detail = "   92.3 %   480 ms  app.py:1 <module>   sock.recv(4096, flags)   in poll(2)";
+            expected.assert_eq(&wrapped(detail, width).iter().map(|line| format!("|{line}\n")).collect::<String>());
+        };
+        check(
+            60,
+            expect![[r#"
+            |   92.3 %   480 ms  app.py:1 <module>
+            |      sock.recv(4096, flags)   in poll(2)
+        "#]],
+        );
+        check(
+            40,
+            expect![[r#"
+            |   92.3 %   480 ms  app.py:1 <module>
+            |      sock.recv(4096, flags)
+            |      in poll(2)
+        "#]],
+        );
+    }
+
+    #[test]
+    fn a_number_keeps_its_unit() {
+        check(
+            "samples cover 98.4 % of it; 1.77 ms passed unseen (1.25 ms)",
+            16,
+            expect![[r#"
+            samples cover
+              98.4 % of it;
+              1.77 ms passed
+              unseen
+              (1.25 ms)"#]],
+        );
+        check(
+            "the reason `late` (15.6 %)",
+            24,
+            expect![[r#"
+            the reason `late`
+              (15.6 %)"#]],
+        );
+    }
+
+    #[test]
+    fn a_chain_breaks_before_an_arrow() {
+        let links = ["PyObject_GetItem", "bytes_subscript", "PySlice_Unpack", "_PyEval_SliceIndex (x.so)"];
+        let links = links.map(str::to_string);
+        let check = |room: usize, expected: Expect| expected.assert_eq(&wrapped_chain(&links, room).join("\n"));
+        check(100, expect!["PyObject_GetItem → bytes_subscript → PySlice_Unpack → _PyEval_SliceIndex (x.so)"]);
+        check(
+            50,
+            expect![[r#"
+            PyObject_GetItem → bytes_subscript
+              → PySlice_Unpack → _PyEval_SliceIndex (x.so)"#]],
+        );
+        check(
+            20,
+            expect![[r#"
+            PyObject_GetItem
+              → bytes_subscript
+              → PySlice_Unpack
+              → _PyEval_SliceIndex (x.so)"#]],
         );
     }
 

@@ -40,7 +40,7 @@ fn check(filter: &Filter, expected: Expect) {
     expected.assert_eq(&match filtered(filter) {
         Err(words) => format!("error: {words}\n"),
         Ok(profile) => {
-            let page = text::text(&profile, &report(&profile, &Options::default()), Default::default());
+            let page = text::text(&profile, &report(&profile, &Options::default()), None, Default::default());
             let kept: Vec<&str> = page.lines().filter(|line| line.starts_with("kept:")).collect();
             let stacks = collapsed(&profile, collapsed::Options { weight: Weight::Wall, threads: false });
             format!("{}\n{}", kept.join("\n"), stacks.replace("000\n", " µs\n"))
@@ -277,7 +277,7 @@ fn hiding_and_complementary_windows_keep_every_nanosecond() {
 #[test]
 fn the_header_speaks_of_the_whole_recording_and_says_what_is_kept() {
     let profile = filtered(&Filter { threads: globs(&["worker"]), ..Filter::default() }).expect("something is kept");
-    let page = text::text(&profile, &report(&profile, &Options::default()), Default::default());
+    let page = text::text(&profile, &report(&profile, &Options::default()), None, Default::default());
     expect![[r#"
         CPython 3.13.0 · 168 ms wall · 160 ms CPU · 2 processes, 3 threads · 1.6 ms
         ticks 112 = sampled 110 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %

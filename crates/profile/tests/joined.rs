@@ -52,7 +52,7 @@ fn both(window: Option<Window>) -> Profile {
 }
 
 fn page(profile: &Profile, by: By) -> String {
-    text::text(profile, &report(profile, &Options { by, ..Options::default() }), Default::default())
+    text::text(profile, &report(profile, &Options { by, ..Options::default() }), None, Default::default())
 }
 
 #[test]

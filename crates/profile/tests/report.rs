@@ -15,7 +15,7 @@ use genba_profile::weight::Weight;
 fn check(recording: &str, options: Options, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
     let report = report(&profile, &options);
-    expected.assert_eq(&text::text(&profile, &report, Paint::Plain));
+    expected.assert_eq(&text::text(&profile, &report, None, Paint::Plain));
 }
 
 const SLICES: &str = "
@@ -241,7 +241,7 @@ fn what_was_not_recorded_is_no_waiting() {
 
         100.0 %  320 ms  a.py:1 f
     "#]]
-    .assert_eq(&text::text(&profile, &report, Paint::Plain));
+    .assert_eq(&text::text(&profile, &report, None, Paint::Plain));
     expect![[r#"
         process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over"#]]
     .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
@@ -382,7 +382,7 @@ fn code_without_a_file_is_its_callers() {
     let rows = |stacks: &str| {
         let profile = profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default());
         let report = report(&profile, &Options { by: By::Function, ..Options::default() });
-        let text = text::text(&profile, &report, Paint::Plain);
+        let text = text::text(&profile, &report, None, Paint::Plain);
         text.lines().skip(1).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
     };
     expect![[r#"

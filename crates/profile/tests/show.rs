@@ -63,7 +63,7 @@ fn text_and_json_differ_in_their_chains_alone() {
         let page = |show| report(profile, &Options { show, weight: Some(weight), ..Options::default() });
         let (both, python) = (page(Show::Both), page(Show::Python));
         let rows = |report| {
-            let text = text::text(profile, report, Default::default());
+            let text = text::text(profile, report, None, Default::default());
             text.lines().filter(|line| line.contains('%') || line.contains('=')).map(str::to_string).collect::<Vec<_>>()
         };
         assert!(!rows(&both).is_empty());

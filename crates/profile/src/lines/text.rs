@@ -30,14 +30,20 @@ pub fn text(profile: &Profile, lines: &Lines, width: usize, paint: Paint) -> Str
     }
     let files = FileNames::of(profile, lines.functions.iter().map(|function| function.file));
     for function in &lines.functions {
-        page += &format!("\n{}\n", paint.strong(&printable(&title(profile, lines, &files, function))));
+        page.push('\n');
+        for line in wrapped(&printable(&title(profile, lines, &files, function)), width) {
+            page += &format!("{}\n", paint.strong(&line));
+        }
         page += &block(profile, lines, function, width, paint);
     }
     if lines.functions.is_empty() {
         page += "\nno function: no sample in Python has this weight\n";
     }
     if let Some(folded) = folded(lines) {
-        page += &format!("\n{}\n", paint.quiet(&folded));
+        page.push('\n');
+        for line in wrapped(&folded, width) {
+            page += &format!("{}\n", paint.quiet(&line));
+        }
     }
     page
 }

@@ -4,10 +4,7 @@
 use unicode_width::UnicodeWidthStr;
 
 const TAB_CELLS: usize = 8;
-/// A line wider than this is shown from shortly before the mark on.
-const LINE_CELLS_MAX: usize = 100;
-const BEFORE_MARK_CELLS: usize = 30;
-const CUT: &str = "…";
+pub(crate) const CUT: &str = "…";
 
 /// What to print: `line`, and under it `mark_cells` marks after `indent_cells` blanks.
 #[derive(Debug, PartialEq, Eq)]
@@ -17,8 +14,9 @@ pub struct Excerpt {
     pub mark_cells: usize,
 }
 
-/// `columns` are those of the mark in characters; the mark is at least one cell wide.
-pub fn excerpt(source: &str, columns: std::ops::Range<u32>) -> Excerpt {
+/// `columns` are those of the mark in characters; the mark is at least one cell wide. A line wider than `room` is cut on
+/// its right, and on its left as well where the mark would not be seen whole otherwise.
+pub fn excerpt(source: &str, columns: std::ops::Range<u32>, room: usize) -> Excerpt {
     let (start, end) = (byte_at(source, columns.start), byte_at(source, columns.end));
     let indent = source.len() - source.trim_start().len();
     let indent = indent.min(start);
@@ -28,26 +26,29 @@ pub fn excerpt(source: &str, columns: std::ops::Range<u32>) -> Excerpt {
     let marked = expand(&source[start..end.max(start)], begin_cells + before.width());
     let after_cells = begin_cells + before.width() + marked.width();
     let after = expand(source[end.max(start)..].trim_end(), after_cells);
+    let (before_cells, mark_cells) = (before.width(), marked.width().max(1));
     let whole = format!("{before}{marked}{after}");
-    let indent_cells = before.width();
-    let mark_cells = marked.width().max(1);
-    if whole.width() <= LINE_CELLS_MAX {
-        return Excerpt { line: whole, indent_cells, mark_cells };
+    if whole.width() <= room {
+        return Excerpt { line: whole, indent_cells: before_cells, mark_cells };
     }
-    let before = if indent_cells > BEFORE_MARK_CELLS {
-        let kept = last_cells(&before, BEFORE_MARK_CELLS - CUT.width());
-        format!("{CUT}{kept}")
-    } else {
+    let before = if before_cells + mark_cells + CUT.width() <= room {
         before
+    } else {
+        // As much as the mark and what follows it leave, and a third for context where they leave less; but the mark is
+        // whole if it can be.
+        let beside_mark = room.saturating_sub(mark_cells);
+        let context = (room / 3).min(beside_mark.saturating_sub(CUT.width()));
+        let context = if beside_mark >= 2 * CUT.width() { context } else { room / 3 };
+        let cells = beside_mark.saturating_sub(after.width()).max(context);
+        match cells < before_cells {
+            true => format!("{CUT}{}", last_cells(&before, cells.saturating_sub(CUT.width()))),
+            false => before,
+        }
     };
-    let room = LINE_CELLS_MAX - CUT.width();
-    let shown = first_cells(&format!("{before}{marked}{after}"), room);
     let indent_cells = before.width();
-    Excerpt {
-        mark_cells: mark_cells.min(room.saturating_sub(indent_cells)).max(1),
-        line: format!("{shown}{CUT}"),
-        indent_cells,
-    }
+    let line = first_cells_cut(&format!("{before}{marked}{after}"), room);
+    let seen_cells = line.width() - if line.ends_with(CUT) { CUT.width() } else { 0 };
+    Excerpt { mark_cells: mark_cells.min(seen_cells.saturating_sub(indent_cells)).max(1), line, indent_cells }
 }
 
 /// Names come from the program too: nothing in them may steer the terminal.
@@ -102,6 +103,24 @@ pub(crate) fn first_cells(text: &str, cells_max: usize) -> String {
     kept
 }
 
+/// The text itself where it fits, else its beginning and a sign.
+pub(crate) fn first_cells_cut(text: &str, cells_max: usize) -> String {
+    match text.width() <= cells_max {
+        true => text.to_string(),
+        false => format!("{}{CUT}", first_cells(text, cells_max.saturating_sub(CUT.width()))),
+    }
+}
+
+/// The same from its middle: what a name begins and ends with says most.
+pub(crate) fn middle_cut(text: &str, cells_max: usize) -> String {
+    if text.width() <= cells_max {
+        return text.to_string();
+    }
+    let ends = cells_max.saturating_sub(CUT.width());
+    let (first, last) = (first_cells(text, ends - ends / 2), last_cells(text, ends / 2));
+    format!("{first}{CUT}{last}")
+}
+
 fn last_cells(text: &str, cells_max: usize) -> &str {
     let mut start = text.len();
     for (byte, _) in text.char_indices().rev() {
@@ -120,9 +139,14 @@ mod tests {
 
     /// The mark is drawn under the piece between `«` and `»`.
     fn check(source: &str, expected: Expect) {
+        check_within(100, source, expected);
+    }
+
+    fn check_within(room: usize, source: &str, expected: Expect) {
         let columns = |sign| source.chars().position(|character| character == sign).unwrap() as u32;
         let (start, end) = (columns('«'), columns('»') - 1);
-        let shown = excerpt(&source.replace(['«', '»'], ""), start..end);
+        let shown = excerpt(&source.replace(['«', '»'], ""), start..end, room);
+        assert!(shown.line.width() <= room && shown.indent_cells + shown.mark_cells <= room, "{shown:?}");
         let mark = format!("{}{}", " ".repeat(shown.indent_cells), "~".repeat(shown.mark_cells));
         expected.assert_eq(&format!("{}\n{mark}", shown.line));
     }
@@ -176,14 +200,69 @@ mod tests {
         check(
             &format!("{before}«b[i:]»{after}"),
             expect![[r#"
-            … a + a + a + a + a + a + a + b[i:] + c + c + c + c + c + c + c + c + c + c + c + c + c + c + c + c…
-                                          ~~~~~"#]],
+                …a + a + a + a + a + a + a + a + b[i:] + c + c + c + c + c + c + c + c + c + c + c + c + c + c + c …
+                                                 ~~~~~"#]],
         );
         check(
             &format!("«{before}b»"),
             expect![[r#"
             a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a + a +…
             ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"#]],
+        );
+    }
+
+    #[test]
+    fn the_mark_is_whole_wherever_it_stands_if_there_is_room() {
+        let source = "    return json.dumps({'total': total, 'tax': self.tax(total)}, indent=2)";
+        let parts = ["json.dumps", "{'total': total, 'tax': self.tax(total)}", "self.tax(total)", "indent=2"];
+        for part in parts {
+            for room in 24..80 {
+                let start = source.find(part).unwrap();
+                let shown = excerpt(source, start as u32..(start + part.len()) as u32, room);
+                let marked: String = shown.line.chars().skip(shown.indent_cells).take(shown.mark_cells).collect();
+                assert!(shown.line.width() <= room, "{room}: {shown:?}");
+                match part.len() + 2 <= room {
+                    true => assert_eq!(marked, part, "{room}: {shown:?}"),
+                    false => assert!(part.starts_with(&marked) && marked.len() >= room / 2, "{room}: {shown:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_narrow_excerpt_keeps_what_it_can() {
+        let source = |from: &str, to: &str| {
+            let source = "    total += sum(prices[order.item] * order.count for order in orders)";
+            let marked = source.replacen(from, &format!("«{from}"), 1);
+            marked.replacen(to, &format!("{to}»"), 1)
+        };
+        check_within(
+            40,
+            &source("prices", "item]"),
+            expect![[r#"
+            total += sum(prices[order.item] * order…
+                         ~~~~~~~~~~~~~~~~~~"#]],
+        );
+        check_within(
+            40,
+            &source("order.count", "count"),
+            expect![[r#"
+            …der.item] * order.count for order in o…
+                         ~~~~~~~~~~~"#]],
+        );
+        check_within(
+            40,
+            &source("orders", "orders"),
+            expect![[r#"
+            …tem] * order.count for order in orders)
+                                             ~~~~~~"#]],
+        );
+        check_within(
+            40,
+            &source("sum", "orders)"),
+            expect![[r#"
+            total += sum(prices[order.item] * order…
+                     ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~"#]],
         );
     }
 

@@ -2,6 +2,7 @@
 
 use crate::figures::{counted, percent};
 use crate::profile::Profile;
+use crate::report::chain_text::chain;
 use crate::report::{Report, Row, Sort, text};
 use crate::summary::header_with_verdict;
 
@@ -24,7 +25,7 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
             measured.words(weight),
             code(&text::name(profile, report.by, &files, row)),
             expression(row),
-            escaped(&text::chain(profile, &row.chain)),
+            escaped(&chain(profile, &row.chain)),
         );
     }
     if report.folded.rows > 0 {

@@ -3,6 +3,7 @@
 //! Never: makes text (`text`, `markdown`, `json` do); rounds.
 
 mod chain;
+mod chain_text;
 pub(crate) mod excerpt;
 pub(crate) mod file_names;
 pub mod json;

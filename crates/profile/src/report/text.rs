@@ -1,42 +1,52 @@
-//! The report as text for a terminal.
-//! Owns: its layout. Keeps: the mark stands exactly under its expression; what is folded is said with its share.
+//! The report as text: for a screen of a given width, or for a pipe, where no line is broken.
+//! Owns: its layout. Keeps: no line is wider than the screen, but for a word that cannot be broken; the mark stands
+//! exactly under its expression; what is folded is said with its share.
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::figures::{counted, percent};
-use crate::owner::Owner;
 use crate::paint::Paint;
-use crate::profile::{FunctionIndex, Home, Profile};
-use crate::report::excerpt::{excerpt, printable};
+use crate::profile::Profile;
+use crate::report::chain_text::{chain, chain_lines};
+use crate::report::excerpt::{Excerpt, excerpt, printable};
 use crate::report::file_names::FileNames;
-use crate::report::{By, Link, Report, Row, Sort, Subject};
+use crate::report::{By, Report, Row, Sort, Subject};
 use crate::summary::header_with_verdict;
 use crate::table::TableIndex;
-
-/// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
-const LINKS_MAX: usize = 9;
-const LINKS_AT_TOP: usize = 4;
+use crate::wrap::wrapped_on_screen;
 
 /// Names are padded to the longest up to here, so that one long name does not push all source to the right.
 const NAME_CELLS_MAX: usize = 36;
+/// Between a name and its source, and before what stands under a row.
+const GAP_CELLS: usize = 4;
+/// Source is cut to that in a pipe.
+const SOURCE_CELLS_MAX: usize = 100;
+/// With less room than this beside its name, source that has to be cut stands under it.
+const SOURCE_CELLS_MIN: usize = 40;
+/// With less room than this, what stands under a row begins further left.
+const UNDER_CELLS_MIN: usize = 30;
 
-pub fn text(profile: &Profile, report: &Report, paint: Paint) -> String {
+/// `width`: of the screen. None: the text goes where lines may be of any length.
+pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Paint) -> String {
     let mut page = String::new();
     for line in header_with_verdict(profile, &report.choice, &report.verdict) {
-        page += &format!("{}\n", printable(&line));
+        for line in wrapped_on_screen(&printable(&line), width) {
+            page += &format!("{line}\n");
+        }
     }
     page.push('\n');
     let files = files_of(profile, report);
     let lines: Vec<Line> = report.rows.iter().map(|row| line(profile, report, &files, row)).collect();
-    let name_cells = lines.iter().map(|line| line.name.width()).filter(|cells| *cells <= NAME_CELLS_MAX).max();
-    let time_cells = lines.iter().map(|line| line.time.width()).max().unwrap_or(0);
+    let layout = Layout::of(&lines, width, paint);
     for (line, row) in lines.iter().zip(&report.rows) {
-        write(profile, line, row, [time_cells, name_cells.unwrap_or(0)], paint, &mut page);
+        layout.write(profile, line, row, &mut page);
     }
     if report.rows.is_empty() {
         page += "no row: no sample has this weight\n";
     }
-    page += &folded(report, paint);
+    for line in folded(report).iter().flat_map(|line| wrapped_on_screen(line, width)) {
+        page += &format!("{}\n", paint.quiet(&line));
+    }
     page
 }
 
@@ -117,46 +127,133 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
     }
 }
 
-fn write(profile: &Profile, line: &Line, row: &Row, cells: [usize; 2], paint: Paint, page: &mut String) {
-    let [time_cells, name_cells] = cells;
-    let time = pad_left(&line.time, time_cells);
-    let head = format!("{}  {}  ", paint.strong(&line.share), time);
-    let head_cells = line.share.width() + time.width() + 4;
-    let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
-    let marked = row.subject.expression.as_ref();
-    match source {
-        None => {
-            let columns = columns_without_text(&row.subject).map_or(String::new(), |columns| format!(" ({columns})"));
-            *page += &format!("{head}{}{}\n", line.name, paint.quiet(&columns));
-        }
-        Some(source) => {
-            let name = pad_right(&line.name, name_cells);
-            let several = row.subject.end_line.zip(row.subject.line).map_or(0, |(end, first)| end - first);
-            let columns = match marked {
-                Some(expression) if several > 0 => expression.column..u32::MAX,
-                Some(expression) => expression.column..expression.end_column,
-                None => {
-                    let indent = source.chars().take_while(|character| character.is_whitespace()).count() as u32;
-                    indent..indent
-                }
-            };
-            let shown = excerpt(source, columns);
-            *page += &format!("{head}{name}    {}\n", shown.line);
-            if marked.is_some() {
-                let indent = head_cells + name.width() + 4 + shown.indent_cells;
-                let mark = paint.mark(&"~".repeat(shown.mark_cells));
-                *page += &format!("{}{mark}", " ".repeat(indent));
-                if several > 0 {
-                    let lines = counted(u64::from(several), "line", "lines");
-                    *page += &paint.quiet(&format!(" goes on for {lines}"));
-                }
-                page.push('\n');
+/// Where things stand, the same for all rows.
+struct Layout {
+    width: Option<usize>,
+    time_cells: usize,
+    name_cells: usize,
+    /// Before the name.
+    head_cells: usize,
+    /// Before what stands under a row.
+    under_cells: usize,
+    paint: Paint,
+}
+
+impl Layout {
+    fn of(lines: &[Line], width: Option<usize>, paint: Paint) -> Layout {
+        let widest = |cells: fn(&Line) -> usize| lines.iter().map(cells).max().unwrap_or(0);
+        let time_cells = widest(|line| line.time.width());
+        let head_cells = widest(|line| line.share.width()) + time_cells + 4;
+        let name_cells_max = width.map_or(NAME_CELLS_MAX, |width| {
+            let beside_source = width.saturating_sub(head_cells + GAP_CELLS + width * 2 / 5);
+            beside_source.min(NAME_CELLS_MAX.max(width / 4))
+        });
+        let names = lines.iter().map(|line| line.name.width());
+        let name_cells = names.filter(|cells| *cells <= name_cells_max).max().unwrap_or(0);
+        let under_cells = match width {
+            Some(width) if width < head_cells + GAP_CELLS + UNDER_CELLS_MIN => GAP_CELLS,
+            _ => head_cells + GAP_CELLS,
+        };
+        Layout { width, time_cells, name_cells, head_cells, under_cells, paint }
+    }
+
+    fn write(&self, profile: &Profile, line: &Line, row: &Row, page: &mut String) {
+        let head = format!("{}  {}  ", self.paint.strong(&line.share), pad_left(&line.time, self.time_cells));
+        let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
+        match source {
+            None => {
+                let columns =
+                    columns_without_text(&row.subject).map_or(String::new(), |columns| format!(" ({columns})"));
+                self.write_name(&head, &line.name, &columns, page);
             }
+            Some(source) => self.write_with_source(&head, &line.name, source, &row.subject, page),
+        }
+        if row.chain.is_empty() {
+            return;
+        }
+        let chain = match self.width {
+            Some(width) => chain_lines(profile, &row.chain, width - self.under_cells),
+            None => vec![printable(&chain(profile, &row.chain))],
+        };
+        for line in chain {
+            *page += &format!("{}{}\n", blanks(self.under_cells), self.paint.quiet(&line));
         }
     }
-    if !row.chain.is_empty() {
-        let chain = printable(&chain(profile, &row.chain));
-        *page += &format!("{}{}\n", " ".repeat(head_cells + 4), paint.quiet(&chain));
+
+    /// `quiet` is what the name goes on with.
+    fn write_name(&self, head: &str, name: &str, quiet: &str, page: &mut String) {
+        let room = self.width.map(|width| width.saturating_sub(self.head_cells));
+        if room.is_none_or(|room| name.width() + quiet.width() <= room) {
+            *page += &format!("{head}{name}{}\n", self.paint.quiet(quiet));
+            return;
+        }
+        // On a narrow screen a name that does not fit stands under the figures, as its source does.
+        let is_under = self.under_cells < self.head_cells;
+        let (cells, mut before) = match is_under {
+            true => (self.under_cells, format!("{}\n{}", head.trim_end(), blanks(self.under_cells))),
+            false => (self.head_cells, head.to_string()),
+        };
+        let room = self.width.map(|width| width.saturating_sub(cells));
+        for line in wrapped_on_screen(&format!("{name}{quiet}"), room) {
+            *page += &format!("{before}{line}\n");
+            before = blanks(cells);
+        }
+    }
+
+    fn write_with_source(&self, head: &str, name: &str, source: &str, subject: &Subject, page: &mut String) {
+        let marked = subject.expression.as_ref();
+        let several = subject.end_line.zip(subject.line).map_or(0, |(end, first)| end - first);
+        let columns = match marked {
+            Some(expression) if several > 0 => expression.column..u32::MAX,
+            Some(expression) => expression.column..expression.end_column,
+            None => {
+                let indent = source.chars().take_while(|character| character.is_whitespace()).count() as u32;
+                indent..indent
+            }
+        };
+        let name = pad_right(name, self.name_cells);
+        let beside = self.head_cells + name.width() + GAP_CELLS;
+        let whole = excerpt(source, columns.clone(), usize::MAX);
+        let room = self.width.map_or(SOURCE_CELLS_MAX, |width| width.saturating_sub(beside));
+        let fits = whole.line.width() <= room;
+        let is_beside = fits
+            || self.width.is_none()
+            || (name.width() <= self.name_cells && room >= SOURCE_CELLS_MIN && whole.mark_cells + 2 <= room);
+        let (before, room) = match self.width {
+            Some(width) if !is_beside => {
+                self.write_name(head, name.trim_end(), "", page);
+                *page += &blanks(self.under_cells);
+                (self.under_cells, width - self.under_cells)
+            }
+            _ => {
+                *page += &format!("{head}{name}{}", blanks(GAP_CELLS));
+                (beside, room)
+            }
+        };
+        let shown = if fits { whole } else { excerpt(source, columns, room) };
+        *page += &format!("{}\n", shown.line);
+        if marked.is_some() {
+            let room = self.width.map(|_| room);
+            *page += &self.mark(&shown, before, several, room);
+        }
+    }
+
+    /// `~~~~~`, and beside it whether the expression goes on: on its right, or where room is short on its left or below.
+    fn mark(&self, shown: &Excerpt, before: usize, several: u32, room: Option<usize>) -> String {
+        let mark = self.paint.mark(&"~".repeat(shown.mark_cells));
+        let indent = before + shown.indent_cells;
+        if several == 0 {
+            return format!("{}{mark}\n", blanks(indent));
+        }
+        let words = format!("goes on for {}", counted(u64::from(several), "line", "lines"));
+        let quiet = self.paint.quiet(&words);
+        if room.is_none_or(|room| shown.indent_cells + shown.mark_cells + 1 + words.width() <= room) {
+            return format!("{}{mark} {quiet}\n", blanks(indent));
+        }
+        match shown.indent_cells.checked_sub(words.width() + 1) {
+            Some(left) => format!("{}{quiet} {mark}\n", blanks(before + left)),
+            None => format!("{}{mark}\n{}{quiet}\n", blanks(indent), blanks(before)),
+        }
     }
 }
 
@@ -173,62 +270,22 @@ pub(super) fn columns_without_text(subject: &Subject) -> Option<String> {
     })
 }
 
-/// `bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)`
-pub fn chain(profile: &Profile, links: &[Link]) -> String {
-    let names: Vec<String> = links.iter().map(|link| link.name(profile)).collect();
-    let mut shown = if names.len() > LINKS_MAX + 1 {
-        let at_leaf = LINKS_MAX - LINKS_AT_TOP;
-        let left_out = names.len() - LINKS_MAX;
-        let mut ends = names[..LINKS_AT_TOP].to_vec();
-        ends.push(format!("({left_out} more)"));
-        ends.extend_from_slice(&names[names.len() - at_leaf..]);
-        ends
-    } else {
-        names
-    };
-    // The leaf says whose code it is; what the thread waits for stands after it.
-    let waits = matches!(links.last(), Some(Link::State(_)));
-    let leaf = links.len().checked_sub(1 + usize::from(waits)).map(|position| links[position]);
-    if let Some(Link::Function(function)) = leaf
-        && let Some(hint) = module_hint(profile, function)
-    {
-        let position = shown.len() - 1 - usize::from(waits);
-        shown[position] += &format!(" ({hint})");
-    }
-    shown.join(" → ")
-}
-
-/// None: the interpreter's own code, which goes without saying, or Python.
-fn module_hint(profile: &Profile, function: FunctionIndex) -> Option<String> {
-    let Home::C { module, origin, .. } = &profile.functions[function].home else {
-        return None;
-    };
-    let module = &profile.modules[*module];
-    match module.owner {
-        Owner::Interpreter => None,
-        // Without a name of its own it is called by its module already.
-        _ if origin.is_none() => None,
-        Owner::Libc => Some("libc".to_string()),
-        _ => Some(module.base_name().to_string()),
-    }
-}
-
-fn folded(report: &Report, paint: Paint) -> String {
+fn folded(report: &Report) -> Option<String> {
     let folded = report.folded;
-    if folded.rows == 0 {
-        return String::new();
-    }
     let weight = report.choice.weight;
     let share = percent(folded.own.by(weight), report.whole.by(weight));
     let rows = counted(folded.rows, "row", "rows");
-    let line = format!("{share:>5} %  in {rows} more (--min-share 0 --limit 0 shows them all)");
-    format!("{}\n", paint.quiet(&line))
+    (folded.rows > 0).then(|| format!("{share:>5} %  in {rows} more (--min-share 0 --limit 0 shows them all)"))
+}
+
+fn blanks(cells: usize) -> String {
+    " ".repeat(cells)
 }
 
 fn pad_left(text: &str, cells: usize) -> String {
-    format!("{}{text}", " ".repeat(cells.saturating_sub(text.width())))
+    format!("{}{text}", blanks(cells.saturating_sub(text.width())))
 }
 
 fn pad_right(text: &str, cells: usize) -> String {
-    format!("{text}{}", " ".repeat(cells.saturating_sub(text.width())))
+    format!("{text}{}", blanks(cells.saturating_sub(text.width())))
 }
