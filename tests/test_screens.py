@@ -56,7 +56,7 @@ def test_no_line_is_wider_than_the_terminal(folder: Path) -> None:
     closing = on_screen(folder, 80, "run", "--python", python, "-o", "app.genba", "app.py")
     assert any(line.startswith("ticks ") for line in closing), closing
     assert [line for line in closing if len(line) > 80] == []
-    for words in (["report"], ["report", "--by", "function"], ["lines"]):
+    for words in (["report"], ["report", "--by", "function"], ["tree"], ["tree", "--inverted"], ["lines"]):
         for columns in (80, 160):
             page = on_screen(folder, columns, *words, "app.genba")
             assert [line for line in page if len(line) > columns] == [], (words, columns)

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use genba_profile::paint::Paint;
-use genba_profile::tree::{self, Options};
+use genba_profile::tree::{self, Options, text};
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
@@ -59,9 +59,12 @@ pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let tree = tree::tree(&profile, &options);
     match arguments.format {
-        Format::Text => read::print(&tree::text(&profile, &tree, &options, read::paint(view.color, Stream::Stdout)))?,
+        Format::Text => {
+            let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(view.color, Stream::Stdout));
+            read::print(&text::text(&profile, &tree, &options, width, paint))?;
+        }
         Format::Markdown => {
-            read::print(&format!("```text\n{}```\n", tree::text(&profile, &tree, &options, Paint::Plain)))?;
+            read::print(&format!("```text\n{}```\n", text::text(&profile, &tree, &options, None, Paint::Plain)))?;
         }
         Format::Json => {
             let json = tree::json::json(&profile, &tree, &options);

@@ -1,19 +1,16 @@
 //! Whole call paths: every function under each of its callers, never merged across callers.
-//! Owns: the tree and its text. Keeps: what is not shown is said where it is missing, with its count and share.
+//! Owns: the tree and the order of its branches. Never: makes text (`text`, `json` do).
 
 pub mod json;
+pub mod text;
 
 use std::collections::HashMap;
 
 use crate::event_loop::EventLoop;
-use crate::figures::{counted, percent};
-use crate::paint::Paint;
 use crate::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
-use crate::report::excerpt::printable;
 use crate::report::file_names::FileNames;
 use crate::show::Show;
 use crate::state::State;
-use crate::summary::header;
 use crate::table::{Table, table_index};
 use crate::weight::{Choice, Totals, Weight, choose};
 
@@ -190,97 +187,4 @@ fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
         }
         Home::Mark => format!("({name})"),
     }
-}
-
-/// One line a branch: share, both clocks (total and self), and the path as indentation.
-pub fn text(profile: &Profile, tree: &Tree, options: &Options, paint: Paint) -> String {
-    let mut page = String::new();
-    for line in header(profile, &tree.choice) {
-        page += &format!("{}\n", printable(&line));
-    }
-    let columns = ["share", "CPU", "self", "wall", "self"];
-    page += &format!("\n{}\n", paint.quiet(&format!("{}  path", cells(columns.map(str::to_string)))));
-    let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
-    let mut waiting = Vec::new();
-    push(tree, options, &tree.roots, 0, &mut waiting);
-    while let Some((line, depth)) = waiting.pop() {
-        match line {
-            Line::Branch(branch) => {
-                let branch = &tree.branches[branch];
-                let name = printable(&name(profile, branch.step, Some(&files)));
-                page += &format!("{}  {}{name}\n", figures(tree, branch), indent(depth));
-                push(tree, options, &branch.children, depth + 1, &mut waiting);
-            }
-            Line::Folded { branches, total } => {
-                let share = format!("{} %", percent(total.by(tree.choice.weight), tree.whole.by(tree.choice.weight)));
-                let blank = String::new;
-                let figures = cells([share, blank(), blank(), blank(), blank()]);
-                let paths = counted(branches, "path", "paths");
-                let line = format!("{figures}  {}({paths} more not shown)", indent(depth));
-                page += &format!("{}\n", paint.quiet(&line));
-            }
-        }
-    }
-    if tree.roots.iter().any(|root| tree.branches[*root].step == Step::EventLoop) {
-        let words = format!("{EVENT_LOOP}: the loop's own calls are left out; --whole shows them");
-        page += &format!("\n{}\n", paint.quiet(&words));
-    }
-    page
-}
-
-enum Line {
-    Branch(BranchIndex),
-    Folded { branches: u64, total: Totals },
-}
-
-/// Puts children on the stack of lines still to be written, the last one first.
-fn push(tree: &Tree, options: &Options, children: &[BranchIndex], depth: usize, waiting: &mut Vec<(Line, usize)>) {
-    let weight = tree.choice.weight;
-    let smallest = options.share_min * tree.whole.by(weight) as f64;
-    let too_deep = options.depth_max.is_some_and(|depth_max| depth >= depth_max);
-    let heavy = children.partition_point(|child| {
-        let weight = tree.branches[*child].total.by(weight);
-        weight > 0 && weight as f64 >= smallest
-    });
-    let shown = if too_deep { 0 } else { heavy };
-    let (shown, folded) = children.split_at(shown);
-    let mut total = Totals::default();
-    let mut branches = 0;
-    for child in folded {
-        total.add(tree.branches[*child].total);
-        branches += 1;
-    }
-    if branches > 0 {
-        waiting.push((Line::Folded { branches, total }, depth));
-    }
-    waiting.extend(shown.iter().rev().map(|child| (Line::Branch(*child), depth)));
-}
-
-fn figures(tree: &Tree, branch: &Branch) -> String {
-    let weight = tree.choice.weight;
-    let words = |totals: Totals, weight| match totals.by(weight) {
-        0 => "–".to_string(),
-        _ => totals.words(weight),
-    };
-    cells([
-        format!("{} %", percent(branch.total.by(weight), tree.whole.by(weight))),
-        words(branch.total, Weight::Cpu),
-        words(branch.own, Weight::Cpu),
-        words(branch.total, Weight::Wall),
-        words(branch.own, Weight::Wall),
-    ])
-}
-
-fn cells(columns: [String; 5]) -> String {
-    let [share, cpu, cpu_own, wall, wall_own] = columns;
-    format!("{share:>7}  {cpu:>7}  {cpu_own:>7}  {wall:>7}  {wall_own:>7}")
-}
-
-/// A path deeper than a screen is wide carries its depth as a number.
-fn indent(depth: usize) -> String {
-    const DEPTH_MAX: usize = 40;
-    if depth <= DEPTH_MAX {
-        return "  ".repeat(depth);
-    }
-    format!("{}[{depth}] ", "  ".repeat(DEPTH_MAX))
 }

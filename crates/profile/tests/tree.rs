@@ -12,7 +12,7 @@ use genba_profile::weight::{Totals, Weight};
 fn check(recording: &str, options: Options, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
     let tree = tree(&profile, &options);
-    expected.assert_eq(&text(&profile, &tree, &options, Paint::Plain));
+    expected.assert_eq(&text::text(&profile, &tree, &options, None, Paint::Plain));
 }
 
 const TWO_CALLERS: &str = "
@@ -123,7 +123,7 @@ fn a_deep_recursion_does_not_run_off_the_screen() {
     let recording = format!("process 7 3.13.0 cwd=/app\n{frames} x1");
     let profile = profile(&notation::recording(&recording), &Additions::default());
     let options = Options::default();
-    let page = text(&profile, &tree(&profile, &options), &options, Paint::Plain);
+    let page = text::text(&profile, &tree(&profile, &options), &options, None, Paint::Plain);
     let last: Vec<&str> = page.lines().rev().take(3).map(str::trim).collect();
     expect![[r#"
         100.0 %  1.60 ms  1.60 ms  1.60 ms  1.60 ms                                                                                  [43] down (app.py:1)
