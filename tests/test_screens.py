@@ -1,6 +1,7 @@
-"""Pages for a screen: no line is wider than the terminal, and a pipe gets each line whole."""
+"""Pages for a screen: no line is wider than the terminal, and a pipe gets each line whole; what the readers' options leave of a page."""
 
 import fcntl
+import json
 import os
 import struct
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import interpreters
-from recording import binary, genba_said
+from recording import binary, genba, genba_said
 
 # One line that is wider than any of the windows, and calls that are deeper than they are wide.
 APP = """\
@@ -28,6 +29,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("screens")
     (made / "app.py").write_text(APP)
     return made
+
+
+@pytest.fixture(scope="module")
+def python() -> str:
+    found = [one for one in interpreters.found() if one.root is None]
+    if not found:
+        pytest.skip("no CPython outside of the Debian sid")
+    return found[-1].path
+
+
+@pytest.fixture(scope="module")
+def recording(folder: Path, python: str) -> Path:
+    done = genba("run", "--quiet", "--python", python, "-o", "quiet.genba", "app.py", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "quiet.genba"
 
 
 def on_screen(folder: Path, columns: int, *words: str) -> list[str]:
@@ -49,10 +65,7 @@ def on_screen(folder: Path, columns: int, *words: str) -> list[str]:
     return [line.rpartition("\r")[2].rpartition("\x1b[K")[2] for line in page.decode().replace("\r\n", "\n").splitlines()]
 
 
-def test_no_line_is_wider_than_the_terminal(folder: Path) -> None:
-    python = next((one.path for one in reversed(interpreters.found()) if one.root is None), None)
-    if python is None:
-        pytest.skip("no CPython outside of the Debian sid")
+def test_no_line_is_wider_than_the_terminal(folder: Path, python: str) -> None:
     closing = on_screen(folder, 80, "run", "--python", python, "-o", "app.genba", "app.py")
     assert any(line.startswith("ticks ") for line in closing), closing
     assert [line for line in closing if len(line) > 80] == []
@@ -63,3 +76,25 @@ def test_no_line_is_wider_than_the_terminal(folder: Path) -> None:
             assert any("deep" in line for line in page), (words, page)
     piped = genba_said("report", folder / "app.genba").splitlines()
     assert len(max(piped, key=len)) > 100 and not any(line.strip().startswith("→") for line in piped), piped
+
+
+def test_a_tree_shows_no_more_children_than_asked_for(recording: Path) -> None:
+    def branches(*words: str) -> list[dict]:
+        return json.loads(genba_said("tree", recording, "--weight", "cpu", "--format", "json", *words))["branches"]
+
+    def children(rows: list[dict]) -> list[list[dict]]:
+        of_parent: dict[int | None, list[dict]] = {}
+        for row in rows:
+            of_parent.setdefault(row["parent"], []).append(row)
+        return list(of_parent.values())
+
+    everything = children(branches("--sort", "self", "--limit", "0"))
+    limited = children(branches("--sort", "self", "--limit", "1"))
+    assert max(map(len, everything)) > 1 == max(map(len, limited))
+    for group in everything:
+        assert [row["cpu_ns"] for row in group] == sorted((row["cpu_ns"] for row in group), reverse=True)
+    for group in children(branches()):
+        assert [row["total_cpu_ns"] for row in group] == sorted((row["total_cpu_ns"] for row in group), reverse=True)
+    assert "more not shown)" in genba_said("tree", recording, "--limit", "1", "--min-share", "0")
+    refused = genba("tree", recording, "--sort", "name")
+    assert refused.returncode == 2 and "[possible values: self, total]" in refused.stderr, refused.stderr

@@ -30,7 +30,7 @@ const KEYS: [(&str, &[&str]); 4] = [
     ),
     ("report", &["by", "color", "limit", "min-share", "show", "sort", "weight"]),
     ("lines", &["color", "min-share", "sort", "weight"]),
-    ("tree", &["color", "inverted", "max-depth", "min-share", "show", "weight"]),
+    ("tree", &["color", "inverted", "max-depth", "min-share", "show", "sort", "weight"]),
 ];
 
 /// A value for an option, and where it was found.

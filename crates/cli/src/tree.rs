@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 use genba_profile::paint::Paint;
-use genba_profile::tree::{self, Options, text};
+use genba_profile::tree::{self, Options, Order, text};
 use genba_profile::warnings::warnings;
 
 use crate::failure::Failure;
-use crate::read::{self, FilterOptions, Format, RecordingArguments, Stream, ViewOptions};
+use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
 
 const SHARE_MIN: f64 = 0.01;
 
@@ -27,6 +27,14 @@ pub struct Arguments {
     /// Show no more than N calls in each path
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     max_depth: Option<u32>,
+
+    /// Order calls with one caller by all that passes through them (total) or by what ends in them (self)
+    #[arg(long, value_name = "BY", default_value = "total")]
+    sort: SortBy,
+
+    /// Fold all but the first N calls of each caller; 0 shows all
+    #[arg(long, value_name = "N", default_value = "0")]
+    limit: usize,
 
     /// From the leaves to their callers
     #[arg(long, overrides_with = "no_inverted")]
@@ -56,6 +64,8 @@ pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
         whole: arguments.whole,
         share_min: view.min_share.map_or(if is_json { 0.0 } else { SHARE_MIN }, |share| share.0),
         depth_max: arguments.max_depth.map(|calls| calls as usize),
+        sort: arguments.sort.into(),
+        children_max: (arguments.limit > 0).then_some(arguments.limit),
     };
     let tree = tree::tree(&profile, &options);
     match arguments.format {
@@ -73,4 +83,13 @@ pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     read::warn(&warnings(&profile, tree.choice.weight));
     Ok(ExitCode::SUCCESS)
+}
+
+impl From<SortBy> for Order {
+    fn from(by: SortBy) -> Order {
+        match by {
+            SortBy::Own => Order::Own,
+            SortBy::Total => Order::Total,
+        }
+    }
 }

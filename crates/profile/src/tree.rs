@@ -30,6 +30,18 @@ pub struct Options {
     pub share_min: f64,
     /// None: to the leaves.
     pub depth_max: Option<usize>,
+    pub sort: Order,
+    /// Under each parent. None: all of them.
+    pub children_max: Option<usize>,
+}
+
+/// Of branches with one parent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Total,
+    /// By what ends there.
+    Own,
 }
 
 #[derive(Debug)]
@@ -37,7 +49,7 @@ pub struct Tree {
     pub choice: Choice,
     pub whole: Totals,
     pub branches: Table<BranchIndex, Branch>,
-    /// The heaviest first, as the children of each branch.
+    /// As the children of each branch in the order that was asked for.
     pub roots: Vec<BranchIndex>,
 }
 
@@ -104,7 +116,7 @@ pub fn tree(profile: &Profile, options: &Options) -> Tree {
             tree.branches[end].own.add(totals);
         }
     }
-    sort(profile, &mut tree);
+    sort(profile, &mut tree, options.sort);
     tree
 }
 
@@ -135,12 +147,17 @@ fn steps(profile: &Profile, show: Show, event_loop: &EventLoop, group: &SampleGr
     steps
 }
 
-fn sort(profile: &Profile, tree: &mut Tree) {
+fn sort(profile: &Profile, tree: &mut Tree, by: Order) {
     let weight = tree.choice.weight;
     let order = |branches: &Table<BranchIndex, Branch>, list: &mut Vec<BranchIndex>| {
         list.sort_by_cached_key(|branch| {
             let branch = &branches[*branch];
-            (std::cmp::Reverse(branch.total.by(weight)), name(profile, branch.step, None))
+            let (own, total) = (branch.own.by(weight), branch.total.by(weight));
+            let measures = match by {
+                Order::Total => (total, 0),
+                Order::Own => (own, total),
+            };
+            (std::cmp::Reverse(measures), name(profile, branch.step, None))
         });
     };
     let mut lists: Vec<Vec<BranchIndex>> =
@@ -154,6 +171,20 @@ fn sort(profile: &Profile, tree: &mut Tree) {
     let mut roots = std::mem::take(&mut tree.roots);
     order(&tree.branches, &mut roots);
     tree.roots = roots;
+}
+
+impl Tree {
+    /// Which of some children are shown at this depth, in their order, and which are left out.
+    fn shown(&self, options: &Options, children: &[BranchIndex], depth: usize) -> (Vec<BranchIndex>, Vec<BranchIndex>) {
+        let weight = self.choice.weight;
+        let smallest = options.share_min * self.whole.by(weight) as f64;
+        let is_heavy = |child: &BranchIndex| self.branches[*child].total.by(weight) as f64 >= smallest;
+        let is_too_deep = options.depth_max.is_some_and(|depth_max| depth >= depth_max);
+        let (mut shown, mut others): (Vec<_>, Vec<_>) =
+            children.iter().partition(|child| is_heavy(child) && !is_too_deep);
+        others.extend(shown.split_off(options.children_max.map_or(shown.len(), |most| most.min(shown.len()))));
+        (shown, others)
+    }
 }
 
 const EVENT_LOOP: &str = "event loop (asyncio)";

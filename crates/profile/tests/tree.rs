@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::show::Show;
-use genba_profile::tree::{Options, Step, Tree, json, text, tree};
+use genba_profile::tree::{Options, Order, Step, Tree, json, text, tree};
 use genba_profile::weight::{Totals, Weight};
 
 fn check(recording: &str, options: Options, expected: Expect) {
@@ -115,6 +115,90 @@ fn what_is_folded_is_said() {
           0.0 %                                        (1 path more not shown)
     "#]],
     );
+}
+
+/// `main` calls one that passes on what it got, one that keeps it, and two small ones.
+const FOUR_CALLS: &str = "
+    process 7 3.13.0 cwd=/app
+    main@app.py:1 > passes@app.py:2 > works@app.py:3 x60
+    main@app.py:1 > passes@app.py:2 x5
+    main@app.py:1 > keeps@app.py:4 x20
+    main@app.py:1 > small@app.py:5 x10
+    main@app.py:1 > tiny@app.py:6 x5
+    other@app.py:7 x10
+";
+
+#[test]
+fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
+    let options = Options { sort: Order::Own, ..Options::default() };
+    check(
+        FOUR_CALLS,
+        options,
+        expect![[r#"
+        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+          share      CPU     self     wall     self  path
+          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
+         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+         18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
+          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms    small (app.py:1)
+         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+          4.5 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms    tiny (app.py:1)
+    "#]],
+    );
+    check(
+        FOUR_CALLS,
+        Options { children_max: Some(2), ..Options::default() },
+        expect![[r#"
+        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+          share      CPU     self     wall     self  path
+         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+         18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
+         13.6 %                                        (2 paths more not shown)
+          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
+    "#]],
+    );
+    // The limit counts in the order that was asked for; what is too small is not counted.
+    let options = Options { sort: Order::Own, children_max: Some(1), share_min: 0.2, ..Options::default() };
+    check(
+        FOUR_CALLS,
+        options,
+        expect![[r#"
+        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+          share      CPU     self     wall     self  path
+         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+         31.8 %                                        (3 paths more not shown)
+          9.1 %                                      (1 path more not shown)
+    "#]],
+    );
+}
+
+#[test]
+fn as_a_table_too_the_order_and_the_limit_hold() {
+    let profile = profile(&notation::recording(FOUR_CALLS), &Additions::default());
+    let names = |options: Options| {
+        let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        let rows = page["branches"].as_array().unwrap().iter();
+        rows.map(|row| format!("{} {}", row["parent"], row["name"])).collect::<Vec<_>>().join(", ")
+    };
+    expect![[r#"null "main", 0 "passes", 1 "works", 0 "keeps", 0 "small", 0 "tiny", null "other""#]]
+        .assert_eq(&names(Options::default()));
+    expect![[r#"null "other", null "main", 1 "keeps", 1 "small""#]].assert_eq(&names(Options {
+        sort: Order::Own,
+        children_max: Some(2),
+        ..Options::default()
+    }));
 }
 
 #[test]

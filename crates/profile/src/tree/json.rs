@@ -1,9 +1,9 @@
-//! The tree as JSON for scripts: a table of branches, a parent before its children, the heaviest child first. docs/reading.md lists the keys.
+//! The tree as JSON for scripts: a table of branches, a parent before its children, these in the order of the tree. docs/reading.md lists the keys.
 //! A table and not nested objects: a stack may be deeper than a reader of JSON likes.
 
 use serde::Serialize;
 
-use super::{Branch, EVENT_LOOP, Found, Options, Step, Tree};
+use super::{Branch, BranchIndex, EVENT_LOOP, Found, Options, Step, Tree};
 use crate::figures::share;
 use crate::profile::{Home, Profile};
 use crate::report::json::{FiltersPage, filters_page, key};
@@ -39,21 +39,22 @@ struct BranchPage<'a> {
     wall_ns: u64,
 }
 
-/// Branches below `share_min` and `depth_max` are left out, with all that is below them.
+/// What the options leave out is not there, nor what is below it.
 pub fn json(profile: &Profile, tree: &Tree, options: &Options) -> serde_json::Result<String> {
     let whole = tree.whole.by(tree.choice.weight);
     let mut branches = Vec::new();
-    let mut waiting: Vec<_> = tree.roots.iter().rev().map(|root| (*root, None, 1)).collect();
+    let mut waiting = Vec::new();
+    let wait = |children: &[BranchIndex], parent: Option<usize>, depth: usize, waiting: &mut Vec<_>| {
+        let (shown, _) = tree.shown(options, children, depth);
+        waiting.extend(shown.into_iter().rev().map(|child| (child, parent, depth)));
+    };
+    wait(&tree.roots, None, 0, &mut waiting);
     while let Some((index, parent, depth)) = waiting.pop() {
         let branch = &tree.branches[index];
-        let total_share = share(branch.total.by(tree.choice.weight), whole);
-        if total_share < options.share_min || options.depth_max.is_some_and(|depth_max| depth > depth_max) {
-            continue;
-        }
+        let shares = [branch.total, branch.own].map(|totals| share(totals.by(tree.choice.weight), whole));
         let row = branches.len();
-        let own_share = share(branch.own.by(tree.choice.weight), whole);
-        branches.push(page(profile, branch, parent, [total_share, own_share]));
-        waiting.extend(branch.children.iter().rev().map(|child| (*child, Some(row), depth + 1)));
+        branches.push(page(profile, branch, parent, shares));
+        wait(&branch.children, Some(row), depth + 1, &mut waiting);
     }
     let Totals { samples, cpu_ns, wall_ns } = tree.whole;
     let page = Page {

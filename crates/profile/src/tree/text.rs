@@ -85,18 +85,13 @@ fn lines(tree: &Tree, options: &Options) -> Vec<(Line, usize)> {
 
 /// Puts children on the stack of lines still to be written, the last one first.
 fn push(tree: &Tree, options: &Options, children: &[BranchIndex], depth: usize, waiting: &mut Vec<(Line, usize)>) {
-    let weight = tree.choice.weight;
-    let smallest = options.share_min * tree.whole.by(weight) as f64;
-    let too_deep = options.depth_max.is_some_and(|depth_max| depth >= depth_max);
-    let heavy = children.partition_point(|child| {
-        let weight = tree.branches[*child].total.by(weight);
-        weight > 0 && weight as f64 >= smallest
-    });
-    let shown = if too_deep { 0 } else { heavy };
-    let (shown, folded) = children.split_at(shown);
+    let (shown, folded) = tree.shown(options, children, depth);
+    // What weighs nothing has no share to show.
+    let (shown, nothing): (Vec<_>, Vec<_>) =
+        shown.into_iter().partition(|child| tree.branches[*child].total.by(tree.choice.weight) > 0);
     let mut total = Totals::default();
     let mut branches = 0;
-    for child in folded {
+    for child in folded.iter().chain(&nothing) {
         total.add(tree.branches[*child].total);
         branches += 1;
     }
