@@ -62,7 +62,11 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
         "tag": (["a=1", "b=2"], "pyproject.toml:7"),
         "source": ("all", "default"),
         "quiet": (False, "default"),
+        "weight": (None, "default: cpu, or wall when the program mostly waited"),
+        "show": ("both", "default"),
+        "min-share": (None, "not set"),
         "color": ("auto", "default"),
+        "sort": ("self", "default"),
     }
     variables = {"GENBA_INTERVAL": "3ms", "GENBA_NATIVE": "yes", "GENBA_TAG": "c=3,d=4", "GENBA_QUIET": ""}
     page = shown(tmp_path, *command, variables=variables)
@@ -204,6 +208,32 @@ def test_the_recording_follows_and_the_program_sees_nothing(workshop: Workshop) 
         return [environment, *rest]
 
     assert seen(plain) == seen(run) == seen(typed)
+
+
+def test_the_closing_report_follows_what_is_set_for_reports(tmp_path: Path) -> None:
+    found = [one for one in interpreters.found() if one.root is None]
+    if not found:
+        pytest.skip("no CPython outside of the Debian sid")
+    write(tmp_path, "app.py", "def work():\n    for _ in range(6_000_000): sum((1, 2))\n\nwork()\n")
+    run = ("run", "--python", found[0].path, "app.py")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    plain = genba(tmp_path, *run, variables=cache).stderr
+    assert "weight: " not in plain and "(self " not in plain, plain
+    assert "builtin_sum" in plain, plain
+    write(tmp_path, "genba.toml", 'weight = "samples"\nsort = "total"\nshow = "python"\nmin-share = "50%"\n')
+    followed = genba(tmp_path, *run, variables=cache).stderr
+    assert "\nweight: samples\n" in followed and "builtin_sum" not in followed, followed
+    # Most of it passes through the call of `work`, and nothing ends there.
+    rows = re.findall(r"^ *(\d+\.\d) %  +\d+ \(self (\d+)\)  (.*)$", followed, re.MULTILINE)
+    assert rows and rows[0][1:] == ("0", "app.py:4 <module>    work()"), followed
+    assert all(float(share) >= 50 for share, *_ in rows), followed
+    assert followed.startswith(genba(tmp_path, "report", "app-2.genba", "--limit", "5").stdout), followed
+    typed = genba(tmp_path, "run", "--weight", "cpu", "--sort", "self", *run[1:], variables=cache).stderr
+    assert "weight: " not in typed and "(self " not in typed, typed
+    # What cannot be is said before the program starts.
+    wrong = genba(tmp_path, *run, variables={"GENBA_WEIGHT": "gold", **cache})
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: GENBA_WEIGHT: `weight` cannot be `gold`"), wrong.stderr
+    assert not (tmp_path / "app-4.genba").exists()
 
 
 def test_an_interpreter_beside_the_settings(tmp_path: Path) -> None:

@@ -12,11 +12,11 @@ from recording import binary, genba_said
 
 VARIABLES = {
     "report": {f"GENBA_{key}" for key in ("BY", "COLOR", "LIMIT", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
-    "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "WEIGHT")},
+    "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
     "lines": {f"GENBA_{key}" for key in ("COLOR", "MIN_SHARE", "SORT", "WEIGHT")},
     "run": {
         f"GENBA_{key}"
-        for key in "CHILDREN COLOR DURATION INTERVAL MEM NATIVE PYTHON QUIET RATE SOURCE TAG".split()
+        for key in "CHILDREN COLOR DURATION INTERVAL MEM MIN_SHARE NATIVE PYTHON QUIET RATE SHOW SORT SOURCE TAG WEIGHT".split()
     },
 }
 

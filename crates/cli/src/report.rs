@@ -8,15 +8,12 @@ use clap::{Args, ValueEnum};
 use genba_profile::nameless::nameless;
 use genba_profile::profile::Profile;
 use genba_profile::report::{self, By, Options, json, markdown, text};
-use genba_profile::show::Show;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
 use crate::failure::Failure;
 use crate::packages;
-use crate::read::{
-    self, ColourWhen, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions,
-};
+use crate::read::{self, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions};
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;
@@ -50,6 +47,17 @@ pub struct Arguments {
     /// What to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
+}
+
+/// Those of the report that ends a run. A setting of `report` is one of these as well.
+#[derive(Args)]
+pub struct ClosingOptions {
+    #[command(flatten)]
+    view: ViewOptions,
+
+    /// Order by what ends in a row (self) or by all that passes through it (total)
+    #[arg(long, value_name = "BY", default_value = "self")]
+    sort: SortBy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -100,16 +108,19 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
 
 /// The report that ends a run, for stderr: the first rows, and the warnings under them. `ended_ns`: CLOCK_MONOTONIC when the
 /// program ended; the recording may have had no room for it.
-pub fn closing(path: &Path, ended_ns: u64, colour: ColourWhen) -> Result<String, Failure> {
+pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<String, Failure> {
     let profile = RecordingFile::open(Some(path))?.profile_of_run(ended_ns);
+    let (view, sort) = (&options.view, options.sort);
     let options = Options {
-        show: Show::Both,
-        share_min: SHARE_MIN_ON_SCREEN,
+        weight: view.weight.map(Into::into),
+        show: view.show.into(),
+        sort: sort.into(),
+        share_min: view.min_share.map_or(SHARE_MIN_ON_SCREEN, |share| share.0),
         rows_max: Some(ROWS_AT_THE_END),
         ..Options::default()
     };
     let report = report::report(&profile, &options);
-    let (width, paint) = (read::screen_width(Stream::Stderr), read::paint(colour, Stream::Stderr));
+    let (width, paint) = (read::screen_width(Stream::Stderr), read::paint(view.color, Stream::Stderr));
     let mut page = text::text(&profile, &report, width, paint);
     let warnings = warnings_and_packages(&profile, report.choice.weight);
     for line in warnings.iter().flat_map(|warning| read::warning_lines(warning)) {

@@ -29,7 +29,6 @@ use genba_profile::figures;
 use crate::failure::{Failure, say};
 use crate::finish;
 use crate::progress::during;
-use crate::read::ColourWhen;
 use crate::report;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -111,15 +110,6 @@ pub struct Arguments {
     #[arg(long, hide = true, overrides_with = "quiet")]
     no_quiet: bool,
 
-    #[arg(
-        long,
-        value_name = "WHEN",
-        default_value = "auto",
-        help = "Colour of the closing report: auto, always or never",
-        hide_possible_values = true
-    )]
-    color: ColourWhen,
-
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
     module: Option<Vec<OsString>>,
@@ -127,6 +117,10 @@ pub struct Arguments {
     /// A .py or .pyz file, a directory with __main__.py, or a command; what follows is the program's
     #[arg(value_name = "TARGET", trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
     target: Vec<OsString>,
+
+    // The last, because what stands behind it would get its heading.
+    #[command(flatten, next_help_heading = "The report at the end")]
+    closing: report::ClosingOptions,
 }
 
 /// How much of the source files hit is stored.
@@ -208,7 +202,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
             say(&words);
         }
-        match report::closing(&output.path, ended_ns, arguments.color) {
+        match report::closing(&output.path, ended_ns, &arguments.closing) {
             Ok(page) => say(page.trim_end()),
             Err(failure) => drop(failure.print()),
         }

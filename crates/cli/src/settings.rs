@@ -24,13 +24,29 @@ pub const SHOW_CONFIG: &str = "show_config";
 /// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
 /// several verbs is one setting. Not settings: what names a file, and what a script that reads genba's output relies on.
 const KEYS: [(&str, &[&str]); 4] = [
-    (
-        "run",
-        &["children", "color", "duration", "interval", "mem", "native", "python", "quiet", "rate", "source", "tag"],
-    ),
     ("report", &["by", "color", "limit", "min-share", "show", "sort", "weight"]),
     ("lines", &["color", "min-share", "sort", "weight"]),
     ("tree", &["color", "inverted", "max-depth", "min-share", "show", "sort", "weight"]),
+    (
+        "run",
+        &[
+            "children",
+            "color",
+            "duration",
+            "interval",
+            "mem",
+            "min-share",
+            "native",
+            "python",
+            "quiet",
+            "rate",
+            "show",
+            "sort",
+            "source",
+            "tag",
+            "weight",
+        ],
+    ),
 ];
 
 /// A value for an option, and where it was found.
@@ -84,6 +100,7 @@ pub fn with_show_config(verb: Command) -> Command {
         Arg::new(SHOW_CONFIG)
             .long("show-config")
             .action(ArgAction::SetTrue)
+            .help_heading(None)
             .help("Do nothing but say what each option is, and where that comes from"),
     )
 }
