@@ -41,6 +41,7 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     const words = async (selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
 
     await page.locator('[data-weight="cpu"]').click();
+    assert.equal(await page.locator("[data-kept]").count(), 0);
     const [row] = report.rows;
     assert.equal(row.expression, "b[i:]");
     assert.match(await words("[data-hit]"), new RegExp(`^${(row.share * 100).toFixed(1)} % .* before slices\\.py:${row.line} `));
@@ -66,5 +67,12 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     assert.deepEqual(page.asked, [], "the page asked the network");
     assert.deepEqual(page.complaints, [], "the console complained");
     assert.equal(readFileSync(inFolder("slices.html"), "utf8").split("</script>").length, 3, "only the page's own two script elements end");
+
+    genba("html", "slices.genba", "-o", "after.html", "--focus", "after");
+    const kept = JSON.parse(genba("report", "slices.genba", "--weight", "cpu", "--format", "json", "--focus", "after"));
+    const part = await openPage(at, inFolder("after.html"));
+    const said = await part.locator("[data-kept]").innerText();
+    assert.ok(said.startsWith(`kept: ${(kept.filters.share * 100).toFixed(1)} % of `) && said.includes("(--focus after)"), said);
+    assert.deepEqual(part.complaints, [], "the console complained");
   });
 });

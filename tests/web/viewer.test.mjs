@@ -203,6 +203,21 @@ test("a strained law and a warning are said in words", async () => {
   });
 });
 
+test("a filtered page says what it is a part of, in the chosen weight", async () => {
+  const documents = slices();
+  const totals = (samples, cpu_ns, wall_ns) => ({ samples, cpu_ns, wall_ns });
+  documents.profile.filters = { flags: ["--focus before"], share: 0.5, kept: totals(1_000, 1e9, 1.5e9), whole: totals(4_000, 2e9, 2e9) };
+  await onPage(documents, async (page) => {
+    await page.locator('[data-weight="cpu"]').click();
+    assert.equal(await words(page, "[data-kept]"), "kept: 50.0 % of 2.00 s CPU (--focus before). Shares are of what is kept.");
+    await page.locator('[data-weight="wall"]').click();
+    assert.equal(await words(page, "[data-kept]"), "kept: 75.0 % of 2.00 s wall (--focus before). Shares are of what is kept.");
+  });
+  await onPage(slices(), async (page) => {
+    assert.equal(await page.locator("[data-kept]").count(), 0);
+  });
+});
+
 test("text of the program is only ever text", async () => {
   await onPage(slices(), async (page) => {
     assert.match(await words(page, "[data-hit]:has-text('after')"), /n \+= len\(b\[i:i \+ 2\]\) # 表 <\/script>/);

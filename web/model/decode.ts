@@ -1,7 +1,7 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread } from "./profile";
+import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
@@ -50,6 +50,8 @@ export function decodeProfile(at: Value): Profile {
       defaultWeightWhy: orNull(meta("default_weight_why"), text),
       rssMaxBytes: orNull(meta("rss_max_bytes"), whole),
     },
+    // A page of an earlier genba has no such key.
+    filters: orNull(top("filters"), decodeFilters),
     accounting: {
       ticks: count(accounting("ticks")),
       sampled: count(accounting("sampled")),
@@ -71,6 +73,15 @@ export function decodeProfile(at: Value): Profile {
     sources: list(top("sources"), decodeSource),
     warnings: list(top("warnings"), text),
   };
+}
+
+function decodeFilters(at: Value): Filters {
+  const filters = object(at);
+  const totals = (row: Value): Totals => {
+    const total = object(row);
+    return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")) };
+  };
+  return { flags: list(filters("flags"), text), kept: totals(filters("kept")), whole: totals(filters("whole")) };
 }
 
 function decodeFrame(at: Value): Frame {

@@ -91,8 +91,23 @@ export interface Meta {
   readonly rssMaxBytes: number | null;
 }
 
+/** What a filter kept of all that was recorded. */
+export interface Filters {
+  /** As on the command line. */
+  readonly flags: readonly string[];
+  readonly kept: Totals;
+  readonly whole: Totals;
+}
+export interface Totals {
+  readonly samples: Count;
+  readonly cpu: Ns;
+  readonly wall: Ns;
+}
+
 export interface Profile {
   readonly meta: Meta;
+  /** Null: this is all that was recorded. */
+  readonly filters: Filters | null;
   readonly accounting: Accounting;
   readonly clocks: Clocks;
   readonly processes: readonly Process[];

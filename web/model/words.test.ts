@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { madeProfile } from "./made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
 import { buildTree, placeOf } from "./tree";
-import { accountingWords, bytesWords, cells, fitted, intervalWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
+import { accountingWords, bytesWords, cells, fitted, intervalWords, keptWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
@@ -15,6 +15,19 @@ test("times carry a unit and at most three digits", () => {
 
 test("a share that is not nothing never reads as nothing", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.976, 1].map((at) => shareWords(at as Share)), ["0.0 %", "< 0.1 %", "0.1 %", "97.6 %", "100.0 %"]);
+});
+
+test("what a filter kept, in each weight", () => {
+  const totals = (samples: number, cpu_ns: number, wall_ns: number): Record<string, number> => ({ samples, cpu_ns, wall_ns });
+  const filters = { flags: ["--thread worker", "--focus 'a b'"], share: 0.25, kept: totals(1, 250_000_000, 0), whole: totals(3, 1_000_000_000, 0) };
+  const { filters: decoded } = madeProfile("main x1", { filters });
+  assert.ok(decoded);
+  assert.deepEqual((["cpu", "wall", "samples"] as const).map((weight) => keptWords(decoded, weight)), [
+    "kept: 25.0 % of 1.00 s CPU (--thread worker --focus 'a b'). Shares are of what is kept.",
+    "kept: 0.0 % of 0 ns wall (--thread worker --focus 'a b'). Shares are of what is kept.",
+    "kept: 33.3 % of 3 samples (--thread worker --focus 'a b'). Shares are of what is kept.",
+  ]);
+  assert.equal(madeProfile("main x1").filters, null);
 });
 
 test("bytes", () => {

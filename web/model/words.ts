@@ -1,6 +1,6 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Clocks, Frame, Process, Reason } from "./profile";
+import type { Accounting, Clocks, Filters, Frame, Process, Reason } from "./profile";
 import type { Place } from "./tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
@@ -132,6 +132,15 @@ const OWNER_WORDS = {
 } as const;
 function ownerWords(frame: Frame): string {
   return frame.owner === null || frame.owner === "user" ? "your own function" : `function of the ${OWNER_WORDS[frame.owner]}`;
+}
+
+/** What the report says above the shares of a filtered recording. */
+export function keptWords(filters: Filters, weight: Weight): string {
+  const [kept, whole] = [filters.kept[weight], filters.whole[weight]];
+  const share = (whole > 0 ? kept / whole : 0) as Share;
+  const unit = weight === "cpu" ? "CPU" : weight;
+  const words = weightWords(whole as number as Weighed, weight);
+  return `kept: ${shareWords(share)} of ${words} ${unit} (${filters.flags.join(" ")}). Shares are of what is kept.`;
 }
 
 /** The accounting in words; `strains` is empty when both laws are at ease. */

@@ -1,9 +1,9 @@
-// What was recorded, the weight, search, theme; below it the recording's warnings, always in view.
+// What was recorded, the weight, search, theme; below it what a filter kept and the recording's warnings, always in view.
 import type { JSX, RefObject } from "preact";
 import type { Profile } from "../model/profile";
 import { WEIGHTS } from "../model/units";
 import type { Count } from "../model/units";
-import { bytesWords, countWords, intervalWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
+import { bytesWords, countWords, intervalWords, keptWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
 import type { PageState } from "./page-state";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
@@ -89,6 +89,12 @@ function summary(profile: Profile): string[] {
 
 function dateWords(realtimeMs: number): string {
   return new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" }).format(realtimeMs);
+}
+
+/** Of a part of a recording: nobody may take it for the whole. */
+export function Kept({ state }: { state: PageState }): JSX.Element | null {
+  const { filters } = state.recording.profile;
+  return filters === null ? null : <p class="kept" data-kept>{keptWords(filters, state.weight.value)}</p>;
 }
 
 export function Warnings({ state }: { state: PageState }): JSX.Element | null {

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { Flame } from "./flame";
 import { Footer } from "./footer";
-import { Header, Warnings } from "./header";
+import { Header, Kept, Warnings } from "./header";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./page-state";
 import { Panel } from "./panel";
@@ -17,6 +17,7 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
     <>
       <div class="top">
         <Header state={state} search={search} />
+        <Kept state={state} />
         <Warnings state={state} />
       </div>
       <main>

@@ -61,11 +61,6 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .detail("each thread is a profile of its own there")
             .hint("leave it out"));
     }
-    if arguments.to == ExportFormat::Json && !arguments.filters.filter().is_empty() {
-        return Err(Failure::usage("filters do not belong to --to json")
-            .detail("JSON holds every sample: its numbers must add up to the recording's accounting")
-            .hint("genba report --format json takes filters; so do the other formats of export"));
-    }
     let file = arguments.recordings.open()?;
     let profile = file.filtered(&arguments.filters)?;
     let (text, amount, weight) = match arguments.to {
@@ -87,7 +82,8 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         ExportFormat::Speedscope => {
             let weight = choose(arguments.weight.map(Into::into), &profile).weight;
-            let name = file.name();
+            let kept = kept_line(&profile, weight).map_or(String::new(), |kept| format!(" · {kept}"));
+            let name = format!("{}{kept}", file.name());
             let context = speedscope::Context { genba_version: env!("CARGO_PKG_VERSION"), name: &name, weight };
             let text = speedscope::speedscope(&profile, context);
             let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
@@ -101,10 +97,9 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let (path, size) = (arguments.output.display(), figures::size(text.len() as u64));
         say(&format!("wrote {path} ({size}): {amount}"));
         say(&law_line(&profile));
-        if let Some(kept) = kept_line(&profile, weight) {
-            say(&kept);
-        }
     }
+    // Also where the text goes to a pipe: `collapsed` has no place for it.
+    kept_line(&profile, weight).iter().for_each(|kept| say(kept));
     read::warn(&warnings(&profile, weight));
     Ok(ExitCode::SUCCESS)
 }

@@ -16,14 +16,14 @@ use genba_profile::export;
 use genba_profile::figures;
 use genba_profile::profile::Profile;
 use genba_profile::report::{self, Options};
-use genba_profile::summary::law_line;
+use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Weight, choose};
 
 use crate::export::write;
 use crate::failure::{Failure, say};
 use crate::progress::during;
-use crate::read::{self, RecordingArguments};
+use crate::read::{self, FilterOptions, RecordingArguments};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
@@ -38,12 +38,16 @@ pub struct Arguments {
     /// Where to write; - is stdout
     #[arg(short, long, value_name = "OUT")]
     output: PathBuf,
+
+    #[command(flatten)]
+    filters: FilterOptions,
 }
 
 pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
-    let profile = file.profile();
-    let warnings = warnings(&profile, choose(None, &profile).weight);
+    let profile = file.filtered(&arguments.filters)?;
+    let weight = choose(None, &profile).weight;
+    let warnings = warnings(&profile, weight);
     let packed = during("making the page", || {
         let numbers = numbers(&profile, &file.name(), &warnings);
         let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
@@ -58,6 +62,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&format!("wrote {path} ({size}): open it in a browser"));
         say(&law_line(&profile));
     }
+    kept_line(&profile, weight).iter().for_each(|kept| say(kept));
     read::warn(&warnings);
     Ok(ExitCode::SUCCESS)
 }

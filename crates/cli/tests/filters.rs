@@ -191,15 +191,4 @@ fn what_is_no_filter_ends_with_2() {
           hint: genba --help lists the verbs, genba run --help the options of one
     "#]],
     );
-    sandbox.check(
-        "export shop.genba --to json -o - --focus sell",
-        expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: filters do not belong to --to json
-            JSON holds every sample: its numbers must add up to the recording's accounting
-          hint: genba report --format json takes filters; so do the other formats of export
-    "#]],
-    );
 }

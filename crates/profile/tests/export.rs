@@ -77,6 +77,7 @@ fn the_whole_profile_as_json() {
     }
     expect![[r#"
         accounting: {"cpu_genba_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
+        filters: null
         format: "genba-profile"
         frames:
           {"column":4,"end_column":9,"end_line":1,"expression":"表[i:]","file":"/app/app.py","first_line":1,"full_name":null,"kind":"python","line":1,"module":null,"name":"<module>","origin":null,"owner":"user"}

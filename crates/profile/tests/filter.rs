@@ -5,6 +5,7 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile, profile_in_window};
 use genba_profile::export::collapsed::{self, collapsed};
+use genba_profile::export::json;
 use genba_profile::filter::{Filter, Window, apply};
 use genba_profile::glob::Glob;
 use genba_profile::profile::Profile;
@@ -287,4 +288,28 @@ fn the_header_speaks_of_the_whole_recording_and_says_what_is_kept() {
         100.0 %  32.0 ms  page.py:3 render
     "#]]
     .assert_eq(&page);
+}
+
+/// The accounting stays that of the whole; the samples are those that are kept.
+#[test]
+fn the_whole_profile_as_json_says_what_it_is_a_part_of() {
+    let whole = profile(&notation::recording(RECORDING), &Additions::default());
+    let filter = Filter { focus: regex("^dumps$"), ..Filter::default() };
+    let page = |profile: &Profile| {
+        let context = json::Context { genba_version: "0", recording: None, warnings: &[] };
+        let page = json::json(profile, context).unwrap();
+        let page: serde_json::Value = serde_json::from_str(&page).unwrap();
+        format!("{}\n{}\n{}\n", page["filters"], page["accounting"]["sampled"], page["samples"]["samples"])
+    };
+    expect![[r#"
+        null
+        110
+        [50,25,20,10,5]
+    "#]]
+    .assert_eq(&page(&whole));
+    expect![[r#"
+        {"flags":["--focus '^dumps$'"],"kept":{"cpu_ns":80000000,"samples":50,"wall_ns":80000000},"share":0.5,"whole":{"cpu_ns":160000000,"samples":100,"wall_ns":176000000}}
+        110
+        [50]
+    "#]].assert_eq(&page(&apply(whole, &filter).unwrap()));
 }

@@ -43,11 +43,6 @@ impl RecordingArguments {
 }
 
 impl Recordings {
-    /// All of them.
-    pub fn profile(&self) -> Profile {
-        self.joined(None)
-    }
-
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Profile, Failure> {
         let filter = options.filter();

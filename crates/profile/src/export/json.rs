@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
-use crate::report::json::key;
+use crate::report::json::{FiltersPage, filters_page, key};
 use crate::source_text::SourceText;
 use crate::state::State;
 use crate::table::TableIndex;
@@ -35,6 +35,7 @@ struct Page<'a> {
     format: &'static str,
     version: u32,
     meta: Meta<'a>,
+    filters: Option<FiltersPage<'a>>,
     accounting: Whole<'a>,
     processes: Vec<ProcessRow<'a>>,
     threads: Vec<ThreadRow<'a>>,
@@ -203,6 +204,7 @@ fn page<'a>(profile: &'a Profile, accounting: &'a Accounting, context: Context<'
         format: "genba-profile",
         version: VERSION,
         meta: meta(profile, context),
+        filters: filters_page(profile, choose(None, profile).weight),
         accounting: Whole {
             ticks: ticks(accounting),
             cpu_ns: clocks.cpu_ns,

@@ -1,0 +1,80 @@
+"""What is exported or made into a page with filters is the part that `report` shows, and says that it is one."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import interpreters
+from recording import check_laws, genba, genba_said
+
+APP = """\
+def keep(number):
+    return sum(range(number))
+
+def leave(number):
+    return sorted(range(number))
+
+for _ in range(400):
+    keep(50_000)
+    leave(50_000)
+"""
+FILTER = ("--focus", "^keep$")
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = [one for one in interpreters.found() if one.root is None]
+    if not found:
+        pytest.skip("no CPython outside of the Debian sid")
+    folder = tmp_path_factory.mktemp("filtered")
+    (folder / "app.py").write_text(APP)
+    done = genba("run", "--quiet", "--interval", "200us", "--python", found[-1].path, "-o", "app.genba", "app.py", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "app.genba"
+
+
+def exported(recording: Path, to: str, *words: str) -> tuple[str, str]:
+    """What is written, and what is said about it."""
+    done = genba("export", recording, "--to", to, "-o", "-", *words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_json_says_what_it_is_a_part_of(recording: Path) -> None:
+    check_laws(recording)
+    whole: dict[str, Any] = json.loads(exported(recording, "json")[0])
+    part: dict[str, Any] = json.loads(exported(recording, "json", *FILTER)[0])
+    report = json.loads(genba_said("report", recording, "--format", "json", *FILTER))
+    assert whole["filters"] is None
+    assert part["filters"] == report["filters"] and 0 < part["filters"]["share"] < 1
+    assert part["filters"]["flags"] == ["--focus '^keep$'"]
+    for name, key in (("kept", part), ("whole", whole)):
+        assert sum(key["samples"]["cpu_ns"]) == part["filters"][name]["cpu_ns"]
+        assert sum(key["samples"]["wall_ns"]) == part["filters"][name]["wall_ns"]
+    for table in ("accounting", "processes", "threads", "meta"):
+        assert part[table] == whole[table], table
+    names = [frame["name"] for frame in part["frames"]]
+    parents, frames = part["nodes"]["parent"], part["nodes"]["frame"]
+
+    def stack(node: int | None) -> list[str]:
+        return [] if node is None else [*stack(parents[node]), names[frames[node]]]
+
+    assert all("keep" in stack(node) for node in part["samples"]["node"])
+
+
+def test_the_other_formats_and_the_page_say_so(recording: Path, tmp_path: Path) -> None:
+    kept = json.loads(genba_said("report", recording, "--format", "json", *FILTER))["filters"]["kept"]
+    collapsed, said = exported(recording, "collapsed", *FILTER)
+    assert sum(int(line.rpartition(" ")[2]) for line in collapsed.splitlines()) == kept["samples"]
+    assert said.startswith("kept: ") and "(--focus '^keep$')" in said
+    assert "kept: " not in exported(recording, "collapsed")[1]
+    speedscope = json.loads(exported(recording, "speedscope", *FILTER)[0])
+    assert speedscope["name"].startswith("app.genba · kept: ") and speedscope["name"].endswith(" CPU (--focus '^keep$')")
+    assert json.loads(exported(recording, "speedscope")[0])["name"] == "app.genba"
+    page = genba("html", recording, "-o", tmp_path / "part.html", *FILTER)
+    assert page.returncode == 0 and "\nkept: " in page.stderr, page.stderr
+    nothing = genba("html", recording, "-o", tmp_path / "nothing.html", "--focus", "no_such_function")
+    assert nothing.returncode == 1 and not (tmp_path / "nothing.html").exists()
+    assert nothing.stderr.startswith("error: --focus no_such_function: no frame of this recording"), nothing.stderr
