@@ -98,3 +98,12 @@ def test_a_tree_shows_no_more_children_than_asked_for(recording: Path) -> None:
     assert "more not shown)" in genba_said("tree", recording, "--limit", "1", "--min-share", "0")
     refused = genba("tree", recording, "--sort", "name")
     assert refused.returncode == 2 and "[possible values: self, total]" in refused.stderr, refused.stderr
+
+
+def test_lines_are_python_s_whatever_is_shown(recording: Path) -> None:
+    plain = genba_said("lines", recording, "--format", "json")
+    assert genba_said("lines", recording, "--format", "json", "--show", "python") == plain
+    assert genba_said("lines", recording, "--format", "json", "--show", "both") == plain
+    refused = genba("lines", recording, "--show", "c")
+    assert refused.returncode == 2 and "invalid value 'c' for '--show <WHAT>'" in refused.stderr, refused.stderr
+    assert "[possible values: both, python]" in refused.stderr, refused.stderr

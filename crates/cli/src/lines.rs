@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use genba_profile::glob::Glob;
 use genba_profile::lines::{self, Options, json, markdown, text};
 use genba_profile::profile::Profile;
@@ -37,6 +37,10 @@ pub struct Arguments {
     #[arg(long, value_name = "WEIGHT")]
     weight: Option<WeightBy>,
 
+    /// As in report and tree, where it matters: here what C did below a line is the line's, and time in C alone has no line
+    #[arg(long = "show", value_name = "WHAT", default_value = "both")]
+    _show: ShowInLines,
+
     /// Order functions and marks by what ends in them (self) or by all that passes through them (total)
     #[arg(long, value_name = "BY", default_value = "self")]
     sort: SortBy,
@@ -61,6 +65,13 @@ pub struct Arguments {
         hide_possible_values = true
     )]
     color: ColourWhen,
+}
+
+/// No `c`: a share of lines without Python would be a filter that looks like a view.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum ShowInLines {
+    Both,
+    Python,
 }
 
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
