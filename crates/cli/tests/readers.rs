@@ -110,7 +110,6 @@ fn the_golden_recording() {
           warning: samples cover 20.4 % of the program's CPU; 23.4 ms passed unseen (20.0 ms of it before genba was loaded)
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
           warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached
-          warning: 49.3 % of the CPU ends in functions of python3.15 that have no name; a build with -g that is not stripped has them
     "#]]);
     sandbox.check(
         "check v1.genba",

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use crate::figures::percent;
 use crate::profile::{FrameKind, Home, ModuleIndex, Profile};
+use crate::warnings::{FEW_SAMPLES, observations};
 use crate::weight::{Totals, Weight};
 
 /// Of the weight.
@@ -19,8 +20,11 @@ pub struct Nameless {
     pub words: String,
 }
 
-/// The heaviest first.
+/// The heaviest first; nothing where the samples are too few to tell.
 pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
+    if observations(profile, weight) < FEW_SAMPLES {
+        return Vec::new();
+    }
     let mut sums: HashMap<ModuleIndex, u64> = HashMap::new();
     let mut whole = 0_u64;
     for group in &profile.samples {

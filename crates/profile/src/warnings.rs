@@ -6,7 +6,7 @@ use crate::profile::{MarkKind, Process, ProcessIndex, Profile};
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
-const FEW_SAMPLES: u64 = 200;
+pub(crate) const FEW_SAMPLES: u64 = 200;
 /// Normal quantile of a 95 % interval.
 const QUANTILE_95: f64 = 1.96;
 
@@ -46,7 +46,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
 }
 
 /// How many looks the shares rest on.
-fn observations(profile: &Profile, weight: Weight) -> u64 {
+pub(crate) fn observations(profile: &Profile, weight: Weight) -> u64 {
     match weight {
         Weight::Cpu | Weight::Samples => Totals::of_profile(profile).samples,
         Weight::Wall => profile.samples.iter().fold(0, |sum, group| sum.saturating_add(group.ticks)),

@@ -35,7 +35,7 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
 }
 
 /// The byte behind the last break that leaves no more than `room` cells before it; none: behind the first word.
-/// A `·` or the end of a column is taken before a blank, unless that would leave most of the line empty.
+/// A `·` or the end of a column is taken before a `+`, and that before a blank, unless it would leave most of the line empty.
 fn break_at(line: &str, room: usize) -> Option<usize> {
     let text_begins = line.len() - line.trim_start().len();
     let blanks =
@@ -43,7 +43,9 @@ fn break_at(line: &str, room: usize) -> Option<usize> {
     let fits = |byte: &usize| line[..*byte].trim_end().width() <= room;
     let ends = |sign: &'static str| line.match_indices(sign).map(|(byte, sign)| byte + sign.len());
     let at_dot = ends(" · ").chain(ends("   ")).filter(|byte| *byte > text_begins).filter(fits).max();
-    at_dot.filter(|byte| line[..*byte].width() * 2 > room).or_else(|| blanks().rfind(fits)).or_else(|| blanks().next())
+    let at_plus = ends(" + ").filter(fits).max();
+    let fills = |byte: &usize| line[..*byte].width() * 2 > room;
+    at_dot.filter(fills).or(at_plus.filter(fills)).or_else(|| blanks().rfind(fits)).or_else(|| blanks().next())
 }
 
 /// Whether the blank stands between a number and its unit.

@@ -17,15 +17,15 @@ fn check(recording: &str, expected: Expect) {
 #[test]
 fn from_a_twentieth_of_what_ends_there() {
     let recording = |count: usize| {
-        format!("process 7 3.13.0\n f@a.py:1 > g[named.so] x{}\n f@a.py:1 > +0x1234[bare.so] x{count}\n", 100 - count)
+        format!("process 7 3.13.0\n f@a.py:1 > g[named.so] x{}\n f@a.py:1 > +0x1234[bare.so] x{count}\n", 200 - count)
     };
-    check(&recording(4), expect![[""]]);
+    check(&recording(9), expect![[""]]);
     check(
-        &recording(5),
+        &recording(10),
         expect![[r#"
             /usr/lib/bare.so: 5.0 % of the CPU ends in functions of bare.so that have no name
         "#]],
     );
     // What it calls has a name.
-    check("process 7 3.13.0\n f@a.py:1 > +0x1234[bare.so] > memmove[libc.so.6] x9", expect![[""]]);
+    check("process 7 3.13.0\n f@a.py:1 > +0x1234[bare.so] > memmove[libc.so.6] x900", expect![[""]]);
 }

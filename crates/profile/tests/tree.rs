@@ -31,24 +31,24 @@ fn callers_are_never_merged() {
         TWO_CALLERS,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
-         72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
-         65.8 %   160 ms        –   160 ms        –      sum2 (app.py:1)
-         65.8 %   160 ms   160 ms   160 ms   160 ms        sum [python3.13]
-          6.6 %  16.0 ms        –  16.0 ms        –      sum1 (app.py:1)
-          6.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        sum [python3.13]
-         27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
-         27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
-         19.7 %  48.0 ms        –  48.0 ms        –      sum1 (app.py:1)
-         19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
-          6.6 %  16.0 ms        –  16.0 ms        –      sum2 (app.py:1)
-          6.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        sum (inferred) [python3.13]
-          0.0 %                                        (1 path more not shown)
-    "#]],
+              share      CPU     self     wall     self  path
+             72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
+             72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
+             65.8 %   160 ms        –   160 ms        –      sum2 (app.py:1)
+             65.8 %   160 ms   160 ms   160 ms   160 ms        sum [python3.13]
+              6.6 %  16.0 ms        –  16.0 ms        –      sum1 (app.py:1)
+              6.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        sum [python3.13]
+             27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
+             27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
+             19.7 %  48.0 ms        –  48.0 ms        –      sum1 (app.py:1)
+             19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
+              6.6 %  16.0 ms        –  16.0 ms        –      sum2 (app.py:1)
+              6.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        sum (inferred) [python3.13]
+              0.0 %                                      (1 path more not shown, without CPU)
+        "#]],
     );
 }
 
@@ -58,20 +58,19 @@ fn from_the_leaves() {
         TWO_CALLERS,
         Options { inverted: true, share_min: 0.1, ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         92.1 %   224 ms        –   224 ms        –  sum [python3.13]
-         65.8 %   160 ms        –   160 ms        –    sum2 (app.py:1)
-         65.8 %   160 ms        –   160 ms        –      sum12 (app.py:1)
-         65.8 %   160 ms   160 ms   160 ms   160 ms        foo (app.py:1)
-         26.3 %  64.0 ms        –  64.0 ms        –    sum1 (app.py:1)
-         26.3 %  64.0 ms        –  64.0 ms        –      sum12 (app.py:1)
-         19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        bar (app.py:1)
-          6.6 %                                            (1 path more not shown)
-          7.9 %                                      (3 paths more not shown)
-    "#]],
+              share      CPU     self     wall     self  path
+             92.1 %   224 ms        –   224 ms        –  sum [python3.13]
+             65.8 %   160 ms        –   160 ms        –    sum2 (app.py:1)
+             65.8 %   160 ms        –   160 ms        –      sum12 (app.py:1)
+             65.8 %   160 ms   160 ms   160 ms   160 ms        foo (app.py:1)
+             26.3 %  64.0 ms        –  64.0 ms        –    sum1 (app.py:1)
+             26.3 %  64.0 ms        –  64.0 ms        –      sum12 (app.py:1)
+             19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        bar (app.py:1)
+             14.5 %                                      (4 paths more not shown, under 10 % in each place)
+        "#]],
     );
 }
 
@@ -81,39 +80,37 @@ fn what_is_folded_is_said() {
         TWO_CALLERS,
         Options { share_min: 0.15, ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
-         72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
-         65.8 %   160 ms        –   160 ms        –      sum2 (app.py:1)
-         65.8 %   160 ms   160 ms   160 ms   160 ms        sum [python3.13]
-          6.6 %                                          (1 path more not shown)
-         27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
-         27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
-         19.7 %  48.0 ms        –  48.0 ms        –      sum1 (app.py:1)
-         19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
-          6.6 %                                          (1 path more not shown)
-          0.0 %                                        (1 path more not shown)
-    "#]],
+              share      CPU     self     wall     self  path
+             72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
+             72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
+             65.8 %   160 ms        –   160 ms        –      sum2 (app.py:1)
+             65.8 %   160 ms   160 ms   160 ms   160 ms        sum [python3.13]
+             27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
+             27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
+             19.7 %  48.0 ms        –  48.0 ms        –      sum1 (app.py:1)
+             19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
+             13.2 %                                      (3 paths more not shown, under 15 % in each place)
+        "#]],
     );
     check(
         TWO_CALLERS,
         Options { depth_max: Some(2), show: Show::Python, ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
-         72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
-         72.4 %                                          (2 paths more not shown)
-         27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
-         27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
-         26.3 %                                          (2 paths more not shown)
-          0.0 %                                        (1 path more not shown)
-    "#]],
+              share      CPU     self     wall     self  path
+             72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
+             72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
+             72.4 %                                          (2 paths more not shown)
+             27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
+             27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
+             26.3 %                                          (2 paths more not shown)
+              0.0 %                                      (1 path more not shown, without CPU)
+        "#]],
     );
 }
 
@@ -170,16 +167,16 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
         FOUR_CALLS,
         options,
         expect![[r#"
-        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
-         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
-         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
-         31.8 %                                        (3 paths more not shown)
-          9.1 %                                      (1 path more not shown)
-    "#]],
+              share      CPU     self     wall     self  path
+             90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+             59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+             54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+             31.8 %                                        (3 paths more not shown)
+              9.1 %                                      (1 path more not shown, under 20 % in each place)
+        "#]],
     );
 }
 
@@ -361,7 +358,7 @@ fn the_loop_is_not_left_out_from_the_leaves_on() {
              13.3 %  16.0 ms        –  16.0 ms        –      context_run [python3.13]
              13.3 %                                            (1 path more not shown)
               6.7 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms  <module> (app.py:1)
-              0.0 %                                      (1 path more not shown)
+              0.0 %                                      (1 path more not shown, without CPU)
         "#]],
     );
 }

@@ -44,18 +44,17 @@ fn on_80_columns_a_name_is_cut_at_its_end() {
         80,
         20,
         expect![[r#"
-        CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-        100.0 %   210 ms        –   211 ms        –  main (app.py:1)
-        100.0 %   210 ms        –   210 ms        –    CatalogueRepository.find_everyth…
-         76.3 %   160 ms        –   160 ms        –      表 (app.py:1)
-         76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWith…
-         22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
-         22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-          0.8 %                                          (1 path more not shown)
-          0.0 %                                        (1 path more not shown)"#]],
+              share      CPU     self     wall     self  path
+            100.0 %   210 ms        –   211 ms        –  main (app.py:1)
+            100.0 %   210 ms        –   210 ms        –    CatalogueRepository.find_everyth…
+             76.3 %   160 ms        –   160 ms        –      表 (app.py:1)
+             76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWith…
+             22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
+             22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
+              0.8 %                                      (2 paths more)"#]],
     );
 }
 
@@ -66,18 +65,17 @@ fn on_160_columns_nothing_is_cut() {
         160,
         20,
         expect![[r#"
-        CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-        100.0 %   210 ms        –   211 ms        –  main (app.py:1)
-        100.0 %   210 ms        –   210 ms        –    CatalogueRepository.find_everything_that_matches (app.py:1)
-         76.3 %   160 ms        –   160 ms        –      表 (app.py:1)
-         76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWithDict [libpython3.13.so.1.0]
-         22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
-         22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-          0.8 %                                          (1 path more not shown)
-          0.0 %                                        (1 path more not shown)"#]],
+              share      CPU     self     wall     self  path
+            100.0 %   210 ms        –   211 ms        –  main (app.py:1)
+            100.0 %   210 ms        –   210 ms        –    CatalogueRepository.find_everything_that_matches (app.py:1)
+             76.3 %   160 ms        –   160 ms        –      表 (app.py:1)
+             76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWithDict [libpython3.13.so.1.0]
+             22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
+             22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
+              0.8 %                                      (2 paths more not shown, under 2 % in each place)"#]],
     );
 }
 
@@ -88,40 +86,38 @@ fn a_narrow_screen_goes_without_the_other_clock() {
         60,
         20,
         expect![[r#"
-        CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
-          1 process, 1 thread · 1.6 ms
-        ticks 132 = sampled 132 + dropped 0 + refused 0 ·
-          CPU covered 100.0 %
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
+              1 process, 1 thread · 1.6 ms
+            ticks 132 = sampled 132 + dropped 0 + refused 0 ·
+              CPU covered 100.0 %
 
-          share      CPU     self  path
-        100.0 %   210 ms        –  main (app.py:1)
-        100.0 %   210 ms        –    CatalogueRepository.find_every…
-         76.3 %   160 ms        –      表 (app.py:1)
-         76.3 %   160 ms   160 ms        _PyObject_GenericGetAttrWi…
-         22.9 %  48.0 ms        –      sum2 (app.py:1)
-         22.9 %  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-          0.8 %                        (1 path more not shown)
-          0.0 %                      (1 path more not shown)"#]],
+              share      CPU     self  path
+            100.0 %   210 ms        –  main (app.py:1)
+            100.0 %   210 ms        –    CatalogueRepository.find_every…
+             76.3 %   160 ms        –      表 (app.py:1)
+             76.3 %   160 ms   160 ms        _PyObject_GenericGetAttrWi…
+             22.9 %  48.0 ms        –      sum2 (app.py:1)
+             22.9 %  48.0 ms  48.0 ms        sum (inferred) [python3.13]
+              0.8 %                    (2 paths more)"#]],
     );
     check(
         SHOP,
         44,
         20,
         expect![[r#"
-        CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
-          1 process, 1 thread · 1.6 ms
-        ticks 132 = sampled 132 + dropped 0 +
-          refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
+              1 process, 1 thread · 1.6 ms
+            ticks 132 = sampled 132 + dropped 0 +
+              refused 0 · CPU covered 100.0 %
 
-          share  path
-        100.0 %  main (app.py:1)
-        100.0 %    CatalogueRepository.find_everyth…
-         76.3 %      表 (app.py:1)
-         76.3 %        _PyObject_GenericGetAttrWith…
-         22.9 %      sum2 (app.py:1)
-         22.9 %        sum (inferred) [python3.13]
-          0.8 %      (1 path more not shown)
-          0.0 %    (1 path more not shown)"#]],
+              share  path
+            100.0 %  main (app.py:1)
+            100.0 %    CatalogueRepository.find_everyth…
+             76.3 %      表 (app.py:1)
+             76.3 %        _PyObject_GenericGetAttrWith…
+             22.9 %      sum2 (app.py:1)
+             22.9 %        sum (inferred) [python3.13]
+              0.8 %  (2 paths more)"#]],
     );
 }
 
@@ -135,7 +131,7 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –        Node.visit_children (app.py:…
             100.0 %   162 ms        –   162 ms        –          Node.visit_children (app.p…
              99.0 %   160 ms   160 ms   160 ms   160 ms            leaf (app.py:1)
-              1.0 %                                                (1 path more not shown)"#]],
+              1.0 %                                      (1 path more)"#]],
     );
     check(
         &recursion(6),
@@ -145,41 +141,41 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –      Node.visit_children (app.py:1)
             100.0 %   162 ms        –   162 ms        –       Node.visit_children (app.py:1)
              99.0 %   160 ms   160 ms   160 ms   160 ms        leaf (app.py:1)
-              1.0 %                                            (1 path more not shown)"#]],
+              1.0 %                                      (1 path more)"#]],
     );
     check(
         &recursion(20),
         80,
         9,
         expect![[r#"
-        100.0 %   162 ms        –   162 ms        –        [13] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [14] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [15] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [16] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [17] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [18] Node.visit_children (ap…
-        100.0 %   162 ms        –   162 ms        –        [19] Node.visit_children (ap…
-         99.0 %   160 ms   160 ms   160 ms   160 ms        [20] leaf (app.py:1)
-          1.0 %                                            [20] (1 path more not shown)"#]],
+            100.0 %   162 ms        –   162 ms        –        [13] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [14] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [15] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [16] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [17] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [18] Node.visit_children (ap…
+            100.0 %   162 ms        –   162 ms        –        [19] Node.visit_children (ap…
+             99.0 %   160 ms   160 ms   160 ms   160 ms        [20] leaf (app.py:1)
+              1.0 %                                      (1 path more)"#]],
     );
     check(
         &recursion(70),
         160,
         4,
         expect![[r#"
-        100.0 %   162 ms        –   162 ms        –                                                       [68] Node.visit_children (app.py:1)
-        100.0 %   162 ms        –   162 ms        –                                                       [69] Node.visit_children (app.py:1)
-         99.0 %   160 ms   160 ms   160 ms   160 ms                                                       [70] leaf (app.py:1)
-          1.0 %                                                                                           [70] (1 path more not shown)"#]],
+            100.0 %   162 ms        –   162 ms        –                                                       [68] Node.visit_children (app.py:1)
+            100.0 %   162 ms        –   162 ms        –                                                       [69] Node.visit_children (app.py:1)
+             99.0 %   160 ms   160 ms   160 ms   160 ms                                                       [70] leaf (app.py:1)
+              1.0 %                                      (1 path more not shown, under 2 % in each place)"#]],
     );
     check(
         &recursion(40),
         160,
         4,
         expect![[r#"
-        100.0 %   162 ms        –   162 ms        –                                        Node.visit_children (app.py:1)
-        100.0 %   162 ms        –   162 ms        –                                         Node.visit_children (app.py:1)
-         99.0 %   160 ms   160 ms   160 ms   160 ms                                          leaf (app.py:1)
-          1.0 %                                                                              (1 path more not shown)"#]],
+            100.0 %   162 ms        –   162 ms        –                                        Node.visit_children (app.py:1)
+            100.0 %   162 ms        –   162 ms        –                                         Node.visit_children (app.py:1)
+             99.0 %   160 ms   160 ms   160 ms   160 ms                                          leaf (app.py:1)
+              1.0 %                                      (1 path more not shown, under 2 % in each place)"#]],
     );
 }

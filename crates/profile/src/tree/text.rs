@@ -1,6 +1,6 @@
 //! The tree as text: for a screen of a given width, or for a pipe, where no line is cut.
 //! Owns: its layout. Keeps: no line is wider than the screen, and a name is readable however deep it stands; what is not
-//! shown is said where it is missing, with its count and share.
+//! shown is said where it is missing, with its count and share, or below the tree where it would not be shown in one piece either.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -32,7 +32,7 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
     for line in header(profile, &tree.choice).iter().flat_map(|line| wrapped_on_screen(&printable(line), width)) {
         page += &format!("{line}\n");
     }
-    let lines = lines(tree, options);
+    let Lines { lines, small } = Lines::of(tree, options);
     let layout = Layout::of(tree, &lines, width);
     page += &format!("\n{}\n", paint.quiet(&format!("{}  path", layout.cells(COLUMNS.map(str::to_string)))));
     let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
@@ -44,15 +44,22 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
                 let name = layout.path(&indent, &printable(&name(profile, branch.step, Some(&files))));
                 page += &format!("{}  {name}\n", layout.cells(figures(tree, branch)));
             }
-            Line::Folded { branches, total } => {
-                let share = format!("{} %", percent(total.by(tree.choice.weight), tree.whole.by(tree.choice.weight)));
-                let blank = String::new;
-                let figures = layout.cells([share, blank(), blank(), blank(), blank()]);
-                let paths = counted(branches, "path", "paths");
+            Line::Folded(folded) => {
+                let paths = counted(folded.branches, "path", "paths");
                 let name = layout.words(&indent, [format!("({paths} more not shown)"), format!("({paths} more)")]);
-                page += &format!("{}\n", paint.quiet(&format!("{figures}  {name}")));
+                page += &format!("{}\n", paint.quiet(&format!("{}  {name}", layout.share(tree, folded.total))));
             }
         }
+    }
+    if small.branches > 0 {
+        let paths = counted(small.branches, "path", "paths");
+        let why = match small.total.by(tree.choice.weight) {
+            0 => format!("without {}", tree.choice.weight),
+            _ => format!("under {} % in each place", options.share_min * 100.0),
+        };
+        let words = [format!("({paths} more not shown, {why})"), format!("({paths} more)")];
+        let line = format!("{}  {}", layout.share(tree, small.total), layout.words("", words));
+        page += &format!("{}\n", paint.quiet(&line));
     }
     if tree.roots.iter().any(|root| tree.branches[*root].step == Step::EventLoop) {
         let words = format!("{EVENT_LOOP}: the loop's own calls are left out; --whole shows them");
@@ -66,39 +73,71 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
 
 enum Line {
     Branch(BranchIndex),
-    Folded { branches: u64, total: Totals },
+    Folded(Folded),
 }
 
-/// With their depths, in the order in which they are written.
-fn lines(tree: &Tree, options: &Options) -> Vec<(Line, usize)> {
-    let mut lines = Vec::new();
-    let mut waiting = Vec::new();
-    push(tree, options, &tree.roots, 0, &mut waiting);
-    while let Some((line, depth)) = waiting.pop() {
-        if let Line::Branch(branch) = &line {
-            push(tree, options, &tree.branches[*branch].children, depth + 1, &mut waiting);
+/// Branches that are not shown.
+#[derive(Clone, Copy, Default)]
+struct Folded {
+    branches: u64,
+    total: Totals,
+}
+
+impl Folded {
+    fn add(&mut self, total: Totals) {
+        self.branches += 1;
+        self.total.add(total);
+    }
+}
+
+struct Lines {
+    /// With their depths, in the order in which they are written.
+    lines: Vec<(Line, usize)>,
+    /// Of each place what together has too small a share for a line.
+    small: Folded,
+}
+
+impl Lines {
+    fn of(tree: &Tree, options: &Options) -> Lines {
+        let mut lines = Lines { lines: Vec::new(), small: Folded::default() };
+        let mut waiting = Vec::new();
+        lines.push(tree, options, &tree.roots, 0, &mut waiting);
+        while let Some((line, depth)) = waiting.pop() {
+            if let Line::Branch(branch) = &line {
+                lines.push(tree, options, &tree.branches[*branch].children, depth + 1, &mut waiting);
+            }
+            lines.lines.push((line, depth));
         }
-        lines.push((line, depth));
+        lines
     }
-    lines
-}
 
-/// Puts children on the stack of lines still to be written, the last one first.
-fn push(tree: &Tree, options: &Options, children: &[BranchIndex], depth: usize, waiting: &mut Vec<(Line, usize)>) {
-    let (shown, folded) = tree.shown(options, children, depth);
-    // What weighs nothing has no share to show.
-    let (shown, nothing): (Vec<_>, Vec<_>) =
-        shown.into_iter().partition(|child| tree.branches[*child].total.by(tree.choice.weight) > 0);
-    let mut total = Totals::default();
-    let mut branches = 0;
-    for child in folded.iter().chain(&nothing) {
-        total.add(tree.branches[*child].total);
-        branches += 1;
+    /// Puts children on the stack of lines still to be written, the last one first.
+    fn push(
+        &mut self,
+        tree: &Tree,
+        options: &Options,
+        children: &[BranchIndex],
+        depth: usize,
+        waiting: &mut Vec<(Line, usize)>,
+    ) {
+        let weight = tree.choice.weight;
+        let (shown, others) = tree.shown(options, children, depth);
+        // What weighs nothing has no share to show.
+        let (shown, nothing): (Vec<_>, Vec<_>) =
+            shown.into_iter().partition(|child| tree.branches[*child].total.by(weight) > 0);
+        let mut folded = Folded::default();
+        for child in others.iter().chain(&nothing) {
+            folded.add(tree.branches[*child].total);
+        }
+        let smallest = options.share_min * tree.whole.by(weight) as f64;
+        if folded.total.by(weight) > 0 && folded.total.by(weight) as f64 >= smallest {
+            waiting.push((Line::Folded(folded), depth));
+        } else {
+            self.small.branches += folded.branches;
+            self.small.total.add(folded.total);
+        }
+        waiting.extend(shown.iter().rev().map(|child| (Line::Branch(*child), depth)));
     }
-    if branches > 0 {
-        waiting.push((Line::Folded { branches, total }, depth));
-    }
-    waiting.extend(shown.iter().rev().map(|child| (Line::Branch(*child), depth)));
 }
 
 fn figures(tree: &Tree, branch: &Branch) -> [String; 5] {
@@ -149,6 +188,14 @@ impl Layout {
     fn cells(&self, figures: [String; 5]) -> String {
         let shown = self.columns.iter().map(|column| format!("{:>CELL$}", figures[*column]));
         shown.collect::<Vec<_>>().join(&" ".repeat(GAP))
+    }
+
+    /// The columns of a line that has a share and nothing else.
+    fn share(&self, tree: &Tree, total: Totals) -> String {
+        let weight = tree.choice.weight;
+        let share = format!("{} %", percent(total.by(weight), tree.whole.by(weight)));
+        let blank = String::new;
+        self.cells([share, blank(), blank(), blank(), blank()])
     }
 
     /// A path deeper than there is room carries its depth as a number.
