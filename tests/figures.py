@@ -5,6 +5,8 @@ Owns: the shape of such a line. Never: judges (a test asserts; a figure only say
 
 import json
 import os
+import re
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,6 +37,40 @@ def figure(request: pytest.FixtureRequest) -> Figure:
             append(Path(path), line)
 
     return write
+
+
+class Outcomes:
+    """How many tests of each file passed on each CPython, for files whose tests measure nothing: a figure, too."""
+
+    NAME = "passed"
+    NODE = re.compile(r"(?P<file>[^:]+)::[^\[]+\[(?P<minor>3\.\d+)")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.counts: dict[tuple[str, str], Counter[str]] = {}
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # A test is skipped before it is called, and fails at any time.
+        if report.when == "call" or not report.passed:
+            self.count(report.nodeid, report.outcome)
+
+    def count(self, node: str, outcome: str) -> None:
+        if found := self.NODE.match(node):
+            self.counts.setdefault((found["file"], found["minor"]), Counter())[outcome] += 1
+
+    def pytest_sessionfinish(self) -> None:
+        for (file, minor), counts in sorted(self.counts.items()):
+            skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
+            line = {
+                "test": file,
+                "python": minor,
+                "figure": self.NAME,
+                "value": counts["passed"],
+                "unit": f"of {counts['passed'] + counts['failed']}{skipped}",
+                "bound": "all",
+                "soak": SOAK,
+            }
+            append(self.path, line)
 
 
 def append(path: Path, line: dict) -> None:
