@@ -1,6 +1,7 @@
 //! The text of the source files that were hit, within limits.
 //! Owns: which files and lines are stored. Never: reads what is not a regular file, leaves out a file in silence.
-//! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the user's own files come first.
+//! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the lines around hits come before whole files, the user's own files before
+//! others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -31,33 +32,43 @@ pub fn read(
     told: &Told,
     kept: SourceText,
 ) -> (Vec<proto::Source>, Vec<String>) {
-    let mut rows = Vec::new();
-    let mut left_out = 0_u64;
     if kept == SourceText::None {
-        return (rows, Vec::new());
+        return (Vec::new(), Vec::new());
     }
     let mut by_importance: Vec<(&String, &BTreeSet<u32>)> = files.iter().collect();
     by_importance.sort_by_key(|(path, lines)| (is_library(path), std::cmp::Reverse(lines.len())));
     let mut room_bytes = TOTAL_BYTES_MAX;
+    let mut left_out = 0_u64;
+    let mut stored: Vec<(SourceFile, proto::Source)> = Vec::new();
     for (path, lines) in by_importance {
         let Some(file) = SourceFile::read(path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
             continue;
         };
-        let whole = kept == SourceText::All && file.text.len() <= WHOLE_BYTES_MAX.min(room_bytes);
-        let row = if whole { file.whole(path) } else { file.around(path, lines) };
-        let text_bytes: usize = row.chunks.iter().map(|chunk| chunk.text.len()).sum();
-        match room_bytes.checked_sub(text_bytes) {
+        let row = file.around(path, lines);
+        match room_bytes.checked_sub(text_bytes(&row)) {
             Some(rest) => {
                 room_bytes = rest;
-                rows.push(row);
+                stored.push((file, row));
             }
             None => left_out += 1,
         }
     }
+    for (file, row) in &mut stored {
+        let more_bytes = file.text.len().saturating_sub(text_bytes(row));
+        if kept == SourceText::All && file.text.len() <= WHOLE_BYTES_MAX && more_bytes <= room_bytes {
+            room_bytes -= more_bytes;
+            row.chunks = vec![proto::SourceChunk { first_line: 1, text: std::mem::take(&mut file.text) }];
+        }
+    }
+    let rows = stored.into_iter().map(|(_, row)| row).collect();
     let notes = (left_out > 0).then(|| {
         format!("the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
     });
     (rows, notes.into_iter().collect())
+}
+
+fn text_bytes(row: &proto::Source) -> usize {
+    row.chunks.iter().map(|chunk| chunk.text.len()).sum()
 }
 
 /// As `read`, of Python files that nobody wrote to since the recording ended.
@@ -116,12 +127,7 @@ impl SourceFile {
         Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec() })
     }
 
-    fn whole(self, path: &str) -> proto::Source {
-        let chunks = vec![proto::SourceChunk { first_line: 1, text: self.text }];
-        proto::Source { path: path.to_owned(), sha256: self.sha256, lines: self.line_count, chunks }
-    }
-
-    fn around(self, path: &str, hit: &BTreeSet<u32>) -> proto::Source {
+    fn around(&self, path: &str, hit: &BTreeSet<u32>) -> proto::Source {
         let lines: Vec<&str> = lines_of(&self.text).collect();
         let chunks = stretches(hit, self.line_count)
             .into_iter()
@@ -130,7 +136,7 @@ impl SourceFile {
                 proto::SourceChunk { first_line: *stretch.start(), text: lines[first - 1..last].concat() }
             })
             .collect();
-        proto::Source { path: path.to_owned(), sha256: self.sha256, lines: self.line_count, chunks }
+        proto::Source { path: path.to_owned(), sha256: self.sha256.clone(), lines: self.line_count, chunks }
     }
 }
 
@@ -201,6 +207,22 @@ mod tests {
         check(1025, 256, SourceText::All, &[(480, 41 * 256)]);
         check(1024, 256, SourceText::Hit, &[(480, 41 * 256)]);
         check(1024, 256, SourceText::None, &[]);
+    }
+
+    #[test]
+    fn lines_around_hits_come_before_whole_files() {
+        let folder = std::env::temp_dir().join(format!("genba-sources-around-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut files = BTreeMap::new();
+        for number in 0..30 {
+            let path = folder.join(format!("{number}.py"));
+            std::fs::write(&path, format!("{}\n", "x".repeat(199)).repeat(1000)).unwrap();
+            files.insert(path.to_str().unwrap().to_owned(), BTreeSet::from([500]));
+        }
+        let (rows, notes) = read(&files, &Told::new(), SourceText::All);
+        std::fs::remove_dir_all(&folder).unwrap();
+        let whole = rows.iter().filter(|row| row.chunks[0].first_line == 1).count();
+        assert_eq!((rows.len(), whole, notes), (30, 20, Vec::new()));
     }
 
     #[test]
