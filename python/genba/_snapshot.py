@@ -47,7 +47,8 @@ def snapshot() -> tuple[Frame, ...]:
     Takes some tenths of a second: the names are found by the command. The first one in a process that is not being recorded loads
     genba's library, and for the moment begins a recording of its own; during a recording it is a mark in that.
 
-    Raises CannotRecord where `start` would, or when the thread cannot be seen.
+    Raises CannotRecord where `start` would, or when the thread cannot be seen (in a sub-interpreter); OSError where there is no
+    temporary folder or no descriptor to be had.
     """
     with _recording.turn:
         state = _agent.state()
@@ -76,7 +77,8 @@ def _looked_at_aside() -> list[Frame]:
 def _looked_at(path: str) -> list[Frame]:
     outcome, words = _agent.own_stack()
     if outcome is not Outcome.DONE:
-        raise CannotRecord(f"this thread was not looked at: {words or 'the sampler did not answer within 5 s, the machine is too busy'}")
+        reason = "it is in several interpreters at once, or the machine is too busy for an answer within 5 s"
+        raise CannotRecord(f"this thread's stack could not be seen: {words or reason}")
     key, node = words.split()
     arguments = ("within", "stack", "--told", "--process", key, "--node", node, path)
     page: dict[str, Any] = json.loads(_agent.command(*arguments, told=_recording.sources_in_no_file()))
