@@ -18,7 +18,7 @@ BEGIN, END = "<!-- `make screens`: ", "<!-- end of screen -->\n"
 SCREEN = re.compile(re.escape(BEGIN) + r"(?P<run>[^;\n]+); (?P<read>[^;\n]+) -->\n.*?" + re.escape(END), re.DOTALL)
 TRIES = int(os.environ.get("TRIES", "3"))
 SAMPLED_ENOUGH = 0.98
-COLUMNS = 100
+COLUMNS = 104
 # Where the programs' libraries are: a reader has them installed.
 LIBRARIES = [ROOT / "build/compiled/3.13", ROOT / "build/tools/site-packages"]
 
