@@ -68,12 +68,16 @@ def sampled(genba: str, recording: Path) -> float:
 def report(genba: str, read: str, recording: Path) -> str:
     command, _, head = read.partition(" | head -n ")
     _, *words = shlex.split(command)
-    lines = output([genba, words[0], str(recording), *words[1:]]).splitlines(keepends=True)
+    # In a pipe no line is broken.
+    columns = None if head else COLUMNS
+    lines = output([genba, words[0], str(recording), *words[1:]], columns).splitlines(keepends=True)
     return "".join(lines[: int(head)] if head else lines)
 
 
-def output(command: list[str]) -> str:
-    environment = {**os.environ, "COLUMNS": str(COLUMNS)}
+def output(command: list[str], columns: int | None = None) -> str:
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    if columns is not None:
+        environment["COLUMNS"] = str(columns)
     return subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
 
 
