@@ -44,7 +44,7 @@ class Frame:
 def snapshot() -> tuple[Frame, ...]:
     """This thread's stack, from its outermost call to the one that called `snapshot`.
 
-    Takes some tenths of a second: the names are found by the command. The first one in a process that is not being recorded loads
+    It waits for the command, which finds the names. The first one in a process that is not being recorded loads
     genba's library, and for the moment begins a recording of its own; during a recording it is a mark in that.
 
     Raises CannotRecord where `start` would, or when the thread cannot be seen (in a sub-interpreter); OSError where there is no
