@@ -54,3 +54,16 @@ def share_seen(profile: Profile, sweep: str) -> tuple[float, float]:
     assert whole_ns > 0, (sweep, profile.facts())
     squares = sum(row.cpu_us2 for row in rows)
     return sums["first"] / whole_ns, effective_samples(whole_ns / 1000, squares)
+
+
+def test_a_program_in_step_with_the_ticks(workshop: Workshop) -> None:
+    """Its rhythm is the sampler's own: ticks that came at a fixed moment of it would see some parts twice and others never."""
+    run = workshop.run(workshop.program("tests/programs/in_step.py"), "3000", flags=("--rate", "1000"))
+    measured_ns = run.answer()
+    rows = [row for row in run.profile().rows() if row.state in RUNNING and any(part in row.names() for part in measured_ns)]
+    whole_ns = sum(row.cpu_ns for row in rows)
+    samples = effective_samples(whole_ns / 1000, sum(row.cpu_us2 for row in rows))
+    matrix = Matrix(len(measured_ns) * len(SUPPORTED))
+    for part, part_ns in measured_ns.items():
+        seen_ns = sum(row.cpu_ns for row in rows if part in row.names())
+        matrix.assert_share(part, seen_ns / whole_ns, part_ns / sum(measured_ns.values()), samples)

@@ -221,13 +221,13 @@ impl Sampler {
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
         control::report(Done::Running);
-        let mut due_ns = now_ns + self.interval_ns;
+        let mut due_ns = now_ns + self.random_interval_ns();
         loop {
             if control::is_paused() && control::order() == Order::Run {
                 self.stand_by();
-                due_ns = monotonic_ns() + self.interval_ns;
+                due_ns = monotonic_ns() + self.random_interval_ns();
             }
-            control::sleep_until(self.jittered(due_ns), Order::Run);
+            control::sleep_until(due_ns, Order::Run);
             match control::order() {
                 Order::Run if control::is_paused() => continue,
                 Order::Run => {}
@@ -271,11 +271,11 @@ impl Sampler {
                 }
             }
             let now_ns = monotonic_ns();
-            if now_ns + self.interval_ns / 2 < due_ns {
+            if now_ns < due_ns {
                 continue;
             }
-            let late = now_ns.saturating_sub(due_ns) / self.interval_ns;
-            due_ns += (late + 1) * self.interval_ns;
+            let late = (now_ns - due_ns) / self.interval_ns;
+            due_ns += late * self.interval_ns + self.random_interval_ns();
             self.tick(now_ns, late);
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);
@@ -345,14 +345,15 @@ impl Sampler {
         }
     }
 
-    /// Uniform within a quarter of the interval, so that a program with the same period is not sampled in step.
-    fn jittered(&mut self, due_ns: u64) -> u64 {
+    /// From half an interval to one and a half, uniform, and counted from the tick before: of a program that repeats itself in step
+    /// with the interval, a tick then meets every moment with the same chance, and however long it stands for. Spread around
+    /// fixed moments, ticks would meet some moments never (if by less than an interval), or weigh some more than others.
+    fn random_interval_ns(&mut self) -> u64 {
         // xorshift64: Marsaglia, "Xorshift RNGs", 2003.
         self.jitter ^= self.jitter << 13;
         self.jitter ^= self.jitter >> 7;
         self.jitter ^= self.jitter << 17;
-        let quarter_ns = self.interval_ns / 4;
-        due_ns - quarter_ns + self.jitter % (2 * quarter_ns).max(1)
+        self.interval_ns / 2 + self.jitter % self.interval_ns.max(1)
     }
 
     fn reading(&self) -> Reading {

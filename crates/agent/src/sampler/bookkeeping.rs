@@ -158,14 +158,14 @@ impl Sampler {
         }
     }
 
-    /// Keeps up with the loaded files, for at most three quarters of an interval on each tick. That is work of the start and not held
+    /// Keeps up with the loaded files, for at most half an interval on each tick. That is work of the start and not held
     /// against the rate, unless the program loads files without end.
     pub(super) fn refresh_files(&mut self, now_ns: u64) {
         let loaded = &self.stacks.loaded;
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
-        self.compile_until(now_ns + (self.interval_ns * 3 / 4).min(COMPILE_NS_MAX));
+        self.compile_until(now_ns + (self.interval_ns / 2).min(COMPILE_NS_MAX));
     }
 
     pub(super) fn compile_until(&mut self, deadline_ns: u64) {
