@@ -61,9 +61,9 @@ fn a_library_is_called_by_its_name_wherever_it_lies() {
     check(
         &format!("{process}{calls}"),
         expect![[r#"
-        spread: no expression over 5.0 %; the top ten make 50.0 % of 320 ms CPU. By library:
-        100.0 %   320 ms  json   ← app.py:1 main 5.0 %, ← app.py:2 main 5.0 %
-    "#]],
+            spread: no expression over 5.0 %; the top ten make 50.0 % of 320 ms CPU. By library:
+            100.0 %   320 ms  json   ← app.py:1 main 5.0 %, ← app.py:2 main 5.0 %, 18 more
+        "#]],
     );
 }
 

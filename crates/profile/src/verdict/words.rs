@@ -14,6 +14,8 @@ use crate::report::file_names::FileNames;
 
 /// Places below the verdict's first line.
 const DETAILS_MAX: usize = 4;
+/// So many callers are named beside each library.
+const CALLERS_MAX: usize = 2;
 /// A place with less of the whole is not named.
 const DETAIL_MIN: f64 = 0.03;
 /// Source text beside a place, in characters.
@@ -225,18 +227,23 @@ impl Words<'_> {
     }
 
     fn library(&self, name: &str, library: &Library, whole_ns: u64) -> String {
-        let callers = largest(&library.callers, |cpu_ns| *cpu_ns, whole_ns);
         if name == "your code" {
             let expressions = counted(library.callers.len() as u64, "expression", "expressions");
             return row(library.cpu_ns, whole_ns, &format!("{name} ({expressions})"));
         }
-        let callers: Vec<String> = callers
+        let mut callers: Vec<(FrameIndex, u64)> =
+            library.callers.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns))).collect();
+        callers.sort_by_key(|(frame, cpu_ns)| (Reverse(*cpu_ns), *frame));
+        let more = callers.len().saturating_sub(CALLERS_MAX);
+        callers.truncate(CALLERS_MAX);
+        let mut words: Vec<String> = callers
             .into_iter()
-            .filter(|(frame, _)| frame.is_some())
-            .take(2)
-            .map(|(frame, cpu_ns)| format!("← {} {} %", self.place_name(frame), percent(*cpu_ns, whole_ns)))
+            .map(|(frame, cpu_ns)| format!("← {} {} %", self.place_name(Some(frame)), percent(cpu_ns, whole_ns)))
             .collect();
-        row(library.cpu_ns, whole_ns, format!("{name}   {}", callers.join(", ")).trim_end())
+        if more > 0 {
+            words.push(format!("{more} more"));
+        }
+        row(library.cpu_ns, whole_ns, format!("{name}   {}", words.join(", ")).trim_end())
     }
 
     fn places(&self, places: &HashMap<Option<FrameIndex>, u64>, whole_ns: u64) -> Vec<String> {
