@@ -10,8 +10,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use object::elf;
-use object::read::elf::{Dyn, FileHeader, ProgramHeader, Sym};
-use object::{Endianness, FileKind, ReadCache, ReadRef};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, Sym};
+use object::{Endianness, FileKind, ReadCache, ReadRef, StringTable};
 
 /// The kernel follows four `#!` lines (fs/exec.c, `exec_binprm`); one more may come from `env`.
 const SCRIPTS_MAX: usize = 5;
@@ -210,12 +210,15 @@ fn read_python_symbols(header: &elf::FileHeader64<Endianness>, cache: &ReadCache
     let endian = header.endian().ok()?;
     let sections = header.sections(endian, cache).ok()?;
     let symbols = sections.symbols(endian, cache, elf::SHT_DYNSYM).ok()?;
+    // At once: the cache would read each name by itself.
+    let names = sections.section(symbols.string_section()).ok()?.data(endian, cache).ok()?;
+    let names = StringTable::new(names, 0, names.len() as u64);
     let mut found = PythonSymbols::default();
     for symbol in symbols.iter() {
         if symbol.st_value(endian) == 0 {
             continue;
         }
-        match symbol.name(endian, symbols.strings()) {
+        match symbol.name(endian, names) {
             Ok(b"_PyRuntime") => found.has_runtime = true,
             // Source: CPython 3.11 to 3.13 Include/object.h, cpython/object.h, Objects/object.c.
             Ok(b"_Py_MergeZeroLocalRefcount") => found.build = Some("free-threaded"),
