@@ -22,6 +22,7 @@ SWEEPS = [f"{kind}_{share}" for kind in PARTS for share in (5, 25, 50, 75, 95)] 
 MATRIX = Matrix(len(SWEEPS) * len(SUPPORTED))
 SHARE_MILLISECONDS = 20_000 if SOAK else 200
 LONG_RUN_BOUND = 0.01
+ROUNDS = 30_000 if SOAK else 3_000
 
 
 def test_shares(workshop: Workshop, figure: Figure) -> None:
@@ -56,14 +57,18 @@ def share_seen(profile: Profile, sweep: str) -> tuple[float, float]:
     return sums["first"] / whole_ns, effective_samples(whole_ns / 1000, squares)
 
 
-def test_a_program_in_step_with_the_ticks(workshop: Workshop) -> None:
+def test_a_program_in_step_with_the_ticks(workshop: Workshop, figure: Figure) -> None:
     """Its rhythm is the sampler's own: ticks that came at a fixed moment of it would see some parts twice and others never."""
-    run = workshop.run(workshop.program("tests/programs/in_step.py"), "3000", flags=("--rate", "1000"))
+    run = workshop.run(workshop.program("tests/programs/in_step.py"), str(ROUNDS), flags=("--rate", "1000"))
     measured_ns = run.answer()
     rows = [row for row in run.profile().rows() if row.state in RUNNING and any(part in row.names() for part in measured_ns)]
     whole_ns = sum(row.cpu_ns for row in rows)
     samples = effective_samples(whole_ns / 1000, sum(row.cpu_us2 for row in rows))
     matrix = Matrix(len(measured_ns) * len(SUPPORTED))
     for part, part_ns in measured_ns.items():
-        seen_ns = sum(row.cpu_ns for row in rows if part in row.names())
-        matrix.assert_share(part, seen_ns / whole_ns, part_ns / sum(measured_ns.values()), samples)
+        seen = sum(row.cpu_ns for row in rows if part in row.names()) / whole_ns
+        true = part_ns / sum(measured_ns.values())
+        low, high = matrix.limits(true, samples)
+        bound = f"{low - true:+.3f} to {high - true:+.3f}"
+        figure(f"in step with the ticks, {part}: away from the true share", seen - true, f"of {true:.3f}", bound=bound)
+        matrix.assert_share(part, seen, true, samples)
