@@ -19,6 +19,7 @@ mod lifecycle;
 mod merge;
 mod modules;
 mod proc;
+mod prompt;
 mod python;
 mod recorder;
 mod sampler;

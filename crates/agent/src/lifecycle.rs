@@ -18,7 +18,7 @@ use crate::recorder::Recorder;
 use crate::sampler::{Left, Sampler};
 use crate::session::Session;
 use crate::stacks::Stacks;
-use crate::{signals, symbols};
+use crate::{prompt, signals, symbols};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
@@ -280,6 +280,7 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
         let sampler: &'static mut Sampler = unsafe { &mut *sampler.cast::<Sampler>() };
         // SAFETY: names the calling thread.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
+        prompt::ask();
         let address: *mut Sampler = sampler;
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sampler.run())) {
             // A fork that did not wait for it has given it up.
