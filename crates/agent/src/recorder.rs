@@ -114,14 +114,30 @@ impl Calibration {
         Calibration { tsc: genba_signal::memory::time_stamp().unwrap_or(0), at_ns: monotonic_ns() }
     }
 
+    /// How long so many ticks are.
     fn to_ns(self, ticks: u64) -> u64 {
+        self.to_ns_until(Calibration::now(), ticks)
+    }
+
+    fn moment_ns(self, tsc: u64) -> Option<u64> {
         let now = Calibration::now();
+        let ticks = now.tsc.checked_sub(tsc).filter(|_| tsc > 0)?;
+        now.at_ns.checked_sub(self.to_ns_until(now, ticks))
+    }
+
+    fn to_ns_until(self, now: Calibration, ticks: u64) -> u64 {
         let (tsc, ns) = (now.tsc.saturating_sub(self.tsc), now.at_ns.saturating_sub(self.at_ns));
         if tsc == 0 { 0 } else { (u128::from(ticks) * u128::from(ns) / u128::from(tsc)) as u64 }
     }
 }
 
 impl Recorder {
+    /// When the time stamp counter stood there, not long ago. `None`: it cannot be read.
+    #[must_use]
+    pub fn moment_ns(&self, tsc: u64) -> Option<u64> {
+        self.tsc.moment_ns(tsc)
+    }
+
     #[must_use]
     pub fn new(key: ProcessKey, start: proto::Start) -> Recorder {
         Recorder {

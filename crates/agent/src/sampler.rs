@@ -78,6 +78,8 @@ pub struct Sampler {
     own_tid: u32,
     interval_ns: u64,
     jitter: u64,
+    /// When the present tick was due.
+    due_ns: u64,
     ticks: u64,
     held: Held,
     listed_ns: u64,
@@ -142,6 +144,7 @@ impl Sampler {
             own_tid: 0,
             interval_ns,
             jitter: monotonic_ns() | 1,
+            due_ns: 0,
             ticks: 0,
             held: Held { sample: false, faults: false },
             listed_ns: 0,
@@ -275,7 +278,8 @@ impl Sampler {
                 continue;
             }
             let late = (now_ns - due_ns) / self.interval_ns;
-            due_ns += late * self.interval_ns + self.random_interval_ns();
+            self.due_ns = due_ns + late * self.interval_ns;
+            due_ns = self.due_ns + self.random_interval_ns();
             self.tick(now_ns, late);
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);

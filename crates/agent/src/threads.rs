@@ -19,6 +19,31 @@ pub struct Open {
     pub ticks: u32,
     /// The list of loaded files at that moment.
     pub files: u64,
+    /// It was on no CPU then, though it could have run; and when the tick was due that found it so.
+    pub queued: Option<(Turns, u64)>,
+}
+
+/// How often a thread got a CPU, and how long it had waited for one in all: known when it gets one, not before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turns {
+    pub count: u64,
+    pub waited_ns: u64,
+}
+
+impl Turns {
+    /// `CPU_NS WAITED_NS COUNT` (Documentation/scheduler/sched-stats.rst).
+    fn parse(text: &[u8]) -> Option<Turns> {
+        let mut words = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1).map(str::parse);
+        let (waited_ns, count) = (words.next()?.ok()?, words.next()?.ok()?);
+        Some(Turns { count, waited_ns })
+    }
+
+    /// Since when the thread had waited that got a CPU at `began_ns`, once since `self`. `None`: more than once, or not at all.
+    #[must_use]
+    pub fn waited_since_ns(self, now: Turns, began_ns: u64) -> Option<u64> {
+        let waited_ns = now.waited_ns.checked_sub(self.waited_ns)?;
+        began_ns.checked_sub(waited_ns).filter(|_| now.count == self.count + 1)
+    }
 }
 
 /// A waiting sample that goes on while the thread's clock stands still.
@@ -146,6 +171,13 @@ impl Thread {
         Doing::parse_stat(text).ok_or(NotTold::Gone)
     }
 
+    /// `None`: the kernel does not tell (without CONFIG_SCHED_INFO).
+    #[must_use]
+    pub fn turns(&self, tasks: &Descriptor) -> Option<Turns> {
+        let file = Descriptor::open_at(Some(tasks), &self.path("schedstat"), libc::O_RDONLY).ok()?;
+        Turns::parse(file.read_at_start(&mut [0_u8; 96])?)
+    }
+
     /// A file of this thread, below `/proc/self/task`.
     fn path(&self, name: &str) -> CString {
         CString::new(format!("{}/{name}", self.tid)).unwrap_or_default()
@@ -179,5 +211,22 @@ impl Thread {
             .and_then(|hex| u64::from_str_radix(hex, 16).ok())
             .unwrap_or(0);
         mask >> (crate::signals::SAMPLE - 1) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Turns;
+
+    #[test]
+    fn a_thread_that_got_a_cpu_tells_since_when_it_had_waited() {
+        let before = Turns::parse(b"76000000 1000 12\n").unwrap();
+        assert_eq!(before, Turns { count: 12, waited_ns: 1000 });
+        let once = Turns { count: 13, waited_ns: 501_000 };
+        assert_eq!(before.waited_since_ns(once, 9_500_000), Some(9_000_000));
+        assert_eq!(before.waited_since_ns(Turns { count: 14, ..once }, 9_500_000), None);
+        assert_eq!(before.waited_since_ns(before, 9_500_000), None);
+        assert_eq!(Turns::parse(b"1 2"), None);
+        assert_eq!(Turns::parse(b""), None);
     }
 }

@@ -66,6 +66,7 @@ pub fn answer(arrival: &Arrival) -> bool {
     } else {
         look_by_kernel(arrival.registers, question, answer, blocks);
     }
+    answer.began_tsc = began.unwrap_or(0);
     answer.handler_tsc = match (began, time_stamp()) {
         (Some(began), Some(ended)) => ended.wrapping_sub(began),
         _ => 0,

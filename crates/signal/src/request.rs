@@ -82,7 +82,9 @@ pub struct Answer {
     /// 3.11, 3.12: the newest run of the eval loop had not begun its first frame yet.
     pub top_not_begun: bool,
     pub operand: Option<Operand>,
-    /// Time stamp counter ticks between the handler's first and last instruction.
+    /// Time stamp counter at the handler's first instruction; 0: not to be read.
+    pub began_tsc: u64,
+    /// Its ticks from there to the handler's last instruction.
     pub handler_tsc: u64,
     pub native: [NativeFrame; NATIVE_MAX],
     pub python: [PythonWord; PYTHON_MAX],
@@ -101,6 +103,7 @@ impl Answer {
         in_gc: false,
         top_not_begun: false,
         operand: None,
+        began_tsc: 0,
         handler_tsc: 0,
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
         python: [PythonWord(0); PYTHON_MAX],

@@ -7,7 +7,7 @@ use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::python;
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals;
-use crate::threads::{NotTold, Open, Still, Thread};
+use crate::threads::{NotTold, Open, Still, Thread, Turns};
 use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
@@ -208,6 +208,7 @@ impl Sampler {
             return self.refuse(index, Refused::Masked, 1);
         }
         let tid = thread.tid;
+        let queued = self.queued(index, cpu_ns);
         let question = self.question(tid);
         // The lowest one: few buffers are ever touched.
         let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
@@ -225,12 +226,33 @@ impl Sampler {
             cpu_ns,
             ticks: 1,
             files: self.stacks.loaded.generation(),
+            queued,
         });
         match signals::send(self.pid, tid, ticket.to_value()) {
             Ok(()) => {}
             Err(libc::ESRCH) => self.thread_ended(index, 0),
             Err(_) => self.take_back_one(index, Refused::Unanswered),
         }
+    }
+
+    /// For a thread that could run: its turns, when it is on no CPU at this moment. That may be since this thread took it, or
+    /// since another did, long before the tick was due; once it has got one again the kernel tells.
+    fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
+        let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
+        let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
+        Some((stands.then(|| thread.turns(tasks)).flatten()?, self.due_ns))
+    }
+
+    /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
+    /// answer, and so got one.
+    fn waited_for_cpu(&self, index: usize, open: &Open, began_tsc: u64) -> bool {
+        let waited = || {
+            let (before, due_ns) = open.queued?;
+            let began_ns = self.recorder.moment_ns(began_tsc)?;
+            let now = self.threads[index].turns(self.tasks.as_ref()?)?;
+            Some(before.waited_since_ns(now, began_ns)? < due_ns)
+        };
+        waited().unwrap_or(false)
     }
 
     fn question(&mut self, tid: u32) -> Question {
@@ -306,6 +328,7 @@ impl Sampler {
         self.threads[index].open = None;
         let node = self.node_of(answer, open.files);
         let (python_end, in_gc) = (answer.python_end, answer.in_gc);
+        let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
         POOL.done(open.ticket);
         match (node, python_end) {
             (_, PythonEnd::Ambiguous) => self.refuse(index, Refused::Ambiguous, u64::from(open.ticks)),
@@ -315,13 +338,18 @@ impl Sampler {
                 let node = node.unwrap_or(NO_STACK);
                 let row = self.row(index);
                 let thread = &mut self.threads[index];
-                let cpu_quanta = thread.credit_cpu(open.cpu_ns);
+                // What it ran before goes to where it is next seen running.
+                let cpu_quanta = if waited { 0 } else { thread.credit_cpu(open.cpu_ns) };
                 let wall_quanta = thread.credit_wall(open.asked_ns);
                 self.recorder.sample(Sample {
                     end_ns: open.asked_ns,
                     thread: row,
                     node,
-                    state: if in_gc { IN_GC } else { RUNNING },
+                    state: match (waited, in_gc) {
+                        (true, _) => WAITING_FOR_CPU,
+                        (false, true) => IN_GC,
+                        (false, false) => RUNNING,
+                    },
                     ticks: open.ticks,
                     cpu_quanta,
                     wall_quanta,
