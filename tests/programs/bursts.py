@@ -1,6 +1,6 @@
 """Works for a millisecond and sleeps for three, again and again, as a server does between requests. Each burst has four parts.
 
-Arguments: bursts; `pinned` to do it on one CPU, with all of its threads. Prints what it measured itself: CPU of each part, in nanoseconds.
+Arguments: bursts; `pinned` to do it on one CPU, with all of its threads, or `free`. Prints what it measured itself: CPU of each part, in nanoseconds.
 """
 
 import json

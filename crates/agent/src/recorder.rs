@@ -70,6 +70,15 @@ pub struct Sample {
     pub wall_quanta: u64,
 }
 
+/// What a sample turns out to stand for besides, once the next look has come.
+#[derive(Clone, Copy, Debug)]
+pub struct More {
+    /// `None`: it ends where it ended.
+    pub end_ns: Option<u64>,
+    pub cpu_quanta: u64,
+    pub wall_quanta: u64,
+}
+
 pub struct Recorder {
     key: ProcessKey,
     sequence: u64,
@@ -189,9 +198,20 @@ impl Recorder {
         self.looks += ticks;
     }
 
-    pub fn sample(&mut self, sample: Sample) {
+    /// Its position among those of the next block.
+    pub fn sample(&mut self, sample: Sample) -> usize {
         self.cpu_sampled_ns += sample.cpu_quanta * QUANTUM_NS;
         self.samples.push(sample);
+        self.samples.len() - 1
+    }
+
+    /// The sample at that position stands for so much more.
+    pub fn extend(&mut self, position: usize, more: More) {
+        let Some(sample) = self.samples.get_mut(position) else { return };
+        self.cpu_sampled_ns += more.cpu_quanta * QUANTUM_NS;
+        sample.cpu_quanta += more.cpu_quanta;
+        sample.wall_quanta += more.wall_quanta;
+        sample.end_ns = more.end_ns.unwrap_or(sample.end_ns);
     }
 
     pub fn dropped(&mut self, why: Dropped, ticks: u64) {

@@ -23,6 +23,15 @@ pub struct Open {
     pub queued: Option<(Turns, u64)>,
 }
 
+/// The sample of a running thread that the next look may add to.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
+    /// Among the recorder's samples of the next block.
+    pub position: usize,
+    pub asked_ns: u64,
+    pub cpu_ns: u64,
+}
+
 /// How often a thread got a CPU, and how long it had waited for one in all: known when it gets one, not before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turns {
@@ -87,6 +96,8 @@ pub struct Thread {
     pub read_ns: u64,
     pub open: Option<Open>,
     pub still: Option<Still>,
+    /// Its last sample in this block, if it ran then and has not been seen waiting since.
+    pub ran: Option<Ran>,
     /// It blocks the sample signal: not asked before this moment.
     pub masked_until_ns: u64,
     pub gone: bool,
@@ -112,6 +123,7 @@ impl Thread {
             read_ns: 0,
             open: None,
             still: None,
+            ran: None,
             masked_until_ns: 0,
             gone: false,
             syscall_file: None,

@@ -215,6 +215,7 @@ impl Sampler {
         for index in 0..self.threads.len() {
             let still = self.threads[index].still;
             self.write_still(index);
+            self.threads[index].ran = None;
             self.threads[index].still = still.map(|still| crate::threads::Still { ticks: 0, wall_quanta: 0, ..still });
             let thread = &self.threads[index];
             if let Some(row) = thread.row {

@@ -5,9 +5,9 @@
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
 use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::python;
-use crate::recorder::{Dropped, Refused, Sample};
+use crate::recorder::{Dropped, More, Refused, Sample};
 use crate::signals;
-use crate::threads::{NotTold, Open, Still, Thread, Turns};
+use crate::threads::{NotTold, Open, Ran, Still, Thread, Turns};
 use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
@@ -334,28 +334,52 @@ impl Sampler {
             (_, PythonEnd::Ambiguous) => self.refuse(index, Refused::Ambiguous, u64::from(open.ticks)),
             (None, PythonEnd::Fault) => self.refuse(index, Refused::Unreadable, u64::from(open.ticks)),
             // Outside of Python, and no C was asked for: a sample without a stack.
+            (node, _) if waited => {
+                self.ran_until(index, open.cpu_ns);
+                self.seen(index, &open, node.unwrap_or(NO_STACK), WAITING_FOR_CPU);
+            }
             (node, _) => {
-                let node = node.unwrap_or(NO_STACK);
-                let row = self.row(index);
-                let thread = &mut self.threads[index];
-                // What it ran before goes to where it is next seen running.
-                let cpu_quanta = if waited { 0 } else { thread.credit_cpu(open.cpu_ns) };
-                let wall_quanta = thread.credit_wall(open.asked_ns);
-                self.recorder.sample(Sample {
-                    end_ns: open.asked_ns,
-                    thread: row,
-                    node,
-                    state: match (waited, in_gc) {
-                        (true, _) => WAITING_FOR_CPU,
-                        (false, true) => IN_GC,
-                        (false, false) => RUNNING,
-                    },
-                    ticks: open.ticks,
-                    cpu_quanta,
-                    wall_quanta,
-                });
+                let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
+                self.went_on(index, asked_ns, cpu_ns);
+                let state = if in_gc { IN_GC } else { RUNNING };
+                let position = self.seen(index, &open, node.unwrap_or(NO_STACK), state);
+                self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
             }
         }
+    }
+
+    /// The sample that an answer makes: of a thread that waits no CPU is in it.
+    fn seen(&mut self, index: usize, open: &Open, node: u32, state: u32) -> usize {
+        let row = self.row(index);
+        let thread = &mut self.threads[index];
+        self.recorder.sample(Sample {
+            end_ns: open.asked_ns,
+            thread: row,
+            node,
+            state,
+            ticks: open.ticks,
+            cpu_quanta: if state == WAITING_FOR_CPU { 0 } else { thread.credit_cpu(open.cpu_ns) },
+            wall_quanta: thread.credit_wall(open.asked_ns),
+        })
+    }
+
+    /// Seen running twice in a row: of what lies between the two, the first half belongs to the first sample. If all of it belonged to
+    /// the second one, what a program does late in a burst would weigh more than what it does early.
+    fn went_on(&mut self, index: usize, asked_ns: u64, cpu_ns: u64) {
+        let thread = &mut self.threads[index];
+        let Some(ran) = thread.ran.take() else { return };
+        let end_ns = ran.asked_ns.midpoint(asked_ns);
+        let cpu_quanta = thread.credit_cpu(ran.cpu_ns.midpoint(cpu_ns));
+        let wall_quanta = thread.credit_wall(end_ns);
+        self.recorder.extend(ran.position, More { end_ns: Some(end_ns), cpu_quanta, wall_quanta });
+    }
+
+    /// Seen running, then not: what it ran in between belongs to the sample, too.
+    fn ran_until(&mut self, index: usize, cpu_ns: u64) {
+        let thread = &mut self.threads[index];
+        let Some(ran) = thread.ran.take() else { return };
+        let cpu_quanta = thread.credit_cpu(cpu_ns);
+        self.recorder.extend(ran.position, More { end_ns: None, cpu_quanta, wall_quanta: 0 });
     }
 
     fn node_of(&mut self, answer: &Answer, files: u64) -> Option<u32> {
@@ -371,6 +395,7 @@ impl Sampler {
     /// A thread that does not run: extends its waiting sample, or reads it from outside.
     fn wait_seen(&mut self, index: usize, state: u32, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
+        self.ran_until(index, self.threads[index].cpu_ns);
         let thread = &mut self.threads[index];
         if thread.still.is_some_and(|still| still.state != state) {
             self.write_still(index);
