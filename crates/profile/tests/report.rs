@@ -257,6 +257,7 @@ fn without_its_text_an_expression_is_its_columns() {
             CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 40.0 % of 800 ms CPU is a.py:4 f
+              and 20.0 % is a.py:4 f
 
              40.0 %  320 ms  a.py:4 f (columns 46 to 51)
              20.0 %  160 ms  a.py:4 f
@@ -285,6 +286,7 @@ fn by_thread_process_and_module() {
                 CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
+                  and 25.0 % is a/part.py:2 work
 
                  50.0 %  320 ms  thread 7 main of process 7
                  25.0 %  160 ms  thread 8 worker of process 7
@@ -297,6 +299,7 @@ fn by_thread_process_and_module() {
                 CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
+                  and 25.0 % is a/part.py:2 work
 
                  75.0 %  480 ms  process 7 python3 app.py
                  25.0 %  160 ms  process 9 python3 child.py
@@ -308,6 +311,7 @@ fn by_thread_process_and_module() {
                 CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
+                  and 25.0 % is a/part.py:2 work
 
                  50.0 %  320 ms  /app/app.py
                  25.0 %  160 ms  /app/a/part.py
@@ -320,6 +324,7 @@ fn by_thread_process_and_module() {
                 CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
+                  and 25.0 % is a/part.py:2 work
 
                  50.0 %  320 ms  app.py:2 <module>
                  25.0 %  160 ms  a/part.py:2 work
@@ -342,6 +347,7 @@ fn a_long_way_down_is_shown_by_its_ends() {
             CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 66.7 % of 480 ms CPU is a.py:1 a
+              and 33.3 % is a.py:2 a
 
              66.7 %  320 ms  a.py:1 a
                                  f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so)
@@ -388,6 +394,7 @@ fn code_without_a_file_is_its_callers() {
     expect![[r#"
         ticks 50 = sampled 50 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 60.0 % of 80.0 ms CPU is app.py:3 <module>
+          and 40.0 % is x.py:1 files
 
          60.0 %  48.0 ms  app.py:1 <module>
                               __init__
@@ -421,34 +428,36 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
         &recording,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 50.0 % of 96.0 ms CPU is client.py:5 get
-          asyncio: tasks that run the same code are not told apart yet
+            CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+              and 33.3 % is app.py:12 main
+              asyncio: tasks that run the same code are not told apart yet
 
-         50.0 %  48.0 ms  client.py:5 get (columns 1 to 9)
-                              send (libc)
-         33.3 %  32.0 ms  app.py:12 main (columns 5 to 9)
-                              get
-         16.7 %  16.0 ms  app.py:30 <module> (columns 1 to 9)
-                              run_forever → select
-    "#]],
+             50.0 %  48.0 ms  client.py:5 get (columns 1 to 9)
+                                  send (libc)
+             33.3 %  32.0 ms  app.py:12 main (columns 5 to 9)
+                                  get
+             16.7 %  16.0 ms  app.py:30 <module> (columns 1 to 9)
+                                  run_forever → select
+        "#]],
     );
     check(
         &recording,
         Options { sort: Sort::Total, ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 50.0 % of 96.0 ms CPU is client.py:5 get
-          asyncio: tasks that run the same code are not told apart yet
+            CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+              and 33.3 % is app.py:12 main
+              asyncio: tasks that run the same code are not told apart yet
 
-        100.0 %  96.0 ms (self 16.0 ms)  app.py:30 <module> (columns 1 to 9)
-                                             run_forever → select
-         50.0 %  48.0 ms (self 48.0 ms)  client.py:5 get (columns 1 to 9)
-                                             send (libc)
-         33.3 %  32.0 ms (self 32.0 ms)  app.py:12 main (columns 5 to 9)
-                                             get
-    "#]],
+            100.0 %  96.0 ms (self 16.0 ms)  app.py:30 <module> (columns 1 to 9)
+                                                 run_forever → select
+             50.0 %  48.0 ms (self 48.0 ms)  client.py:5 get (columns 1 to 9)
+                                                 send (libc)
+             33.3 %  32.0 ms (self 32.0 ms)  app.py:12 main (columns 5 to 9)
+                                                 get
+        "#]],
     );
 }

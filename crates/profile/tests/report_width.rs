@@ -52,35 +52,36 @@ fn on_80_columns() {
         80,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+              and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
 
-         41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.cou…
-                                                         ~~~~~~~~~~~~~~~~~~
-                              PyObject_GetItem → dict_subscript
-         20.6 %   320 ms  shop.py:4 sell     …rders': [vars(order) for order in orders]…
-                                                      ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                              builtin_vars → PyObject_GetAttr
-                                → _PyObject_GenericGetAttrWithDict → (4 more)
-                                → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
-         10.3 %   160 ms  shop.py:4 sell
-                              return json.dumps({'total': total, 'orders': [vars(order)…
-                                     ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                              dumps → encoder_call (_json.cpython-313.so)
-          8.2 %   128 ms  shop.py:5 tax      …tal > 1000 else '表' * total[len(prices):]
-                                                                       ~~~~~~~~~~~~~~~~
-                              list_slice
-          7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
-                                                   goes on for 1 line ~~~~
-          6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches
-                              total = sum(prices[order.item] * order.count for order in…
-                                  ~~~~~
-                              void accumulate<std::vector…d::plus<double>> (fast.so)
-          5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to
-                            20)
-          1.0 %  16.0 ms  shop.py:1 poll     import json
-    "#]],
+             41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.cou…
+                                                             ~~~~~~~~~~~~~~~~~~
+                                  PyObject_GetItem → dict_subscript
+             20.6 %   320 ms  shop.py:4 sell     …rders': [vars(order) for order in orders]…
+                                                          ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                  builtin_vars → PyObject_GetAttr
+                                    → _PyObject_GenericGetAttrWithDict → (4 more)
+                                    → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
+             10.3 %   160 ms  shop.py:4 sell
+                                  return json.dumps({'total': total, 'orders': [vars(order)…
+                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                  dumps → encoder_call (_json.cpython-313.so)
+              8.2 %   128 ms  shop.py:5 tax      …tal > 1000 else '表' * total[len(prices):]
+                                                                           ~~~~~~~~~~~~~~~~
+                                  list_slice
+              7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
+                                                       goes on for 1 line ~~~~
+              6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches
+                                  total = sum(prices[order.item] * order.count for order in…
+                                      ~~~~~
+                                  void accumulate<std::vector…d::plus<double>> (fast.so)
+              5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to
+                                20)
+              1.0 %  16.0 ms  shop.py:1 poll     import json
+        "#]],
     );
 }
 
@@ -91,31 +92,32 @@ fn on_160_columns() {
         160,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+              and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
 
-         41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.count for order in orders if order.count)
-                                                         ~~~~~~~~~~~~~~~~~~
-                              PyObject_GetItem → dict_subscript
-         20.6 %   320 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
-                                                                                          ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                              builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → find_name_in_mro → PyDict_GetItem → lookdict
-                                → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
-         10.3 %   160 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
-                                                    ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                              dumps → encoder_call (_json.cpython-313.so)
-          8.2 %   128 ms  shop.py:5 tax      def tax(total): return total * 0.19 if total > 1000 else '表' * total[len(prices):]
-                                                                                                               ~~~~~~~~~~~~~~~~
-                              list_slice
-          7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
-                                                                      ~~~~ goes on for 1 line
-          6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches    total = sum(prices[order.item] * order.count for order in orders if order.count)
-                                                                                            ~~~~~
-                              void accumulate<std::vector<long long>, std::plus<double>> (fast.so)
-          5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to 20)
-          1.0 %  16.0 ms  shop.py:1 poll     import json
-    "#]],
+             41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.count for order in orders if order.count)
+                                                             ~~~~~~~~~~~~~~~~~~
+                                  PyObject_GetItem → dict_subscript
+             20.6 %   320 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
+                                                                                              ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                  builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → find_name_in_mro → PyDict_GetItem → lookdict
+                                    → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
+             10.3 %   160 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
+                                                        ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                  dumps → encoder_call (_json.cpython-313.so)
+              8.2 %   128 ms  shop.py:5 tax      def tax(total): return total * 0.19 if total > 1000 else '表' * total[len(prices):]
+                                                                                                                   ~~~~~~~~~~~~~~~~
+                                  list_slice
+              7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
+                                                                          ~~~~ goes on for 1 line
+              6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches    total = sum(prices[order.item] * order.count for order in orders if order.count)
+                                                                                                ~~~~~
+                                  void accumulate<std::vector<long long>, std::plus<double>> (fast.so)
+              5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to 20)
+              1.0 %  16.0 ms  shop.py:1 poll     import json
+        "#]],
     );
 }
 
@@ -126,26 +128,28 @@ fn on_50_columns() {
         50,
         Options { rows_max: Some(2), ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU ·
-          1 process, 1 thread · 1.6 ms
-        ticks 970 = sampled 970 + dropped 0 + refused 0 ·
-          CPU covered 100.0 %
-        one place: 41.2 % of 1.55 s CPU is shop.py:3 sell
-          prices[order.item]
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU ·
+              1 process, 1 thread · 1.6 ms
+            ticks 970 = sampled 970 + dropped 0 + refused 0 ·
+              CPU covered 100.0 %
+            one place: 41.2 % of 1.55 s CPU is shop.py:3 sell
+              prices[order.item]
+              and 20.6 % is shop.py:4 sell
+                  [vars(order) for order in orders]
 
-         41.2 %  640 ms  shop.py:3 sell
-            total = sum(prices[order.item] * order.count …
-                        ~~~~~~~~~~~~~~~~~~
-            PyObject_GetItem → dict_subscript
-         20.6 %  320 ms  shop.py:4 sell
-            … 'orders': [vars(order) for order in orders]…
-                        ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-            builtin_vars → PyObject_GetAttr
-              → _PyObject_GenericGetAttrWithDict
-              → (5 more) → a → b → c → memcmp (libc)
-         38.1 %  in 6 rows more (--min-share 0 --limit 0
-              shows them all)
-    "#]],
+             41.2 %  640 ms  shop.py:3 sell
+                total = sum(prices[order.item] * order.count …
+                            ~~~~~~~~~~~~~~~~~~
+                PyObject_GetItem → dict_subscript
+             20.6 %  320 ms  shop.py:4 sell
+                … 'orders': [vars(order) for order in orders]…
+                            ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                builtin_vars → PyObject_GetAttr
+                  → _PyObject_GenericGetAttrWithDict
+                  → (5 more) → a → b → c → memcmp (libc)
+             38.1 %  in 6 rows more (--min-share 0 --limit 0
+                  shows them all)
+        "#]],
     );
 }
 
@@ -157,30 +161,31 @@ fn with_a_wide_column_of_times() {
         80,
         options,
         expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+              and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
 
-         41.2 %  640 ms (self 640 ms)  shop.py:3 sell
-                                           total = sum(prices[order.item] * order.count…
-                                                       ~~~~~~~~~~~~~~~~~~
-                                           PyObject_GetItem → dict_subscript
-         20.6 %  320 ms (self 320 ms)  shop.py:4 sell
-                                           …'orders': [vars(order) for order in orders]…
-                                                      ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                           builtin_vars → PyObject_GetAttr
-                                             → _PyObject_GenericGetAttrWithDict
-                                             → (5 more) → a → b → c → memcmp (libc)
-         10.3 %  160 ms (self 160 ms)  shop.py:4 sell
-                                           return json.dumps({'total': total, 'orders':…
-                                                  ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                           dumps → encoder_call (_json.cpython-313.so)
-          8.2 %  128 ms (self 128 ms)  shop.py:5 tax
-                                           …total > 1000 else '表' * total[len(prices):]
-                                                                       ~~~~~~~~~~~~~~~~
-                                           list_slice
-         19.6 %  in 4 rows more (--min-share 0 --limit 0 shows them all)
-    "#]],
+             41.2 %  640 ms (self 640 ms)  shop.py:3 sell
+                                               total = sum(prices[order.item] * order.count…
+                                                           ~~~~~~~~~~~~~~~~~~
+                                               PyObject_GetItem → dict_subscript
+             20.6 %  320 ms (self 320 ms)  shop.py:4 sell
+                                               …'orders': [vars(order) for order in orders]…
+                                                          ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                               builtin_vars → PyObject_GetAttr
+                                                 → _PyObject_GenericGetAttrWithDict
+                                                 → (5 more) → a → b → c → memcmp (libc)
+             10.3 %  160 ms (self 160 ms)  shop.py:4 sell
+                                               return json.dumps({'total': total, 'orders':…
+                                                      ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                               dumps → encoder_call (_json.cpython-313.so)
+              8.2 %  128 ms (self 128 ms)  shop.py:5 tax
+                                               …total > 1000 else '表' * total[len(prices):]
+                                                                           ~~~~~~~~~~~~~~~~
+                                               list_slice
+             19.6 %  in 4 rows more (--min-share 0 --limit 0 shows them all)
+        "#]],
     );
 }
 
@@ -207,6 +212,7 @@ fn without_a_screen_no_line_is_broken() {
         CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+          and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
 
          41.2 %  640 ms  shop.py:3 sell    total = sum(prices[order.item] * order.count for order in orders if order.count)
                                                        ~~~~~~~~~~~~~~~~~~
@@ -227,6 +233,7 @@ fn colour_is_in_each_line_that_was_broken() {
         CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
+          and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
 
         ESC[1m 41.2 %ESC[0m  640 ms  shop.py:3 sell    total = sum(prices[order.item] * order.count…
                                                        ESC[1;31m~~~~~~~~~~~~~~~~~~ESC[0m

@@ -145,8 +145,9 @@ fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
     check(
         &threads(29, 71),
         expect![[r#"
-        one place: 50.0 % of 227 ms CPU is app.py:1 main
-    "#]],
+            one place: 50.0 % of 227 ms CPU is app.py:1 main
+            and 50.0 % is app.py:2 work
+        "#]],
     );
 }
 
@@ -314,6 +315,7 @@ fn the_loop_itself_is_no_task() {
         &text,
         expect![[r#"
             one place: 66.7 % of 48.0 ms CPU is app.py:30 <module>
+            and 33.3 % is app.py:9 work
         "#]],
     );
 }

@@ -16,6 +16,8 @@ use crate::report::file_names::FileNames;
 const DETAILS_MAX: usize = 4;
 /// So many callers are named beside each library.
 const CALLERS_MAX: usize = 2;
+/// A second place with so much of the largest is named beside it.
+const SECOND_MIN: f64 = 0.5;
 /// A place with less of the whole is not named.
 const DETAIL_MIN: f64 = 0.03;
 /// Source text beside a place, in characters.
@@ -176,11 +178,12 @@ impl Words<'_> {
     fn one_place(&self) -> Lines {
         let cpu_ns = self.facts.whole.cpu_ns;
         let places = largest(&self.facts.running, |place_ns| *place_ns, cpu_ns);
-        let top = places.into_iter().find(|(frame, _)| frame.is_some());
-        let first = top.map_or(String::new(), |(frame, place_ns)| {
-            format!("{} % of {} CPU is {}", percent(*place_ns, cpu_ns), duration(cpu_ns), self.place(frame))
-        });
-        (first, Vec::new())
+        let mut places = places.into_iter().filter(|(frame, _)| frame.is_some());
+        let Some((frame, largest_ns)) = places.next() else { return (String::new(), Vec::new()) };
+        let first = format!("{} % of {} CPU is {}", percent(*largest_ns, cpu_ns), duration(cpu_ns), self.place(frame));
+        let second = places.next().filter(|(_, place_ns)| share(**place_ns, *largest_ns) >= SECOND_MIN);
+        let and = |(frame, place_ns): (_, &u64)| format!("and {} % is {}", percent(*place_ns, cpu_ns), self.place(frame));
+        (first, second.map(and).into_iter().collect())
     }
 
     fn spread(&self) -> Lines {
