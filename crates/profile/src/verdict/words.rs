@@ -182,7 +182,8 @@ impl Words<'_> {
         let Some((frame, largest_ns)) = places.next() else { return (String::new(), Vec::new()) };
         let first = format!("{} % of {} CPU is {}", percent(*largest_ns, cpu_ns), duration(cpu_ns), self.place(frame));
         let second = places.next().filter(|(_, place_ns)| share(**place_ns, *largest_ns) >= SECOND_MIN);
-        let and = |(frame, place_ns): (_, &u64)| format!("and {} % is {}", percent(*place_ns, cpu_ns), self.place(frame));
+        let and =
+            |(frame, place_ns): (_, &u64)| format!("and {} % is {}", percent(*place_ns, cpu_ns), self.place(frame));
         (first, second.map(and).into_iter().collect())
     }
 
