@@ -103,6 +103,8 @@ pub struct Sampler {
     parked_at_ns: Option<u64>,
     /// It is parked for a system call that demands a single thread, not for a fork.
     aside: bool,
+    /// Its pause is not over until it has come back from it, whatever came in between.
+    away: bool,
     is_child: bool,
     /// Begun by the program itself.
     is_within: bool,
@@ -160,6 +162,7 @@ impl Sampler {
             quiet_from_until_ns: (0, 0),
             parked_at_ns: None,
             aside: false,
+            away: false,
             is_child: false,
             is_within,
             outside: None,
@@ -226,13 +229,13 @@ impl Sampler {
         control::report(Done::Running);
         let mut due_ns = now_ns + self.random_interval_ns();
         loop {
-            if control::is_paused() && control::order() == Order::Run {
+            if (self.away || control::is_paused()) && control::order() == Order::Run {
                 self.stand_by();
                 due_ns = monotonic_ns() + self.random_interval_ns();
             }
             control::sleep_until(due_ns, Order::Run);
             match control::order() {
-                Order::Run if control::is_paused() => continue,
+                Order::Run if self.away || control::is_paused() => continue,
                 Order::Run => {}
                 Order::Pause => {
                     self.take_back(Refused::Unanswered);

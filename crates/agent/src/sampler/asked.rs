@@ -22,9 +22,7 @@ impl Sampler {
         self.compile_until(u64::MAX);
         let Some(index) = self.threads.iter().position(|thread| thread.tid == tid) else { return };
         if control::is_paused() {
-            // What passed meanwhile is in no sample.
-            let skipped_ns = self.threads[index].skip_wall(monotonic_ns());
-            self.recorder.wall_not_sampled(skipped_ns);
+            self.skip(index, now_ns);
         }
         for _ in 0..LOOKS_MAX {
             self.write_still(index);

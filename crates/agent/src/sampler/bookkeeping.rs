@@ -237,6 +237,16 @@ impl Sampler {
 
     /// Looks at nothing while the program wants none of it; other orders are heard. What passes meanwhile is in no sample.
     pub(super) fn stand_by(&mut self) {
+        if control::is_paused() {
+            self.wait_away();
+        }
+        if !control::is_paused() {
+            self.come_back();
+        }
+    }
+
+    fn wait_away(&mut self) {
+        self.away = true;
         self.take_back(Refused::Unanswered);
         for index in 0..self.threads.len() {
             self.settle_glances(index);
@@ -252,20 +262,28 @@ impl Sampler {
             }
             control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
         }
-        if control::is_paused() {
-            return;
-        }
+    }
+
+    fn come_back(&mut self) {
+        self.away = false;
         let now_ns = monotonic_ns();
         self.list_threads(now_ns);
-        for thread in &mut self.threads {
-            thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
-            thread.credited_cpu_ns = thread.cpu_ns;
-            let skipped_ns = thread.skip_wall(now_ns);
-            self.recorder.wall_not_sampled(skipped_ns);
-            thread.still = None;
+        for index in 0..self.threads.len() {
+            self.skip(index, now_ns);
+            self.threads[index].still = None;
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         control::report(Done::Running);
+    }
+
+    /// What a thread did since its last look, and how long that took, is in no sample.
+    pub(super) fn skip(&mut self, index: usize, now_ns: u64) {
+        let thread = &mut self.threads[index];
+        thread.ran = None;
+        thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
+        thread.credited_cpu_ns = thread.cpu_ns;
+        let skipped_ns = thread.skip_wall(now_ns);
+        self.recorder.wall_not_sampled(skipped_ns);
     }
 
     /// The last block.
