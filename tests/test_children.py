@@ -66,10 +66,12 @@ def test_children_left_out_when_asked(workshop: Workshop) -> None:
     assert {process["pid"] for process in run.profile()["processes"]} == {answer["pid"]}
 
 
-def test_200_forks_under_warnings_as_errors(workshop: Workshop) -> None:
+@pytest.mark.parametrize("hooks", [(), ("hooks",)])
+def test_200_forks_under_warnings_as_errors(workshop: Workshop, hooks: tuple[str, ...]) -> None:
+    """Python warns of a fork in a process with threads; genba's is none of the program's."""
     program = workshop.program("tests/programs/fork_storm.py")
     # Quiet: a report may name a class of warnings that the interpreter was busy with.
-    run: Run = workshop.run(program, flags=("--quiet",), python_flags=("-W", "error"))
+    run: Run = workshop.run(program, *hooks, flags=("--quiet",), python_flags=("-W", "error"))
     assert (run.exit_code, run.stdout) == (0, "200\n"), run.stderr
     assert "Warning" not in run.stderr, run.stderr
     assert len(run.profile()["processes"]) == 201

@@ -14,6 +14,7 @@ mod described;
 mod descriptor;
 mod environment;
 mod interpose;
+mod later;
 mod leaving;
 mod lifecycle;
 mod merge;

@@ -10,6 +10,7 @@ use crate::described::describe;
 use crate::descriptor::Descriptor;
 use crate::environment;
 use crate::interpose;
+use crate::later;
 use crate::leaving;
 use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
@@ -23,7 +24,7 @@ use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
-use std::ffi::{CString, c_int, c_void};
+use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// The program waits at most so long for the last block.
@@ -384,7 +385,7 @@ fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) {
 
 extern "C" fn after_fork_parent() {
     let errno = proc::errno();
-    if !PARKED.load(SeqCst).is_null() && (other_threads() || !start_later()) {
+    if !PARKED.load(SeqCst).is_null() && (other_threads() || !later::run(unpark_later)) {
         unpark();
     }
     control::Turn::give_back();
@@ -414,30 +415,14 @@ extern "C" fn after_fork_child() {
     set_errno(errno);
 }
 
-/// Python warns when a process forks that has other threads, and looks for them right after the fork: with no other
-/// thread the sampler starts when the interpreter next looks for pending calls. False: it must start now.
-fn start_later() -> bool {
-    type AddPendingCall = unsafe extern "C" fn(extern "C" fn(*mut c_void) -> c_int, *mut c_void) -> c_int;
-    extern "C" fn pending(_: *mut c_void) -> c_int {
-        let errno = proc::errno();
-        if OWNER.load(SeqCst) == proc::own_pid() {
-            let _turn = control::turn(END_NS_MAX);
-            unpark();
-        }
-        set_errno(errno);
-        0
+/// After a fork Python warns when the process has other threads; with none the sampler starts when that is over.
+fn unpark_later() {
+    let errno = proc::errno();
+    if OWNER.load(SeqCst) == proc::own_pid() {
+        let _turn = control::turn(END_NS_MAX);
+        unpark();
     }
-    let Some(address) = symbols::address(c"Py_AddPendingCall") else { return false };
-    // Before it is initialised and after it is finalised the interpreter has no list of calls.
-    type IsInitialized = unsafe extern "C" fn() -> c_int;
-    let initialized = symbols::address(c"Py_IsInitialized")
-        // SAFETY: the interpreter's function of this name: reads one flag.
-        .is_some_and(|address| unsafe { core::mem::transmute::<u64, IsInitialized>(address)() } != 0);
-    if !initialized {
-        return false;
-    }
-    // SAFETY: the interpreter's function of this name; callable from any thread, with or without the GIL.
-    unsafe { core::mem::transmute::<u64, AddPendingCall>(address)(pending, core::ptr::null_mut()) == 0 }
+    set_errno(errno);
 }
 
 /// Whether the program has a thread beside the calling one, while the sampler is parked.
