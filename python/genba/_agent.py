@@ -72,7 +72,10 @@ def state() -> State:
 
 def _call(name: str, *arguments: bytes | int) -> tuple[Outcome, str]:
     words = ctypes.create_string_buffer(_WORDS_BYTES)
-    outcome = getattr(_library(), name)(*arguments, words, ctypes.c_size_t(_WORDS_BYTES))
+    function = getattr(_library(), name, None)
+    if function is None:
+        raise CannotRecord(f"the genba that runs this program is older than this package: it has no {name}")
+    outcome = function(*arguments, words, ctypes.c_size_t(_WORDS_BYTES))
     return Outcome(outcome), words.value.decode(errors="surrogateescape")
 
 
@@ -127,12 +130,12 @@ _finding = Turn()
 
 
 @cache
+@_finding
 def _command_path() -> str:
-    with _finding:
-        try:
-            return str(find_command())
-        except CommandNotFound as failure:
-            raise CannotRecord(str(failure), failure.hint) from None
+    try:
+        return str(find_command())
+    except CommandNotFound as failure:
+        raise CannotRecord(str(failure), failure.hint) from None
 
 
 def _environment() -> dict[str, str]:

@@ -10,6 +10,7 @@ import linecache
 import os
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar, cast
@@ -66,12 +67,21 @@ def start(
     """
     options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}))
     asked = Path(os.path.abspath(path))
-    options.encode(str(asked))
-    with turn:
-        return _start(asked, options, force)
+    return _start(asked, options, force)
 
 
 def _start(asked: Path, options: Options, force: bool) -> Path:
+    options.encode(str(asked))
+    try:
+        return _start_in_turn(asked, options, force)
+    except BaseException:
+        # Whatever came in between, Ctrl-C or a signal handler's exception: nobody knows of this recording, so nobody would end it.
+        _forget(asked)
+        raise
+
+
+@turn
+def _start_in_turn(asked: Path, options: Options, force: bool) -> Path:
     global _begun, _is_mark
     state = _agent.state()
     if state.is_begun_by_command:
@@ -82,15 +92,38 @@ def _start(asked: Path, options: Options, force: bool) -> Path:
         return Path(state.path)
     if state.is_recording:
         raise AlreadyRecording(state.path, str(asked))
-    begin(asked, options, force)
+    before = _begun, _is_mark
     _begun, _is_mark = asked, False
+    try:
+        begin(asked, options, force)
+    except BaseException:
+        _undo(asked)
+        _begun, _is_mark = before
+        raise
     return asked
+
+
+def _forget(asked: Path) -> None:
+    """What was begun as this very path."""
+    global _begun
+    if _begun is asked:
+        _begun = None
+        if not _is_mark:
+            _undo(asked)
+
+
+def _undo(path: Path) -> None:
+    if stop_aside(path):
+        path.unlink(missing_ok=True)
 
 
 def begin(path: Path, options: Options, force: bool) -> None:
     """A recording that goes to `path`, which is absolute. The caller has the turn."""
-    _create(path, force)
+    if force:
+        path.unlink(missing_ok=True)
     try:
+        # An empty file that only its owner may read: it will hold source text.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         outcome, words = _agent.start(options.encode(str(path)))
         if outcome is Outcome.ALREADY:
             raise AlreadyRecording(words, str(path))
@@ -98,9 +131,23 @@ def begin(path: Path, options: Options, force: bool) -> None:
             raise CannotRecord("the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one")
         if outcome is not Outcome.DONE:
             raise CannotRecord(f"{path} was not begun: {words}")
+    except FileExistsError as failure:
+        # Somebody's, perhaps an empty one.
+        failure.add_note("hint: force=True replaces it")
+        raise
     except BaseException:
+        _undo(path)
         _remove_if_empty(path)
         raise
+
+
+def stop_aside(path: Path) -> bool:
+    """Ends the recording to `path` that this process has begun itself. False: there is none."""
+    state = _agent.state()
+    there = state.is_recording and not state.is_begun_by_command and state.path == str(path)
+    if there:
+        _agent.stop()
+    return there
 
 
 def stop(*, finish: bool = True) -> Path:
@@ -115,24 +162,40 @@ def stop(*, finish: bool = True) -> Path:
     Raises NotRecording; CannotRecord when the last block or the names could not be written (the samples are there).
     """
     global _begun
-    with turn:
-        state = _agent.state()
-        begun, _begun = _begun, None
-        if begun is None:
-            # With children=True a forked child goes on in its parent's recording.
-            if not state.is_recording or state.is_begun_by_command:
-                raise NotRecording("stop")
-            begun = Path(state.path)
-        elif _is_mark:
-            # The command's recording may have ended before: `genba run --duration`.
-            if state.is_begun_by_command:
-                _agent.mark(f"genba.stop({str(begun)!r})")
-            return Path(state.path) if state.path else begun
-        if state.is_recording:
-            _done(_agent.stop(), "stop")
-    if finish:
-        _agent.command("within", "finish", "--told", str(begun), told=sources_in_no_file())
-    return begun
+    begun = _begun
+    try:
+        ended, is_own = _ended()
+        if finish and is_own:
+            _agent.command("within", "finish", "--told", str(ended), told=sources_in_no_file())
+        return ended
+    except NotRecording:
+        raise
+    except BaseException:
+        # Interrupted, or not finished: the next `stop` goes on with it.
+        if _begun is None:
+            _begun = begun
+        raise
+
+
+@turn
+def _ended() -> tuple[Path, bool]:
+    """The recording that goes on no longer, and whether it is one of this process's own."""
+    global _begun
+    state = _agent.state()
+    begun, _begun = _begun, None
+    if begun is None:
+        # With children=True a forked child goes on in its parent's recording.
+        if not state.is_recording or state.is_begun_by_command:
+            raise NotRecording("stop")
+        begun = Path(state.path)
+    elif _is_mark:
+        # The command's recording may have ended before: `genba run --duration`.
+        if state.is_begun_by_command:
+            _agent.mark(f"genba.stop({str(begun)!r})")
+        return (Path(state.path) if state.path else begun), False
+    if state.is_recording:
+        _done(_agent.stop(), "stop")
+    return begun, True
 
 
 def sources_in_no_file() -> str:
@@ -169,17 +232,6 @@ def _done(answer: tuple[Outcome, str], what: str) -> None:
         raise NotRecording(what)
     if outcome is not Outcome.DONE:
         raise CannotRecord(f"{what}: {words or 'the sampler did not answer within 5 s, the machine is too busy'}")
-
-
-def _create(path: Path, force: bool) -> None:
-    """An empty file that only its owner may read: it will hold source text."""
-    if force:
-        path.unlink(missing_ok=True)
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    except FileExistsError as failure:
-        failure.add_note("hint: force=True replaces it")
-        raise
 
 
 def _remove_if_empty(path: Path) -> None:
@@ -228,18 +280,21 @@ class record:  # noqa: N801  (used as a function)
         self._pid = os.getpid()
 
     def __enter__(self) -> Recorded:
-        return self._begin(self._path, self._force)
+        asked = Path(os.path.abspath(self._path))
+        try:
+            return Recorded(_start(asked, self._options, self._force))
+        except BaseException:
+            # Begun, and then interrupted: `__exit__` will not be called.
+            _forget(asked)
+            raise
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._end()
 
-    def _begin(self, path: Path, force: bool) -> Recorded:
-        asked = Path(os.path.abspath(path))
-        self._options.encode(str(asked))
-        with turn:
-            return Recorded(_start(asked, self._options, force))
+    def _begin(self, path: Path, force: bool) -> None:
+        _start(Path(os.path.abspath(path)), self._options, force)
 
     def _end(self) -> None:
         """The program's own result stands, or its own exception: what goes wrong here is a warning."""
@@ -250,6 +305,11 @@ class record:  # noqa: N801  (used as a function)
             return
         except (GenbaError, OSError) as failure:
             warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
+        except BaseException:
+            # Interrupted: nobody else will end it. Its names are found when it is read.
+            with suppress(GenbaError):
+                stop(finish=False)
+            raise
 
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         if inspect.iscoroutinefunction(function):
@@ -313,39 +373,55 @@ class _Call:
 
     def __init__(self, owner: record) -> None:
         self._owner = owner
+        # 0: not inside.
         self._pid = 0
 
     def __enter__(self) -> None:
-        owner = self._owner
         try:
-            with _calls_turn:
-                if owner._pid != os.getpid():
-                    # Forked inside of a call: that one's recording is the parent's.
-                    owner._pid, owner._calls, owner._began = os.getpid(), 0, False
-                self._pid = owner._pid
-                owner._calls += 1
-                if owner._calls == 1:
-                    owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
-                    owner._began = True
+            self._enter()
         except (GenbaError, OSError) as failure:
             warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
+        except BaseException:
+            # Interrupted: `__exit__` will not be called.
+            self._leave_and_end()
+            raise
+
+    @_calls_turn
+    def _enter(self) -> None:
+        owner = self._owner
+        if owner._pid != os.getpid():
+            # Forked inside of a call: that one's recording is the parent's.
+            owner._pid, owner._calls, owner._began = os.getpid(), 0, False
+        self._pid = owner._pid
+        owner._calls += 1
+        if owner._calls == 1:
+            owner._begin(owner._path if owner._force else _free(owner._path), owner._force)
+            owner._began = True
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        owner = self._owner
         try:
-            with _calls_turn:
-                if self._pid != os.getpid() or owner._pid != os.getpid():
-                    return
-                owner._calls -= 1
-                if owner._calls > 0 or not owner._began:
-                    return
-                owner._began = False
+            self._leave_and_end()
         except GenbaError as failure:
             warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
-            return
-        owner._end()
+
+    def _leave_and_end(self) -> None:
+        if self._leave():
+            self._owner._end()
+
+    @_calls_turn
+    def _leave(self) -> bool:
+        """Whether it was the call that is recorded."""
+        owner = self._owner
+        if self._pid != os.getpid() or owner._pid != os.getpid():
+            return False
+        self._pid = 0
+        owner._calls -= 1
+        is_last = owner._calls == 0 and owner._began
+        if is_last:
+            owner._began = False
+        return is_last
 
 
 def _free(path: Path) -> Path:

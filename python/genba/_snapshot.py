@@ -50,9 +50,15 @@ def snapshot() -> tuple[Frame, ...]:
     Raises CannotRecord where `start` would, or when the thread cannot be seen (in a sub-interpreter); OSError where there is no
     temporary folder or no descriptor to be had.
     """
-    with _recording.turn:
-        state = _agent.state()
-        frames = _looked_at(state.path) if state.is_recording else _looked_at_aside()
+    aside = Path(tempfile.gettempdir(), f"genba-{os.urandom(8).hex()}.genba")
+    try:
+        frames = _named(*_looked_at(aside))
+    finally:
+        try:
+            _end(aside)
+        finally:
+            # Once more, should an exception have come in the middle of the first time.
+            _end(aside)
     own = [at for at, frame in enumerate(frames) if frame.name == "snapshot" and (frame.file or "").endswith(_OWN_FILE)]
     if not own:
         raise CannotRecord("this thread's Python frames cannot be read")
@@ -62,23 +68,35 @@ def snapshot() -> tuple[Frame, ...]:
 _OWN_FILE = os.path.join("genba", "_snapshot.py")
 
 
-def _looked_at_aside() -> list[Frame]:
-    """In a recording that nobody sees."""
-    with tempfile.TemporaryDirectory(prefix="genba-") as folder:
-        path = Path(folder, "snapshot.genba")
+@_recording.turn
+def _looked_at(aside: Path) -> tuple[str, str]:
+    """The path of a recording, and where in it this thread's stack is. A process that is not being recorded begins one at `aside`, which
+    has ended before anybody waits for names."""
+    state = _agent.state()
+    if state.is_recording:
+        return state.path, _own_stack()
+    try:
         # So slow that nothing but this thread is looked at.
-        _recording.begin(path, Options(interval_ns=INTERVAL_NS_MAX), force=False)
-        try:
-            return _looked_at(str(path))
-        finally:
-            _agent.stop()
+        _recording.begin(aside, Options(interval_ns=INTERVAL_NS_MAX), force=False)
+        return str(aside), _own_stack()
+    finally:
+        _recording.stop_aside(aside)
 
 
-def _looked_at(path: str) -> list[Frame]:
+def _end(aside: Path) -> None:
+    _recording.stop_aside(aside)
+    aside.unlink(missing_ok=True)
+
+
+def _own_stack() -> str:
     outcome, words = _agent.own_stack()
     if outcome is not Outcome.DONE:
         reason = "it is in several interpreters at once, or the machine is too busy for an answer within 5 s"
         raise CannotRecord(f"this thread's stack could not be seen: {words or reason}")
+    return words
+
+
+def _named(path: str, words: str) -> list[Frame]:
     key, node = words.split()
     arguments = ("within", "stack", "--told", "--process", key, "--node", node, path)
     page: dict[str, Any] = json.loads(_agent.command(*arguments, told=_recording.sources_in_no_file()))

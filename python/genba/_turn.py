@@ -3,12 +3,18 @@
 Owns: the lock, also over a fork. Never: makes a signal handler wait for the call that it interrupted.
 """
 
+import functools
 import os
 import threading
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
 
 from genba.errors import CannotRecord
 
 FORK_WAIT_S_MAX = 2.0
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Turn:
@@ -22,16 +28,22 @@ class Turn:
         self._forking: set[int] = set()
         os.register_at_fork(before=self._before_fork, after_in_parent=self._forked, after_in_child=self._forked_child)
 
-    def __enter__(self) -> None:
-        self._lock.acquire()
-        if self._is_taken:
-            self._lock.release()
-            raise CannotRecord("genba is in the middle of another call in this thread, which this one has interrupted")
-        self._is_taken = True
+    def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
+        """`function`, one call at a time."""
 
-    def __exit__(self, *_: object) -> None:
-        self._is_taken = False
-        self._lock.release()
+        @functools.wraps(function)
+        def in_turn(*arguments: _P.args, **named: _P.kwargs) -> _R:
+            # The lock's own `with`: no line of Python, at which an exception could lose it, is between taking it and noting it.
+            with self._lock:
+                if self._is_taken:
+                    raise CannotRecord("genba is in the middle of another call in this thread, which this one has interrupted")
+                try:
+                    self._is_taken = True
+                    return function(*arguments, **named)
+                finally:
+                    self._is_taken = False
+
+        return in_turn
 
     def _before_fork(self) -> None:
         if self._lock.acquire(timeout=FORK_WAIT_S_MAX):
