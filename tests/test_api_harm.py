@@ -189,6 +189,31 @@ assert not genba.is_active() and genba.path() is None
     assert lines == ["no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs"] * 2
 
 
+def test_names_are_found_where_no_thread_is_to_be_had(inside: Inside) -> None:
+    """By descriptors: the test's folder is nobody else's to enter."""
+    done = inside.python(
+        """
+import resource
+genba.start("app.genba")
+during(300)
+genba.stop(finish=False)
+os.chmod("app.genba", 0o644)
+command = os.open(genba._agent._command_path(), os.O_RDONLY)
+recording = os.open("app.genba", os.O_RDONLY)
+os.set_inheritable(recording, True)
+sys.stdout.flush()
+if os.fork() == 0:
+    if os.geteuid() == 0:
+        os.setuid(65534)
+    resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+    os.execve(command, ["genba", "report", f"/proc/self/fd/{recording}"], {"PATH": "/usr/bin:/bin"})
+print(os.waitstatus_to_exitcode(os.wait()[1]))
+"""
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, "0"), done.stderr
+    assert "memmove" in done.stdout
+
+
 def test_a_child_forked_in_a_pause_is_recorded(inside: Inside) -> None:
     inside.said(
         """

@@ -1,7 +1,9 @@
 //! Names for the addresses that were hit, module by module.
 //! Owns: turning functions into rows that do not overlap. Never: reads a file that no sample touched.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::fs;
 use std::num::NonZero;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,25 +27,29 @@ pub struct Found {
 
 /// Modules side by side: a reader waits for this at the end of a run.
 pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
-    let hit: Vec<_> = modules.iter().filter(|(_, hit)| !hit.inside.is_empty()).collect();
+    let mut hit: Vec<_> = modules.iter().filter(|(_, hit)| !hit.inside.is_empty()).collect();
+    // The largest first: nobody waits for it at the end.
+    hit.sort_by_cached_key(|(module, _)| Reverse(fs::metadata(&module.path).map_or(0, |found| found.len())));
     let threads = thread::available_parallelism().map_or(1, NonZero::get).min(hit.len());
     let next = AtomicUsize::new(0);
     let work = || {
         let mut done = Vec::new();
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((module, hit)) = hit.get(index) else { return done };
-            done.push((index, of_module(module, hit).unwrap_or_default()));
+            let Some(&(module, hit)) = hit.get(index) else { return done };
+            done.push((module, of_module(module, hit).unwrap_or_default()));
         }
     };
-    let mut of_modules: Vec<(usize, Found)> = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+    let mut of_modules: Vec<(&HitModule, Found)> = thread::scope(|scope| {
+        // As many as are to be had.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
         // This thread's heap grows in larger steps than that of another.
         let mut done = work();
         done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
         done
     });
-    of_modules.sort_unstable_by_key(|&(index, _)| index);
+    of_modules.sort_unstable_by_key(|&(module, _)| module);
     let mut found = Found::default();
     for (_, Found { names, places }) in of_modules {
         found.names.extend(names);

@@ -7,6 +7,10 @@ use super::cells::Cells;
 use super::elf::Image;
 use super::extents::{ExtentIndex, Extents};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+use std::iter;
+use std::num::NonZero;
+use std::panic::resume_unwind;
+use std::thread;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeKind {
@@ -31,6 +35,8 @@ pub(super) struct Flow {
 
 /// A file with more code than this is not disassembled: it would take longer than the rest of a run's end.
 const CODE_BYTES_MAX: u64 = 64 << 20;
+/// To read less is done sooner than to begin a thread for it.
+const PART_BYTES_MIN: u64 = 512 << 10;
 
 impl Flow {
     /// `None`: the file has too much code to be read in the time there is.
@@ -39,20 +45,11 @@ impl Flow {
         if code_bytes > CODE_BYTES_MAX {
             return None;
         }
+        let stretches: Vec<Stretch<'_>> = stretches_of(image, extents).collect();
         let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
-        for section in image.code_sections() {
-            if section.name.starts_with(b".plt") {
-                continue;
-            }
-            let section_end = section.start + section.bytes.len() as u64;
-            let mut at = section.start;
-            while at < section_end {
-                let (index, end) = stretch(extents, at, section_end);
-                let from = usize::try_from(at - section.start).ok()?;
-                let to = usize::try_from(end - section.start).ok()?;
-                flow.read_stretch(image, extents, index, at, &section.bytes[from..to]);
-                at = end;
-            }
+        for part in side_by_side(&stretches, code_bytes, &|part| Flow::of(part, image, extents)) {
+            flow.edges.extend(part.edges);
+            flow.taken.extend(part.taken);
         }
         flow.taken.extend(
             cells
@@ -79,14 +76,16 @@ impl Flow {
         self.taken.binary_search(&start).is_ok()
     }
 
-    fn read_stretch(
-        &mut self,
-        image: &Image<'_>,
-        extents: &Extents<'_>,
-        from: Option<ExtentIndex>,
-        address: u64,
-        bytes: &[u8],
-    ) {
+    fn of(stretches: &[Stretch<'_>], image: &Image<'_>, extents: &Extents<'_>) -> Self {
+        let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
+        for stretch in stretches {
+            flow.read_stretch(image, extents, stretch);
+        }
+        flow
+    }
+
+    fn read_stretch(&mut self, image: &Image<'_>, extents: &Extents<'_>, stretch: &Stretch<'_>) {
+        let &Stretch { from, address, bytes } = stretch;
         let end = address + bytes.len() as u64;
         let mut decoder = Decoder::with_ip(64, bytes, address, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
@@ -117,8 +116,33 @@ impl Flow {
     }
 }
 
+/// Code of one extent, or of the gap up to the next one.
+#[derive(Clone, Copy)]
+struct Stretch<'a> {
+    from: Option<ExtentIndex>,
+    address: u64,
+    bytes: &'a [u8],
+}
+
+fn stretches_of<'a>(image: &'a Image<'_>, extents: &'a Extents<'_>) -> impl Iterator<Item = Stretch<'a>> {
+    let sections = image.code_sections().filter(|section| !section.name.starts_with(b".plt"));
+    sections.flat_map(move |section| {
+        let mut rest = section.bytes;
+        let mut address = section.start;
+        iter::from_fn(move || {
+            let section_end = address + rest.len() as u64;
+            let (from, end) = stretch_at(extents, address, section_end);
+            let (bytes, after) =
+                rest.split_at_checked(usize::try_from(end - address).ok()?).filter(|_| !rest.is_empty())?;
+            let stretch = Stretch { from, address, bytes };
+            (address, rest) = (end, after);
+            Some(stretch)
+        })
+    })
+}
+
 /// The extent at `at` and its end, or the gap up to the next extent.
-fn stretch(extents: &Extents<'_>, at: u64, section_end: u64) -> (Option<ExtentIndex>, u64) {
+fn stretch_at(extents: &Extents<'_>, at: u64, section_end: u64) -> (Option<ExtentIndex>, u64) {
     let all = extents.all();
     let next = all.partition_point(|extent| extent.start <= at);
     let next_start = all.get(next).map_or(section_end, |extent| extent.start);
@@ -126,6 +150,29 @@ fn stretch(extents: &Extents<'_>, at: u64, section_end: u64) -> (Option<ExtentIn
         Some(index) => (Some(index), extents.get(index).end.min(next_start).min(section_end)),
         None => (None, next_start.min(section_end)),
     }
+}
+
+/// What `read` makes of parts of `stretches`, on as many CPUs as are worth it.
+fn side_by_side<R: Send>(
+    stretches: &[Stretch<'_>],
+    code_bytes: u64,
+    read: &(impl Fn(&[Stretch<'_>]) -> R + Sync),
+) -> Vec<R> {
+    let cpus = thread::available_parallelism().map_or(1, NonZero::get);
+    let parts = cpus.min((code_bytes / PART_BYTES_MIN) as usize).max(1);
+    let mut parts = stretches.chunks(stretches.len().div_ceil(parts).max(1));
+    let Some(first) = parts.next() else { return Vec::new() };
+    thread::scope(|scope| {
+        let spawned = |part| thread::Builder::new().spawn_scoped(scope, move || read(part)).map_err(|_| part);
+        let others: Vec<_> = parts.map(spawned).collect();
+        let first = read(first);
+        let others = others.into_iter().map(|other| match other {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            // No thread is to be had.
+            Err(part) => read(part),
+        });
+        iter::once(first).chain(others).collect()
+    })
 }
 
 fn immediate_of(instruction: &Instruction) -> Option<u64> {
