@@ -114,6 +114,16 @@ def test_ctrl_z_that_the_program_handles(workshop: Workshop, under_genba: bool) 
         assert (it.says(), it.job()) == ("typed", "ended with 0")
 
 
+def test_ctrl_z_does_not_stop_genba_before_the_program(workshop: Workshop) -> None:
+    """However early it comes: when the program has begun genba catches it already."""
+    text = (
+        "import os, re\nstatus = open(f'/proc/{os.getppid()}/status').read()\n"
+        "print(re.search('SigCgt:\\\\s*(.*)', status)[1])\n"
+    )
+    run = workshop.run(workshop.write("looks.py", text), flags=("-q",))
+    assert int(run.stdout, 16) >> (signal.SIGTSTP - 1) & 1, run.stdout
+
+
 def test_a_signal_ignored_at_the_start_is_passed_on(workshop: Workshop) -> None:
     """As under nohup: SIGHUP is ignored, but the program has installed a handler for it since."""
     text = (

@@ -14,7 +14,8 @@ use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use crate::failure::say;
 
-const PASSED_ON: [i32; 7] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM];
+/// Passed on. Ctrl-Z does not stop genba itself: it stops when the program has stopped.
+const CAUGHT: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP];
 
 /// Signals that came before the program was started wait here until `pass_on_to`.
 pub struct Caught {
@@ -36,7 +37,7 @@ enum Program {
 impl Caught {
     pub fn begin() -> std::io::Result<Caught> {
         let ignored = ignored_signals();
-        let caught = PASSED_ON.iter().filter(|signal| !is_in(ignored, **signal));
+        let caught = CAUGHT.iter().filter(|signal| !is_in(ignored, **signal));
         Ok(Caught { signals: SignalsInfo::new(caught)?, ignored })
     }
 
@@ -44,15 +45,15 @@ impl Caught {
     pub fn pass_on_to(self, program: Pid, farewell: String) -> Passing {
         let passing = Passing(Arc::new(Mutex::new(Program::Running(program))));
         let shared = passing.clone();
+        let Caught { mut signals, ignored } = self;
+        // Not before the program was started: it inherits what is ignored. It may want them all the same.
+        let handle = signals.handle();
+        for signal in CAUGHT.into_iter().filter(|signal| is_in(ignored, *signal)) {
+            // Where that fails it stays as it was.
+            let _ = handle.add_signal(signal);
+        }
         std::thread::spawn(move || {
-            let Caught { mut signals, ignored } = self;
             let mut interrupts = 0;
-            // Not before the program was started: it inherits what is ignored and what is not. It may want them all the same.
-            let handle = signals.handle();
-            for signal in PASSED_ON.into_iter().filter(|signal| is_in(ignored, *signal)).chain([SIGTSTP]) {
-                // Where that fails it stays as it was.
-                let _ = handle.add_signal(signal);
-            }
             for origin in &mut signals {
                 if shared.receive(&origin, ignored, &mut interrupts) == Next::End {
                     say(&farewell);
