@@ -52,7 +52,7 @@ def lines(measured: Measured, chosen: list[Way]) -> list[str]:
         if way.name in measured.failed:
             shown.append(f"  {way.name:<14} not run: {measured.failed[way.name]}")
         elif way.name != "alone":
-            shown.append(f"  {way.name:<14}" + "".join(f"{word:>24}" for word in row(found, way)))
+            shown.append(f"  {way.name:<14}" + "".join(f" {word:>23}" for word in row(found, way)))
     return shown
 
 
@@ -74,7 +74,7 @@ COLUMNS = {
 
 
 def head() -> str:
-    return f"  {'':<14}" + "".join(f"{name:>24}" for name in [*COLUMNS.values(), "rounds"])
+    return f"  {'':<14}" + "".join(f" {name:>23}" for name in [*COLUMNS.values(), "rounds"])
 
 
 def markdown(all_measured: list[Measured], chosen: list[Way]) -> str:
