@@ -14,6 +14,7 @@ from pathlib import Path
 import goal_handler
 import goal_memory
 import goal_reading
+import goal_real
 import goal_sampler
 import goal_size
 import goal_startup
@@ -25,7 +26,15 @@ from ways import Way
 
 EMPTY_HANDLER_MAX = 1.02
 HANDLER_SHARE_MAX = 0.003
-ABSOLUTE = {"handler": goal_handler, "startup": goal_startup, "memory": goal_memory, "sampler": goal_sampler, "size": goal_size, "reading": goal_reading}
+ABSOLUTE = {
+    "real": goal_real,
+    "handler": goal_handler,
+    "startup": goal_startup,
+    "memory": goal_memory,
+    "sampler": goal_sampler,
+    "size": goal_size,
+    "reading": goal_reading,
+}
 
 
 def of_table(all_measured: list[Measured], chosen: list[Way], genba: str) -> list[Row]:

@@ -99,14 +99,13 @@ def program(way: Way, workload: str, work: str, result: str) -> list[str]:
     return [workload, *divider, work, result]
 
 
-def packages() -> str | None:
-    """The folder with the package of the work `imports`, for PYTHONPATH."""
-    found = PEERS / "packages"
-    return str(found) if (found / "sympy").exists() else None
+def packages() -> list[str]:
+    """The folders with the packages that works import, for PYTHONPATH: `imports`, and what real_works.py starts."""
+    return [str(folder) for folder in (PEERS / "packages", REPOSITORY / "build/tools/site-packages") if folder.exists()]
 
 
 def environment(way: Way) -> dict[str, str]:
     wanted = {**os.environ, **way.environment}
-    if path := packages():
-        wanted["PYTHONPATH"] = path
+    if folders := packages():
+        wanted["PYTHONPATH"] = os.pathsep.join(folders)
     return wanted

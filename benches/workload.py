@@ -1,8 +1,8 @@
 """The program of `make bench`: a fixed amount of work, and what it cost while it ran.
 
 argv: a name of WORKS, and a file for the result. Amounts are the same in every run, so that times can be divided. The
-figures span the work alone, not start-up and end: CPU of this process (with all threads in it, a profiler's too) and of its
-parent, because some profilers look from there; a parent that only waits adds nothing.
+figures span the work alone, not start-up and end: CPU of this process (with all threads in it, a profiler's too), of the children that it
+waited for, and of its parent, because some profilers look from there; a parent that only waits adds nothing.
 """
 
 import json
@@ -13,6 +13,8 @@ import threading
 from math import sqrt
 from pathlib import Path
 from time import clock_gettime_ns, perf_counter_ns, process_time_ns
+
+import real_works
 
 RECURSION_DEPTH = 400
 
@@ -55,7 +57,7 @@ def spin(count):
 
 def threads_8():
     """Eight threads that all want the interpreter."""
-    at_once([threading.Thread(target=spin, args=(1_200_000,)) for _ in range(8)])
+    real_works.at_once([threading.Thread(target=spin, args=(1_200_000,)) for _ in range(8)])
 
 
 def sleeping_100():
@@ -124,21 +126,14 @@ class waiting:
             thread.join()
 
 
-def at_once(threads):
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-
 WORKS = {
     work.__name__: work
     for work in (pure_python, bytes_slice, small_c_calls, threads_8, sleeping_100, threads_1000, deep_recursion, imports, idle_200)
-}
+} | real_works.WORKS
 
 
-# Not in the table: what goal_sampler.py looks at.
-FOR_GOALS = {"idle_200"}
+# Not in the table: what goal_sampler.py and goal_real.py look at.
+FOR_GOALS = {"idle_200", *real_works.WORKS}
 
 
 def parent_ns():
@@ -147,11 +142,12 @@ def parent_ns():
 
 
 def measured(work):
-    begin = perf_counter_ns(), process_time_ns(), parent_ns()
-    work()
-    end = perf_counter_ns(), process_time_ns(), parent_ns()
-    wall_ns, own_ns, observer_ns = (after - before for after, before in zip(end, begin))
-    return {"wall_ns": wall_ns, "cpu_ns": own_ns + observer_ns, "sampler_ns": sampler_ns()}
+    begin = perf_counter_ns(), process_time_ns(), parent_ns(), real_works.children_ns()
+    own_figures = work()
+    end = perf_counter_ns(), process_time_ns(), parent_ns(), real_works.children_ns()
+    wall_ns, own_ns, observer_ns, children_ns = (after - before for after, before in zip(end, begin))
+    of_work = {"wall_ns": wall_ns, "cpu_ns": own_ns + observer_ns + children_ns, "sampler_ns": sampler_ns()}
+    return of_work | (own_figures or {})
 
 
 def sampler_ns():
