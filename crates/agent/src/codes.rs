@@ -36,6 +36,18 @@ impl SeenTable {
         Box::new(SeenTable { entries, reader })
     }
 
+    /// Forgets all entries, and those beyond `entries` for good. In place: a forked child needs no memory for it. The caller knows that
+    /// no handler reads the table.
+    fn empty(&mut self, entries: usize) {
+        self.entries.truncate(entries);
+        self.entries.shrink_to_fit();
+        // A page without entries is only read, so that it stays shared with the parent of a forked child.
+        for entry in self.entries.iter().filter(|entry| entry.key.load(Relaxed) != 0) {
+            entry.key.store(0, Relaxed);
+        }
+        self.reader = Seen { entries: self.entries.as_ptr(), mask: self.entries.len() as u64 - 1 };
+    }
+
     /// False: no room near the key's slot.
     fn set(&self, key: u64, progress: u64) -> bool {
         let mut slot = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
@@ -113,6 +125,20 @@ impl Codes {
         Some(row)
     }
 
+    /// Forgets the rows of a recording: the next one, or a forked child's, begins without any.
+    pub fn begin_anew(&mut self) {
+        self.known = FxHashMap::default();
+        self.init_cleanup = None;
+        if nobody_walks() {
+            self.retired.clear();
+            self.table.empty(Self::ENTRIES_FIRST);
+        } else {
+            let table = SeenTable::new(Self::ENTRIES_FIRST);
+            publish(&table);
+            self.retired.push(std::mem::replace(&mut self.table, table));
+        }
+    }
+
     /// Whether this row is no function of the program, nor of any library: no traceback shows it.
     #[must_use]
     pub fn is_interpreters_own(&self, row: u32) -> bool {
@@ -186,4 +212,24 @@ fn text(words: &[u64], copied: CopiedStr) -> Option<Vec<u8>> {
         text.push('…');
     }
     Some(text.into_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Codes;
+    use std::sync::atomic::Ordering::Relaxed;
+
+    #[test]
+    fn a_table_that_grew_is_small_and_empty_for_the_next_recording() {
+        let mut codes = Codes::new();
+        assert!(codes.table.set(4096, 1));
+        codes.grow();
+        assert!(codes.table.set(8192, 1));
+        assert_eq!(codes.table.entries.len(), 2 * Codes::ENTRIES_FIRST);
+        codes.begin_anew();
+        assert_eq!(codes.table.entries.len(), Codes::ENTRIES_FIRST);
+        assert!(codes.table.entries.iter().all(|entry| entry.key.load(Relaxed) == 0));
+        assert_eq!(codes.table.reader.mask, Codes::ENTRIES_FIRST as u64 - 1);
+        assert_eq!(codes.table.reader.entries, codes.table.entries.as_ptr());
+    }
 }

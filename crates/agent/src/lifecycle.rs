@@ -405,9 +405,11 @@ extern "C" fn after_fork_child() {
         OWNER.store(proc::own_pid(), SeqCst);
         leaving::watch();
         // SAFETY: put there by `into_raw` before the fork; this is the child's own copy.
-        let sampler = unsafe { Box::from_raw(parked) };
+        let mut sampler = unsafe { Box::from_raw(parked) };
         let start = sampler.start_for_child(proc::own_pid());
-        start_thread(Box::new(sampler.into_child(start)));
+        // In the same memory: a child needs none that its parent did not have.
+        *sampler = (*sampler).into_child(start);
+        start_thread(sampler);
     } else {
         carry::leave();
         OWNER.store(0, SeqCst);

@@ -149,11 +149,26 @@ impl Recorder {
 
     #[must_use]
     pub fn new(key: ProcessKey, start: proto::Start) -> Recorder {
+        Recorder::with(key, start, Compressor::new())
+    }
+
+    /// The next recording, or a forked child's, in the memory of this one. Its file is closed.
+    #[must_use]
+    pub fn into_next(self, key: ProcessKey, start: proto::Start) -> Recorder {
+        let Recorder { compressor, mut buffer, mut samples, mut marks, mut thread_clocks, .. } = self;
+        buffer.clear();
+        samples.clear();
+        marks.clear();
+        thread_clocks.clear();
+        Recorder { buffer, samples, marks, thread_clocks, ..Recorder::with(key, start, compressor) }
+    }
+
+    fn with(key: ProcessKey, start: proto::Start, compressor: Compressor) -> Recorder {
         Recorder {
             key,
             sequence: 0,
             file: None,
-            compressor: Compressor::new(),
+            compressor,
             buffer: Vec::new(),
             start: Some(start),
             block_start_ns: monotonic_ns(),

@@ -124,16 +124,28 @@ impl Sampler {
     #[must_use]
     pub fn new(session: Session, python: Box<Python>, start: proto::Start, stacks: Stacks) -> Sampler {
         let layout = Box::new(python.layout);
+        let recorder = Recorder::new(bookkeeping::random_key(), start.clone());
+        Sampler::with(session, python, layout, start, stacks, recorder)
+    }
+
+    fn with(
+        session: Session,
+        python: Box<Python>,
+        layout: Box<Layout>,
+        start: proto::Start,
+        stacks: Stacks,
+        recorder: Recorder,
+    ) -> Sampler {
         let interval_ns = session.interval_ns;
         let pid = proc::own_pid();
         let is_within = start.within;
         Sampler {
             session,
-            start: start.clone(),
+            start,
             python,
             layout,
             belief: Belief::default(),
-            recorder: Recorder::new(bookkeeping::random_key(), start),
+            recorder,
             tables: Tables::default(),
             stacks,
             states: ThreadStates::default(),
@@ -169,37 +181,29 @@ impl Sampler {
         }
     }
 
-    /// The next recording's sampler in the same process, when the last one has ended and its thread is gone.
+    /// The next recording's sampler, when this one has ended, or has parked for a fork, and its thread is gone. What was found out about
+    /// the process and the memory that was taken are kept, so that a chain of forks needs no more from one to the next.
     #[must_use]
     pub fn into_next(self, session: Session, start: proto::Start) -> Sampler {
-        let Sampler { python, layout, belief, mut stacks, mut threads, proc, tasks, .. } = self;
+        let Sampler { python, layout, belief, recorder, mut stacks, mut threads, proc, tasks, outside, .. } = self;
         // Descriptors of a table that ended with its thread: their numbers are the program's here.
         for thread in &mut threads {
             thread.forget_files();
         }
         std::mem::forget((proc, tasks));
-        stacks.begin_next();
-        let mut next = Sampler::new(session, python, start, stacks);
-        next.layout = layout;
-        next.belief = belief;
-        next
+        threads.clear();
+        stacks.begin_anew();
+        let recorder = recorder.into_next(bookkeeping::random_key(), start.clone());
+        // Handlers know the layout by this address.
+        Sampler { belief, threads, outside, ..Sampler::with(session, python, layout, start, stacks, recorder) }
     }
 
     /// The forked child's sampler: the same program, a recording of its own in the same file.
     #[must_use]
     pub fn into_child(self, start: proto::Start) -> Sampler {
-        let Sampler { session, python, layout, belief, recorder, tables, mut stacks, threads, .. } = self;
-        let start = proto::Start { parent_key: recorder.key().to_vec(), ..start };
-        // Left as they lie, on pages shared with the parent: taking them apart would copy each page of them. The
-        // descriptors in `threads` belong to a table that ended with the parent's sampler.
-        std::mem::forget((recorder, tables, threads));
-        stacks.begin_anew();
-        let mut child = Sampler::new(session, python, start, stacks);
-        // Handlers know the layout by this address.
-        child.layout = layout;
-        child.belief = belief;
-        child.is_child = true;
-        child
+        let start = proto::Start { parent_key: self.recorder.key().to_vec(), ..start };
+        let session = self.session.clone();
+        Sampler { is_child: true, ..self.into_next(session, start) }
     }
 
     /// What a forked child says of itself: the same program under another pid.

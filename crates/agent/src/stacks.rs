@@ -5,7 +5,7 @@
 use crate::calls::{self, Calls};
 use crate::codes::Codes;
 use crate::merge::{self, Circumstances, Mark, Merged, Python as Entry};
-use crate::modules::{Loaded, Place, nobody_walks};
+use crate::modules::{Loaded, Place};
 use crate::proc::monotonic_ns;
 use crate::python::Python;
 use crate::symbols;
@@ -92,27 +92,12 @@ impl Stacks {
         }
     }
 
-    /// Keeps the compiled rows, forgets the rows of a recording: a forked child begins its own.
+    /// Keeps what was compiled, forgets the rows of a recording: the next one, or a forked child's, begins without any.
     pub fn begin_anew(&mut self) {
         for module in &mut self.loaded.modules {
             module.row = None;
         }
-        // Not taken apart: that would copy pages shared with the parent.
-        std::mem::forget(std::mem::replace(&mut self.codes, Codes::new()));
-        self.anonymous_row = None;
-    }
-
-    /// The same in the same process, after a recording has ended: what it took is given back, unless a handler was held up in it.
-    pub fn begin_next(&mut self) {
-        for module in &mut self.loaded.modules {
-            module.row = None;
-        }
-        let codes = std::mem::replace(&mut self.codes, Codes::new());
-        if nobody_walks() {
-            drop(codes);
-        } else {
-            std::mem::forget(codes);
-        }
+        self.codes.begin_anew();
         self.anonymous_row = None;
     }
 

@@ -2,7 +2,8 @@
 //! Owns: strings, modules, codes, stack nodes, threads of one process key. Never: gives an index out twice, grows without a bound.
 
 use genba_format::proto;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::hash::BuildHasher;
 
 /// A stack node as it is told apart from others: under `parent` (index + 1, 0 = root).
 #[derive(Clone, Copy, Debug)]
@@ -22,9 +23,38 @@ impl Node {
     }
 }
 
+/// Texts by which their rows are found again, in two pieces of memory: a forked child gives thousands of them back without touching each,
+/// which would copy every page that it shares with its parent.
+#[derive(Default)]
+struct Strings {
+    bytes: Vec<u8>,
+    by_hash: FxHashMap<u64, Text>,
+}
+
+/// Where a text stands in `Strings::bytes`, and its row.
+struct Text {
+    begin: usize,
+    end: usize,
+    index: u32,
+}
+
+impl Strings {
+    fn find(&self, text: &[u8]) -> Option<u32> {
+        let found = self.by_hash.get(&FxBuildHasher.hash_one(text))?;
+        (self.bytes.get(found.begin..found.end) == Some(text)).then_some(found.index)
+    }
+
+    /// Of two texts with the same hash the last one is found; the other one gets another row next time.
+    fn remember(&mut self, text: &[u8], index: u32) {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(text);
+        self.by_hash.insert(FxBuildHasher.hash_one(text), Text { begin, end: self.bytes.len(), index });
+    }
+}
+
 #[derive(Default)]
 pub struct Tables {
-    strings: FxHashMap<Vec<u8>, u32>,
+    strings: Strings,
     nodes: FxHashMap<[u32; 4], u32>,
     strings_len: u32,
     nodes_len: u32,
@@ -41,17 +71,19 @@ impl Tables {
     /// before it grows again: 2.8 MB of nodes, 1 MB of strings and what these are themselves.
     const NODES_REMEMBERED_MAX: usize = (1 << 17) / 8 * 7;
     const STRINGS_REMEMBERED_MAX: usize = (1 << 15) / 8 * 7;
+    const STRING_BYTES_REMEMBERED_MAX: usize = 1 << 22;
 
     pub fn string(&mut self, text: &[u8]) -> u32 {
-        if let Some(&index) = self.strings.get(text) {
+        if let Some(index) = self.strings.find(text) {
             return index;
         }
-        if self.strings.len() >= Self::STRINGS_REMEMBERED_MAX {
-            self.strings.clear();
+        let full = self.strings.by_hash.len() >= Self::STRINGS_REMEMBERED_MAX;
+        if full || self.strings.bytes.len() >= Self::STRING_BYTES_REMEMBERED_MAX {
+            self.strings = Strings::default();
         }
         let index = self.strings_len;
         self.strings_len += 1;
-        self.strings.insert(text.to_vec(), index);
+        self.strings.remember(text, index);
         self.new.strings.push(text.to_vec());
         index
     }
@@ -124,8 +156,25 @@ impl Tables {
 
 #[cfg(test)]
 mod tests {
-    use super::{Node, Tables};
+    use super::{Node, Strings, Tables};
     use genba_format::proto::NodeKind;
+
+    #[test]
+    fn a_text_is_found_by_all_of_its_bytes() {
+        let mut strings = Strings::default();
+        for (index, text) in [&b"main"[..], b"", b"mai", b"nmain"].into_iter().enumerate() {
+            assert_eq!(strings.find(text), None);
+            strings.remember(text, index as u32);
+        }
+        assert_eq!(
+            [&b"main"[..], b"", b"mai", b"nmain"].map(|text| strings.find(text)),
+            [Some(0), Some(1), Some(2), Some(3)]
+        );
+        // As if both had the same hash.
+        let begin = strings.by_hash.values().find(|text| text.index == 0).unwrap().begin;
+        strings.bytes[begin] = b'M';
+        assert_eq!(strings.find(b"main"), None);
+    }
 
     #[test]
     fn nodes_are_told_apart_by_each_of_their_parts() {
@@ -166,6 +215,7 @@ mod tests {
         for number in 0..2 * Tables::STRINGS_REMEMBERED_MAX {
             tables.string(format!("thread {number}").as_bytes());
         }
-        assert!(tables.strings.capacity() < 1 << 15);
+        assert!(tables.strings.by_hash.capacity() < 1 << 15);
+        assert!(tables.strings.by_hash.len() <= Tables::STRINGS_REMEMBERED_MAX);
     }
 }
