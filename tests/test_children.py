@@ -86,3 +86,20 @@ def test_exec(workshop: Workshop) -> None:
     for index in processes:
         own = profile.sum("samples", lambda row, i=index: row.process == i and "work_of_image" in row.names())
         assert own > 0, f"image {index} has no sample of its own"
+
+
+EXECS = """
+import json, os
+for _ in range(5):
+    child = os.fork()
+    if child == 0:
+        os.execv("/bin/true", ["true"])
+    os.waitpid(child, 0)
+print(json.dumps(os.getpid()))
+"""
+
+
+def test_a_fork_that_becomes_another_program_at_once_leaves_no_trace(workshop: Workshop) -> None:
+    """It is that program's process. The first look comes half a second after a start here, long after the exec."""
+    run = workshop.run(workshop.write("execs.py", EXECS), flags=("--interval", "1s"))
+    assert [process["pid"] for process in run.profile()["processes"]] == [run.answer()]

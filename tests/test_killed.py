@@ -62,3 +62,12 @@ def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -
     profile = run.profile()
     assert profile["meta"]["exit_code"] is None
     assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0
+
+
+def test_the_first_blocks_come_early(workshop: Workshop) -> None:
+    """A pool's worker is often killed before it is a quarter of a second old. With one block at the start, one at the end and one every
+    quarter of a second, a process has no more blocks than that."""
+    program = "import time; until = time.monotonic() + 0.1\nwhile time.monotonic() < until: pass"
+    run = workshop.run(workshop.write("brief.py", program))
+    (process,) = run.profile()["processes"]
+    assert process["blocks"] > 2 + process["wall_ns"] // 250_000_000, process

@@ -213,6 +213,12 @@ impl Recorder {
         self.looks += ticks;
     }
 
+    /// Any look has begun.
+    #[must_use]
+    pub const fn has_looked(&self) -> bool {
+        self.looks > 0
+    }
+
     /// Its position among those of the next block.
     pub fn sample(&mut self, sample: Sample) -> usize {
         self.cpu_sampled_ns += sample.cpu_quanta * QUANTUM_NS;

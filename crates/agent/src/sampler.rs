@@ -32,6 +32,8 @@ use belief::Belief;
 pub use bookkeeping::random_key;
 
 const FLUSH_EVERY_NS: u64 = 250_000_000;
+/// When after its start a process writes its first blocks: one that is killed early, like a pool's worker, has told most of what it did.
+const FIRST_FLUSHES_NS: [u64; 3] = [10_000_000, 30_000_000, 90_000_000];
 const LIST_EVERY_NS: u64 = 250_000_000;
 const STATES_EVERY_NS: u64 = 20_000_000;
 const MEMORY_EVERY_NS: u64 = 10_000_000;
@@ -86,6 +88,7 @@ pub struct Sampler {
     states_at_ns: u64,
     /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
     counted: Option<u64>,
+    began_ns: u64,
     flush_at_ns: u64,
     memory_at_ns: u64,
     /// The sampler's own clock and the wall clock when the rate was last judged.
@@ -164,6 +167,7 @@ impl Sampler {
             listed_ns: 0,
             states_at_ns: 0,
             counted: None,
+            began_ns: 0,
             flush_at_ns: 0,
             memory_at_ns: 0,
             judged: (0, 0),
@@ -258,10 +262,15 @@ impl Sampler {
                     if let Some(asker) = control::asker() {
                         self.look_at_asker(asker);
                     }
-                    if let Some((kind, text)) = control::take_mark() {
-                        self.recorder.mark(kind, &text, 0);
+                    let mark = control::take_mark();
+                    // A forked child that did nothing and becomes another program leaves no trace but that program's.
+                    let is_exec = mark.as_ref().is_some_and(|&(kind, _)| kind == proto::MarkKind::Exec);
+                    if !(is_exec && self.is_child && !self.recorder.has_looked()) {
+                        if let Some((kind, text)) = mark {
+                            self.recorder.mark(kind, &text, 0);
+                        }
+                        self.flush(None);
                     }
-                    self.flush(None);
                     control::report(Done::Flushed);
                     while control::order() == Order::Flush {
                         control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Flush);
@@ -337,7 +346,8 @@ impl Sampler {
                 self.count_gap(now_ns - parked_at_ns, if aside { Dropped::Aside } else { Dropped::Fork });
             }
             None => {
-                self.flush_at_ns = now_ns + FLUSH_EVERY_NS;
+                self.began_ns = now_ns;
+                self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
                 self.list_threads(now_ns);
                 // What these threads used before is not genba's to tell.
                 for thread in &mut self.threads {
@@ -412,9 +422,31 @@ impl Sampler {
             }
         }
         if now_ns >= self.flush_at_ns {
-            self.flush_at_ns = now_ns + FLUSH_EVERY_NS;
+            self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
             self.flush(None);
-            self.judge_rate(now_ns);
+            // The first blocks come too early for a judgement.
+            if now_ns - self.judged.1 >= FLUSH_EVERY_NS {
+                self.judge_rate(now_ns);
+            }
         }
+    }
+}
+
+/// When the block after the one of `now_ns` is due.
+fn next_flush_ns(began_ns: u64, now_ns: u64) -> u64 {
+    let mut first = FIRST_FLUSHES_NS.into_iter().map(|after_ns| began_ns + after_ns);
+    first.find(|&due_ns| due_ns > now_ns).unwrap_or(now_ns + FLUSH_EVERY_NS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::next_flush_ns;
+
+    #[test]
+    fn the_first_blocks_come_early() {
+        let due_ms = |now_ms: u64| next_flush_ns(5_000_000_000, 5_000_000_000 + now_ms * 1_000_000) / 1_000_000 - 5_000;
+        assert_eq!([0, 10, 30, 90, 340].map(due_ms), [10, 30, 90, 340, 590]);
+        // A sampler that got no CPU for a while does not write the missed ones one after another.
+        assert_eq!([35, 100, 2_000].map(due_ms), [90, 350, 2_250]);
     }
 }

@@ -293,10 +293,7 @@ impl Sampler {
         for index in 0..self.threads.len() {
             self.settle_glances(index);
         }
-        // A forked child that did nothing and became another program leaves no trace but that program's.
-        if why != "exec" || !self.is_child || self.recorder.is_started() || self.recorder.has_news() {
-            self.flush(Some(why));
-        }
+        self.flush(Some(why));
         self.recorder.set_file(None);
         control::report(Done::Ended);
     }
