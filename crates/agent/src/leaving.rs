@@ -2,10 +2,10 @@
 //! the sampler's thread must not be the one that keeps them alive.
 //! Owns: the look for other threads when the first one ends. Never: ends a sampler while two threads of the program live.
 
-use crate::descriptor::Descriptor;
 use crate::lifecycle::{self, SamplerThread};
 use crate::proc::{self, Doing};
-use std::ffi::{CString, c_void};
+use crate::tasks::{self, Tasks};
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 /// The key whose destructor runs when the first thread ends, plus one; 0: none yet.
@@ -47,15 +47,13 @@ pub fn first_ended() -> bool {
 fn others_live() -> bool {
     // Asked before the threads are listed: one that has not run yet is in the list then.
     let sampler = lifecycle::sampler_thread();
-    let Ok(tasks) = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY) else {
-        return true;
-    };
-    let mut tids = Vec::new();
-    proc::thread_ids(&tasks, &mut tids);
-    let living =
-        tids.iter().filter(|&&tid| tid != proc::own_tid() && sampler != SamplerThread::Known(tid)).filter(|tid| {
-            let path = CString::new(format!("{tid}/stat")).unwrap_or_default();
-            proc::read_whole(Some(&tasks), &path).is_some_and(|text| Doing::parse_stat(&text).is_some())
-        });
+    let Some(tasks) = Tasks::open() else { return true };
+    let mut numbers = Vec::new();
+    tasks.numbers(&mut numbers);
+    let is_sampler = |number| tasks.tid(number).is_some_and(|tid| sampler == SamplerThread::Known(tid));
+    let living = numbers.iter().filter(|&&number| number != tasks.own() && !is_sampler(number)).filter(|&&number| {
+        let text = proc::read_whole(Some(tasks.folder()), &tasks::path(number, "stat"));
+        text.is_some_and(|text| Doing::parse_stat(&text).is_some())
+    });
     living.count() > usize::from(sampler == SamplerThread::NotRunYet)
 }

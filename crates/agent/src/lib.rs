@@ -30,6 +30,7 @@ mod stacks;
 mod states;
 mod symbols;
 mod tables;
+mod tasks;
 mod threads;
 mod waited_on;
 

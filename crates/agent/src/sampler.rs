@@ -16,6 +16,7 @@ use crate::signals::{self, Held};
 use crate::stacks::Stacks;
 use crate::states::ThreadStates;
 use crate::tables::Tables;
+use crate::tasks::Tasks;
 use crate::threads::Thread;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
@@ -72,12 +73,11 @@ pub struct Sampler {
     states: ThreadStates,
     threads: Vec<Thread>,
     listed: FxHashSet<u32>,
-    tids: Vec<u32>,
+    numbers: Vec<u32>,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
-    tasks: Option<Descriptor>,
+    tasks: Option<Tasks>,
     pid: u32,
-    own_tid: u32,
     interval_ns: u64,
     jitter: u64,
     /// When the present tick was due.
@@ -154,11 +154,10 @@ impl Sampler {
             states: ThreadStates::default(),
             threads: Vec::new(),
             listed: FxHashSet::default(),
-            tids: Vec::new(),
+            numbers: Vec::new(),
             proc: None,
             tasks: None,
             pid,
-            own_tid: 0,
             interval_ns,
             jitter: monotonic_ns() | 1,
             due_ns: 0,
@@ -228,9 +227,10 @@ impl Sampler {
         if !descriptor::own_table(carried) {
             return self.end_without_table();
         }
-        self.own_tid = proc::own_tid();
-        SAMPLER_TID.store(self.own_tid, SeqCst);
-        self.take_files(carried.map_or_else(carry::Files::open, carry::files));
+        SAMPLER_TID.store(proc::own_tid(), SeqCst);
+        if let Err(why) = self.take_files(carried.map_or_else(carry::Files::open, carry::files)) {
+            return self.end_unsampled(why);
+        }
         let now_ns = monotonic_ns();
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
@@ -322,12 +322,14 @@ impl Sampler {
         self.recorder.stopped.is_some().then_some("stopped")
     }
 
-    fn take_files(&mut self, files: Option<carry::Files>) {
+    /// In words, why no thread can be looked at with them.
+    fn take_files(&mut self, files: Option<carry::Files>) -> Result<(), &'static str> {
         let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
         self.recorder.set_file(recording);
-        let folder = libc::O_RDONLY | libc::O_DIRECTORY;
-        self.tasks = proc.as_ref().and_then(|proc| Descriptor::open_at(Some(proc), c"self/task", folder).ok());
+        let tasks = Tasks::of(proc.as_ref());
         self.proc = proc;
+        self.tasks = Some(tasks?);
+        Ok(())
     }
 
     fn resume(&mut self, now_ns: u64) {
@@ -339,6 +341,7 @@ impl Sampler {
                 for thread in &mut self.threads {
                     thread.forget_files();
                 }
+                self.number_threads();
                 let aside = std::mem::take(&mut self.aside);
                 if !aside {
                     self.recorder.mark(proto::MarkKind::Fork, "", 0);
@@ -349,6 +352,10 @@ impl Sampler {
                 self.began_ns = now_ns;
                 self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
                 self.list_threads(now_ns);
+                if self.threads.is_empty() {
+                    let words = "the kernel shows none of the program's threads: nothing can be looked at";
+                    self.recorder.mark(proto::MarkKind::Note, words, 0);
+                }
                 // What these threads used before is not genba's to tell.
                 for thread in &mut self.threads {
                     thread.credited_cpu_ns = thread.cpu_ns;

@@ -3,6 +3,7 @@
 
 use crate::descriptor::Descriptor;
 use crate::proc::Doing;
+use crate::tasks;
 use genba_format::QUANTUM_NS;
 use genba_signal::request::Ticket;
 use std::ffi::CString;
@@ -77,6 +78,8 @@ pub enum NotTold {
 
 pub struct Thread {
     pub tid: u32,
+    /// Its number in the folder of threads: the same, unless that is another pid namespace's (tasks.rs).
+    pub number: u32,
     pub row: Option<u32>,
     pub first_seen_ns: u64,
     /// The clock at the last look.
@@ -108,9 +111,10 @@ pub struct Thread {
 
 impl Thread {
     #[must_use]
-    pub fn new(tid: u32, cpu_ns: u64, now_ns: u64) -> Thread {
+    pub fn new(tid: u32, number: u32, cpu_ns: u64, now_ns: u64) -> Thread {
         Thread {
             tid,
+            number,
             row: None,
             first_seen_ns: now_ns,
             cpu_ns,
@@ -192,7 +196,7 @@ impl Thread {
 
     /// A file of this thread, below `/proc/self/task`.
     fn path(&self, name: &str) -> CString {
-        CString::new(format!("{}/{name}", self.tid)).unwrap_or_default()
+        tasks::path(self.number, name)
     }
 
     pub const fn has_file(&self) -> bool {

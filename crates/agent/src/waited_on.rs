@@ -110,10 +110,10 @@ pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<
     found
 }
 
-/// By a thread's own table of descriptors, below `/proc/self/task`: the sampler has another.
-pub fn kind_in(tasks: &Descriptor, tid: u32, descriptor: u32) -> Option<Kind> {
+/// By the table of descriptors of the thread with that number below `/proc/self/task`: the sampler has another.
+pub fn kind_in(tasks: &Descriptor, number: u32, descriptor: u32) -> Option<Kind> {
     let mut path = [0_u8; 32];
-    write!(path.as_mut_slice(), "{tid}/fd/{descriptor}\0").ok()?;
+    write!(path.as_mut_slice(), "{number}/fd/{descriptor}\0").ok()?;
     let mut link = [0_u8; LINK_BYTES];
     Kind::of_link(tasks.link_at(CStr::from_bytes_until_nul(&path).ok()?, &mut link)?)
 }

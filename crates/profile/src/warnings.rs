@@ -71,6 +71,12 @@ fn why_none(profile: &Profile) -> String {
         Some(_) if profile.accounting().ticks > 0 => {
             format!("none of {} ticks gave a stack", count(profile.accounting().ticks))
         }
+        Some(longest_ns) if longest_ns > LAST_BLOCK_NS_MAX => {
+            let ran = duration(longest_ns);
+            format!(
+                "no thread was looked at in {ran}: genba's own got no CPU, or the kernel showed it none of the program's"
+            )
+        }
         Some(longest_ns) => {
             let ran = duration(longest_ns);
             format!("the program ended after {ran}, before the first tick; try --rate 10000")

@@ -37,6 +37,12 @@ fn no_samples_have_a_reason() {
         "#]],
     );
     check(
+        "process 7 3.13.0\n rss 3060ms 5",
+        expect![[r#"
+            no samples: no thread was looked at in 3.06 s: genba's own got no CPU, or the kernel showed it none of the program's
+        "#]],
+    );
+    check(
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
             no samples: none of 12 ticks gave a stack

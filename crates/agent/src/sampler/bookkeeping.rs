@@ -11,11 +11,12 @@ use crate::descriptor::Descriptor;
 use crate::proc::{self, Doing, monotonic_ns};
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals::Held;
+use crate::tasks::{self, Tasks};
 use crate::threads::Thread;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
-use std::ffi::CString;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Sampler {
@@ -92,10 +93,9 @@ impl Sampler {
         if let Some(row) = thread.row {
             return row;
         }
-        let name = CString::new(format!("{}/comm", thread.tid))
-            .ok()
-            .and_then(|path| proc::read_whole(self.tasks.as_ref(), &path))
-            .unwrap_or_default();
+        let path = tasks::path(thread.number, "comm");
+        let tasks = self.tasks.as_ref();
+        let name = tasks.and_then(|tasks| proc::read_whole(Some(tasks.folder()), &path)).unwrap_or_default();
         let row = self.tables.thread(thread.tid, name.trim_ascii_end(), thread.first_seen_ns);
         thread.row = Some(row);
         row
@@ -107,7 +107,7 @@ impl Sampler {
         if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
             return false;
         }
-        let count = self.tasks.as_ref().and_then(proc::thread_count);
+        let count = self.tasks.as_ref().and_then(Tasks::count);
         passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
     }
 
@@ -115,22 +115,40 @@ impl Sampler {
     pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
         self.listed_ns = now_ns;
         let Some(tasks) = &self.tasks else { return false };
-        self.counted = proc::thread_count(tasks);
-        proc::thread_ids(tasks, &mut self.tids);
+        self.counted = tasks.count();
+        tasks.numbers(&mut self.numbers);
         self.listed.clear();
-        self.listed.extend(self.threads.iter().map(|thread| thread.tid));
+        self.listed.extend(self.threads.iter().map(|thread| thread.number));
         let mut began = false;
-        for &tid in &self.tids {
-            if tid == self.own_tid || self.listed.contains(&tid) {
+        for &number in &self.numbers {
+            if number == tasks.own() || self.listed.contains(&number) {
                 continue;
             }
-            if let Some(cpu_ns) = proc::thread_cpu_ns(tid) {
-                self.threads.push(Thread::new(tid, cpu_ns, now_ns));
+            let Some((tid, cpu_ns)) = tasks.tid(number).and_then(|tid| Some((tid, proc::thread_cpu_ns(tid)?))) else {
+                continue;
+            };
+            // One that ended unnoticed had the same id under another number: it goes first.
+            if number == tid || self.threads.iter().all(|thread| thread.tid != tid) {
+                self.threads.push(Thread::new(tid, number, cpu_ns, now_ns));
                 began = true;
             }
         }
         self.close_old_files();
         began
+    }
+
+    /// In another /proc than before the threads may be numbered otherwise.
+    pub(super) fn number_threads(&mut self) {
+        let Some(tasks) = &self.tasks else { return };
+        let by_tid: Option<FxHashMap<u32, u32>> = (!tasks.are_tids()).then(|| {
+            tasks.numbers(&mut self.numbers);
+            self.numbers.iter().filter_map(|&number| Some((tasks.tid(number)?, number))).collect()
+        });
+        for thread in &mut self.threads {
+            // Nobody has the number 0: that thread is gone.
+            let number = by_tid.as_ref().map_or(Some(thread.tid), |by_tid| by_tid.get(&thread.tid).copied());
+            thread.number = number.unwrap_or(0);
+        }
     }
 
     /// Whose the signal handlers are now; a change is told in the recording.
@@ -182,15 +200,16 @@ impl Sampler {
     /// threads are listed.
     pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
         let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.interval_ns;
-        let path = CString::new(format!("{}/stat", self.pid)).unwrap_or_default();
-        is_due && proc::read_whole(self.tasks.as_ref(), &path).is_some_and(|text| Doing::parse_stat(&text).is_none())
+        let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
+        let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
+        text.is_some_and(|text| Doing::parse_stat(&text).is_none())
     }
 
     /// Threads of the program beside its first.
     pub(super) fn program_threads(&mut self) -> usize {
         let Some(tasks) = &self.tasks else { return 0 };
-        proc::thread_ids(tasks, &mut self.tids);
-        self.tids.iter().filter(|&&tid| tid != self.own_tid && tid != self.pid).count()
+        tasks.numbers(&mut self.numbers);
+        self.numbers.iter().filter(|&&number| number != tasks.own() && number != tasks.first()).count()
     }
 
     fn close_old_files(&mut self) {
@@ -303,6 +322,12 @@ impl Sampler {
     pub(super) fn end_without_table(&mut self) -> super::Left {
         let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
         self.recorder.set_file(carry::Files::open().map(|files| files.recording));
+        carry::done_without();
+        self.end_unsampled(words)
+    }
+
+    /// Ends before it began, and says why.
+    pub(super) fn end_unsampled(&mut self, words: &str) -> super::Left {
         if self.recorder.is_started() {
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             self.flush(Some("stopped"));
@@ -311,7 +336,6 @@ impl Sampler {
             self.recorder.announce();
         }
         self.recorder.set_file(None);
-        carry::done_without();
         control::report(Done::Ended);
         super::Left::Ended
     }
@@ -324,7 +348,8 @@ impl Sampler {
             self.count_gap(monotonic_ns().saturating_sub(parked_at_ns), Dropped::Aside);
         }
         self.recorder.by_program = true;
-        self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
+        // The last block needs no look at threads.
+        let _ = self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
         self.end("exit");
         (self.tasks, self.proc) = (None, None);
     }

@@ -131,7 +131,8 @@ impl Sampler {
         if cpu_ns < self.threads[index].cpu_ns {
             // Another thread with the number of one that ended.
             self.thread_ended(index, 0);
-            self.threads[index] = Thread::new(self.threads[index].tid, 0, monotonic_ns());
+            let Thread { tid, number, .. } = self.threads[index];
+            self.threads[index] = Thread::new(tid, number, 0, monotonic_ns());
         }
         let moved = cpu_ns != self.threads[index].cpu_ns;
         self.threads[index].cpu_ns = cpu_ns;
@@ -139,7 +140,7 @@ impl Sampler {
         let Some(tasks) = &self.tasks else {
             return self.refuse(index, Refused::Unreadable, 1);
         };
-        let doing = match self.threads[index].doing(tasks) {
+        let doing = match self.threads[index].doing(tasks.folder()) {
             Ok(doing) => doing,
             Err(NotTold::Gone) => return self.thread_ended(index, 1),
             Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
@@ -240,7 +241,7 @@ impl Sampler {
     fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
         let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
         let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
-        Some((stands.then(|| thread.turns(tasks)).flatten()?, self.due_ns))
+        Some((stands.then(|| thread.turns(tasks.folder())).flatten()?, self.due_ns))
     }
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
@@ -249,7 +250,7 @@ impl Sampler {
         let waited = || {
             let (before, due_ns) = open.queued?;
             let began_ns = self.recorder.moment_ns(began_tsc)?;
-            let now = self.threads[index].turns(self.tasks.as_ref()?)?;
+            let now = self.threads[index].turns(self.tasks.as_ref()?.folder())?;
             Some(before.waited_since_ns(now, began_ns)? < due_ns)
         };
         waited().unwrap_or(false)
@@ -307,7 +308,7 @@ impl Sampler {
             return;
         }
         if now_ns - open.asked_ns >= UNANSWERED_NS
-            && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks))
+            && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks.folder()))
         {
             self.threads[index].masked_until_ns = now_ns + MASKED_NS;
             return self.take_back_one(index, Refused::Masked);
@@ -421,7 +422,7 @@ impl Sampler {
 
     fn waited_on(&self, index: usize, call: Call) -> Option<Kind> {
         let tasks = self.tasks.as_ref()?;
-        let kind = |descriptor| kind_in(tasks, self.threads[index].tid, descriptor);
+        let kind = |descriptor| kind_in(tasks.folder(), self.threads[index].number, descriptor);
         match self.reading() {
             Reading::Guarded => waited_on(call, &Guarded, kind),
             Reading::ByKernel => waited_on(call, &ByKernel::new(self.pid, &Blocks::zeroed()), kind),
