@@ -38,9 +38,11 @@ OUTER_PROC = ["unshare", "--pid", "--fork"]
 # An inner namespace whose numbers begin a little above those of the outer one, so that most of them name different threads there and here.
 NUMBER = 'read outer rest < /proc/self/stat; echo $((outer + 12)) > /proc/sys/kernel/ns_last_pid || exit 77; exec "$@"'
 NUMBERS_MEET = [*OUTER_PROC, "sh", "-c", NUMBER, "sh"]
-NO_PROC = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+# Nothing of it is seen outside: the root of a chroot is no mount point, so /proc alone is made private.
+OWN_MOUNTS = ["unshare", "--mount", "--propagation", "unchanged", "sh", "-c"]
+NO_PROC = [*OWN_MOUNTS, 'mount --make-private /proc && mount -t tmpfs none /proc && exec "$@"', "sh"]
 # Of a namespace that this process is not in.
-INNER_PROC = ["unshare", "--mount", "sh", "-c", 'unshare --pid --fork mount -t proc proc /proc && exec "$@"', "sh"]
+INNER_PROC = [*OWN_MOUNTS, 'mount --make-private /proc && unshare --pid --fork mount -t proc proc /proc && exec "$@"', "sh"]
 
 
 def check_threads(run: Run) -> None:
