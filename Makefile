@@ -1,5 +1,5 @@
 # genba's chores. `make` alone prints the verbs. Settings: GENBA_SID (folder of a Debian sid with CPython 3.14 and 3.15),
-# GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
+# GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
 .PHONY: help build demo test check bench bench-handler fuzz golden screens prepare soak test-rust test-web test-python
@@ -14,8 +14,8 @@ help: ## print these verbs
 # `build`: the agent, then the command that carries it, at target/release/genba.
 include make/build.mk
 
-prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root)
-	@make/prepare.sh tools packages sid debug compiled
+prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root), python-build-standalone
+	@make/prepare.sh tools packages sid debug standalone compiled
 
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh

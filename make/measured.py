@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 PAGE = Path(__file__).resolve().parent.parent / "docs/measured.md"
-VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15")
+VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15", "3.11-standalone", "3.14-standalone")
 
 
 # One row: what stands in each column, by the column's title, and the bound.

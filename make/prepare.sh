@@ -1,12 +1,15 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, packages, sid, debug, peers, compiled. Each one does only what is missing and says what it does.
-# Never writes outside of build/, the apt system (as root, only for packages that are missing), $GENBA_SID and $GENBA_DEBUG.
+# Sets a machine up for genba's chores. Verbs: tools, packages, sid, debug, standalone, peers, compiled. Each one does only what is missing and
+# says what it does.
+# Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verb standalone), $GENBA_SID,
+# $GENBA_DEBUG and $GENBA_STANDALONE.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 tools=$root/build/tools
 sid=${GENBA_SID:-$HOME/.cache/genba/sid}
 debug=${GENBA_DEBUG:-$HOME/.cache/genba/debug}
+standalone=${GENBA_STANDALONE:-$HOME/.cache/genba/standalone}
 libraries=/usr/lib/x86_64-linux-gnu
 
 say() { echo "prepare: $*" >&2; }
@@ -164,6 +167,33 @@ prepare_debug() {
     fi
 }
 
+# CPython 3.11 and 3.14 of python-build-standalone, which `uv python install` brings: a Go module carries them.
+prepare_standalone() {
+    for pins in "$root"/make/standalone/3.*.mod; do
+        minor=$(basename "$pins" .mod)
+        wanted=$(sha256sum <"$pins")
+        [ "$(cat "$standalone/$minor/wanted" 2>/dev/null)" = "$wanted" ] && continue
+        # A folder that somebody made and named stays what it is.
+        if [ -n "${GENBA_STANDALONE:-}" ] && [ -e "$standalone/$minor" ] && [ ! -e "$standalone/$minor/wanted" ]; then
+            continue
+        fi
+        if ! command -v go >/dev/null 2>&1; then
+            say "no CPython $minor of python-build-standalone: that needs go; its tests are skipped, in words"
+            continue
+        fi
+        say "CPython $minor of python-build-standalone into $standalone"
+        rm -rf "$standalone/$minor" "$standalone/$minor.new"
+        mkdir -p "$standalone"
+        if (cd "$root/make/standalone" && go run -modfile="$minor.mod" . "$standalone/$minor.new") >"$root/build/standalone.log" 2>&1; then
+            echo "$wanted" >"$standalone/$minor.new/wanted"
+            mv "$standalone/$minor.new" "$standalone/$minor"
+        else
+            say "it cannot be had today: $(tail -n 1 "$root/build/standalone.log"); its tests are skipped, in words"
+        fi
+        rm -rf "$standalone/$minor.new" "$standalone/$minor.new.lock"
+    done
+}
+
 # Other profilers, which `make bench` measures beside genba: each in an environment of its own, since they disagree about what
 # else must be there. One that cannot be had leaves its reason in the file why-not, and the bench prints it.
 prepare_peers() {
@@ -226,7 +256,7 @@ prepare_compiled() {
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | packages | sid | debug | peers | compiled) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, packages, sid, debug, peers, compiled" ;;
+    tools | packages | sid | debug | standalone | peers | compiled) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, packages, sid, debug, standalone, peers, compiled" ;;
     esac
 done

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import interpreters
 from interpreters import Interpreter
 from recording import REPOSITORY, Workshop
 
@@ -64,6 +65,12 @@ def build_cython(python: Interpreter, folder: Path) -> Path:
 
 
 def header_flags(python: Interpreter) -> list[str] | None:
+    """Headers of this minor version: its own, else those of another build, since all builds of one have the same ABI."""
+    others = (one for one in interpreters.found() if one.minor == python.minor and one != python)
+    return next((flags for one in (python, *others) if (flags := own_header_flags(one))), None)
+
+
+def own_header_flags(python: Interpreter) -> list[str] | None:
     name = f"include/python{python.minor}"
     if python.root is None:
         folder = Path(python.path).parents[1] / name

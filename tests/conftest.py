@@ -1,4 +1,4 @@
-"""Fixtures of the test suite: one `python` a supported version, and a `workshop` that records and checks the laws.
+"""Fixtures of the test suite: one `python` for each supported interpreter, and a `workshop` that records and checks the laws.
 
 Owns: which versions run, the words for those that do not, and the failure when fewer than four could.
 """
@@ -50,7 +50,7 @@ def pytest_report_header() -> list[str]:
     return [
         f"genba on CPython {one.version}: {one.path}" + (f" in {one.root}" if one.root else "")
         if isinstance(one, Interpreter)
-        else f"genba on CPython {one.minor}: SKIPPED, {one.why}"
+        else f"genba on CPython {one.name}: SKIPPED, {one.why}"
         for one in interpreters.all_supported()
     ]
 
@@ -72,9 +72,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _parameters() -> list:
     return [
-        pytest.param(one, id=one.minor)
+        pytest.param(one, id=one.name)
         if isinstance(one, Interpreter)
-        else pytest.param(None, id=one.minor, marks=pytest.mark.skip(reason=one.why))
+        else pytest.param(None, id=one.name, marks=pytest.mark.skip(reason=one.why))
         for one in interpreters.all_supported()
     ]
 

@@ -25,7 +25,7 @@ def figure(request: pytest.FixtureRequest) -> Figure:
     def write(name: str, value: float | str, unit: str, *, bound: float | str | None = None) -> None:
         line = {
             "test": request.node.nodeid,
-            "python": interpreter.version if interpreter else None,
+            "python": interpreter.name if interpreter else None,
             "figure": name,
             "value": value,
             "unit": unit,
@@ -43,7 +43,7 @@ class Outcomes:
     """How many tests of each file passed on each CPython, for files whose tests measure nothing: a figure, too."""
 
     NAME = "passed"
-    NODE = re.compile(r"(?P<file>[^:]+)::[^\[]+\[(?P<minor>3\.\d+)")
+    NODE = re.compile(r"(?P<file>[^:]+)::[^\[]+\[(?P<name>3\.\d+(-standalone)?)")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,14 +56,14 @@ class Outcomes:
 
     def count(self, node: str, outcome: str) -> None:
         if found := self.NODE.match(node):
-            self.counts.setdefault((found["file"], found["minor"]), Counter())[outcome] += 1
+            self.counts.setdefault((found["file"], found["name"]), Counter())[outcome] += 1
 
     def pytest_sessionfinish(self) -> None:
-        for (file, minor), counts in sorted(self.counts.items()):
+        for (file, name), counts in sorted(self.counts.items()):
             skipped = f", {counts['skipped']} skipped" if counts["skipped"] else ""
             line = {
                 "test": file,
-                "python": minor,
+                "python": name,
                 "figure": self.NAME,
                 "value": counts["passed"],
                 "unit": f"of {counts['passed'] + counts['failed']}{skipped}",

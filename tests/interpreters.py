@@ -1,7 +1,9 @@
-"""The CPythons the tests run on: pyenv's 3.11 to 3.13, and 3.14 and 3.15 of a Debian sid folder, entered with chroot.
+"""The CPythons the tests run on: pyenv's 3.11 to 3.13, 3.14 and 3.15 of a Debian sid folder, entered with chroot, and 3.11 and
+3.14 of python-build-standalone, which `uv python install` brings (3.14 with tail calls between instructions).
 
 Owns: where they are looked for, and in which words a missing one is skipped. Settings: GENBA_PYTHONS (executables,
-separated by colons, instead of pyenv's), GENBA_SID (the folder of the Debian sid).
+separated by colons, instead of pyenv's), GENBA_SID (the folder of the Debian sid), GENBA_STANDALONE (the folder of
+python-build-standalone).
 """
 
 import functools
@@ -11,16 +13,20 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SUPPORTED = ("3.11", "3.12", "3.13", "3.14", "3.15")
+MINORS = ("3.11", "3.12", "3.13", "3.14", "3.15")
 IN_SID = ("3.14", "3.15")
+STANDALONE = ("3.11-standalone", "3.14-standalone")
+# Each by its name: the minor version, and whose build it is where two have the same.
+SUPPORTED = (*MINORS, *STANDALONE)
 CHROOT = shutil.which("chroot") or "/usr/sbin/chroot"
 FOUND_MIN = 4
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """`path` is as the program sees it: inside `root` where there is one."""
+    """`path` is as the program sees it: inside `root` where there is one. `name` is one of SUPPORTED."""
 
+    name: str
     minor: str
     version: str
     path: str
@@ -30,15 +36,23 @@ class Interpreter:
     def minor_number(self) -> int:
         return int(self.minor.split(".")[1])
 
+    @property
+    def is_standalone(self) -> bool:
+        return self.name in STANDALONE
+
 
 @dataclass(frozen=True)
 class Missing:
-    minor: str
+    name: str
     why: str
 
 
 def sid_folder() -> Path:
     return Path(os.environ.get("GENBA_SID") or Path.home() / ".cache/genba/sid")
+
+
+def standalone_folder() -> Path:
+    return Path(os.environ.get("GENBA_STANDALONE") or Path.home() / ".cache/genba/standalone")
 
 
 def pyenv_versions() -> Path:
@@ -47,11 +61,16 @@ def pyenv_versions() -> Path:
 
 @functools.cache
 def all_supported() -> tuple[Interpreter | Missing, ...]:
-    return tuple(_in_sid(minor) if minor in IN_SID else _in_pyenv(minor) for minor in SUPPORTED)
+    known = (_in_sid(minor) if minor in IN_SID else _in_pyenv(minor) for minor in MINORS)
+    return (*known, *map(_standalone, STANDALONE))
 
 
 def found() -> list[Interpreter]:
     return [one for one in all_supported() if isinstance(one, Interpreter)]
+
+
+def from_pyenv() -> list[Interpreter]:
+    return [one for one in found() if one.root is None and not one.is_standalone]
 
 
 def _in_pyenv(minor: str) -> Interpreter | Missing:
@@ -60,7 +79,7 @@ def _in_pyenv(minor: str) -> Interpreter | Missing:
     for candidate in candidates:
         version = _version([str(candidate)])
         if version and version.startswith(minor + "."):
-            return Interpreter(minor, version, str(candidate), None)
+            return Interpreter(minor, minor, version, str(candidate), None)
     return Missing(minor, f"no CPython {minor} in pyenv (pyenv install {minor}) and none named by GENBA_PYTHONS")
 
 
@@ -82,7 +101,16 @@ def _in_sid(minor: str) -> Interpreter | Missing:
     version = _version([CHROOT, str(root), path])
     if version is None:
         return Missing(minor, f"python{minor} in {root} does not start")
-    return Interpreter(minor, version, path, root)
+    return Interpreter(minor, minor, version, path, root)
+
+
+def _standalone(name: str) -> Interpreter | Missing:
+    minor, _, _ = name.partition("-")
+    path = standalone_folder() / minor / "bin/python3"
+    version = _version([str(path)])
+    if version is None or not version.startswith(minor + "."):
+        return Missing(name, f"no CPython {minor} of python-build-standalone in {standalone_folder()} (make prepare)")
+    return Interpreter(name, minor, version, str(path), None)
 
 
 def _mount(root: Path) -> None:

@@ -20,7 +20,7 @@ LOST_NS_MAX = (250 + 1 + 3 * 4) * 1_000_000
 @pytest.mark.measures
 @pytest.mark.parametrize("turn", range(4))
 def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
-    chance = random.Random(f"{SEED} {workshop.interpreter.minor} {turn}")
+    chance = random.Random(f"{SEED} {workshop.interpreter.name} {turn}")
     lines = chance.randrange(40, 160)
     process = workshop.start(
         [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],

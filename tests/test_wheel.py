@@ -26,15 +26,15 @@ class Installed:
 
     def __init__(self, python: Interpreter, wheel: Path, folder: Path) -> None:
         self.root, self.folder, self.environment = python.root, folder, {"PATH": "/usr/bin:/bin"}
-        if python.root is None:
+        if python.root is None and not python.is_standalone:
             subprocess.run([python.path, "-m", "venv", folder / "venv"], check=True)
             self.python, self.command = str(folder / "venv/bin/python"), str(folder / "venv/bin/genba")
             self.pip([self.python, "-m", "pip"], wheel)
             self.inside = str(folder)
         else:
-            # Debian's CPython has no pip; the one of the tests installs as `pip install --target` does anywhere.
+            # Debian's and the standalone CPython have no pip; the one of the tests installs as `pip install --target` does anywhere.
             self.pip([sys.executable, "-m", "pip"], wheel, "--target", str(folder / "site"))
-            self.inside = "/" + str(folder.relative_to(python.root))
+            self.inside = str(folder) if python.root is None else "/" + str(folder.relative_to(python.root))
             self.python, self.command = python.path, f"{self.inside}/site/bin/genba"
             self.environment["PYTHONPATH"] = f"{self.inside}/site"
         (folder / "app.py").write_text(PROGRAM)
@@ -52,7 +52,7 @@ class Installed:
 
 @pytest.fixture(scope="module")
 def installed(python: Interpreter, wheel: Path, tmp_path_factory: pytest.TempPathFactory):
-    name = f"genba-wheel-{python.minor}-{os.getpid()}"
+    name = f"genba-wheel-{python.name}-{os.getpid()}"
     folder = python.root / "tmp" / name if python.root else tmp_path_factory.mktemp(name)
     folder.mkdir(exist_ok=True)
     yield Installed(python, wheel, folder)

@@ -54,7 +54,7 @@ def run_test(place: Place, prefix: list[str], name: str, which: str) -> dict[str
 @pytest.mark.parametrize("name", ALL if SOAK else SHORT["3.13"])
 def test_the_same_results(workshop: Workshop, name: str) -> None:
     place = workshop.place
-    if not SOAK and name not in SHORT.get(place.interpreter.minor, []):
+    if not SOAK and name not in SHORT.get(place.interpreter.name, []):
         pytest.skip("make soak; the short form is a choice of tests on two versions")
     look = ["-c", f"import test.{name}"]
     if subprocess.run(place.command([place.interpreter.path, *look]), capture_output=True).returncode != 0:

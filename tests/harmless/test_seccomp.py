@@ -60,7 +60,7 @@ def numbers_of(call: str) -> list[int]:
 
 
 def of_this_form(workshop: Workshop) -> None:
-    if not SOAK and workshop.interpreter.minor != SHORT_ON:
+    if not SOAK and workshop.interpreter.name != SHORT_ON:
         pytest.skip(f"make soak; the short form runs on {SHORT_ON}")
 
 

@@ -1,6 +1,6 @@
 """Many of Python's builtins and modules written in C, each for the same CPU time: what a typical program spends its time in.
 
-Usage: many_builtins.py SECONDS (of CPU, for each part). Prints one line of JSON: how often each part ran.
+Usage: many_builtins.py SECONDS (of CPU, for each part) [WITHOUT…] (parts to leave out). Prints one line of JSON: how often each part ran.
 """
 
 import array
@@ -228,6 +228,8 @@ def main() -> None:
     seconds = float(sys.argv[1])
     runs = {}
     for part in PARTS:
+        if part.__name__ in sys.argv[2:]:
+            continue
         end = time.process_time() + seconds
         runs[part.__name__] = 0
         while time.process_time() < end:

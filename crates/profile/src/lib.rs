@@ -30,6 +30,7 @@ mod stored;
 pub mod summary;
 pub mod table;
 pub mod tree;
+pub mod tried;
 pub mod verdict;
 pub mod warnings;
 pub mod weight;

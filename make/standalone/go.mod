@@ -1,0 +1,3 @@
+module genba/standalone
+
+go 1.26
