@@ -82,24 +82,25 @@ def test_a_recording_is_named_after_what_runs(folder: Path, python: str) -> None
 
 
 def test_a_free_name_is_taken_and_a_named_file_is_not_replaced(folder: Path, python: str) -> None:
-    (folder / "app.genba").write_text("mine")
+    (folder / "app.genba").write_text("")
     assert recorded(genba(folder, "run", "app.py", python=python)) == "app-2.genba"
     refused = genba(folder, "run", "-o", "app.genba", "app.py", python=python)
     assert (refused.returncode, refused.stdout) == (2, ""), refused
     assert refused.stderr.startswith("error: cannot write the recording app.genba: it exists\nhint: --force "), refused.stderr
-    assert (folder / "app.genba").read_text() == "mine"
+    assert (folder / "app.genba").read_text() == ""
     assert recorded(genba(folder, "run", "--force", "-o", "app.genba", "app.py", python=python)) == "app.genba"
     check_laws(folder / "app.genba")
 
 
 def test_a_refused_target_leaves_what_force_would_replace(folder: Path, python: str) -> None:
-    (folder / "mine.genba").write_text("mine")
+    mine = b"\x89genba\r\nmine"
+    (folder / "mine.genba").write_bytes(mine)
     (folder / "tool").write_text("#!/no/such/interpreter\n")
     (folder / "tool").chmod(0o755)
     for target in ("nothing.py", "./tool"):
         done = genba(folder, "run", "--force", "-o", "mine.genba", target, python=python)
         assert done.returncode != 0 and done.stderr.startswith("error: "), done
-        assert (folder / "mine.genba").read_text() == "mine", target
+        assert (folder / "mine.genba").read_bytes() == mine, target
     recorded(genba(folder, "run", "--force", "-o", "mine.genba", "app.py", python=python))
     assert [one.name for one in folder.glob("*mine*")] == ["mine.genba"]
 

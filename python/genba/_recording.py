@@ -4,10 +4,12 @@ Owns: the recording's file until it begins, and what the calls mean inside of `g
 recording that there is. Never: samples, reads a recording.
 """
 
+import errno
 import functools
 import inspect
 import linecache
 import os
+import stat
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
@@ -58,7 +60,7 @@ def start(
 
     `interval_ns`: time between two looks at a thread, 50,000 to 1,000,000,000; None is 1 ms, longer when that costs too much.
     `duration_ns`: recording stops after it. `native`: C frames, too. `children`: forked children, too (not what they `exec`).
-    `memory`: the resident size as well. `tags`: stored in the recording. `force`: replaces the file if there is one.
+    `memory`: the resident size as well. `tags`: stored in the recording. `force`: replaces an empty file or a recording, nothing else.
 
     Inside of `genba run` the recording is that one: the call is a mark in it, and its path is returned.
 
@@ -120,7 +122,7 @@ def _undo(path: Path) -> None:
 def begin(path: Path, options: Options, force: bool) -> None:
     """A recording that goes to `path`, which is absolute. The caller has the turn."""
     if force:
-        path.unlink(missing_ok=True)
+        _remove_replaceable(path)
     try:
         # An empty file that only its owner may read: it will hold source text.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
@@ -133,12 +135,58 @@ def begin(path: Path, options: Options, force: bool) -> None:
             raise CannotRecord(f"{path} was not begun: {words}")
     except FileExistsError as failure:
         # Somebody's, perhaps an empty one.
-        failure.add_note("hint: force=True replaces it")
+        failure.add_note("hint: force=True replaces it" if _is_replaceable(path) else _HINT_FOREIGN)
         raise
     except BaseException:
         _undo(path)
         _remove_if_empty(path)
         raise
+
+
+# The first bytes of each recording, `MAGIC` in crates/format/src/framing.rs.
+_MAGIC = b"\x89genba\r\n"
+_HINT_FOREIGN = "hint: remove it, or record to another path: it is neither empty nor a recording"
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether `force` may replace what is at `path`: an empty file or a recording, and not what a link leads to."""
+    try:
+        return _identity(path) is not None
+    except OSError:
+        return False
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of the replaceable file at `path`; None if it is something else."""
+    # O_NONBLOCK: a FIFO must not make the program wait.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode) or os.read(descriptor, len(_MAGIC)) not in (b"", _MAGIC):
+            return None
+        return found.st_dev, found.st_ino
+    finally:
+        os.close(descriptor)
+
+
+def _remove_replaceable(path: Path) -> None:
+    """Raises FileExistsError where somebody else's file is."""
+    try:
+        checked = _identity(path)
+        found = os.lstat(path)
+        # The file that was checked, not one that took its place in between.
+        if checked == (found.st_dev, found.st_ino):
+            path.unlink()
+            return
+    except FileNotFoundError:
+        return
+    except OSError as failure:
+        # ELOOP: a symbolic link.
+        if failure.errno != errno.ELOOP:
+            raise
+    refusal = FileExistsError(errno.EEXIST, "force=True replaces only an empty file or a recording", str(path))
+    refusal.add_note(_HINT_FOREIGN)
+    raise refusal
 
 
 def stop_aside(path: Path) -> bool:

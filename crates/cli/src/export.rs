@@ -1,7 +1,11 @@
 //! `genba export`: a recording in the formats of other tools.
-//! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does.
+//! Owns: the list of formats, and the file that is written. Never: forms the content; genba-profile does; replaces a file that
+//! genba does not recognise as its own export.
 
-use std::io::ErrorKind;
+use std::fmt::Display;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,8 +15,10 @@ use genba_profile::figures;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Totals, Weight, choose};
+use rustix::fs::OFlags;
 
 use crate::failure::{Failure, say};
+use crate::own_file::Content;
 use crate::read::{self, FilterOptions, RecordingArguments, WeightBy};
 
 #[derive(Args)]
@@ -104,23 +110,55 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Replaces what is there, but never a recording: `-o` is typed where FILE was meant too easily.
+/// Replaces an empty file and an earlier export, nothing else: `-o` is typed where FILE was meant too easily.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let is_recording = std::fs::File::open(path).is_ok_and(|file| {
-        let mut begin = Vec::new();
-        let read = std::io::Read::read_to_end(&mut std::io::Read::take(file, 8), &mut begin);
-        read.is_ok() && begin == genba_format::MAGIC
-    });
-    if is_recording {
-        return Err(Failure::no(format!("{} is a recording and is not overwritten", path.display()))
-            .hint("give another name with -o, or remove it first"));
+    let mut file = opened(path)?;
+    file.write_all(text.as_bytes()).map_err(|error| cannot_write(path, &error))
+}
+
+/// Where the text goes: a new file, one that genba may replace, now empty, or what is no regular file: `/dev/stdout`, a FIFO.
+fn opened(path: &Path) -> Result<File, Failure> {
+    let failed = |error| cannot_write(path, &error);
+    let Ok(found) = fs::metadata(path) else {
+        return OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
+            if error.kind() == ErrorKind::AlreadyExists && path.is_symlink() {
+                return Failure::no(format!("{} is a symbolic link to a file that does not exist", path.display()))
+                    .hint("name the file itself with -o");
+            }
+            failed(error)
+        });
+    };
+    if found.file_type().is_block_device() {
+        return Err(refused(path, &"it is a block device"));
     }
-    std::fs::write(path, text).map_err(|error| {
-        let hint = match error.kind() {
-            ErrorKind::NotFound => "genba makes no folders: make it first, or name another file with -o",
-            ErrorKind::IsADirectory => "-o names the file, with its folder",
-            _ => "name another file with -o; - is stdout",
-        };
-        Failure::no(format!("cannot write {}: {error}", path.display())).hint(hint)
-    })
+    if !found.is_file() {
+        let file = OpenOptions::new().write(true).open(path).map_err(failed)?;
+        let is_as_found = file.metadata().is_ok_and(|now| now.file_type() == found.file_type());
+        return if is_as_found { Ok(file) } else { Err(refused(path, &"another file took its place just now")) };
+    }
+    // What counts is the file that was opened, whatever the path has become by then: no waiting, and no truncation yet.
+    let no_wait = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).write(true).custom_flags(no_wait).open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(refused(path, &"another file took its place just now"));
+    }
+    match Content::of(&file).map_err(failed)? {
+        Content::Empty | Content::Export => file.set_len(0).map_err(failed).map(|()| file),
+        content @ (Content::Recording | Content::Foreign(_)) => Err(refused(path, &content)),
+    }
+}
+
+fn refused(path: &Path, found: &dyn Display) -> Failure {
+    Failure::no(format!("{} is not overwritten: {found}", path.display()))
+        .detail("-o replaces empty files, pages, and JSON that genba exported, nothing else")
+        .hint("give another name with -o, or remove it first")
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    let hint = match error.kind() {
+        ErrorKind::NotFound => "genba makes no folders: make it first, or name another file with -o",
+        ErrorKind::IsADirectory => "-o names the file, with its folder",
+        _ => "name another file with -o; - is stdout",
+    };
+    Failure::no(format!("cannot write {}: {error}", path.display())).hint(hint)
 }

@@ -27,6 +27,10 @@ use crate::read::{self, FilterOptions, RecordingArguments};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
+/// How the viewer's page begins, and how the page written does: own_file.rs recognises that.
+const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
+pub const MARKED_HEAD: &str =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta name=\"generator\" content=\"genba\">\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
@@ -53,7 +57,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
         packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
     })?;
-    let page = PAGE.replacen(NUMBERS, &packed, 1);
+    let page = PAGE.replacen(HEAD, MARKED_HEAD, 1).replacen(NUMBERS, &packed, 1);
     if arguments.output == Path::new("-") {
         read::print(&page)?;
     } else {
@@ -98,6 +102,7 @@ mod tests {
     #[test]
     fn the_page_has_one_place_for_numbers_and_asks_for_nothing() {
         assert_eq!(PAGE.matches(NUMBERS).count(), 1);
+        assert!(PAGE.starts_with(HEAD), "the page has no place for the mark");
         assert!(PAGE.contains("default-src 'none'"), "the page must forbid itself the network");
         for asking in ["src=\"", "@import", "url(", "https://", "import("] {
             assert!(!PAGE.contains(asking), "the page holds `{asking}`");

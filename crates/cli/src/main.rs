@@ -11,6 +11,7 @@ mod finish;
 mod html;
 mod lines;
 mod man;
+mod own_file;
 mod packages;
 mod progress;
 mod read;

@@ -42,7 +42,7 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace the file named with -o if it exists
+    /// Replace the file named with -o if it is empty or a recording
     #[arg(long, requires = "output")]
     force: bool,
 
@@ -141,7 +141,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     })?;
     let known = interpreter::check(&program)?;
     let agent = agent_file::unpacked()?;
-    let output = output::Output::create(arguments.output.as_deref(), arguments.force, &program.stem)?;
+    let output = output::Output::create(arguments.output.as_deref(), arguments.force, &program)?;
     if let Some(moved) = &output.moved {
         say(&format!("note: {moved}"));
     }

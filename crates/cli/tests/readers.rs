@@ -298,7 +298,8 @@ fn exports_to_files() {
         stdout
         stderr
           reading slices.genba
-          error: slices.genba is a recording and is not overwritten
+          error: slices.genba is not overwritten: it is a recording
+            -o replaces empty files, pages, and JSON that genba exported, nothing else
           hint: give another name with -o, or remove it first
     "#]],
     );

@@ -25,7 +25,7 @@ fn the_next_free_name_is_taken() {
 fn an_existing_file_is_replaced_only_with_force() {
     let sandbox = Sandbox::new("force");
     sandbox.file("work/app.py", b"");
-    sandbox.file("work/mine", b"precious");
+    sandbox.file("work/mine", &genba_format::MAGIC);
     sandbox.check(
         "run -q -o mine app.py",
         expect![[r#"
@@ -36,7 +36,7 @@ fn an_existing_file_is_replaced_only_with_force() {
           hint: --force replaces it; without -o genba takes the next free name
     "#]],
     );
-    assert_eq!(fs::read(sandbox.path("work/mine")).expect("still there"), b"precious");
+    assert_eq!(fs::read(sandbox.path("work/mine")).expect("still there"), genba_format::MAGIC);
     sandbox.check(
         "run -q -o mine --force app.py",
         expect![[r#"

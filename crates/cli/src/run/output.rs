@@ -1,13 +1,18 @@
 //! The file a recording goes to: its name, and its making (empty, mode 0600) before the program starts.
 //! Owns: the names `app.genba`, `app-2.genba`, the rules of `-o` and `--force`, the folder used when this one cannot be
-//! written. Never: overwrites what it was not told to.
+//! written. Never: replaces anything but an empty file or a recording, and those only with `--force`.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
+use rustix::io::Errno;
+
 use crate::failure::Failure;
+use crate::own_file::Content;
+use crate::run::target::Program;
 
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
@@ -25,10 +30,10 @@ pub struct Output {
 }
 
 impl Output {
-    pub fn create(asked: Option<&Path>, is_forced: bool, stem: &str) -> Result<Output, Failure> {
+    pub fn create(asked: Option<&Path>, is_forced: bool, program: &Program) -> Result<Output, Failure> {
         match asked {
-            Some(path) => create_as_asked(path, is_forced),
-            None => create_next(stem),
+            Some(path) => create_as_asked(path, is_forced, program),
+            None => create_next(&program.stem),
         }
     }
 
@@ -50,28 +55,47 @@ impl Output {
     }
 }
 
-fn create_as_asked(path: &Path, is_forced: bool) -> Result<Output, Failure> {
+fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Output, Failure> {
     let shown = path.display().to_string();
     let refused = |why: &str| Failure::usage(format!("cannot write the recording {shown}: {why}"));
     let mut replaced = None;
-    match fs::metadata(path) {
-        Ok(found) if found.is_dir() => {
+    if let Ok(found) = fs::symlink_metadata(path) {
+        let behind = fs::metadata(path);
+        if behind.as_ref().is_ok_and(Metadata::is_dir) {
             return Err(refused("it is a directory").hint(format!("-o {}", path.join("app.genba").display())));
         }
-        Ok(found) if !found.is_file() => {
+        if behind.is_ok_and(|behind| !behind.is_file()) {
             return Err(refused("it is not a regular file")
                 .detail("several processes append to a recording, and genba reads it back at the end")
                 .hint("-o app.genba"));
         }
-        Ok(_) if !is_forced => {
-            return Err(refused("it exists").hint("--force replaces it; without -o genba takes the next free name"));
+        if found.is_symlink() {
+            let hint = "name the file itself with -o, or another one";
+            return Err(refused("it is a symbolic link").detail(link_target(path)).hint(hint));
         }
-        Ok(_) => {
-            let aside = aside(path);
-            fs::rename(path, &aside).map_err(|error| refused(&words(&error)).hint("name another file with -o"))?;
-            replaced = Some(aside);
+        if is_named_by(program, &found) {
+            return Err(refused("the program's own command line names this file").hint("name another file with -o"));
         }
-        Err(_) => {}
+        let (file, content) = opened(path).map_err(|error| {
+            refused(&format!("it exists, and genba cannot read it: {}", words(&error)))
+                .hint("name another file with -o")
+        })?;
+        match content {
+            Content::Empty | Content::Recording if is_forced => {
+                let aside = aside(path);
+                set_aside(path, &aside, &file)
+                    .map_err(|error| refused(&words(&error)).hint("name another file with -o"))?;
+                replaced = Some(aside);
+            }
+            Content::Empty | Content::Recording => {
+                return Err(refused("it exists").hint("--force replaces it; without -o genba takes the next free name"));
+            }
+            Content::Export | Content::Foreign(_) => {
+                return Err(refused("it exists and is not a recording")
+                    .detail(content.to_string())
+                    .hint("remove it first, or name another file with -o; --force replaces recordings only"));
+            }
+        }
     }
     let made = create_new(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
@@ -86,6 +110,50 @@ fn create_as_asked(path: &Path, is_forced: bool) -> Result<Output, Failure> {
             replaced.map(|aside| fs::rename(aside, path));
             Err(failure)
         }
+    }
+}
+
+fn link_target(path: &Path) -> String {
+    fs::read_link(path).map_or_else(|error| words(&error), |target| format!("it points to {}", target.display()))
+}
+
+/// A script, or a file the program reads or writes itself.
+fn is_named_by(program: &Program, found: &Metadata) -> bool {
+    let words = program.arguments.iter().map(Path::new).chain([program.path.as_path()]);
+    words.filter_map(|word| fs::metadata(word).ok()).any(|named| is_same(&named, found))
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// The file itself, not what a link leads to, and what it holds. Does not wait where the path has become a FIFO.
+fn opened(path: &Path) -> std::io::Result<(File, Content)> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file any more"));
+    }
+    let content = Content::of(&file)?;
+    Ok((file, content))
+}
+
+/// Renames `path` and makes sure that this moved `checked`. Otherwise the file that came in between goes back.
+fn set_aside(path: &Path, aside: &Path, checked: &File) -> std::io::Result<()> {
+    rename_to_free(path, aside)?;
+    if fs::symlink_metadata(aside).and_then(|moved| Ok(is_same(&moved, &checked.metadata()?))).unwrap_or(false) {
+        return Ok(());
+    }
+    rename_to_free(aside, path)?;
+    Err(std::io::Error::other("another file took its place just now"))
+}
+
+/// Never replaces what is at `to`. A file system that cannot promise this is asked beforehand.
+fn rename_to_free(from: &Path, to: &Path) -> std::io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) if !to.try_exists()? => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
+        moved => Ok(moved?),
     }
 }
 

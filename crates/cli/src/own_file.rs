@@ -1,0 +1,67 @@
+//! What an existing file is, before genba replaces it: empty, a recording, something that genba exported, or somebody else's.
+//! Owns: how genba recognises its own files by their first bytes, and the words for other ones. Never: changes a file; decides
+//! by a name. Collapsed stacks are plain lines without room for a mark, so genba does not recognise them.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+use genba_format::MAGIC;
+
+use crate::html::MARKED_HEAD;
+
+/// How each export begins. crates/cli/tests/replacing.rs exports each format twice.
+const EXPORTS: [&str; 3] = [
+    MARKED_HEAD,
+    "{\"format\":\"genba-profile\",",
+    "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"exporter\":\"genba@",
+];
+/// More than any of these beginnings.
+const BEGIN_BYTES: usize = 256;
+/// As many of a foreign file's first bytes as an error shows.
+const SHOWN_BYTES: usize = 24;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Content {
+    Empty,
+    /// Of any version, perhaps damaged further on.
+    Recording,
+    Export,
+    /// Its first bytes, escaped.
+    Foreign(String),
+}
+
+impl Content {
+    pub fn of(file: &File) -> std::io::Result<Content> {
+        let mut begin = [0; BEGIN_BYTES];
+        let mut bytes = 0;
+        while let Some(rest) = begin.get_mut(bytes..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, bytes as u64) {
+                Ok(0) => break,
+                Ok(read) => bytes += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let begin = begin.get(..bytes).unwrap_or_default();
+        Ok(if begin.is_empty() {
+            Content::Empty
+        } else if begin.starts_with(&MAGIC) {
+            Content::Recording
+        } else if EXPORTS.iter().any(|export| begin.starts_with(export.as_bytes())) {
+            Content::Export
+        } else {
+            Content::Foreign(begin.get(..SHOWN_BYTES).unwrap_or(begin).escape_ascii().to_string())
+        })
+    }
+}
+
+impl std::fmt::Display for Content {
+    fn fmt(&self, page: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Content::Empty => page.write_str("it is empty"),
+            Content::Recording => page.write_str("it is a recording"),
+            Content::Export => page.write_str("it is an export of genba's"),
+            Content::Foreign(begin) => write!(page, "it begins with \"{begin}\""),
+        }
+    }
+}
