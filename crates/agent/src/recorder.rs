@@ -120,7 +120,7 @@ struct Calibration {
 
 impl Calibration {
     fn now() -> Calibration {
-        Calibration { tsc: genba_signal::memory::time_stamp().unwrap_or(0), at_ns: monotonic_ns() }
+        Calibration { tsc: genba_signal::memory::time_stamp(false).unwrap_or(0), at_ns: monotonic_ns() }
     }
 
     /// How long so many ticks are.

@@ -6,7 +6,7 @@
 //! handler finds it in the registers.
 
 use crate::handler::{Arrival, SHARED};
-use crate::memory::{Blocks, ByKernel};
+use crate::memory::WordsByKernel;
 use crate::unwind::Walk;
 use core::arch::asm;
 use core::sync::atomic::Ordering::SeqCst;
@@ -38,15 +38,14 @@ pub unsafe fn finish_cut_write(context: *mut u64, arrival: &Arrival) {
     }
 }
 
-/// Apart: rare, and its blocks take room on the stack. The number of the system call is not kept anywhere; that the thread
+/// Apart: rare. The number of the system call is not kept anywhere; that the thread
 /// is in libc's `write` tells it.
 #[inline(never)]
 fn is_in_write(arrival: &Arrival) -> bool {
     let write = SHARED.write_begin.load(SeqCst)..SHARED.write_end.load(SeqCst);
     // SAFETY: null or a published table that is never freed.
     let Some(libc) = (unsafe { SHARED.write_rows.load(SeqCst).as_ref() }) else { return false };
-    let blocks = Blocks::unwritten();
-    let memory = ByKernel::new(arrival.pid, &blocks);
+    let memory = WordsByKernel { pid: arrival.pid };
     let mut walk = Walk::new(arrival.registers);
     for _ in 0..FRAMES_MAX {
         match walk.step(&memory, libc) {

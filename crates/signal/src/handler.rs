@@ -53,7 +53,6 @@ pub struct Arrival {
 /// Answers the request that the signal names. False: the signal is not genba's.
 #[inline(always)]
 pub fn answer(arrival: &Arrival) -> bool {
-    let began = time_stamp();
     if arrival.code != SAMPLE_CODE || arrival.pid != SHARED.pid.load(SeqCst) || arrival.pid == 0 {
         return false;
     }
@@ -61,13 +60,15 @@ pub fn answer(arrival: &Arrival) -> bool {
     let Some((question, answer, blocks)) = POOL.begin(ticket) else {
         return true;
     };
-    if question.reading == Reading::Guarded && arrival.faults_welcome {
+    let guarded = question.reading == Reading::Guarded && arrival.faults_welcome;
+    let began = time_stamp(guarded);
+    if guarded {
         look(&Guarded, arrival.registers, question, answer);
     } else {
         look_by_kernel(arrival.registers, question, answer, blocks);
     }
     answer.began_tsc = began.unwrap_or(0);
-    answer.handler_tsc = match (began, time_stamp()) {
+    answer.handler_tsc = match (began, time_stamp(guarded)) {
         (Some(began), Some(ended)) => ended.wrapping_sub(began),
         _ => 0,
     };

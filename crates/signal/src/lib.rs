@@ -25,11 +25,13 @@ pub unsafe extern "C" fn genba_on_sample(_signal: i32, info: *const u64, context
     const MASK_FAULTS: u64 = 1 << (11 - 1) | 1 << (7 - 1);
     /// The frame of one more signal, up to 3.4 kB with AVX-512 and 11 kB with AMX, and what its handler needs.
     const FAULT_BYTES: u64 = 12 << 10;
-    // SAFETY: ucontext begins with flags, link, and the alternate stack: address, flags, size.
+    // SAFETY: ucontext begins with flags, link, and the alternate stack: address, flags, size. The handler of a fault goes there
+    // when the program's own wants it, wherever this one runs.
     let small = unsafe {
         let (bottom, bytes) = (*context.add(2), *context.add(4));
         let above = (context as u64).wrapping_sub(bottom);
-        above < bytes && above < FAULT_BYTES
+        let left = if above < bytes { above } else { bytes };
+        bytes != 0 && left < FAULT_BYTES
     };
     // SAFETY: siginfo is 128 bytes, ucontext at least 304; both lie on this stack and are 8-byte aligned.
     let arrival = unsafe {

@@ -1,6 +1,6 @@
 //! How genba reads the program's memory: an address has no deref, a read gives a value or a fault.
 //! Owns: `Address`, `Memory` and its two kinds, the one guarded load. Never: dereferences, returns a default on a fault.
-//! Keeps: I-06 (guarded reads only). Partner: agent/src/faults.rs steps over the faulting instruction.
+//! Keeps: I-06 (guarded reads only). Partner: agent/src/signals/faults.rs steps over the faulting instruction.
 
 use core::arch::{asm, global_asm};
 use core::cell::{Cell, UnsafeCell};
@@ -89,13 +89,6 @@ impl Blocks {
     pub const fn zeroed() -> Blocks {
         Blocks([const { UnsafeCell::new(MaybeUninit::zeroed()) }; BLOCKS])
     }
-
-    /// For the stack of a handler: clearing them would be a call to memset.
-    #[inline(always)]
-    #[must_use]
-    pub const fn unwritten() -> Blocks {
-        Blocks([const { UnsafeCell::new(MaybeUninit::uninit()) }; BLOCKS])
-    }
 }
 
 const BLOCK_BYTES: u64 = 256;
@@ -126,19 +119,42 @@ impl ByKernel<'_> {
     }
 
     fn fetch(&self, address: u64, block: *mut u64) -> Result<(), Fault> {
-        const SYS_PROCESS_VM_READV: u64 = 310;
-        let local: [u64; 2] = [block as u64, BLOCK_BYTES];
-        let remote: [u64; 2] = [address, BLOCK_BYTES];
-        let done: u64;
-        // SAFETY: the kernel writes a block's bytes to `block`, one of ours, and reads the two vectors on this stack. A bad remote
-        // address gives an error, never a fault.
-        unsafe {
-            asm!("syscall", inout("rax") SYS_PROCESS_VM_READV => done, in("rdi") u64::from(self.pid),
-                in("rsi") local.as_ptr(), in("rdx") 1_u64, in("r10") remote.as_ptr(), in("r8") 1_u64, in("r9") 0_u64,
-                out("rcx") _, out("r11") _);
-        }
-        if done == BLOCK_BYTES { Ok(()) } else { Err(Fault) }
+        // SAFETY: one of our blocks.
+        unsafe { read_by_kernel(self.pid, address, block, BLOCK_BYTES) }
     }
+}
+
+/// The same call for each word, where a few are wanted and there is no room for blocks.
+#[derive(Clone, Copy)]
+pub struct WordsByKernel {
+    pub pid: u32,
+}
+
+impl Memory for WordsByKernel {
+    #[inline]
+    fn word(&self, address: Address) -> Result<u64, Fault> {
+        let mut word = 0;
+        // SAFETY: a word on this stack.
+        unsafe { read_by_kernel(self.pid, address.0, &raw mut word, 8)? };
+        Ok(word)
+    }
+}
+
+/// # Safety
+/// There is room for `bytes` at `into`.
+unsafe fn read_by_kernel(pid: u32, address: u64, into: *mut u64, bytes: u64) -> Result<(), Fault> {
+    const SYS_PROCESS_VM_READV: u64 = 310;
+    let local: [u64; 2] = [into as u64, bytes];
+    let remote: [u64; 2] = [address, bytes];
+    let done: u64;
+    // SAFETY: the kernel writes to `into`, as the caller promises, and reads the two vectors on this stack. A bad remote address
+    // gives an error, never a fault.
+    unsafe {
+        asm!("syscall", inout("rax") SYS_PROCESS_VM_READV => done, in("rdi") u64::from(pid),
+            in("rsi") local.as_ptr(), in("rdx") 1_u64, in("r10") remote.as_ptr(), in("r8") 1_u64, in("r9") 0_u64,
+            out("rcx") _, out("r11") _);
+    }
+    if done == bytes { Ok(()) } else { Err(Fault) }
 }
 
 // The two instructions that may fault stand alone between labels, so that the fault handler can tell them by address.
@@ -198,16 +214,36 @@ pub fn resume_after_fault(pc: u64) -> Option<u64> {
     }
 }
 
-/// The time stamp counter; `None` where the program forbade reading it (`PR_SET_TSC`).
+/// The time stamp counter; `None` where the program forbade reading it (`PR_SET_TSC`). Reading it then is a fault, as of a guarded load:
+/// where faults are not welcome the kernel is asked first.
 #[inline(always)]
 #[must_use]
-pub fn time_stamp() -> Option<u64> {
+pub fn time_stamp(faults_welcome: bool) -> Option<u64> {
+    if !faults_welcome && !time_stamps_allowed() {
+        return None;
+    }
     let value: u64;
     // SAFETY: calls the stub above, which writes rax and rdx only and cannot fail otherwise than by its own label.
     unsafe {
         asm!("call {stub}", stub = sym genba_guarded_tsc, out("rax") value, out("rdx") _);
     }
     if value == 0 { None } else { Some(value) }
+}
+
+/// What the calling thread asked for with `PR_SET_TSC`.
+#[inline(never)]
+fn time_stamps_allowed() -> bool {
+    const SYS_PRCTL: u64 = 157;
+    const PR_GET_TSC: u64 = 25;
+    const PR_TSC_ENABLE: u32 = 1;
+    let mut mode = 0_u32;
+    let failed: u64;
+    // SAFETY: the kernel writes one int on this stack.
+    unsafe {
+        asm!("syscall", inout("rax") SYS_PRCTL => failed, in("rdi") PR_GET_TSC, in("rsi") &raw mut mode, in("rdx") 0_u64,
+            in("r10") 0_u64, in("r8") 0_u64, out("rcx") _, out("r11") _);
+    }
+    failed == 0 && mode == PR_TSC_ENABLE
 }
 
 impl Memory for Guarded {
