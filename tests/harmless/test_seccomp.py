@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+from both_ways import built, same_both_ways
 from recording import Workshop
 from soak import SOAK
 
@@ -109,3 +110,24 @@ def test_where_descriptors_are_hidden_a_wait_has_its_call_alone(workshop: Worksh
         assert run.exit_code == 0, run.stderr
         states = {row.state for row in run.profile().rows() if row.wall_ns > 0 and "recvfrom" in row.state}
         assert states == {expected}
+
+
+TRAPPED = FILTER.replace("0x00050000 | error", "0x00030000") + """
+import signal, time
+emulating = ctypes.CDLL(sys.argv[1])
+emulating.emulate()
+emulating.blocked_faults()
+install([PROCESS_VM_READV, OPENAT], 0, 1)
+until = time.process_time() + 0.3
+while time.process_time() < until: sum(range(1000))
+print(open("/proc/self/comm").read() != "")
+print("trapped" if emulating.trapped() else "never")
+""".replace("PROCESS_VM_READV", str(CALLS["process_vm_readv"])).replace("OPENAT", "257")
+
+
+def test_calls_that_a_sandbox_traps_and_emulates(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SECCOMP_RET_TRAP raises SIGSYS at the call, also in genba's handler and on its thread; where SIGSYS is blocked it kills. The thread
+    blocks SIGSEGV, so the handler reads by process_vm_readv."""
+    library = workshop.take(built("emulating", tmp_path_factory))
+    run = same_both_ways(workshop, workshop.write("trapped.py", TRAPPED), library)
+    assert run.stdout == "True\ntrapped\n"

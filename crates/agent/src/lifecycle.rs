@@ -304,11 +304,7 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
     // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
     // thread is made, so that it inherits a mask in which only faults get through.
     unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP] {
-            libc::sigdelset(&raw mut all, fault);
-        }
+        let (all, mut before) = (signals::all_but_faults(), core::mem::zeroed::<libc::sigset_t>());
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);

@@ -1,40 +1,34 @@
 //! Which handlers the kernel has for the three signals that genba uses, and what the program believes.
-//! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). Never: keeps a handler that the program replaced.
+//! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). A handler of the program's for SIGURG takes genba's place; for faults
+//! genba's stands in front of it (signals/faults.rs).
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
 use crate::proc::{errno, own_pid, own_tid};
 use crate::symbols;
 use genba_signal::handler::SAMPLE_CODE;
-use genba_signal::memory::resume_after_fault;
-use std::cell::UnsafeCell;
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+mod faults;
+mod view;
+use view::{View, changing};
 
 pub const SAMPLE: c_int = libc::SIGURG;
 const OURS: [c_int; 3] = [SAMPLE, libc::SIGSEGV, libc::SIGBUS];
+/// Signals that the kernel sends for an instruction of the thread itself, a trapped system call among them. A thread that blocks
+/// such a signal dies of it, so no mask of genba's holds them.
+const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
 type SigactionFn = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 
-/// What the program set, per signal; changed under a spin lock that is held for a few instructions.
-struct Views {
-    lock: AtomicBool,
-    actions: UnsafeCell<[libc::sigaction; 3]>,
-}
-
-// SAFETY: `actions` is touched only between `lock` and its release.
-unsafe impl Sync for Views {}
-
-static VIEWS: Views = Views {
-    lock: AtomicBool::new(false),
-    // SAFETY: a sigaction is plain numbers; zero is SIG_DFL.
-    actions: UnsafeCell::new(unsafe { core::mem::zeroed() }),
-};
+/// What the program set, per signal.
+static VIEWS: [View; 3] = [const { View::DEFAULT }; 3];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 /// Whose views these are: a vfork child runs in the same memory with handlers of its own.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// The program reads SIGURG from a descriptor: it must not find genba's there.
 static TAKEN_BY_DESCRIPTOR: AtomicBool = AtomicBool::new(false);
-/// A thread of the program has an alternate stack that genba's handlers might not fit on.
+/// A thread of the program has an alternate stack that genba's handler might not fit on.
 static SMALL_ALTERNATE_STACK: AtomicBool = AtomicBool::new(false);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
@@ -55,14 +49,16 @@ pub unsafe fn real_sigaction(signal: c_int, new: *const libc::sigaction, old: *m
     unsafe { core::mem::transmute::<u64, SigactionFn>(address)(signal, new, old) }
 }
 
-/// Installs the three handlers and remembers what was there.
+/// Installs the three handlers and remembers what was there. A handler that was there stays: who installed it did not come through
+/// `program_sigaction`, and may not do so later.
 pub fn install() {
     PROCESS.store(own_pid(), SeqCst);
-    with_views(|views| {
-        for (view, signal) in views.iter_mut().zip(OURS) {
-            *view = in_kernel(signal);
-            if !displaces(signal, view) {
-                let ours = our_action(signal);
+    changing(|changing| {
+        for (view, signal) in VIEWS.iter().zip(OURS) {
+            let now = in_kernel(signal);
+            view.change(changing, &now);
+            if now.sa_sigaction == libc::SIG_DFL || !displaces(signal, &now) {
+                let ours = our_action(signal, &now);
                 // SAFETY: our own handler.
                 unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
             }
@@ -73,7 +69,26 @@ pub fn install() {
 
 /// In a forked child: the views are its own copies.
 pub fn forked() {
+    view::forked();
     PROCESS.store(own_pid(), SeqCst);
+}
+
+fn index_of(signal: c_int) -> Option<usize> {
+    OURS.iter().position(|&ours| ours == signal)
+}
+
+/// A mask in which only faults get through.
+#[must_use]
+pub fn all_but_faults() -> libc::sigset_t {
+    // SAFETY: a mask on this stack.
+    unsafe {
+        let mut mask: libc::sigset_t = core::mem::zeroed();
+        libc::sigfillset(&raw mut mask);
+        for fault in FAULTS {
+            libc::sigdelset(&raw mut mask, fault);
+        }
+        mask
+    }
 }
 
 /// What the kernel does with a signal now.
@@ -87,84 +102,38 @@ fn in_kernel(signal: c_int) -> libc::sigaction {
 }
 
 fn is_ours(signal: c_int, action: &libc::sigaction) -> bool {
-    action.sa_sigaction == our_action(signal).sa_sigaction
+    action.sa_sigaction == our_handler(signal)
 }
 
-fn our_action(signal: c_int) -> libc::sigaction {
-    // SAFETY: plain numbers; the mask is filled in below.
-    unsafe {
-        let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_flags = libc::SA_SIGINFO;
-        // Go calls for it: its stacks are small and have no guard page.
-        if !SMALL_ALTERNATE_STACK.load(SeqCst) {
-            action.sa_flags |= libc::SA_ONSTACK;
-        }
-        if signal == SAMPLE {
-            action.sa_sigaction = genba_signal::genba_on_sample as *const () as usize;
-            action.sa_flags |= libc::SA_RESTART;
-            libc::sigfillset(&raw mut action.sa_mask);
-            for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP] {
-                libc::sigdelset(&raw mut action.sa_mask, fault);
-            }
-        } else {
-            action.sa_sigaction = on_fault as *const () as usize;
-            action.sa_flags |= libc::SA_NODEFER;
-            libc::sigemptyset(&raw mut action.sa_mask);
-        }
-        action
+fn our_handler(signal: c_int) -> usize {
+    if signal == SAMPLE { genba_signal::genba_on_sample as *const () as usize } else { faults::entry() }
+}
+
+/// What genba gives the kernel when the program wants `wanted`.
+fn our_action(signal: c_int, wanted: &libc::sigaction) -> libc::sigaction {
+    if signal != SAMPLE {
+        return faults::in_front_of(wanted);
     }
+    // SAFETY: plain numbers.
+    let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
+    action.sa_sigaction = our_handler(signal);
+    action.sa_mask = all_but_faults();
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+    // Go calls for it: its stacks are small and have no guard page.
+    if !SMALL_ALTERNATE_STACK.load(SeqCst) {
+        action.sa_flags |= libc::SA_ONSTACK;
+    }
+    action
 }
 
-/// Whether the program's action must stand in the kernel instead of genba's: a handler function, and for faults also SIG_IGN,
-/// which an `exec` hands on. SIGURG is ignored by default, so there SIG_IGN changes nothing.
+/// Whether the program's action must stand in the kernel instead of genba's: a handler for SIGURG; for faults SIG_IGN, which an
+/// `exec` hands on. SIGURG is ignored by default, so there SIG_IGN changes nothing.
 const fn displaces(signal: c_int, action: &libc::sigaction) -> bool {
-    action.sa_sigaction != libc::SIG_DFL && (signal != SAMPLE || action.sa_sigaction != libc::SIG_IGN)
-}
-
-/// Steps over a guarded instruction of genba's; every other fault is the program's and ends as without genba.
-unsafe extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel gives a ucontext; its registers are read and written in place.
-    unsafe {
-        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        let pc = &mut registers[libc::REG_RIP as usize];
-        if let Some(resume) = resume_after_fault(*pc as u64) {
-            *pc = resume as i64;
-            return;
-        }
-        let sent = (*info).si_code <= 0;
-        // The program has no handler, else the kernel had called that one. Take the default action: a real fault
-        // happens again at the same instruction, a sent signal is sent again.
-        let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = libc::SIG_DFL;
-        real_sigaction(signal, &raw const action, core::ptr::null_mut());
-        if sent {
-            libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::syscall(libc::SYS_gettid), signal);
-        }
+    match action.sa_sigaction {
+        libc::SIG_DFL => false,
+        libc::SIG_IGN => signal != SAMPLE,
+        _ => signal == SAMPLE,
     }
-}
-
-fn with_views<T>(use_views: impl FnOnce(&mut [libc::sigaction; 3]) -> T) -> T {
-    const SPINS_MAX: u32 = 1 << 20;
-    // SAFETY: masks on this stack. No signal handler of this thread can come in between and wait for the lock.
-    let before = unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        before
-    };
-    // Whoever holds it copies a few words; if it is still taken after this, its holder did not survive a fork.
-    for _ in 0..SPINS_MAX {
-        if !VIEWS.lock.swap(true, SeqCst) {
-            break;
-        }
-        core::hint::spin_loop();
-    }
-    // SAFETY: the lock is ours.
-    let result = use_views(unsafe { &mut *VIEWS.actions.get() });
-    VIEWS.lock.store(false, SeqCst);
-    // SAFETY: restores this thread's mask.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut()) };
-    result
 }
 
 /// Which of genba's signals the kernel still sends to genba's handlers.
@@ -199,8 +168,8 @@ pub fn is_shared(signal: c_int) -> bool {
 #[must_use]
 pub fn seen_by_program(signal: c_int) -> libc::sigaction {
     let now = in_kernel(signal);
-    match OURS.iter().position(|&ours| ours == signal) {
-        Some(index) if INSTALLED.load(SeqCst) && is_ours(signal, &now) => with_views(|views| views[index]),
+    match index_of(signal) {
+        Some(index) if INSTALLED.load(SeqCst) && is_ours(signal, &now) => VIEWS[index].read(),
         _ => now,
     }
 }
@@ -216,7 +185,7 @@ pub unsafe fn program_sigaction(
     old: *mut libc::sigaction,
     paused: impl FnOnce(&mut dyn FnMut()),
 ) -> Option<c_int> {
-    let index = OURS.iter().position(|&ours| ours == signal)?;
+    let index = index_of(signal)?;
     // After vfork the handlers are the child's own and the views are its parent's.
     if !INSTALLED.load(SeqCst) || (!new.is_null() && PROCESS.load(SeqCst) != own_pid()) {
         return None;
@@ -226,24 +195,27 @@ pub unsafe fn program_sigaction(
     // SAFETY: `new` and `old` are null or valid, as the caller promises.
     unsafe {
         if let Some(&new) = new.as_ref() {
-            paused(&mut || {
-                with_views(|views| {
+            // Seen by a raw system call and put back: what the program means stands behind it.
+            let new = if is_ours(signal, &new) { VIEWS[index].read() } else { new };
+            let mut change = || {
+                changing(|changing| {
                     let now = in_kernel(signal);
-                    before = if is_ours(signal, &now) { views[index] } else { now };
-                    if signal == SAMPLE && displaces(signal, &new) {
-                        // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
-                        let mut ignore: libc::sigaction = core::mem::zeroed();
-                        ignore.sa_sigaction = libc::SIG_IGN;
-                        real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
-                    }
-                    result = real_sigaction(signal, &raw const new, core::ptr::null_mut());
-                    if result == 0 && !displaces(signal, &new) {
-                        // Taken out again it has the form in which the kernel would tell it.
-                        let (ours, view) = (our_action(signal), &raw mut views[index]);
-                        real_sigaction(signal, &raw const ours, view);
-                    }
+                    before = if is_ours(signal, &now) { VIEWS[index].read() } else { now };
+                    result = if signal == SAMPLE {
+                        set_sample(changing, index, &new)
+                    } else if displaces(signal, &new) {
+                        real_sigaction(signal, &raw const new, core::ptr::null_mut())
+                    } else {
+                        set_fault(changing, index, &new)
+                    };
                 });
-            });
+            };
+            // Where genba's handler stays in the kernel a guarded read may go on.
+            if signal == SAMPLE || displaces(signal, &new) {
+                paused(&mut change);
+            } else {
+                change();
+            }
         }
         if result == 0
             && let Some(old) = old.as_mut()
@@ -254,12 +226,51 @@ pub unsafe fn program_sigaction(
     Some(result)
 }
 
+/// # Safety
+/// As `sigaction`; no question is open.
+unsafe fn set_sample(changing: &view::Changing, index: usize, new: &libc::sigaction) -> c_int {
+    // SAFETY: actions on this stack.
+    unsafe {
+        if displaces(SAMPLE, new) {
+            // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
+            let mut ignore: libc::sigaction = core::mem::zeroed();
+            ignore.sa_sigaction = libc::SIG_IGN;
+            real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
+        }
+        let result = real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut());
+        if result == 0 && !displaces(SAMPLE, new) {
+            // Taken out again it has the form in which the kernel would tell it.
+            let (ours, mut told) = (our_action(SAMPLE, new), *new);
+            real_sigaction(SAMPLE, &raw const ours, &raw mut told);
+            VIEWS[index].change(changing, &told);
+        }
+        result
+    }
+}
+
+/// Genba's handler stays in front of what the program wants. A fault of another thread in the midst of this call meets the old
+/// action or the new one.
+///
+/// # Safety
+/// As `sigaction`.
+unsafe fn set_fault(changing: &view::Changing, index: usize, new: &libc::sigaction) -> c_int {
+    let (view, signal) = (&VIEWS[index], OURS[index]);
+    let ours = our_action(signal, new);
+    // Before the kernel's: from there on genba's handler may be asked for it.
+    view.change(changing, new);
+    // SAFETY: genba's handler.
+    let result = unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
+    // In the form in which the kernel would tell it.
+    view.change(changing, &faults::behind(&in_kernel(signal), new));
+    result
+}
+
 /// The program begins to read SIGURG from a descriptor.
 pub fn taken_by_descriptor(paused: impl FnOnce(&mut dyn FnMut())) {
     if !INSTALLED.load(SeqCst) || PROCESS.load(SeqCst) != own_pid() || TAKEN_BY_DESCRIPTOR.swap(true, SeqCst) {
         return;
     }
-    paused(&mut || reinstall(&[SAMPLE], true));
+    paused(&mut || reinstall_sample(true));
 }
 
 /// A thread of the program is about to get an alternate stack of this size.
@@ -273,26 +284,25 @@ pub fn alternate_stack(bytes: usize) {
     {
         return;
     }
-    reinstall(&OURS, false);
+    reinstall_sample(false);
 }
 
-/// Sets genba's actions anew where they stand; `forget` what is pending.
-fn reinstall(signals: &[c_int], forget: bool) {
-    with_views(|_| {
-        for &signal in signals {
-            if !is_ours(signal, &in_kernel(signal)) {
-                continue;
+/// Sets genba's action for SIGURG anew where it stands; `forget` what is pending.
+fn reinstall_sample(forget: bool) {
+    changing(|_| {
+        let now = in_kernel(SAMPLE);
+        if !is_ours(SAMPLE, &now) {
+            return;
+        }
+        let ours = our_action(SAMPLE, &now);
+        // SAFETY: our own handler.
+        unsafe {
+            if forget {
+                let mut ignore: libc::sigaction = core::mem::zeroed();
+                ignore.sa_sigaction = libc::SIG_IGN;
+                real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
             }
-            let ours = our_action(signal);
-            // SAFETY: our own handler.
-            unsafe {
-                if forget {
-                    let mut ignore: libc::sigaction = core::mem::zeroed();
-                    ignore.sa_sigaction = libc::SIG_IGN;
-                    real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
-                }
-                real_sigaction(signal, &raw const ours, core::ptr::null_mut());
-            }
+            real_sigaction(SAMPLE, &raw const ours, core::ptr::null_mut());
         }
     });
 }

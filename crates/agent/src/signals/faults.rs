@@ -1,0 +1,138 @@
+//! Genba's handler for SIGSEGV and SIGBUS, which stands in front of the program's own.
+//! Owns: which fault is whose. Never: leaves a frame of its own below the program's handler, touches `errno` on the way to it.
+//!
+//! The kernel has genba's handler with the program's own flags and mask, so what the kernel does on the way to a handler (mask, stack,
+//! restarted calls) it does as the program asked. A fault of genba's guarded reads is stepped over. With every other one
+//! this code *jumps* to the program's handler, with the registers as the kernel set them: it returns to the kernel, or leaves by
+//! `siglongjmp`, as if it had been called by the kernel.
+
+use super::view::changing;
+use super::{PROCESS, VIEWS, index_of, real_sigaction};
+use crate::proc::own_pid;
+use genba_signal::memory::resume_after_fault;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::SeqCst;
+
+core::arch::global_asm!(
+    ".pushsection .text.genba_on_fault,\"ax\",@progbits",
+    ".hidden genba_on_fault",
+    ".globl genba_on_fault",
+    ".type genba_on_fault,@function",
+    "genba_on_fault:",
+    ".cfi_startproc",
+    "push rdi",
+    ".cfi_adjust_cfa_offset 8",
+    "push rsi",
+    ".cfi_adjust_cfa_offset 8",
+    "push rdx",
+    ".cfi_adjust_cfa_offset 8",
+    "call {whose}",
+    "mov r11, rax",
+    "pop rdx",
+    ".cfi_adjust_cfa_offset -8",
+    "pop rsi",
+    ".cfi_adjust_cfa_offset -8",
+    "pop rdi",
+    ".cfi_adjust_cfa_offset -8",
+    // As the kernel leaves it.
+    "xor eax, eax",
+    "test r11, r11",
+    "jz 2f",
+    "jmp r11",
+    "2:",
+    "ret",
+    ".cfi_endproc",
+    ".size genba_on_fault, . - genba_on_fault",
+    ".popsection",
+    whose = sym programs_handler,
+);
+
+unsafe extern "C" {
+    fn genba_on_fault();
+}
+
+/// The address that the kernel has.
+#[must_use]
+pub fn entry() -> usize {
+    genba_on_fault as *const () as usize
+}
+
+/// Genba's handler in front of the program's action.
+#[must_use]
+pub fn in_front_of(action: &libc::sigaction) -> libc::sigaction {
+    let mut front = *action;
+    front.sa_sigaction = entry();
+    // SA_RESETHAND would take genba's handler away with the first guarded read; `programs_handler` does what it means.
+    front.sa_flags = (action.sa_flags | libc::SA_SIGINFO) & !libc::SA_RESETHAND;
+    front
+}
+
+/// The program's action as the kernel would tell it, when it tells `front` of genba's.
+#[must_use]
+pub fn behind(front: &libc::sigaction, action: &libc::sigaction) -> libc::sigaction {
+    const OWN_FLAGS: c_int = libc::SA_SIGINFO | libc::SA_RESETHAND;
+    let mut told = *front;
+    told.sa_sigaction = action.sa_sigaction;
+    told.sa_flags = front.sa_flags & !OWN_FLAGS | action.sa_flags & OWN_FLAGS;
+    told
+}
+
+/// The handler that the program has for this signal. 0: nothing is left to do in a handler.
+unsafe extern "C" fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> usize {
+    // SAFETY: the kernel gives a siginfo and a ucontext, which is read and written in place.
+    unsafe {
+        let pc = &mut (&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs)[libc::REG_RIP as usize];
+        // One that somebody sent is the program's, wherever it meets this thread.
+        let is_sent = (*info).si_code <= 0;
+        if let Some(resume) = resume_after_fault(*pc as u64).filter(|_| !is_sent) {
+            *pc = resume as i64;
+            return 0;
+        }
+        let Some(view) = index_of(signal).map(|index| &VIEWS[index]) else { return 0 };
+        let mut action = view.read();
+        if action.sa_flags & libc::SA_RESETHAND != 0 && action.sa_sigaction != libc::SIG_DFL {
+            action = take_once(signal);
+        }
+        match action.sa_sigaction {
+            libc::SIG_DFL => take_default_action(signal, is_sent),
+            // Another thread had it ignored just now.
+            libc::SIG_IGN => {}
+            handler => return handler,
+        }
+    }
+    0
+}
+
+/// What SA_RESETHAND means: the handler is used once.
+fn take_once(signal: c_int) -> libc::sigaction {
+    // SAFETY: a sigaction is plain numbers; zero is SIG_DFL with no flags.
+    let mut default: libc::sigaction = unsafe { core::mem::zeroed() };
+    let Some(view) = index_of(signal).map(|index| &VIEWS[index]) else { return default };
+    if PROCESS.load(SeqCst) != own_pid() {
+        // A vfork child: the view is its parent's, the kernel's table its own.
+        // SAFETY: the default action.
+        unsafe { real_sigaction(signal, &raw const default, core::ptr::null_mut()) };
+        return view.read();
+    }
+    changing(|changing| {
+        let taken = view.read();
+        if taken.sa_flags & libc::SA_RESETHAND != 0 {
+            default = taken;
+            default.sa_sigaction = libc::SIG_DFL;
+            view.change(changing, &default);
+        }
+        taken
+    })
+}
+
+/// The program has no handler. A real fault happens again at the same instruction, a signal that was sent is sent again.
+unsafe fn take_default_action(signal: c_int, is_sent: bool) {
+    // SAFETY: the default action; the process ends with it.
+    unsafe {
+        let default: libc::sigaction = core::mem::zeroed();
+        real_sigaction(signal, &raw const default, core::ptr::null_mut());
+        if is_sent {
+            libc::syscall(libc::SYS_tgkill, libc::getpid(), libc::syscall(libc::SYS_gettid), signal);
+        }
+    }
+}
