@@ -4,8 +4,8 @@
 
 use genba_signal::unwind::{Row, Rule, RuleKind};
 use gimli::{
-    BaseAddresses, CfaRule, CieOrFde, EhFrame, EhFrameOffset, EndianSlice, Expression, LittleEndian, Register,
-    RegisterRule, UnwindContext, UnwindSection, UnwindTableRow,
+    BaseAddresses, CfaRule, EhFrame, EhFrameOffset, EndianSlice, Expression, LittleEndian, Register, RegisterRule,
+    UnwindContext, UnwindSection, UnwindTableRow,
 };
 
 const RBP: Register = Register(6);
@@ -22,34 +22,17 @@ pub struct Compiled {
     pub functions: Vec<(u32, u32)>,
 }
 
-/// Where a rule begins, as one number that sorts by place: offset << 33 | whether a function's row begins there << 32 | rule.
-/// So the end of one function gives way to the beginning of the next at the same place.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place(u64);
-
-impl Place {
-    const fn begin(offset: u64, rule: Rule) -> Place {
-        Place(offset << 33 | 1 << 32 | rule.bits() as u64)
-    }
-
-    const fn end(offset: u64) -> Place {
-        Place(offset << 33 | Rule::UNKNOWN.bits() as u64)
-    }
-}
-
 /// A file on its way to rows, a piece at a time: the sampler must not miss its ticks for a large one.
 pub struct Compiler {
     section: Vec<u8>,
-    section_address: u64,
-    header_address: u64,
-    start: u64,
-    end: u64,
-    /// Where the section's function entries begin; those before `next` are done.
-    entries: Vec<EhFrameOffset>,
+    position: Position,
+    /// Where the functions' entries begin in the section; those before `next` are done.
+    entries: Vec<u32>,
     next: usize,
     context: Box<UnwindContext<usize>>,
-    rows: Vec<Place>,
+    rows: Rows,
     functions: Vec<(u32, u32)>,
+    are_functions_sorted: bool,
 }
 
 /// Where a section lies: `start..end` is the file's executable memory.
@@ -62,65 +45,48 @@ pub struct Position {
 }
 
 impl Compiler {
+    /// `entries`: where each function's entry begins in the section, best in the order of the functions.
     #[must_use]
-    pub fn new(section: Vec<u8>, position: Position) -> Compiler {
-        let Position { section_address, header_address, start, end } = position;
-        let mut compiler = Compiler {
+    pub fn new(section: Vec<u8>, entries: Vec<u32>, position: Position) -> Compiler {
+        Compiler {
             section,
-            section_address,
-            header_address,
-            start,
-            end,
-            entries: Vec::new(),
+            position,
+            entries,
             next: 0,
             context: Box::new(UnwindContext::new()),
-            rows: Vec::new(),
+            rows: Rows { rows: Vec::new(), are_sorted: true },
             functions: Vec::new(),
-        };
-        let mut found = Vec::new();
-        let eh_frame = eh_frame(&compiler.section);
-        let bases = compiler.bases();
-        let mut entries = eh_frame.entries(&bases);
-        // A damaged entry ends the section: what came before it stays.
-        while let Ok(Some(entry)) = entries.next() {
-            if let CieOrFde::Fde(partial) = entry {
-                found.push(EhFrameOffset(partial.offset()));
-            }
+            are_functions_sorted: true,
         }
-        compiler.entries = found;
-        compiler
-    }
-
-    fn bases(&self) -> BaseAddresses {
-        BaseAddresses::default()
-            .set_eh_frame(self.section_address)
-            .set_eh_frame_hdr(self.header_address)
-            .set_text(self.start)
     }
 
     /// Compiles up to `entries` more functions. True: all are done.
     pub fn advance(&mut self, entries: usize) -> bool {
         let until = self.entries.len().min(self.next + entries);
-        let start = self.start;
-        let bases = self.bases();
+        let Position { section_address, header_address, start, end } = self.position;
+        let bases =
+            BaseAddresses::default().set_eh_frame(section_address).set_eh_frame_hdr(header_address).set_text(start);
         let eh_frame = eh_frame(&self.section);
         for &offset in &self.entries[self.next..until] {
+            let offset = EhFrameOffset(offset as usize);
             let cie = |_: &EhFrame<Slice<'_>>, bases: &BaseAddresses, offset| eh_frame.cie_from_offset(bases, offset);
             let Ok(fde) = eh_frame.fde_from_offset(&bases, offset, cie) else { continue };
             let (first, behind) = (fde.initial_address(), fde.end_address());
-            if first < self.start || behind > self.end || first >= behind || behind - start > u64::from(u32::MAX >> 1) {
+            if first < start || behind > end || first >= behind || behind - start > u64::from(u32::MAX) {
                 continue;
             }
-            self.functions.push(((first - self.start) as u32, (behind - self.start) as u32));
+            let function = ((first - start) as u32, (behind - start) as u32);
+            self.are_functions_sorted &= self.functions.last().is_none_or(|&before| before < function);
+            self.functions.push(function);
             let signal = fde.is_signal_trampoline();
-            let before = self.rows.len();
+            let before = self.rows.rows.len();
             let rows = &mut self.rows;
             let complete = fde.rows(&eh_frame, &bases, &mut self.context).is_ok_and(|mut table| {
                 loop {
                     match table.next_row() {
                         Ok(Some(row)) => {
                             let rule = if signal { Rule::SIGNAL } else { rule(&eh_frame, row) };
-                            rows.push(Place::begin(row.start_address().wrapping_sub(start), rule));
+                            rows.push(row.start_address().wrapping_sub(start) as u32, rule);
                         }
                         Ok(None) => return true,
                         Err(_) => return false,
@@ -128,10 +94,10 @@ impl Compiler {
                 }
             });
             if !complete {
-                rows.truncate(before);
-                rows.push(Place::begin(first - start, Rule::UNKNOWN));
+                rows.rows.truncate(before);
+                rows.push(function.0, Rule::UNKNOWN);
             }
-            rows.push(Place::end(behind - start));
+            rows.push(function.1, Rule::UNKNOWN);
         }
         self.next = until;
         until == self.entries.len()
@@ -140,21 +106,46 @@ impl Compiler {
     /// The rows, sorted and without repetitions.
     #[must_use]
     pub fn finish(mut self) -> Compiled {
-        // Stable sorting makes use of what is in order already: nearly all.
-        self.rows.sort();
-        let mut rows: Vec<Row> = Vec::with_capacity(self.rows.len());
-        for place in self.rows {
-            let row = Row { start: (place.0 >> 33) as u32, rule: Rule::from_bits(place.0 as u32) };
-            match rows.last_mut() {
-                Some(last) if last.start == row.start => *last = row,
-                Some(last) if last.rule == row.rule => {}
-                _ => rows.push(row),
+        if !self.are_functions_sorted {
+            self.functions.sort();
+            self.functions.dedup();
+        }
+        Compiled { rows: self.rows.finish(), functions: self.functions }
+    }
+}
+
+/// Rows as they come: functions in the order of their code give sorted ones, and nothing is left to do at the end.
+struct Rows {
+    rows: Vec<Row>,
+    are_sorted: bool,
+}
+
+impl Rows {
+    fn push(&mut self, start: u32, rule: Rule) {
+        let row = Row { start, rule };
+        match self.rows.last_mut() {
+            // The end of one function gives way to the beginning of the next at the same place.
+            Some(last) if last.start == start && self.are_sorted => *last = row,
+            Some(last) if last.rule == rule && last.start < start && self.are_sorted => {}
+            last => {
+                self.are_sorted &= last.is_none_or(|last| last.start < start);
+                self.rows.push(row);
             }
         }
-        rows.shrink_to_fit();
-        self.functions.sort();
-        self.functions.dedup();
-        Compiled { rows, functions: self.functions }
+    }
+
+    fn finish(mut self) -> Vec<Row> {
+        if !self.are_sorted {
+            // At one place, what a function says comes behind the end of another.
+            self.rows.sort_by_key(|row| (row.start, row.rule != Rule::UNKNOWN));
+            let mut sorted = Rows { rows: Vec::with_capacity(self.rows.len()), are_sorted: true };
+            for row in self.rows {
+                sorted.push(row.start, row.rule);
+            }
+            self.rows = sorted.rows;
+        }
+        self.rows.shrink_to_fit();
+        self.rows
     }
 }
 

@@ -6,11 +6,13 @@ use crate::cfi::{Compiled, Compiler};
 use genba_signal::handler::SHARED;
 use genba_signal::request::{POOL, Phase, REQUESTS};
 use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
-use linked::{Found, linker_changes, loaded_files};
+use linked::{Changes, Found, Listing};
+use section::Copier;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
 
 mod linked;
+mod section;
 pub use linked::own_executable;
 
 /// One loaded file.
@@ -28,6 +30,8 @@ pub struct Module {
     /// The row in the recording's table, once a frame was seen in it.
     pub row: Option<u32>,
     mapped: bool,
+    /// It went before its rows were complete: what was copied may be another file's, and is never used again.
+    abandoned: bool,
     /// The generation of the list in which it is there without a break.
     since: u64,
 }
@@ -45,8 +49,31 @@ impl Module {
         data: Vec::new(),
         row: None,
         mapped: false,
+        abandoned: false,
         since: 0,
     };
+}
+
+/// A file on its way to rows.
+enum Work {
+    Copying(Copier),
+    Compiling(Compiler),
+}
+
+impl Work {
+    /// One more piece. `Err`: there is more to do.
+    fn advance(self) -> Result<Compiled, Work> {
+        match self {
+            Work::Copying(mut copier) => {
+                let is_copied = copier.advance();
+                Err(if is_copied { Work::Compiling(copier.finish()) } else { Work::Copying(copier) })
+            }
+            Work::Compiling(mut compiler) => {
+                let is_done = compiler.advance(PIECE_ENTRIES);
+                if is_done { Ok(compiler.finish()) } else { Err(Work::Compiling(compiler)) }
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,8 +106,9 @@ pub struct Loaded {
     /// Where the code of forgotten files lay: apart from each other, by address.
     once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
-    compiling: Vec<(usize, Compiler)>,
-    changes: u64,
+    compiling: VecDeque<(usize, Work)>,
+    listing: Listing,
+    changes: Changes,
     generation: u64,
     published: Option<Box<Published>>,
     #[expect(clippy::vec_box, reason = "a handler may still hold the address")]
@@ -107,8 +135,9 @@ impl Loaded {
             condemned: Vec::new(),
             vacant: Vec::new(),
             once_code: Vec::new(),
-            compiling: Vec::new(),
-            changes: 0,
+            compiling: VecDeque::new(),
+            listing: Listing::default(),
+            changes: Changes::default(),
             generation: 0,
             published: None,
             retired: Vec::new(),
@@ -119,35 +148,41 @@ impl Loaded {
     /// Whether the dynamic linker's counts moved since the list was read.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
-        linker_changes() != self.changes
+        Changes::now() != self.changes
     }
 
     /// Reads the list again when it is out of date. True: something changed.
     pub fn refresh(&mut self) -> bool {
         self.free_retired();
-        let changes = linker_changes();
-        if changes == self.changes {
+        if !self.is_outdated() {
             return false;
         }
-        self.changes = changes;
+        let mut listing = std::mem::take(&mut self.listing);
+        self.changes = listing.read();
         let next = self.generation + 1;
         let before: Vec<bool> = self.modules.iter().map(|module| module.mapped).collect();
         for module in &mut self.modules {
             module.mapped = false;
         }
-        for file in loaded_files(&self.modules) {
+        let found: Vec<Found> = listing.files(&self.modules).collect();
+        self.listing = listing;
+        for file in found {
             match file {
                 Found::Known(index) => self.modules[index].mapped = true,
-                Found::New(file) => {
-                    let (mut module, mut compiler) = file.split();
+                Found::New(mut module, copier) => {
                     let index = self.vacant.pop().unwrap_or(self.modules.len());
+                    let mut work = Work::Copying(copier);
                     if is_libc(&module) {
                         // At once, some milliseconds: no thread may be asked before its cut writes can be told.
-                        while !compiler.advance(PIECE_ENTRIES) {}
-                        module.compiled = compiler.finish();
+                        module.compiled = loop {
+                            match work.advance() {
+                                Ok(compiled) => break compiled,
+                                Err(rest) => work = rest,
+                            }
+                        };
                         self.publish_libc(&module);
                     } else {
-                        self.compiling.push((index, compiler));
+                        self.compiling.push_back((index, work));
                     }
                     match self.modules.get_mut(index) {
                         Some(vacant) => *vacant = module,
@@ -163,7 +198,12 @@ impl Loaded {
                     self.unloaded.retain(|&unloaded| unloaded != index);
                     self.condemned.retain(|&condemned| condemned != index);
                 }
-                (true, false) => self.unloaded.push_back(index),
+                (true, false) => {
+                    let compiling = self.compiling.len();
+                    self.compiling.retain(|&(compiling, _)| compiling != index);
+                    module.abandoned = self.compiling.len() < compiling;
+                    self.unloaded.push_back(index);
+                }
                 _ => {}
             }
         }
@@ -181,11 +221,13 @@ impl Loaded {
     pub fn compile(&mut self, deadline_ns: u64, clock: impl Fn() -> u64) -> bool {
         let mut finished = false;
         // The executable comes first in the linker's list, and matters most.
-        while let Some((_, compiler)) = self.compiling.first_mut() {
-            if compiler.advance(PIECE_ENTRIES) {
-                let (index, compiler) = self.compiling.remove(0);
-                self.modules[index].compiled = compiler.finish();
-                finished = true;
+        while let Some((index, work)) = self.compiling.pop_front() {
+            match work.advance() {
+                Ok(compiled) => {
+                    self.modules[index].compiled = compiled;
+                    finished = true;
+                }
+                Err(work) => self.compiling.push_front((index, work)),
             }
             if clock() >= deadline_ns {
                 break;
@@ -199,7 +241,7 @@ impl Loaded {
     }
 
     #[must_use]
-    pub const fn is_compiled(&self) -> bool {
+    pub fn is_compiled(&self) -> bool {
         self.compiling.is_empty()
     }
 
@@ -214,12 +256,8 @@ impl Loaded {
                 ModuleRows { start: module.start, end: module.end, rows: rows.as_ptr(), rows_len: rows.len() }
             })
             .collect();
-        let table = Modules {
-            modules: list.as_ptr(),
-            modules_len: list.len(),
-            generation: self.generation & 0xffff,
-            cache: self.cache,
-        };
+        let table =
+            Modules { modules: list.as_ptr(), modules_len: list.len(), generation: self.generation, cache: self.cache };
         let mut published = Box::new(Published { list, table });
         // SeqCst: a handler swaps its buffer to Walking before it loads this pointer (I-08).
         SHARED.modules.store(&raw mut published.table, SeqCst);
@@ -247,7 +285,6 @@ impl Loaded {
         self.retired.clear();
         // The list that is published now is without these.
         for index in std::mem::take(&mut self.condemned) {
-            self.compiling.retain(|&(compiling, _)| compiling != index);
             let gone = std::mem::replace(&mut self.modules[index], Module::VACANT);
             remember_code(&mut self.once_code, (gone.start, gone.end));
             self.vacant.push(index);

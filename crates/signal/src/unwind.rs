@@ -152,7 +152,7 @@ impl Modules {
         let slot = (pc ^ pc >> 13) as usize % CACHE_ENTRIES;
         // SAFETY: `cache` points to a RuleCache that lives as long as the process (agent/src/modules.rs); slot < ENTRIES.
         let entry = unsafe { (&*self.cache).entries.get_unchecked(slot) };
-        let key = pc ^ self.generation << 48;
+        let key = pc ^ self.salt();
         if let Some(value) = entry.get(key) {
             return Some(Rule(value as u32));
         }
@@ -168,7 +168,7 @@ impl Modules {
         let slot = (stretch ^ stretch >> 12) as usize % STRETCHES;
         // SAFETY: as in `rule`; slot < STRETCHES.
         let entry = unsafe { (&*self.cache).stretches.get_unchecked(slot) };
-        let key = stretch ^ self.generation << 48;
+        let key = stretch ^ self.salt();
         if let Some(value) = entry.get(key)
             && let Some((module, rows)) = self.module((value >> 32 & 0x7fff_ffff) as usize)
             && pc >= module.start
@@ -198,6 +198,13 @@ impl Modules {
         }
         entry.set(key, 1 << 63 | (module_at as u64) << 32 | first as u64);
         Some(rule)
+    }
+
+    /// The generation as a part of keys: no two generations ever give one address one key. Its low 16 bits lie where an address has none,
+    /// and those above move to the low end: two addresses of one slot differ above it, so that their keys do too, for 2^28 generations.
+    #[inline(always)]
+    const fn salt(&self) -> u64 {
+        self.generation.rotate_right(16)
     }
 
     /// The same without the caches.
