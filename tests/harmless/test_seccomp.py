@@ -131,3 +131,21 @@ def test_calls_that_a_sandbox_traps_and_emulates(workshop: Workshop, tmp_path_fa
     library = workshop.take(built("emulating", tmp_path_factory))
     run = same_both_ways(workshop, workshop.write("trapped.py", TRAPPED), library)
     assert run.stdout == "True\ntrapped\n"
+
+
+HASHES = """
+import hashlib, time
+data, until = bytes(1 << 20), time.process_time() + 0.4
+while time.process_time() < until: hashlib.sha256(data).digest()
+"""
+
+
+def test_c_stacks_are_whole_without_process_vm_readv(workshop: Workshop) -> None:
+    """Unwind sections are read by guarded loads then: down to the first frame of the thread."""
+    python, wrapper, program = workshop.interpreter.path, workshop.write("wrapper.py", INHERITED), workshop.write("hashes.py", HASHES)
+    numbers = str(numbers_of("process_vm_readv"))
+    run = workshop.run_target([python, "-I", wrapper, numbers, str(EPERM), python, program], flags=("-q",))
+    assert run.exit_code == 0, run.stderr
+    stacks = [stack for stack in run.collapsed() if any("hashes.py" in frame.file for frame in stack.frames)]
+    whole = sum(stack.weight for stack in stacks if stack.frames[0].kind == "c" or stack.frames[1].kind == "c")
+    assert whole > 0.8 * sum(stack.weight for stack in stacks), "\n".join(map(str, stacks[:5]))

@@ -10,11 +10,14 @@ use crate::described;
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found};
+use crate::room;
 use crate::session::Session;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
+use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
+use std::fmt::Write;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
 /// What a call waits for at most.
@@ -55,9 +58,10 @@ pub fn begun_by_command() {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
     // SAFETY: as the caller promises.
-    let text = unsafe { CStr::from_ptr(session) }.to_string_lossy().into_owned();
+    let text = unsafe { CStr::from_ptr(session) };
+    let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
     // SAFETY: as above.
-    unsafe { answer(words, words_bytes, || start(&text)) }
+    unsafe { answer(words, words_bytes, || room::within(|| start(&text.to_string_lossy())).unwrap_or_else(no_room)) }
 }
 
 /// Writes the last block.
@@ -87,9 +91,9 @@ pub unsafe extern "C" fn genba_pause(paused: c_int, words: *mut c_char, words_by
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_mark(text: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
     // SAFETY: as the caller promises.
-    let text = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
     // SAFETY: as above.
-    unsafe { answer(words, words_bytes, || mark(&text)) }
+    unsafe { answer(words, words_bytes, || text.map_or(refused("the text is not UTF-8"), mark)) }
 }
 
 /// Looks at the calling thread's own stack. `words`: the recording's process key in hexadecimal digits, a blank, and the stack's leaf
@@ -120,8 +124,8 @@ pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> 
 
 /// # Safety
 /// As `fill`.
-unsafe fn answer(words: *mut c_char, words_bytes: usize, call: impl FnOnce() -> (Outcome, String)) -> c_int {
-    let failed = || (Outcome::Refused, "genba failed; the program is as it was".to_owned());
+unsafe fn answer(words: *mut c_char, words_bytes: usize, call: impl FnOnce() -> (Outcome, Text)) -> c_int {
+    let failed = || refused("genba failed; the program is as it was");
     let (outcome, text) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| failed());
     // SAFETY: as the caller promises.
     unsafe { fill(words, words_bytes, &text) };
@@ -140,29 +144,40 @@ unsafe fn fill(words: *mut c_char, words_bytes: usize, text: &str) {
     }
 }
 
-fn path() -> String {
-    carry::path().map_or(String::new(), |path| path.to_string_lossy().into_owned())
+fn path() -> Text {
+    carry::path().map_or(Cow::Borrowed(""), CStr::to_string_lossy)
 }
 
-const fn done() -> (Outcome, String) {
-    (Outcome::Done, String::new())
+/// Mostly words that are there already: most calls have no memory to be sure of.
+type Text = Cow<'static, str>;
+
+const fn done() -> (Outcome, Text) {
+    (Outcome::Done, Cow::Borrowed(""))
 }
 
-fn start(text: &str) -> (Outcome, String) {
-    let refused = |words: &str| (Outcome::Refused, words.to_owned());
+const fn refused(words: &'static str) -> (Outcome, Text) {
+    (Outcome::Refused, Cow::Borrowed(words))
+}
+
+const fn late() -> (Outcome, Text) {
+    (Outcome::Late, Cow::Borrowed(""))
+}
+
+const fn not_recording() -> (Outcome, Text) {
+    (Outcome::NotRecording, Cow::Borrowed(""))
+}
+
+fn start(text: &str) -> (Outcome, Text) {
     let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
-    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return (Outcome::Late, String::new()) };
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
     if lifecycle::is_recording() {
         return (Outcome::Already, path());
     }
     match python::find(&Guarded) {
         Found::No => return refused("no interpreter is found in this process"),
-        Found::Refused { version, reason } => return refused(&format!("{version}: {reason}")),
+        Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
         Found::Yes { python, version } => {
             let start = proto::Start { within: true, ..described::describe(&session, &version) };
-            if !has_room() {
-                return refused("no memory is to be had (a limit such as RLIMIT_AS)");
-            }
             COMMANDED.store(false, SeqCst);
             control::pause(false);
             if !lifecycle::begin(session, python, start) {
@@ -177,28 +192,17 @@ fn start(text: &str) -> (Outcome, String) {
         (false, _) => {
             // Whoever is told that there is no recording must not have one.
             control::give(Order::End);
-            (Outcome::Late, String::new())
+            late()
         }
     }
 }
 
-/// Whether there is memory for a sampler: Rust ends a program that has none.
-fn has_room() -> bool {
-    const ROOM_BYTES: usize = 16 << 20;
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-    // SAFETY: a mapping of our own, never touched and taken away at once.
-    unsafe {
-        let room = libc::mmap(core::ptr::null_mut(), ROOM_BYTES, access, kind, -1, 0);
-        room != libc::MAP_FAILED && libc::munmap(room, ROOM_BYTES) == 0
-    }
-}
-
-fn stop() -> (Outcome, String) {
+fn stop() -> (Outcome, Text) {
     if !is_recording() {
-        return (Outcome::NotRecording, String::new());
+        return not_recording();
     }
     lifecycle::end(WAIT_NS_MAX);
-    if lifecycle::is_recording() { (Outcome::Late, String::new()) } else { done() }
+    if lifecycle::is_recording() { late() } else { done() }
 }
 
 /// While another thread forks, the sampler is neither running nor parked yet: asked with the turn.
@@ -207,34 +211,42 @@ fn is_recording() -> bool {
     lifecycle::is_recording()
 }
 
-fn pause(paused: bool) -> (Outcome, String) {
-    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return (Outcome::Late, String::new()) };
+fn pause(paused: bool) -> (Outcome, Text) {
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
     if !lifecycle::is_recording() {
-        return (Outcome::NotRecording, String::new());
+        return not_recording();
     }
     control::pause(paused);
     let wanted = if paused { Done::StandingBy } else { Done::Running };
-    if control::await_report(wanted, WAIT_NS_MAX) { done() } else { (Outcome::Late, String::new()) }
+    if control::await_report(wanted, WAIT_NS_MAX) { done() } else { late() }
 }
 
-fn mark(text: &str) -> (Outcome, String) {
+fn mark(text: &str) -> (Outcome, Text) {
     if !is_recording() {
-        return (Outcome::NotRecording, String::new());
+        return not_recording();
     }
     lifecycle::flush(proto::MarkKind::Program, text);
     done()
 }
 
-fn own_stack() -> (Outcome, String) {
+fn own_stack() -> (Outcome, Text) {
     if !is_recording() {
-        return (Outcome::NotRecording, String::new());
+        return not_recording();
     }
     match lifecycle::own_stack("genba.snapshot()", WAIT_NS_MAX) {
         Some(Leaf { process_key, node }) => {
-            let key: String = process_key.iter().map(|byte| format!("{byte:02x}")).collect();
-            (Outcome::Done, format!("{key} {node}"))
+            // 32 digits, a blank and at most ten more.
+            let mut words = String::new();
+            if words.try_reserve_exact(64).is_err() {
+                return late();
+            }
+            for byte in process_key {
+                let _ = write!(words, "{byte:02x}");
+            }
+            let _ = write!(words, " {node}");
+            (Outcome::Done, words.into())
         }
-        None => (Outcome::Late, String::new()),
+        None => late(),
     }
 }
 

@@ -1,12 +1,17 @@
 //! The agent's memory: its own mapped arena, never the program's malloc, and the compressor that lives in it.
-//! Owns: the global allocator of this library, one compression context. Never: calls malloc, directly or through zstd.
+//! Owns: the global allocator of this library, what happens when there is no memory left, one compression context.
+//! Never: calls malloc, directly or through zstd; ends the program.
+//!
+//! A thread that finds no memory is the sampler's, which ends there, or one of the program's inside `room::within`, which has some.
+//! Elsewhere threads of the program allocate nothing, or only where they can do without (`try_reserve`).
 
+use crate::carry;
 use crate::control::{self, Done};
-use crate::proc;
+use crate::room;
 use genba_signal::handler::SHARED;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 
 #[global_allocator]
 static ARENA: Arena = Arena(dlmalloc::GlobalDlmalloc);
@@ -14,49 +19,120 @@ static ARENA: Arena = Arena(dlmalloc::GlobalDlmalloc);
 /// dlmalloc, except that running out of memory ends the recording and not the program.
 struct Arena(dlmalloc::GlobalDlmalloc);
 
-/// The thread that may be stopped where it stands when there is no memory: the sampler's. 0: none.
+/// The sampler's thread; 0: not known.
 pub static SAMPLER_TID: AtomicU32 = AtomicU32::new(0);
+/// Where the stack of the thread begins that may be ended where it stands: the sampler's. 0: none.
+static SAMPLER_STACK: AtomicUsize = AtomicUsize::new(0);
+pub const STACK_BYTES: usize = 1 << 20;
 
-impl Arena {
-    fn or_stop(memory: *mut u8) -> *mut u8 {
-        if memory.is_null() && SAMPLER_TID.load(SeqCst) == proc::own_tid() {
-            // Nobody is asked any more and nobody waits; what is written stays. The thread holds no lock here.
-            SHARED.pid.store(0, SeqCst);
-            say_last_words();
-            control::report(Done::Ended);
-            loop {
-                control::sleep_until(u64::MAX / 2, control::order());
-            }
-        }
-        memory
+/// How many more allocations succeed: all, but in tests.
+static LEFT: AtomicU64 = AtomicU64::new(u64::MAX);
+
+/// In tests: from so many allocations on there is no memory.
+pub fn allow(allocations: u64) {
+    LEFT.store(allocations, SeqCst);
+}
+
+fn is_used_up() -> bool {
+    LEFT.load(Relaxed) != u64::MAX && LEFT.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err()
+}
+
+/// Runs the sampler's life on this thread, whose stack begins here.
+pub fn as_sampler<T>(life: impl FnOnce() -> T) -> T {
+    let here = 0_u8;
+    SAMPLER_STACK.store((&raw const here).addr(), SeqCst);
+    let result = life();
+    no_sampler();
+    result
+}
+
+/// No thread may be ended any more: also in a forked child, which has none but the program's.
+pub fn no_sampler() {
+    SAMPLER_STACK.store(0, SeqCst);
+}
+
+/// By its stack: neither a system call, which a filter may forbid, nor thread-local storage, which may take memory.
+fn is_sampler() -> bool {
+    let here = 0_u8;
+    SAMPLER_STACK.load(SeqCst).checked_sub((&raw const here).addr()).is_some_and(|depth| depth < STACK_BYTES)
+}
+
+#[cold]
+fn without_memory(layout: Layout) -> *mut u8 {
+    if is_sampler() {
+        end_thread();
+    }
+    room::piece(layout)
+}
+
+/// The sampler's thread ends in the middle of what it does. It holds no lock that another thread takes: it allocates neither in a callback
+/// of the dynamic linker (modules/linked.rs) nor while it has a mutex (control.rs), and dlmalloc has released its own. What it made
+/// stays as it is, for handlers that read it.
+fn end_thread() -> ! {
+    SHARED.pid.store(0, SeqCst);
+    say_last_words();
+    carry::done_without();
+    no_sampler();
+    control::report(Done::Ended);
+    loop {
+        // SAFETY: ends this thread alone, without unwinding: nothing on its stack is used by another one. Whoever joins it finds it ended.
+        unsafe { libc::syscall(libc::SYS_exit, 0) };
     }
 }
 
 // Never inlined: an optimiser that sees both ends of a piece of memory takes what dlmalloc keeps in front of it for nobody's.
-// SAFETY: each call is dlmalloc's own; `or_stop` changes no pointer.
+// SAFETY: each call is dlmalloc's own, or a piece of the room, which is given out once, and never to dlmalloc.
 unsafe impl GlobalAlloc for Arena {
     #[inline(never)]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises.
-        Arena::or_stop(unsafe { self.0.alloc(layout) })
+        let memory = if is_used_up() { core::ptr::null_mut() } else { unsafe { self.0.alloc(layout) } };
+        if memory.is_null() { without_memory(layout) } else { memory }
     }
 
     #[inline(never)]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promises.
-        unsafe { self.0.dealloc(memory, layout) }
+        if !room::owns(memory) {
+            // SAFETY: the caller's promises.
+            unsafe { self.0.dealloc(memory, layout) }
+        }
     }
 
     #[inline(never)]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises.
-        Arena::or_stop(unsafe { self.0.alloc_zeroed(layout) })
+        let memory = if is_used_up() { core::ptr::null_mut() } else { unsafe { self.0.alloc_zeroed(layout) } };
+        // A piece of the room is as the kernel gave it: zero.
+        if memory.is_null() { without_memory(layout) } else { memory }
     }
 
     #[inline(never)]
     unsafe fn realloc(&self, memory: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: the caller's promises.
-        Arena::or_stop(unsafe { self.0.realloc(memory, layout, bytes) })
+        // SAFETY: the caller promises that the new size fits a layout.
+        let wanted = unsafe { Layout::from_size_align_unchecked(bytes, layout.align()) };
+        let other = if room::owns(memory) {
+            // SAFETY: the caller's promises.
+            unsafe { self.alloc(wanted) }
+        } else {
+            let longer = if is_used_up() {
+                core::ptr::null_mut()
+            } else {
+                // SAFETY: the caller's promises.
+                unsafe { self.0.realloc(memory, layout, bytes) }
+            };
+            if !longer.is_null() {
+                return longer;
+            }
+            without_memory(wanted)
+        };
+        // SAFETY: both pieces have the bytes that are copied; nobody uses the first one any more.
+        unsafe {
+            if !other.is_null() {
+                core::ptr::copy_nonoverlapping(memory, other, bytes.min(layout.size()));
+                self.dealloc(memory, layout);
+            }
+            other
+        }
     }
 }
 

@@ -194,3 +194,33 @@ fn expression_rule(bytes: &[u8]) -> Option<Rule> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Rows, Rule};
+    use genba_signal::unwind::RuleKind;
+
+    /// Rows of functions at `start..end`, each with one rule, in this order.
+    fn rows(functions: &[(u32, u32, Rule)]) -> Vec<(u32, Rule)> {
+        let mut rows = Rows { rows: Vec::new(), are_sorted: true };
+        for &(start, end, rule) in functions {
+            rows.push(start, rule);
+            rows.push(end, Rule::UNKNOWN);
+        }
+        rows.finish().iter().map(|row| (row.start, row.rule)).collect()
+    }
+
+    #[test]
+    fn the_order_of_the_functions_changes_nothing() {
+        let rule = |bytes| Rule::new(RuleKind::Rsp, bytes, None).unwrap();
+        let mut functions = [(0, 16, rule(8)), (16, 40, rule(16)), (64, 80, rule(16)), (80, 90, rule(24))];
+        let expected =
+            [(0, rule(8)), (16, rule(16)), (40, Rule::UNKNOWN), (64, rule(16)), (80, rule(24)), (90, Rule::UNKNOWN)];
+        for turn in 0..functions.len() {
+            assert_eq!(rows(&functions), expected, "turned {turn} times");
+            functions.rotate_left(1);
+        }
+        functions.reverse();
+        assert_eq!(rows(&functions), expected);
+    }
+}

@@ -103,8 +103,13 @@ pub fn found(leaf: Option<Leaf>) {
 
 /// Before an order to flush. Never waits: a mark that cannot be left is none.
 pub fn leave_mark(kind: proto::MarkKind, text: &str) {
-    if let Ok(mut mark) = MARK.try_lock() {
-        *mark = Some((kind, text.to_owned()));
+    let mut words = String::new();
+    // On a thread of the program's: without memory there is no mark.
+    if words.try_reserve_exact(text.len()).is_ok()
+        && let Ok(mut mark) = MARK.try_lock()
+    {
+        words.push_str(text);
+        *mark = Some((kind, words));
     }
 }
 

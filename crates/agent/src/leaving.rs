@@ -4,6 +4,7 @@
 
 use crate::lifecycle::{self, SamplerThread};
 use crate::proc::{self, Doing};
+use crate::room;
 use crate::tasks::{self, Tasks};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
@@ -16,7 +17,7 @@ static FIRST_ENDED: AtomicBool = AtomicBool::new(false);
 pub fn watch() {
     extern "C" fn first_ends(_: *mut c_void) {
         let _ = std::panic::catch_unwind(|| {
-            if others_live() {
+            if room::within(others_live).unwrap_or(true) {
                 FIRST_ENDED.store(true, SeqCst);
             } else {
                 lifecycle::end_before_exit();

@@ -23,6 +23,7 @@ mod proc;
 mod prompt;
 mod python;
 mod recorder;
+mod room;
 mod sampler;
 mod session;
 mod signals;
@@ -35,6 +36,8 @@ mod threads;
 mod waited_on;
 
 extern "C" fn on_load() {
+    // What is caught is not told: the program's standard error is the program's.
+    std::panic::set_hook(Box::new(|_| {}));
     // A panic in here must not reach the dynamic linker.
     let _ = std::panic::catch_unwind(lifecycle::on_load);
 }

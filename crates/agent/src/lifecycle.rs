@@ -3,7 +3,7 @@
 //! longer than the bounds below, panics into the program.
 
 use crate::api;
-use crate::arena::SAMPLER_TID;
+use crate::arena::{self, SAMPLER_TID, STACK_BYTES};
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::described::describe;
@@ -16,7 +16,8 @@ use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found, Python};
 use crate::recorder::Recorder;
-use crate::sampler::{Left, Sampler};
+use crate::room;
+use crate::sampler::{Birth, Left, Sampler};
 use crate::session::Session;
 use crate::stacks::Stacks;
 use crate::{prompt, signals, symbols};
@@ -33,7 +34,6 @@ const FLUSH_NS_MAX: u64 = 100_000_000;
 /// A handler that walks is waited for: without a CPU it takes that long.
 const PAUSE_NS_MAX: u64 = 2_000_000_000;
 const PARK_NS_MAX: u64 = 2_000_000_000;
-const STACK_BYTES: usize = 1 << 20;
 
 /// The sampler of a recording that ended: what it compiled serves the next one.
 static ENDED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
@@ -50,12 +50,18 @@ static PREPARED: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the library is loaded, before `main`.
 pub fn on_load() {
+    // Without room for a sampler nothing is recorded.
+    room::within(on_load_with_room);
+}
+
+fn on_load_with_room() {
     // Loaded by `import genba`: what stands in the environment is not meant for it.
     if !environment::preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
         return;
     }
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
+    arena::allow(session.allocations_max);
     match python::find(&Guarded) {
         Found::No => {}
         Found::Refused { version, reason } => {
@@ -148,7 +154,8 @@ pub fn end(wait_ns_max: u64) {
         // No thread is to be had any more, e.g. after `unshare(CLONE_NEWPID)`: the last block is written here.
         // SAFETY: put there by `into_raw`; the swap gave it to us alone. Never freed, as in `start_thread`.
         let sampler: &'static mut Sampler = unsafe { &mut *parked };
-        return without_file_size_signal(|| sampler.end_where_it_stands());
+        room::within(|| without_file_size_signal(|| sampler.end_where_it_stands()));
+        return;
     }
     if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
         return;
@@ -283,13 +290,15 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
         prompt::ask();
         let address: *mut Sampler = sampler;
-        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| sampler.run())) {
+        let life = || arena::as_sampler(|| sampler.run());
+        match std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)) {
             // A fork that did not wait for it has given it up.
             Ok(Left::Parked) if OWNER.load(SeqCst) == 0 => {}
             Ok(Left::Parked) => PARKED.store(address, SeqCst),
             Ok(Left::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
+                arena::no_sampler();
                 SHARED.pid.store(0, SeqCst);
                 control::report(Done::Ended);
             }
@@ -324,7 +333,7 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
     }
 }
 
-/// False: the thread hangs (in the kernel, or without memory), and is left for good.
+/// False: the thread hangs in the kernel, and is left for good.
 fn join() -> bool {
     let thread = THREAD.swap(0, SeqCst);
     if thread == 0 {
@@ -392,6 +401,8 @@ extern "C" fn after_fork_child() {
     let errno = proc::errno();
     control::Turn::nobody_has_it();
     signals::forked();
+    room::forked();
+    arena::no_sampler();
     POOL.forget_walkers();
     let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
     THREAD.store(0, SeqCst);
@@ -400,11 +411,10 @@ extern "C" fn after_fork_child() {
     if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {
         OWNER.store(proc::own_pid(), SeqCst);
         leaving::watch();
-        // SAFETY: put there by `into_raw` before the fork; this is the child's own copy.
+        // SAFETY: put there by `into_raw` before the fork; this is the child's own copy, and the swap gave it to us alone.
         let mut sampler = unsafe { Box::from_raw(parked) };
-        let start = sampler.start_for_child(proc::own_pid());
-        // In the same memory: a child needs none that its parent did not have.
-        *sampler = (*sampler).into_child(start);
+        // The rest of its birth takes memory, and happens in its own thread.
+        sampler.is_born(Birth::now());
         start_thread(sampler);
     } else {
         carry::leave();
@@ -431,9 +441,9 @@ fn other_threads() -> bool {
 /// How many threads the process has, the sampler's too.
 fn threads() -> Option<usize> {
     let tasks = Descriptor::open_at(None, c"/proc/self/task", libc::O_RDONLY | libc::O_DIRECTORY).ok()?;
-    let mut tids = Vec::new();
-    proc::thread_ids(&tasks, &mut tids);
-    Some(tids.len())
+    let mut threads = 0;
+    proc::each_thread_id(&tasks, |_| threads += 1);
+    Some(threads)
 }
 
 /// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.

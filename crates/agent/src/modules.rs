@@ -58,20 +58,22 @@ impl Module {
 enum Work {
     Copying(Copier),
     Compiling(Compiler),
+    Done(Compiled),
 }
 
 impl Work {
-    /// One more piece. `Err`: there is more to do.
-    fn advance(self) -> Result<Compiled, Work> {
+    /// One more piece.
+    fn advance(self) -> Work {
         match self {
             Work::Copying(mut copier) => {
                 let is_copied = copier.advance();
-                Err(if is_copied { Work::Compiling(copier.finish()) } else { Work::Copying(copier) })
+                if is_copied { Work::Compiling(copier.finish()) } else { Work::Copying(copier) }
             }
             Work::Compiling(mut compiler) => {
-                let is_done = compiler.advance(PIECE_ENTRIES);
-                if is_done { Ok(compiler.finish()) } else { Err(Work::Compiling(compiler)) }
+                let is_compiled = compiler.advance(PIECE_ENTRIES);
+                if is_compiled { Work::Done(compiler.finish()) } else { Work::Compiling(compiler) }
             }
+            Work::Done(compiled) => Work::Done(compiled),
         }
     }
 }
@@ -169,15 +171,16 @@ impl Loaded {
         for file in found {
             match file {
                 Found::Known(index) => self.modules[index].mapped = true,
-                Found::New(mut module, copier) => {
+                Found::New(new) => {
+                    let (mut module, copier) = *new;
                     let index = self.vacant.pop().unwrap_or(self.modules.len());
                     let mut work = Work::Copying(copier);
                     if is_libc(&module) {
                         // At once, some milliseconds: no thread may be asked before its cut writes can be told.
                         module.compiled = loop {
-                            match work.advance() {
-                                Ok(compiled) => break compiled,
-                                Err(rest) => work = rest,
+                            work = work.advance();
+                            if let Work::Done(compiled) = work {
+                                break compiled;
                             }
                         };
                         self.publish_libc(&module);
@@ -223,11 +226,11 @@ impl Loaded {
         // The executable comes first in the linker's list, and matters most.
         while let Some((index, work)) = self.compiling.pop_front() {
             match work.advance() {
-                Ok(compiled) => {
+                Work::Done(compiled) => {
                     self.modules[index].compiled = compiled;
                     finished = true;
                 }
-                Err(work) => self.compiling.push_front((index, work)),
+                work => self.compiling.push_front((index, work)),
             }
             if clock() >= deadline_ns {
                 break;

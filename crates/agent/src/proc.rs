@@ -91,6 +91,11 @@ pub fn thread_count(folder: &Descriptor) -> Option<u64> {
 /// The thread ids in `/proc/self/task`, opened as `folder`.
 pub fn thread_ids(folder: &Descriptor, out: &mut Vec<u32>) {
     out.clear();
+    each_thread_id(folder, |tid| out.push(tid));
+}
+
+/// The same without a list of them.
+pub fn each_thread_id(folder: &Descriptor, mut found: impl FnMut(u32)) {
     let mut buffer = [0_u64; 1024];
     // SAFETY: a seek on our own descriptor.
     unsafe { libc::lseek(folder.number(), 0, libc::SEEK_SET) };
@@ -109,7 +114,7 @@ pub fn thread_ids(folder: &Descriptor, out: &mut Vec<u32>) {
             let record_bytes = usize::from(u16::from_le_bytes([record[16], record[17]]));
             let name = record[19..record_bytes.clamp(19, record.len())].split(|&byte| byte == 0).next().unwrap_or(&[]);
             if let Some(tid) = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok()) {
-                out.push(tid);
+                found(tid);
             }
             if record_bytes == 0 {
                 break;

@@ -109,10 +109,33 @@ pub struct Sampler {
     /// Its pause is not over until it has come back from it, whatever came in between.
     away: bool,
     is_child: bool,
+    /// It has to begin anew, as a forked child's.
+    birth: Option<Birth>,
     /// Begun by the program itself.
     is_within: bool,
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
+}
+
+/// When a forked child began, noted by its first thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Birth {
+    pid: u32,
+    realtime_ns: u64,
+    monotonic_ns: u64,
+    cpu_before_ns: u64,
+}
+
+impl Birth {
+    #[must_use]
+    pub fn now() -> Birth {
+        Birth {
+            pid: proc::own_pid(),
+            realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
+            monotonic_ns: monotonic_ns(),
+            cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
+        }
+    }
 }
 
 /// Why the thread's function returns.
@@ -179,6 +202,7 @@ impl Sampler {
             aside: false,
             away: false,
             is_child: false,
+            birth: None,
             is_within,
             outside: None,
         }
@@ -201,28 +225,35 @@ impl Sampler {
         Sampler { belief, threads, outside, ..Sampler::with(session, python, layout, start, stacks, recorder) }
     }
 
-    /// The forked child's sampler: the same program, a recording of its own in the same file.
-    #[must_use]
-    pub fn into_child(self, start: proto::Start) -> Sampler {
-        let start = proto::Start { parent_key: self.recorder.key().to_vec(), ..start };
-        let session = self.session.clone();
-        Sampler { is_child: true, ..self.into_next(session, start) }
+    /// This is a forked child's now.
+    pub fn is_born(&mut self, birth: Birth) {
+        self.birth = Some(birth);
     }
 
-    /// What a forked child says of itself: the same program under another pid.
-    #[must_use]
-    pub fn start_for_child(&self, pid: u32) -> proto::Start {
-        let mut start = self.start.clone();
-        start.pid = pid;
-        start.parent_pid = self.pid;
-        start.realtime_ns = proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0);
-        start.monotonic_ns = monotonic_ns();
-        start.cpu_before_ns = proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0);
-        start
+    /// The forked child's sampler, when it is born: the same program, a recording of its own in the same file. In the same memory: a child
+    /// needs none that its parent did not have.
+    pub fn begin_if_born(&mut self) {
+        let Some(birth) = self.birth.take() else { return };
+        let start = proto::Start {
+            pid: birth.pid,
+            parent_pid: self.pid,
+            parent_key: self.recorder.key().to_vec(),
+            realtime_ns: birth.realtime_ns,
+            monotonic_ns: birth.monotonic_ns,
+            cpu_before_ns: birth.cpu_before_ns,
+            ..self.start.clone()
+        };
+        let session = self.session.clone();
+        // SAFETY: read once and written back; a panic in between ends the sampler's thread, and nobody uses or drops it after that.
+        unsafe {
+            let parent = core::ptr::read(self);
+            core::ptr::write(self, Sampler { is_child: true, ..parent.into_next(session, start) });
+        }
     }
 
     /// The thread's whole life, or one piece of it between two forks.
     pub fn run(&mut self) -> Left {
+        self.begin_if_born();
         let carried = carry::numbers();
         if !descriptor::own_table(carried) {
             return self.end_without_table();

@@ -20,6 +20,8 @@ pub struct Session {
     pub tags: Vec<String>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
     pub questions_max: usize,
+    /// So many allocations succeed: fewer than all in tests only.
+    pub allocations_max: u64,
 }
 
 impl Session {
@@ -38,6 +40,7 @@ impl Session {
             until_ns: None,
             tags: Vec::new(),
             questions_max: REQUESTS,
+            allocations_max: u64::MAX,
         };
         let mut version = String::new();
         for field in text.split(';').filter(|field| !field.is_empty()) {
@@ -54,6 +57,7 @@ impl Session {
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "tag" => session.tags.push(value),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
+                "allocations_max" => session.allocations_max = value.parse().ok()?,
                 // A later command of the same version may say more.
                 _ => {}
             }

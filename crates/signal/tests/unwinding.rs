@@ -153,3 +153,22 @@ fn the_caches_answer_as_the_search_does_where_rows_are_dense_or_far_between() {
         }
     }
 }
+
+#[test]
+fn no_generation_is_taken_for_another() {
+    let (old, new) = ([Row { start: 0, rule: rsp(16, None) }], [Row { start: 0, rule: rsp(24, None) }]);
+    let table = |rows: &[Row; 1], generation: u64, cache: *const _, pc: u64| {
+        let module = ModuleRows { start: 0x1000, end: 0x2000, rows: rows.as_ptr(), rows_len: 1 };
+        Modules { modules: &raw const module, modules_len: 1, generation, cache }.rule(pc)
+    };
+    for later in [1, 1 << 8, 1 << 16, 3 << 16, 1 << 28, 1 << 48] {
+        // SAFETY: atomics, for which zero is a value.
+        let cache: Box<_> = unsafe { Box::new_zeroed().assume_init() };
+        for pc in 0x1000..0x1100 {
+            assert_eq!(table(&old, 1, &raw const *cache, pc), Some(old[0].rule));
+        }
+        for pc in 0x1000..0x1100 {
+            assert_eq!(table(&new, 1 + later, &raw const *cache, pc), Some(new[0].rule), "{later} generations later");
+        }
+    }
+}

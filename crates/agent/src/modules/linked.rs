@@ -12,7 +12,7 @@ use std::ops::Range;
 pub(super) enum Found {
     /// Position in `Loaded::modules`.
     Known(usize),
-    New(Module, Copier),
+    New(Box<(Module, Copier)>),
 }
 
 /// The linker's list, noted during its callback. Its lock is held then, and a thread that stopped for want of memory would keep it: so the
@@ -193,7 +193,7 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) 
         since: 0,
     };
     let section = header_address.and_then(|header| Section::behind(header, &segments));
-    Some(Found::New(module, Copier::new(section, start..end)))
+    Some(Found::New(Box::new((module, Copier::new(section, start..end)))))
 }
 
 fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {

@@ -192,3 +192,64 @@ fn copy_guarded(room: &mut [std::mem::MaybeUninit<u8>], address: u64) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Copier, PIECE_BYTES, Section, Table};
+
+    /// A section of so many functions' entries behind one CIE, an end mark, its head and a search table with `listed` of them, backwards.
+    fn section(functions: usize, listed: usize) -> Vec<u8> {
+        const HEAD_BYTES: usize = 12;
+        let entries_at = HEAD_BYTES + listed * Table::ENTRY_BYTES as usize;
+        let mut bytes = vec![1, 0x1b, 0x03, 0x3b];
+        bytes.extend((entries_at as i32 - 4).to_le_bytes());
+        bytes.extend((listed as u32).to_le_bytes());
+        for function in (0..listed).rev() {
+            bytes.extend([0; 4]);
+            bytes.extend((entries_at as i32 + 16 + 16 * function as i32).to_le_bytes());
+        }
+        for entry in 0..=functions {
+            bytes.extend(12_u32.to_le_bytes());
+            bytes.extend((16 * entry as u32).to_le_bytes());
+            bytes.extend([0; 8]);
+        }
+        bytes.extend([0; 4]);
+        bytes.extend([0xaa; 5000]);
+        bytes
+    }
+
+    fn copied(bytes: &[u8]) -> (Copier, usize) {
+        let start = bytes.as_ptr().addr() as u64;
+        let section = Section::behind(start, &[(start, start + bytes.len() as u64)]).unwrap();
+        let mut copier = Copier::new(Some(section), 0..1);
+        let pieces = (1..).find(|_| copier.advance()).unwrap();
+        (copier, pieces)
+    }
+
+    #[test]
+    fn a_large_section_comes_in_pieces_and_in_the_order_of_its_table() {
+        let functions = 3 * PIECE_BYTES / 16;
+        let (copier, pieces) = copied(&section(functions, functions));
+        assert!(pieces > 4, "{pieces} pieces");
+        assert_eq!(copier.next, 16 * (functions + 1));
+        assert_eq!(copier.found, (1..=functions as u32).map(|entry| 16 * entry).collect::<Vec<_>>());
+        assert!(copier.table.sorted.iter().eq(copier.found.iter().rev()));
+    }
+
+    #[test]
+    fn a_table_that_leaves_functions_out_is_not_used() {
+        let (copier, _) = copied(&section(100, 99));
+        assert_eq!((copier.found.len(), copier.table.sorted.len()), (100, 0));
+    }
+
+    #[test]
+    fn a_section_that_cannot_be_read_has_no_functions() {
+        let whole = section(10, 10);
+        let start = whole.as_ptr().addr() as u64;
+        let mut section = Section::behind(start, &[(start, start + whole.len() as u64)]).unwrap();
+        section.entries = 4096..8192;
+        let mut copier = Copier::new(Some(section), 0..1);
+        let _ = (1..).find(|_| copier.advance());
+        assert_eq!((copier.found.len(), copier.next), (0, 0));
+    }
+}

@@ -1,0 +1,133 @@
+"""A program that has no memory to spare, or a limit of it: it does what it does without genba, and the recording says why it stopped.
+
+`allocations_max` (a wrapper adds it to GENBA_SESSION) lets so many allocations of genba's succeed in each process and no more: stepped
+from none upwards, each of them is once the first to fail, in the sampler, after a dlopen, before and in a forked child, before an exec.
+"""
+
+
+import pytest
+
+from both_ways import same_both_ways, without_genba, words_of
+from inside import Inside
+from inside import inside as inside  # noqa: PLC0414  (fixture)
+from recording import Run, Workshop
+from soak import SOAK
+
+# What ends a process's part of the recording: no memory, or what ended it in truth.
+ENDS = {"no memory", "exit", "exec"}
+# The first allocations are the start's; from some hundred on they are those of the samples, each like the one before.
+EACH = range(0, 1500, 1 if SOAK else 60)
+LATER = [*range(1500, 6000, 25 if SOAK else 700), 8000, 12000, 20000, 50000]
+SHORT_ON = "3.13"
+FEW = [0, 40, 200, 700, 1400, 5000]
+LIMITED = 'GENBA_SESSION="$GENBA_SESSION;allocations_max=$1"; export GENBA_SESSION; shift; exec "$@"'
+PROGRAM = """
+import os, sys, threading, time, warnings
+warnings.simplefilter("ignore")  # a fork beside a thread
+def work(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until: sum(range(1000))
+def fork(depth):
+    pid = os.fork()
+    if pid == 0:
+        work(0.01)
+        if depth: fork(depth - 1)
+        os._exit(depth)
+    print("child", depth, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
+work(0.02)
+import ctypes, sqlite3, ssl
+work(0.02)
+fork(1)
+thread = threading.Thread(target=work, args=[0.02])
+thread.start()
+fork(0)
+thread.join()
+import decimal, hashlib, lzma
+work(0.02)
+print("done", flush=True)
+os.execv(sys.executable, [sys.executable, "-c", "print('another')"])
+"""
+
+
+def limited(workshop: Workshop, program: str, allocations: int) -> Run:
+    return workshop.run_target(["/bin/sh", "-c", LIMITED, "sh", str(allocations), workshop.interpreter.path, program], flags=("-q",))
+
+
+@pytest.mark.timeout(3600 if SOAK else 300)
+def test_each_allocation_fails_once(workshop: Workshop) -> None:
+    program = workshop.write("program.py", PROGRAM)
+    alone = without_genba(workshop, [workshop.interpreter.path, program])
+    ended = set()
+    for allocations in [*EACH, *LATER] if SOAK or workshop.interpreter.minor == SHORT_ON else FEW:
+        run = limited(workshop, program, allocations)
+        assert run.stdout == alone.stdout, (allocations, run.stderr)
+        # Where none of its processes had memory for a first block, the command says that there is no recording.
+        if run.recording.exists():
+            assert (run.exit_code, words_of(run.stderr)) == (alone.returncode, alone.stderr), allocations
+            ended |= {process["ended"] for process in run.profile()["processes"]}
+    assert "no memory" in ended and ended <= ENDS, ended
+
+
+LIMIT = """
+import os, resource, sys, time
+time.sleep(0.3)
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), resource.RLIM_INFINITY))
+"""
+FORKS = LIMIT + """
+def nest(depth):
+    pid = os.fork()
+    if pid == 0:
+        if depth: nest(depth - 1)
+        os._exit(0)
+    status = os.waitpid(pid, 0)[1]
+    if status: print("depth", depth, "status", status, flush=True)
+nest(8)
+print("done")
+"""
+# A limit leaves the program less than without genba: it says itself what it could not do, and goes on.
+LOADS = LIMIT + """
+def tried(words, call):
+    try: call()
+    except (OSError, MemoryError, ImportError): pass
+    print(words, flush=True)
+import importlib
+for name in ("ssl", "sqlite3", "decimal", "lzma"):
+    tried(name, lambda: importlib.import_module(name))
+    time.sleep(0.05)
+tried("fork", lambda: os.fork() or os._exit(0))
+"""
+
+
+@pytest.mark.parametrize("room_bytes", [0, 1 << 18, 1 << 20, 1 << 22])
+def test_children_of_a_program_with_a_limit(workshop: Workshop, room_bytes: int) -> None:
+    same_both_ways(workshop, workshop.write("forks.py", FORKS), str(room_bytes))
+
+
+@pytest.mark.parametrize("room_bytes", [1 << 19, 1 << 21, 3 << 21, 1 << 24])
+def test_libraries_of_a_program_with_a_limit(workshop: Workshop, room_bytes: int) -> None:
+    run = workshop.run(workshop.write("loads.py", LOADS), str(room_bytes), flags=("-q",))
+    assert (run.exit_code, words_of(run.stderr), run.stdout.split()) == (0, "", ["ssl", "sqlite3", "decimal", "lzma", "fork"])
+
+
+def test_calls_of_a_program_with_a_limit(inside: Inside) -> None:
+    lines = inside.said(
+        """
+import resource
+genba.start("app.genba")
+before(50)
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+text = "x" * 300_000
+for room in (400_000, 0):
+    resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
+    for _ in range(20):
+        genba._agent.mark(text)
+        genba.snapshot()
+        during(5)
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+if genba.is_active():
+    genba.stop()
+print("done")
+"""
+    )
+    assert lines == ["done"]
