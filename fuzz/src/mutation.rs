@@ -72,7 +72,7 @@ impl Seeds {
             let other = blocks[random.below(blocks.len())].clone();
             let place = random.below(blocks.len());
             let block = &mut blocks[place];
-            match random.below(12) {
+            match random.below(13) {
                 0 => block.process_key = other.process_key,
                 1 => block.sequence = other.sequence,
                 2 => block.sequence = random.edge(),
@@ -81,6 +81,7 @@ impl Seeds {
                 5 => blocks.push(other),
                 6 => drop(blocks.swap_remove(place)),
                 7 => block.plain.extend(other.plain),
+                8 if random.below(16) == 0 => block.plain.extend(empty_elements(random)),
                 _ => damage(&mut block.plain, random),
             }
             if blocks.is_empty() {
@@ -113,6 +114,12 @@ impl SeedBlock {
         bytes.extend(payload);
         bytes
     }
+}
+
+/// 4 MiB that are a few hundred bytes in the file and could be 272 MiB in memory: the same field of `Block`, empty, over and over.
+fn empty_elements(random: &mut Random) -> Vec<u8> {
+    let field = 1 + random.below(11) as u8;
+    [field << 3 | 2, 0].repeat(2 << 20)
 }
 
 /// Changes a few bytes somewhere.

@@ -33,7 +33,6 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
         native: session.native,
         refused: String::new(),
         cwd: current_folder(),
-        stdlib: String::new(),
         memory: session.memory,
         within: false,
     }

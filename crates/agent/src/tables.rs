@@ -90,13 +90,7 @@ impl Tables {
 
     pub fn module(&mut self, path: &str, build_id: &[u8], kind: u32, tick: u64) -> u32 {
         let path = self.string(path.as_bytes());
-        self.new.modules.push(proto::Module {
-            path,
-            build_id: build_id.to_vec(),
-            kind,
-            tick_first: tick,
-            tick_last: 0,
-        });
+        self.new.modules.push(proto::Module { path, build_id: build_id.to_vec(), kind, tick_first: tick });
         self.modules_len += 1;
         self.modules_len - 1
     }

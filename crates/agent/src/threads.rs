@@ -81,6 +81,8 @@ pub struct Thread {
     /// Its number in the folder of threads: the same, unless that is another pid namespace's (tasks.rs).
     pub number: u32,
     pub row: Option<u32>,
+    /// Its clock, and what of it is in no sample, as the last block told them.
+    pub clock_told: Option<(u64, u64)>,
     pub first_seen_ns: u64,
     /// The clock at the last look.
     pub cpu_ns: u64,
@@ -116,6 +118,7 @@ impl Thread {
             tid,
             number,
             row: None,
+            clock_told: None,
             first_seen_ns: now_ns,
             cpu_ns,
             credited_cpu_ns: 0,

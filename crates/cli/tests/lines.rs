@@ -8,7 +8,7 @@ use expect_test::expect;
 use sandbox::Sandbox;
 
 const SLICES: &str = "
-    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     source /home/me/slices.py
     |def before(b):
     |    n = 0

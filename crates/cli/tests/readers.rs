@@ -11,7 +11,7 @@ use expect_test::expect;
 use sandbox::Sandbox;
 
 const SLICES: &str = "
-    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     source /home/me/slices.py
     |def before(b):
     |    n = 0
@@ -68,16 +68,16 @@ fn the_newest_recording_is_read_and_named() {
     sandbox.check(
         "check",
         expect![[r#"
-        exit code 0
-        stdout
-          slices.genba: 758 bytes, 3 blocks, 1 process
-          process 4127 (CPython 3.15.2): 2 blocks, ended (exit)
-            ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2)
-            CPU 3,145,600,000 ns = sampled 3,145,600,000 + not sampled 0 + genba 0
-          every block is intact, both laws hold
-        stderr
-          reading slices.genba
-    "#]],
+            exit code 0
+            stdout
+              slices.genba: 751 bytes, 3 blocks, 1 process
+              process 4127 (CPython 3.15.2): 2 blocks, ended (exit)
+                ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2)
+                CPU 3,145,600,000 ns = sampled 3,145,600,000 + not sampled 0 + genba 0
+              every block is intact, both laws hold
+            stderr
+              reading slices.genba
+        "#]],
     );
     sandbox.check("export --to collapsed -o -", expect![[r#"
         exit code 0

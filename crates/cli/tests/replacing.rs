@@ -12,7 +12,7 @@ use expect_test::expect;
 use sandbox::Sandbox;
 
 const PROFILE: &str = "
-    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     <module>@slices.py:9 > memmove[libc.so.6] x1966
 ";
 const SOURCE: &[u8] = b"print('a day of work')\n";

@@ -112,6 +112,17 @@ impl Column {
         }
     }
 
+    /// What its numbers take.
+    fn memory_bytes(&self) -> usize {
+        match self {
+            Column::Same { .. } => 0,
+            Column::Bytes(values) => values.len(),
+            Column::Words(values) => size_of_val(values.as_ref()),
+            Column::Longs(values) => size_of_val(values.as_ref()),
+            Column::Wide(values) => size_of_val(values.as_ref()),
+        }
+    }
+
     fn narrow(&self) -> Vec<u32> {
         self.iter().map(|value| value as u32).collect()
     }
@@ -137,6 +148,12 @@ impl Samples {
             ("cpu_quanta", self.cpu_quanta.len()),
             ("wall_quanta", self.wall_quanta.len()),
         ]
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let Samples { end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta } = self;
+        let columns = [end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta];
+        columns.into_iter().map(|column| column.memory_bytes() as u64).sum()
     }
 
     /// Each sample's end as the difference to the one before.

@@ -4,6 +4,8 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "read")]
+mod budget;
+#[cfg(feature = "read")]
 pub mod columns;
 #[cfg(feature = "read")]
 mod fault;

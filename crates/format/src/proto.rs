@@ -78,9 +78,6 @@ pub struct Start {
     pub refused: ::prost::alloc::string::String,
     #[prost(string, tag = "15")]
     pub cwd: ::prost::alloc::string::String,
-    /// folder of the standard library, when known
-    #[prost(string, tag = "16")]
-    pub stdlib: ::prost::alloc::string::String,
     /// --mem was asked for
     #[prost(bool, tag = "17")]
     pub memory: bool,
@@ -127,12 +124,9 @@ pub struct Module {
     /// 0 a file, 1 vDSO, 2 anonymous executable memory (addresses are absolute)
     #[prost(uint32, tag = "3")]
     pub kind: u32,
-    /// ticks of the process when it was first and last seen mapped
+    /// ticks of the process when it was first seen mapped
     #[prost(uint64, tag = "4")]
     pub tick_first: u64,
-    /// 0: still mapped
-    #[prost(uint64, tag = "5")]
-    pub tick_last: u64,
 }
 /// One code object. Location table as in CPython >= 3.11 (Objects/locations.md); it may arrive in parts.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -288,7 +282,7 @@ pub struct Accounting {
     /// wall time of refused and dropped looks
     #[prost(uint64, tag = "9")]
     pub wall_not_sampled_ns: u64,
-    /// of threads that changed in this block
+    /// of threads whose clock changed since an earlier block told it
     #[prost(message, repeated, tag = "10")]
     pub thread_clocks: ::prost::alloc::vec::Vec<ThreadClock>,
     /// --mem: the newest value; see Mark RSS for all
@@ -465,7 +459,7 @@ impl NodeKind {
 pub enum MarkKind {
     /// text for the reader (e.g. "the program installed its own SIGURG handler")
     Note = 0,
-    /// value: pid of the child
+    /// the process forked; a recorded child has a Start with this process key as parent_key
     Fork = 1,
     Exec = 2,
     /// value: new interval_ns

@@ -6,9 +6,11 @@ use std::io::{Error, ErrorKind, Result as IoResult};
 
 use zstd::stream::raw::{DParameter, Decoder, Operation};
 
-use crate::columns;
+use crate::budget::{BLOCK_BYTES_MAX, Budget, Decoded};
+use crate::columns::{self, Malformed, Samples};
 use crate::fault::{BlockName, Fault, FaultKind};
 use crate::framing::{Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header};
+use crate::proto;
 use crate::read::ReadBlock;
 
 /// Powers of two of the largest window a payload may ask for: as large as the largest payload.
@@ -18,7 +20,14 @@ const PIECE_BYTES: usize = 128 << 10;
 
 /// The intact blocks in the order of the file, and what lies between them. A block's content is not judged yet.
 pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
-    let mut walk = Walk { bytes, at: 0, blocks: Vec::new(), faults: Vec::new(), stretch: false };
+    let mut walk = Walk {
+        bytes,
+        at: 0,
+        budget: Budget::of_file(bytes.len()),
+        blocks: Vec::new(),
+        faults: Vec::new(),
+        stretch: false,
+    };
     let mut decompressor = Decompressor::default();
     let finder = memchr::memmem::Finder::new(&MAGIC);
     while walk.at < bytes.len() {
@@ -29,8 +38,8 @@ pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
                 walk.blocks.push(block);
             }
             Err(wrong) => {
+                let behind = wrong.behind.unwrap_or(walk.at + 1);
                 walk.report(wrong);
-                let behind = walk.at + 1;
                 walk.at = match finder.find(&bytes[behind..]) {
                     Some(distance) => behind + distance,
                     None => bytes.len(),
@@ -44,6 +53,8 @@ pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
 struct Walk<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// For what is still to be read.
+    budget: Budget,
     blocks: Vec<ReadBlock>,
     faults: Vec<Fault>,
     /// Inside a damaged stretch that has its fault already.
@@ -58,11 +69,13 @@ struct Wrong {
     field: String,
     expected: String,
     found: String,
+    /// Where the block ends, if its checksums say that it is as it was written: no other block begins within.
+    behind: Option<usize>,
 }
 
 impl Walk<'_> {
     /// The block that begins at `self.at`.
-    fn block(&self, decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
+    fn block(&mut self, decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
         let rest = &self.bytes[self.at..];
         let wrong = |kind, byte, field: &str, expected: String, found: String| Wrong {
             kind,
@@ -71,6 +84,7 @@ impl Walk<'_> {
             field: field.to_owned(),
             expected,
             found,
+            behind: None,
         };
         if !rest.starts_with(&MAGIC) {
             let begins = &rest[..rest.len().min(MAGIC.len())];
@@ -97,9 +111,9 @@ impl Walk<'_> {
     }
 
     /// The block behind a header whose checksum is right; `rest` begins with the payload.
-    fn named_block(&self, frame: &Frame, rest: &[u8], decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
+    fn named_block(&mut self, frame: &Frame, rest: &[u8], decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
         let wrong = |kind, byte, field: &str, expected, found| {
-            Err(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found })
+            Err(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found, behind: None })
         };
         let damaged = |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
         if frame.header.version > VERSION || frame.header.version == 0 {
@@ -127,45 +141,31 @@ impl Walk<'_> {
             let (expected, found) = (format!("{} bytes", frame.payload_bytes), format!("{}", rest.len()));
             return wrong(FaultKind::Cut, self.bytes.len(), "payload", expected, found);
         };
-        let in_payload = |field, expected, found| wrong(FaultKind::Damaged, payload_at, field, expected, found);
+        let in_payload = |field: &str, expected, found| Wrong {
+            kind: FaultKind::Damaged,
+            byte: payload_at,
+            owner: None,
+            field: field.to_owned(),
+            expected,
+            found,
+            behind: None,
+        };
         let found = crc32c::crc32c(payload);
         if found != frame.payload_crc {
             let (expected, found) = (format!("{:#010x}", frame.payload_crc), format!("{found:#010x}"));
-            return in_payload("payload checksum", expected, found);
+            return Err(in_payload("payload checksum", expected, found));
         }
-        let plain = match decompressor.decompress(payload, frame.plain_bytes) {
-            Ok(plain) => plain,
-            Err(error) => {
-                return in_payload("payload", "a zstd frame".to_owned(), error.to_string());
-            }
-        };
-        if plain.len() != frame.plain_bytes as usize {
-            let (expected, found) = (
-                format!("{}", frame.plain_bytes),
-                match plain.len() {
-                    longer if longer > frame.plain_bytes as usize => "more".to_owned(),
-                    bytes => format!("{bytes}"),
-                },
-            );
-            return in_payload("plain_bytes", expected, found);
-        }
-        match columns::decode(&plain) {
-            Ok((block, samples)) => Ok(ReadBlock {
-                header: frame.header,
-                block,
-                samples,
-                offset: self.at as u64,
-                stored_bytes: HEADER_BYTES as u64 + u64::from(frame.payload_bytes),
-            }),
-            Err(wrong) => Err(Wrong {
-                kind: FaultKind::Damaged,
-                byte: payload_at,
-                owner: None,
-                field: wrong.field,
-                expected: wrong.expected,
-                found: wrong.found,
-            }),
-        }
+        // From here on the block is as it was written, and its length true.
+        let behind = Some(payload_at + payload.len());
+        let (block, samples) = decode(frame, payload, &mut self.budget, decompressor)
+            .map_err(|Malformed { field, expected, found }| Wrong { behind, ..in_payload(&field, expected, found) })?;
+        Ok(ReadBlock {
+            header: frame.header,
+            block,
+            samples,
+            offset: self.at as u64,
+            stored_bytes: HEADER_BYTES as u64 + u64::from(frame.payload_bytes),
+        })
     }
 
     fn report(&mut self, wrong: Wrong) {
@@ -184,6 +184,52 @@ impl Walk<'_> {
             found: wrong.found,
         });
     }
+}
+
+/// The content of a payload, as far as the budget goes.
+fn decode(
+    frame: &Frame,
+    payload: &[u8],
+    budget: &mut Budget,
+    decompressor: &mut Decompressor,
+) -> Result<(proto::Block, Option<Samples>), Malformed> {
+    let beyond = |expected: u64, found: u64| {
+        Err(Malformed {
+            field: "decoded bytes".to_owned(),
+            expected: format!("at most {expected}"),
+            found: format!("{found}"),
+        })
+    };
+    let plain_bytes = u64::from(frame.plain_bytes);
+    // Also of a block that turns out to be damaged: it was work.
+    if !budget.take(plain_bytes) {
+        return beyond(budget.left_bytes, plain_bytes);
+    }
+    let plain = decompressor.decompress(payload, frame.plain_bytes).map_err(|error| Malformed {
+        field: "payload".to_owned(),
+        expected: "a zstd frame".to_owned(),
+        found: error.to_string(),
+    })?;
+    if plain.len() != frame.plain_bytes as usize {
+        let found = match plain.len() {
+            longer if longer > frame.plain_bytes as usize => "more".to_owned(),
+            bytes => format!("{bytes}"),
+        };
+        return Err(Malformed { field: "plain_bytes".to_owned(), expected: format!("{plain_bytes}"), found });
+    }
+    let decoded = Decoded::of(&plain);
+    if decoded.while_decoded_bytes > BLOCK_BYTES_MAX {
+        return beyond(BLOCK_BYTES_MAX, decoded.while_decoded_bytes);
+    }
+    if !budget.take(decoded.elements_bytes) {
+        return beyond(budget.left_bytes, decoded.elements_bytes);
+    }
+    let (block, samples) = columns::decode(&plain)?;
+    let samples_bytes = samples.as_ref().map_or(0, Samples::memory_bytes);
+    if !budget.take(samples_bytes) {
+        return beyond(budget.left_bytes, samples_bytes);
+    }
+    Ok((block, samples))
 }
 
 /// One context for all blocks: making one costs as much as a small block.

@@ -33,8 +33,6 @@ impl fmt::Display for Owner {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places<'a> {
     pub executable: &'a str,
-    /// Folder of the standard library.
-    pub stdlib: Option<&'a str>,
 }
 
 /// Of a Python file.
@@ -45,9 +43,7 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     if path.contains("/site-packages/") || path.contains("/dist-packages/") {
         return Owner::Library;
     }
-    let in_stdlib =
-        places.stdlib.is_some_and(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')));
-    if in_stdlib || in_versioned_folder(path) {
+    if in_versioned_folder(path) {
         return Owner::Stdlib;
     }
     if is_installed_script(path, places.executable) {
@@ -115,14 +111,12 @@ mod tests {
 
     #[test]
     fn owners_of_python_files() {
-        let places = Places { executable: "/home/me/.venv/bin/python", stdlib: Some("/opt/py/lib/python") };
+        let places = Places { executable: "/home/me/.venv/bin/python" };
         for (path, owner) in [
             ("/home/me/app.py", Owner::User),
             ("app.py", Owner::User),
             ("<string>", Owner::User),
             ("<frozen importlib._bootstrap>", Owner::Stdlib),
-            ("/opt/py/lib/python/json/__init__.py", Owner::Stdlib),
-            ("/opt/py/lib/python-projects/app.py", Owner::User),
             ("/usr/lib/python3.15/json/decoder.py", Owner::Stdlib),
             ("/usr/lib/python3/dist-packages/six.py", Owner::Library),
             ("/home/me/.venv/lib/python3.15/site-packages/six.py", Owner::Library),
@@ -137,7 +131,7 @@ mod tests {
 
     #[test]
     fn owners_of_loaded_files() {
-        let places = Places { executable: "/opt/app/interpreter", stdlib: None };
+        let places = Places { executable: "/opt/app/interpreter" };
         for (path, owner) in [
             ("/opt/app/interpreter", Owner::Interpreter),
             ("/usr/bin/python3.15", Owner::Interpreter),

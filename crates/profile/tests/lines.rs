@@ -12,7 +12,7 @@ use genba_profile::weight::Weight;
 use regex::Regex;
 
 const SHOP: &str = "
-    process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+/app/shop.py cwd=/app stdlib=/usr/lib/python3.13
+    process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+/app/shop.py cwd=/app
     source /app/shop.py
     |import json
     |

@@ -19,7 +19,7 @@ fn check(recording: &str, options: Options, expected: Expect) {
 }
 
 const SLICES: &str = "
-    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     source /home/me/slices.py
     |import sys
     |
@@ -103,7 +103,7 @@ fn by_line_and_without_c() {
 fn each_sample_counts_for_the_users_own_code() {
     check(
         "
-        process 7 3.13.0 stdlib=/usr/lib/python3.13 executable=/usr/bin/python3.13 cwd=/app
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
         source /app/app.py
         |import json
         |def load(t):
@@ -139,7 +139,7 @@ fn each_sample_counts_for_the_users_own_code() {
 fn without_code_of_the_users_own_libraries_stand_for_it() {
     check(
         "
-        process 7 3.13.0 stdlib=/usr/lib/python3.13 executable=/usr/bin/python3.13 cwd=/app
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
         main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x200
         ",
         Options::default(),
@@ -383,7 +383,7 @@ fn as_markdown() {
 #[test]
 fn code_without_a_file_is_its_callers() {
     const HEADER: &str = "
-    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me stdlib=/usr/lib/python3.15
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     ";
     let rows = |stacks: &str| {
         let profile = profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default());
@@ -419,7 +419,7 @@ fn code_without_a_file_is_its_callers() {
 fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
     let to_loop = "<module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > task_step[_asyncio.so]";
     let recording = format!(
-        "process 7 3.13.0 stdlib=/usr/lib/python3.13 argv=app.py cwd=/home/me
+        "process 7 3.13.0 argv=app.py cwd=/home/me
         {to_loop} > get@/v/lib/python3.13/site-packages/client.py:5[0-9] > send[libc.so.6] x30
         {to_loop} > main@app.py:12[4-9] > get@/v/lib/python3.13/site-packages/client.py:5[0-9] x20
         <module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select[libpython3.13.so] x10"

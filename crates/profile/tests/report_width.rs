@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Long lines, names and ways; an expression over two lines; wide characters; one without source.
 const SHOP: &str = "
-    process 4127 3.13.0 executable=/usr/bin/python3.13 cwd=/home/me stdlib=/usr/lib/python3.13
+    process 4127 3.13.0 executable=/usr/bin/python3.13 cwd=/home/me
     source /home/me/shop.py
     |import json
     |def sell(orders, prices):

@@ -12,7 +12,7 @@ use genba_profile::tree::{self, tree};
 use genba_profile::weight::Weight;
 
 const MIXED: &str = "
-    process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app stdlib=/usr/lib/python3.13
+    process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
     thread 7 main
     <module>@app.py:1 > sort@app.py:3 > list.sort[python3.13] > key@app.py:5 > ?dict.get[python3.13] x40
     <module>@app.py:1 > sort@app.py:3 > list.sort[python3.13] x30

@@ -14,7 +14,7 @@ fn check(recording: &str, expected: Expect) {
     expected.assert_eq(&lines.into_iter().chain(details).collect::<String>());
 }
 
-const PROCESS: &str = "process 7 3.13.0 stdlib=/usr/lib/python3.13\n";
+const PROCESS: &str = "process 7 3.13.0\n";
 
 /// Samples of as many expressions, each of `each` samples.
 fn expressions(count: usize, each: usize) -> String {
@@ -55,7 +55,7 @@ fn what_ran_outside_of_python_is_no_place() {
 
 #[test]
 fn a_library_is_called_by_its_name_wherever_it_lies() {
-    let process = "process 7 3.13.0 stdlib=/opt/python3/lib/python3.13\n";
+    let process = "process 7 3.13.0\n";
     let json = "loads@/opt/python3/lib/python3.13/json/__init__.py:300[4-20]";
     let calls: String = (1..=20).map(|line| format!("main@app.py:{line}[4-9] > {json} x10\n")).collect();
     check(

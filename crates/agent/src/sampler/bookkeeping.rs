@@ -236,22 +236,25 @@ impl Sampler {
             self.write_still(index);
             self.threads[index].ran = None;
             self.threads[index].still = still.map(|still| crate::threads::Still { ticks: 0, wall_quanta: 0, ..still });
-            let thread = &self.threads[index];
-            if let Some(row) = thread.row {
-                let clock = proto::ThreadClock {
-                    thread: row,
-                    cpu_ns: thread.cpu_ns,
-                    cpu_not_sampled_ns: thread.cpu_ns.saturating_sub(thread.credited_cpu_ns),
-                    ended: false,
-                };
-                self.recorder.thread_clock(clock);
-            }
         }
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;
         }
+        self.tell_clocks();
         let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
         self.recorder.flush(&mut self.tables, looks_open, end);
+    }
+
+    /// The clocks that changed since a block told them: of a thousand threads few did.
+    fn tell_clocks(&mut self) {
+        for thread in &mut self.threads {
+            let Some(row) = thread.row else { continue };
+            let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
+            if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
+                let clock = proto::ThreadClock { thread: row, cpu_ns, cpu_not_sampled_ns, ended: false };
+                self.recorder.thread_clock(clock);
+            }
+        }
     }
 
     /// Looks at nothing while the program wants none of it; other orders are heard. What passes meanwhile is in no sample.

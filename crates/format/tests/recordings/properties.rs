@@ -139,7 +139,7 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         ..Tables::default()
     };
     for (path, build_id, tick_first) in rows.modules {
-        tables.modules.push(Module { path: path % sizes.strings, build_id, kind: 0, tick_first, tick_last: 0 });
+        tables.modules.push(Module { path: path % sizes.strings, build_id, kind: 0, tick_first });
     }
     for (qualname, filename, first_line, linetable) in rows.codes {
         tables.codes.push(Code {

@@ -55,7 +55,6 @@ fn parent_first() -> Block {
             native: true,
             refused: String::new(),
             cwd: "/home/u".to_owned(),
-            stdlib: "/usr/lib/python3.15".to_owned(),
             memory: true,
             within: false,
         }),
@@ -99,7 +98,7 @@ fn first_tables() -> Tables {
             .map(|text| text.as_bytes().to_vec())
             .to_vec(),
         modules_first: 0,
-        modules: vec![Module { path: 3, build_id: vec![0xab, 0xcd, 0xef, 0x01], kind: 0, tick_first: 0, tick_last: 0 }],
+        modules: vec![Module { path: 3, build_id: vec![0xab, 0xcd, 0xef, 0x01], kind: 0, tick_first: 0 }],
         codes_first: 0,
         codes: vec![Code { qualname: 1, filename: 2, first_line: 5, linetable_bytes: 6, linetable: vec![0xf0, 3, 1] }],
         nodes_first: 0,
@@ -125,7 +124,7 @@ fn parent_second() -> Block {
             strings_first: 6,
             strings: vec![b"truncated".to_vec(), b"/usr/lib/libc.so.6".to_vec(), b"memmove".to_vec()],
             modules_first: 1,
-            modules: vec![Module { path: 7, build_id: vec![1, 2], kind: 0, tick_first: 7, tick_last: 12 }],
+            modules: vec![Module { path: 7, build_id: vec![1, 2], kind: 0, tick_first: 7 }],
             nodes_first: 4,
             nodes: Some(Nodes {
                 parent: vec![0, 5, 3],

@@ -216,8 +216,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             Err(_) => MarkKind::Other(mark.kind),
         };
         let text = (!mark.text.is_empty()).then(|| mark.text.clone());
-        let value = matches!(kind, MarkKind::Fork | MarkKind::Rate | MarkKind::Pause | MarkKind::Other(_))
-            .then_some(mark.value);
+        let value = matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Other(_)).then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });
     }
 }

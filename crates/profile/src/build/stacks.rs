@@ -85,10 +85,7 @@ impl<'a> Stacks<'a> {
             c_functions,
             c_places,
             interned,
-            places: Places {
-                executable: start.map_or("", |start| &start.executable),
-                stdlib: start.and_then(|start| text(start.stdlib.trim_end_matches('/'))),
-            },
+            places: Places { executable: start.map_or("", |start| &start.executable) },
             cwd: start.and_then(|start| text(&start.cwd)),
             nodes: HashMap::new(),
             codes: HashMap::new(),

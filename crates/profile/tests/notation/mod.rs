@@ -1,6 +1,6 @@
 //! Recordings written as text, so that a test reads as what it is about. One statement a line:
 //!
-//!   process 4127 3.15.2 key=value…     begins a process; keys: executable, cwd, stdlib, argv (with + for blanks),
+//!   process 4127 3.15.2 key=value…     begins a process; keys: executable, cwd, argv (with + for blanks),
 //!                                      refused, parent (a pid), cpu_before_ms
 //!   thread 4128 worker                 begins a thread; without one there is a thread of the process's pid
 //!   dropped late 3, refused moved 2    ticks without a sample
@@ -113,7 +113,6 @@ impl Writer {
             within: options.contains_key("within"),
             refused: text("refused"),
             cwd: text("cwd"),
-            stdlib: text("stdlib"),
             ..Default::default()
         });
         process.block.tables = Some(proto::Tables::default());
