@@ -14,6 +14,20 @@ pub const fn nobody_walks() -> bool {
     false
 }
 
+/// Where the functions' entries begin in the section: each entry begins with its length and says then whose it is, 0 for a common one.
+fn entries(section: &[u8]) -> Vec<u32> {
+    let word = |at: usize| Some(u32::from_le_bytes(section.get(at..at + 4)?.try_into().ok()?));
+    let mut entries = Vec::new();
+    let mut at = 0;
+    while let Some((length, owner)) = word(at).zip(word(at + 4)).filter(|&(length, _)| length > 0) {
+        if owner > 0 {
+            entries.extend(u32::try_from(at));
+        }
+        at += 4 + length as usize;
+    }
+    entries
+}
+
 pub fn publish(files: &[Loaded]) {
     let compiled = |loaded: &Loaded| {
         let (start, end) = loaded.code();
@@ -23,7 +37,8 @@ pub fn publish(files: &[Loaded]) {
             start,
             end,
         };
-        let mut compiler = Compiler::new(loaded.file.eh_frame.bytes.clone(), position);
+        let mut compiler =
+            Compiler::new(loaded.file.eh_frame.bytes.clone(), entries(&loaded.file.eh_frame.bytes), position);
         compiler.advance(usize::MAX >> 1);
         let rows = Vec::leak(compiler.finish().rows);
         ModuleRows { start, end, rows: rows.as_ptr(), rows_len: rows.len() }
