@@ -37,6 +37,11 @@ class Interpreter:
         return int(self.minor.split(".")[1])
 
     @property
+    def has_tail_calls(self) -> bool:
+        """Each instruction is a function of its own (`--with-tail-call-interp`)."""
+        return self.is_standalone and self.minor_number >= 14
+
+    @property
     def is_standalone(self) -> bool:
         return self.name in STANDALONE
 

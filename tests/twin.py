@@ -49,6 +49,8 @@ def watch(workshop: Workshop, program: str, *, under: str, stops: int, seed: int
     assert word == "ready", f"the program did not start\n{process.communicate()}"
     summary = place.outside / "summary.json"
     command = ["watch", pid.strip(), "--python", interpreter.minor, "--stops", str(stops), "--seed", str(seed)]
+    if interpreter.has_tail_calls:
+        command += ["--instructions", "apart"]
     try:
         text = twin(*command, "--under", under, "--summary", summary)
     finally:

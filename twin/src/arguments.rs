@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use crate::{recording, watch};
 
-const USAGE: &str = "usage: genba-twin watch PID --python 3.N --stops N --seed N --under NAME [--summary FILE]
+const USAGE: &str =
+    "usage: genba-twin watch PID --python 3.N --stops N --seed N --under NAME [--summary FILE] [--instructions apart]
        genba-twin recording FILE --under NAME [--root FOLDER] [--from-ns N --to-ns N]";
 
 pub enum Verb {
@@ -43,6 +44,7 @@ pub fn read(arguments: &[String]) -> Result<Verb, String> {
                 stops: number("--stops", must("--stops")?)?,
                 seed: number("--seed", must("--seed")?)?,
                 under: must("--under")?,
+                instructions_apart: flag("--instructions").is_some_and(|where_| where_ == "apart"),
                 summary: flag("--summary").map(PathBuf::from),
             }))
         }

@@ -20,6 +20,8 @@ pub struct Options {
     pub stops: u64,
     pub seed: u64,
     pub under: String,
+    /// The interpreter's instructions are functions of their own, which call each other by tail calls.
+    pub instructions_apart: bool,
     pub summary: Option<PathBuf>,
 }
 
@@ -81,7 +83,7 @@ pub fn run(options: &Options) -> Result<(), String> {
         }
         let native = &by_framehop.0;
         let named = |position: usize| spell(native[position].pc - u64::from(position > 0));
-        let merged = look.python.as_ref().and_then(|python| merge(native, python, named));
+        let merged = look.python.as_ref().and_then(|python| merge(native, python, options.instructions_apart, named));
         count(match merged {
             Some(frames) if distribution.add(&frames, &options.under, 1) => "counted",
             Some(_) => "elsewhere",

@@ -4,6 +4,8 @@
 //!
 //! Each run of the eval loop has a C local (the shim) at address A. It lies in exactly one native frame k:
 //! `cfa[k-1] <= A < cfa[k]`. That frame is the eval loop which executes the Python frames up to the shim: they replace it.
+//! Where each instruction is a function of its own (tail calls between instructions), the frame above it is the one that runs, and
+//! as much the eval loop: they replace both.
 
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 
@@ -62,6 +64,8 @@ pub struct Circumstances<'a> {
     pub python_cut: Option<Mark>,
     /// For each native position: a tail call hid a function between it and the frame that it called.
     pub hidden: &'a [bool],
+    /// What an eval loop calls is an instruction's own function.
+    pub instructions_apart: bool,
 }
 
 /// Merges, innermost first. `native` may be empty (Python only).
@@ -83,9 +87,10 @@ pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstance
         };
         match eval {
             Eval::At(position) => {
-                push_native(native, next_native..position, circumstances, &mut out);
-                if position > next_native && circumstances.hidden.get(position) == Some(&true) {
-                    out.push(Merged::InferredCall { caller: position });
+                let inner = position - usize::from(circumstances.instructions_apart && position > next_native);
+                push_native(native, next_native..inner, circumstances, &mut out);
+                if inner > next_native && circumstances.hidden.get(inner) == Some(&true) {
+                    out.push(Merged::InferredCall { caller: inner });
                 }
                 next_native = position + 1;
             }

@@ -36,6 +36,8 @@ pub struct Stacks {
     places: FxHashMap<u64, Option<Place>>,
     known_addresses: Vec<(u64, &'static str)>,
     anonymous_row: Option<u32>,
+    /// Each instruction of the interpreter is a function of its own (tail calls between them).
+    instructions_apart: bool,
 }
 
 /// libc functions that the dynamic linker may bind to a variant without a name of its own.
@@ -89,6 +91,7 @@ impl Stacks {
             places: FxHashMap::default(),
             known_addresses,
             anonymous_row: None,
+            instructions_apart: false,
         }
     }
 
@@ -107,6 +110,7 @@ impl Stacks {
         if self.loaded.compile(deadline_ns, monotonic_ns) || changed {
             self.calls.forget();
             self.places.clear();
+            self.instructions_apart = instructions_apart(&self.loaded);
         }
         self.codes.free_retired();
     }
@@ -162,6 +166,7 @@ impl Stacks {
                 _ => None,
             },
             hidden: &hidden,
+            instructions_apart: self.instructions_apart,
         };
         let mut merged = merge::merge(native, &entries, circumstances);
         if let Some(slot) = slot {
@@ -279,6 +284,14 @@ impl Stacks {
         let slot = memory.word(Address(mapping.0).at(MP_SUBSCRIPT)).ok()?;
         self.loaded.place(slot).filter(|place| place.function == Some(slot)).map(|_| slot)
     }
+}
+
+/// Whether `_PyEval_EvalFrameDefault` is too small to contain the instructions, some two hundred. False as long as that is unknown.
+fn instructions_apart(loaded: &Loaded) -> bool {
+    const EVAL_LOOP_BYTES_MIN: u64 = 4096;
+    let Some(begin) = symbols::address(c"_PyEval_EvalFrameDefault") else { return false };
+    let is_within = |address| loaded.place(address).is_some_and(|place| place.function == Some(begin));
+    is_within(begin) && !is_within(begin + EVAL_LOOP_BYTES_MIN)
 }
 
 /// Puts the slot function above `PyObject_GetItem`, when that is what the eval loop called and the slot's own frame is not

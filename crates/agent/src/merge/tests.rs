@@ -3,7 +3,8 @@
 use super::{Circumstances, Mark, Merged, Python, merge};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 
-/// Merges and spells the result innermost first; a native frame named `-f` had `f`'s callee hidden by a tail call.
+/// Merges and spells the result innermost first; a native frame named `-f` had `f`'s callee hidden by a tail call,
+/// `+f` says that an eval loop calls the instructions' own functions.
 fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
     let names: Vec<&str> = native.split_whitespace().collect();
     let frames: Vec<NativeFrame> = names
@@ -11,6 +12,7 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
         .map(|name| NativeFrame { pc: 1, cfa: name.split_once('@').map_or(0, |(_, cfa)| cfa.parse().unwrap()) })
         .collect();
     let hidden: Vec<bool> = names.iter().map(|name| name.starts_with('-')).collect();
+    let instructions_apart = names.iter().any(|name| name.starts_with('+'));
     let entries: Vec<Python<&str>> = python
         .split_whitespace()
         .map(|entry| match entry.strip_prefix('^') {
@@ -20,8 +22,8 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
         .collect();
     let python_cut =
         (!python.is_empty() && !python.ends_with(|last: char| last.is_ascii_digit())).then_some(Mark::PythonCut);
-    let circumstances = Circumstances { native_end: end, python_cut, hidden: &hidden };
-    let name = |position: usize| names[position].trim_start_matches('-').split('@').next().unwrap().to_owned();
+    let circumstances = Circumstances { native_end: end, python_cut, hidden: &hidden, instructions_apart };
+    let name = |position: usize| names[position].trim_start_matches(['-', '+']).split('@').next().unwrap().to_owned();
     let merged: Vec<String> = merge(&frames, &entries, circumstances)
         .iter()
         .map(|frame| match *frame {
@@ -59,6 +61,20 @@ fn a_shim_on_the_boundary_belongs_to_the_frame_above_it() {
 #[test]
 fn an_eval_loop_without_frames_yet_stays_a_c_frame() {
     check("eval@100 vectorcall@150 eval@200 main@300", "f ^160", NativeEnd::Complete, "eval vectorcall f main");
+}
+
+#[test]
+fn python_frames_replace_the_instruction_that_runs_them() {
+    check("getitem@50 slice@100 +eval@200 main@300", "f ^150", NativeEnd::Complete, "getitem f main");
+    check("slot@40 -slice@100 +eval@200 main@300", "f ^150", NativeEnd::Complete, "slot ?slice f main");
+    check("slice@100 +eval@200 main@300", "f ^150", NativeEnd::Complete, "f main");
+    check("+eval@200 main@300", "f ^150", NativeEnd::Complete, "f main");
+    check(
+        "add@90 +eval@100 sort@120 call@150 +eval@200 main@300",
+        "f ^95 g ^190",
+        NativeEnd::Complete,
+        "f sort g main",
+    );
 }
 
 #[test]
@@ -133,7 +149,11 @@ fn each_frame_appears_at_most_once_and_in_order() {
             .collect();
         let native_end = if random(2) == 0 { NativeEnd::Complete } else { NativeEnd::Fault };
         let hidden = vec![random(2) == 0; native.len()];
-        let merged = merge(&native, &python, Circumstances { native_end, python_cut: None, hidden: &hidden });
+        let merged = merge(
+            &native,
+            &python,
+            Circumstances { native_end, python_cut: None, hidden: &hidden, instructions_apart: random(2) == 0 },
+        );
         let (mut last_python, mut last_native) = (0, None);
         for frame in &merged {
             match *frame {
