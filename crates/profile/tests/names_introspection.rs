@@ -1,7 +1,8 @@
 //! Names found in the interpreters' files with their symbol tables hidden, judged by what the same interpreters say of
 //! themselves while they run (names/introspection.py): the owner and word of each function address must agree.
 //! Interpreters: 3.11 to 3.13 of $GENBA_PYTHONS or pyenv, python3.14 and 3.15 of the folder $GENBA_SID (default
-//! ~/.cache/genba/sid). A missing one is skipped in words.
+//! ~/.cache/genba/sid), 3.11 and 3.14 of python-build-standalone in $GENBA_STANDALONE (default ~/.cache/genba/standalone).
+//! A missing one is skipped in words.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -37,6 +38,16 @@ fn python_3_15() {
     judge_sid("python3.15");
 }
 
+#[test]
+fn python_3_11_standalone() {
+    judge_standalone("3.11");
+}
+
+#[test]
+fn python_3_14_standalone() {
+    judge_standalone("3.14");
+}
+
 /// An interpreter that $GENBA_PYTHONS names (executables, separated by colons), else pyenv's.
 fn judge_pyenv(version: &str) {
     let candidates: Vec<PathBuf> = match std::env::var_os("GENBA_PYTHONS") {
@@ -65,6 +76,17 @@ fn judge_sid(python: &str) {
         judge(Command::new("chroot").arg(&root).args([python, "-c", SCRIPT]), &root);
     } else {
         println!("skipped: no {python} can be run in {} (that needs root)", root.display());
+    }
+}
+
+fn judge_standalone(version: &str) {
+    let folder =
+        std::env::var_os("GENBA_STANDALONE").map_or_else(|| home().join(".cache/genba/standalone"), PathBuf::from);
+    let python = folder.join(version).join("bin/python3");
+    if python.exists() {
+        judge(Command::new(&python).args(["-c", SCRIPT]), Path::new("/"));
+    } else {
+        println!("skipped: no {}", python.display());
     }
 }
 

@@ -1,12 +1,14 @@
 //! Who calls and jumps to whom, read from the instructions.
 //! Owns: edges between extents and addresses of functions that are used other than by a call. Never: follows indirect
 //! calls; a function whose address is taken may have callers that are not seen, and says so.
-//! Keeps: code outside all extents counts as an unknown caller.
+//! Keeps: code outside all extents counts as an unknown caller. Of a function that BOLT moved, the old place is no code any more but a
+//! jump to the new one: what leads there leads on.
 
 use super::cells::Cells;
 use super::elf::Image;
 use super::extents::{ExtentIndex, Extents};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
+use std::collections::HashMap;
 use std::iter;
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -45,7 +47,9 @@ impl Flow {
         if code_bytes > CODE_BYTES_MAX {
             return None;
         }
-        let stretches: Vec<Stretch<'_>> = stretches_of(image, extents).collect();
+        let moved = moved_functions(image, extents);
+        let is_alive = |stretch: &Stretch<'_>| !moved.contains_key(&stretch.address);
+        let stretches: Vec<Stretch<'_>> = stretches_of(image, extents).filter(is_alive).collect();
         let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
         for part in side_by_side(&stretches, code_bytes, &|part| Flow::of(part, image, extents)) {
             flow.edges.extend(part.edges);
@@ -58,6 +62,9 @@ impl Flow {
                 .map(|(_, address)| address)
                 .filter(|&address| extents.starting_at(address).is_some()),
         );
+        let now_at = |address: &mut u64| *address = moved.get(address).copied().unwrap_or(*address);
+        flow.edges.iter_mut().for_each(|edge| now_at(&mut edge.to));
+        flow.taken.iter_mut().for_each(now_at);
         flow.taken.sort_unstable();
         flow.taken.dedup();
         flow.edges.sort_unstable_by_key(|edge| edge.to);
@@ -139,6 +146,22 @@ fn stretches_of<'a>(image: &'a Image<'_>, extents: &'a Extents<'_>) -> impl Iter
             Some(stretch)
         })
     })
+}
+
+/// Functions that BOLT moved: the old first address, where it left a jump, and the new one.
+fn moved_functions(image: &Image<'_>, extents: &Extents<'_>) -> HashMap<u64, u64> {
+    const JUMP: u8 = 0xe9;
+    let Some((start, bytes)) = image.section(".bolt.org.text") else { return HashMap::new() };
+    let original = start..start + bytes.len() as u64;
+    let moved_to = |old: u64| {
+        let code = bytes.get(usize::try_from(old - start).ok()?..)?.first_chunk::<5>()?;
+        let [JUMP, a, b, c, d] = *code else { return None };
+        let new = (old + 5).wrapping_add_signed(i64::from(i32::from_le_bytes([a, b, c, d])));
+        (!original.contains(&new) && extents.starting_at(new).is_some()).then_some((old, new))
+    };
+    let first = extents.all().partition_point(|extent| extent.start < original.start);
+    let inside = extents.all()[first..].iter().take_while(|extent| extent.start < original.end);
+    inside.filter_map(|extent| moved_to(extent.start)).collect()
 }
 
 /// The extent at `at` and its end, or the gap up to the next extent.

@@ -26,7 +26,11 @@ struct Rule {
 const RECURSION: &str = " while calling a Python object";
 const RETURNED_NULL: &str = "%R returned NULL without setting an exception";
 
-const RULES: [Rule; 12] = [
+const NO_ARGUMENTS: &str = "%U takes no arguments (%zd given)";
+const ONE_ARGUMENT: &str = "%U takes exactly one argument (%zd given)";
+const UNBOUND: &str = "unbound method %U needs an argument";
+
+const RULES: [Rule; 16] = [
     // Python/pythonrun.c, from the outermost to the innermost.
     Rule {
         name: "_PyRun_AnyFile",
@@ -109,13 +113,7 @@ const RULES: [Rule; 12] = [
         name: "_PyObject_MakeTpCall",
         calls: &["_PyObject_GC_NewVar", "_PyErr_Format", "_Py_CheckRecursiveCall"],
         texts: &[RECURSION, RETURNED_NULL],
-        never: &[
-            "PyMem_Free",
-            "PyMem_Malloc",
-            "_PyStack_AsDict",
-            "unbound method %U needs an argument",
-            "PyErr_Format",
-        ],
+        never: &["PyMem_Free", "PyMem_Malloc", "_PyStack_AsDict", UNBOUND, "PyErr_Format"],
         under: &["PyObject_CallOneArg", "PyObject_CallFunctionObjArgs", "PyObject_VectorcallMethod"],
         since_3_14: false,
     },
@@ -123,10 +121,45 @@ const RULES: [Rule; 12] = [
     Rule {
         name: "method_vectorcall_VARARGS_KEYWORDS",
         calls: &["_PyStack_AsDict", "_Py_CheckRecursiveCall"],
-        texts: &[RECURSION, "unbound method %U needs an argument"],
+        texts: &[RECURSION, UNBOUND],
         never: &[],
         under: &[],
         since_3_14: false,
+    },
+    // The same, where `_PyStack_AsDict` was inlined.
+    Rule {
+        name: "method_vectorcall_VARARGS_KEYWORDS",
+        calls: &["_PyTuple_FromArray", "_PyDict_FromItems", "_Py_CheckRecursiveCall"],
+        texts: &[RECURSION, UNBOUND],
+        never: &["_PyStack_AsDict"],
+        under: &[],
+        since_3_14: true,
+    },
+    Rule {
+        name: "method_vectorcall_NOARGS",
+        calls: &["_Py_CheckRecursiveCall"],
+        texts: &[RECURSION, UNBOUND, NO_ARGUMENTS],
+        never: &[],
+        under: &[],
+        since_3_14: true,
+    },
+    Rule {
+        name: "method_vectorcall_O",
+        calls: &["_Py_CheckRecursiveCall"],
+        texts: &[RECURSION, UNBOUND, ONE_ARGUMENT],
+        never: &[],
+        under: &[],
+        since_3_14: true,
+    },
+    // Objects/methodobject.c
+    Rule {
+        name: "cfunction_vectorcall_NOARGS",
+        calls: &["_Py_CheckRecursiveCall"],
+        texts: &[RECURSION, NO_ARGUMENTS],
+        // Nor what inlined it beside other ways to call.
+        never: &[UNBOUND, ONE_ARGUMENT, "_PyObject_MakeTpCall", "PyMem_Malloc", "PyErr_NoMemory"],
+        under: &[],
+        since_3_14: true,
     },
     // Modules/_sre/sre.c
     Rule {

@@ -16,22 +16,24 @@ const UNNAMED_MAX: usize = 2000;
 /// What more functions than this lead to belongs to none of them.
 const DOMINATORS_MAX: usize = 3;
 const PARTS_MAX: usize = 8;
+/// Extents of one function that jump to one of its parts.
+const PARTS_OF_ONE_MAX: usize = 3;
 
 impl Lineage<'_> {
-    /// The extent that `part` was moved out of: everything that leads there jumps, and from one extent only.
+    /// The extent that `part` was moved out of: everything that leads there jumps, and from one extent only, or from other parts
+    /// of that extent (BOLT makes up to three of one function).
     pub fn whole_of(&self, part: ExtentIndex) -> Option<ExtentIndex> {
         let extent = self.extents.get(part);
-        let mut whole = None;
-        let mut entered_inside = false;
-        for edge in self.flow.edges_to(self.extents, part) {
-            let from = edge.from?;
-            if edge.kind == EdgeKind::Call || whole.is_some_and(|whole| whole != from) {
-                return None;
+        let sources = self.jumped_from(part)?;
+        let whole = match sources.iter().copied().collect::<Vec<_>>()[..] {
+            [whole] => whole,
+            ref several if several.len() <= PARTS_OF_ONE_MAX => {
+                let mut wholes = several.iter().copied().filter(|&whole| self.is_whole_of_all(whole, several, part));
+                wholes.next().filter(|_| wholes.next().is_none())?
             }
-            whole = Some(from);
-            entered_inside |= edge.to != extent.start;
-        }
-        let whole = whole?;
+            _ => return None,
+        };
+        let entered_inside = self.flow.edges_to(self.extents, part).iter().any(|edge| edge.to != extent.start);
         let whole_start = self.extents.get(whole).start;
         let comes_back = self
             .flow
@@ -40,6 +42,25 @@ impl Lineage<'_> {
             .any(|edge| edge.from == Some(part) && edge.to != whole_start);
         let is_part = entered_inside || comes_back || !self.extents.begins_like_a_function(part);
         is_part.then_some(whole)
+    }
+
+    /// The extents that jump to `part`; `None`: something calls it, or is not known.
+    fn jumped_from(&self, part: ExtentIndex) -> Option<BTreeSet<ExtentIndex>> {
+        let edges = self.flow.edges_to(self.extents, part).iter();
+        let sources: Option<BTreeSet<ExtentIndex>> =
+            edges.map(|edge| edge.from.filter(|_| edge.kind == EdgeKind::Jump)).collect();
+        sources.filter(|sources| !sources.is_empty())
+    }
+
+    /// Whether of the extents that jump to `part`, all but `whole`, which begins a function, begin in the middle of one and are
+    /// reached from nowhere else.
+    fn is_whole_of_all(&self, whole: ExtentIndex, sources: &[ExtentIndex], part: ExtentIndex) -> bool {
+        let is_known = |from: &ExtentIndex| *from == part || sources.contains(from);
+        let is_part = |other: ExtentIndex| {
+            !self.extents.begins_like_a_function(other)
+                && self.jumped_from(other).is_some_and(|from| from.contains(&whole) && from.iter().all(is_known))
+        };
+        self.extents.begins_like_a_function(whole) && sources.iter().all(|&other| other == whole || is_part(other))
     }
 
     /// As `whole_of`, through parts of parts, up to an extent that has a name.
