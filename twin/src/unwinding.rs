@@ -77,6 +77,20 @@ impl Framehop {
     }
 }
 
+/// Where the functions' entries begin in the section: each entry begins with its length and says then whose it is, 0 for a common one.
+fn entries(section: &[u8]) -> Vec<u32> {
+    let word = |at: usize| Some(u32::from_le_bytes(section.get(at..at + 4)?.try_into().ok()?));
+    let mut entries = Vec::new();
+    let mut at = 0;
+    while let Some((length, owner)) = word(at).zip(word(at + 4)).filter(|&(length, _)| length > 0) {
+        if owner > 0 {
+            entries.extend(u32::try_from(at));
+        }
+        at += 4 + length as usize;
+    }
+    entries
+}
+
 /// genba's rows, compiled by the agent's compiler, walked by the handler's walk.
 pub struct FlatRows {
     _rows: Vec<Vec<Row>>,
@@ -105,7 +119,7 @@ impl FlatRows {
                 start,
                 end,
             };
-            let mut compiler = Compiler::new(file.eh_frame.bytes.clone(), position);
+            let mut compiler = Compiler::new(file.eh_frame.bytes.clone(), entries(&file.eh_frame.bytes), position);
             compiler.advance(usize::MAX >> 1);
             compiler.finish().rows
         };

@@ -84,6 +84,8 @@ impl Compiler {
             let complete = fde.rows(&eh_frame, &bases, &mut self.context).is_ok_and(|mut table| {
                 loop {
                     match table.next_row() {
+                        // BOLT writes a row for the end itself, where the next function begins.
+                        Ok(Some(row)) if row.start_address() >= behind => {}
                         Ok(Some(row)) => {
                             let rule = if signal { Rule::SIGNAL } else { rule(&eh_frame, row) };
                             rows.push(row.start_address().wrapping_sub(start) as u32, rule);
