@@ -325,7 +325,8 @@ impl Process {
         accounting.cpu_sampled_ns = quanta * genba_format::QUANTUM_NS;
         accounting.cpu_process_ns = accounting.cpu_sampled_ns + accounting.cpu_not_sampled_ns;
         let wall_quanta: u64 = self.samples.wall_quanta.iter().sum();
-        let end_ns = BEGIN_NS + wall_quanta * genba_format::QUANTUM_NS;
+        let last_mark_ns = self.block.marks.iter().map(|mark| mark.at_ns).max().unwrap_or(0);
+        let end_ns = last_mark_ns.max(BEGIN_NS + wall_quanta * genba_format::QUANTUM_NS);
         let tables = self.block.tables.as_mut().unwrap();
         tables.strings = self.strings.into_iter().map(String::into_bytes).collect();
         for (code, (_, places)) in tables.codes.iter_mut().zip(&self.codes) {
