@@ -105,6 +105,8 @@ pub struct Thread {
     pub ran: Option<Ran>,
     /// It blocks the sample signal: not asked before this moment.
     pub masked_until_ns: u64,
+    /// The recording says that it did.
+    pub is_told_masked: bool,
     pub gone: bool,
     syscall_file: Option<Descriptor>,
     syscall_file_refused: bool,
@@ -132,6 +134,7 @@ impl Thread {
             still: None,
             ran: None,
             masked_until_ns: 0,
+            is_told_masked: false,
             gone: false,
             syscall_file: None,
             syscall_file_refused: false,

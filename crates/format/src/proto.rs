@@ -474,6 +474,8 @@ pub enum MarkKind {
     Pause = 7,
     /// what the program says through the API: text
     Program = 8,
+    /// a thread blocks the signal that asks it, seen for the first time. value: its tid
+    Masked = 10,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -491,6 +493,7 @@ impl MarkKind {
             Self::Handler => "HANDLER",
             Self::Pause => "PAUSE",
             Self::Program => "PROGRAM",
+            Self::Masked => "MASKED",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -505,6 +508,7 @@ impl MarkKind {
             "HANDLER" => Some(Self::Handler),
             "PAUSE" => Some(Self::Pause),
             "PROGRAM" => Some(Self::Program),
+            "MASKED" => Some(Self::Masked),
             _ => None,
         }
     }

@@ -255,6 +255,8 @@ pub enum MarkKind {
     Pause,
     /// The program's own words.
     Program,
+    /// A thread blocks the signal that asks it; value: its tid.
+    Masked,
     /// Of a newer genba.
     Other(u32),
 }

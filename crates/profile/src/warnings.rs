@@ -1,8 +1,10 @@
 //! What a reader should know before believing a share: few samples, losses, damage, processes without an end.
 //! Owns: the sentences and their limits. Never: stands in the way of a view; the view is shown as well.
 
+use std::cmp::Reverse;
+
 use crate::figures::{count, counted, duration, percent};
-use crate::profile::{MarkKind, Process, ProcessIndex, Profile};
+use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
@@ -28,6 +30,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     }
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile));
+    warnings.extend(masked(profile));
     for mark in &profile.marks {
         let process = &profile.processes[mark.process];
         match (mark.kind, &mark.text) {
@@ -200,6 +203,53 @@ fn paused_ns(profile: &Profile) -> u64 {
         paused_ns = paused_ns.saturating_add(since_ns.map_or(0, |begin_ns| end_ns.saturating_sub(begin_ns)));
     }
     paused_ns
+}
+
+/// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
+pub(crate) fn masked(profile: &Profile) -> Option<String> {
+    let all_ns = profile.clocks().cpu_ns;
+    let marks = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Masked);
+    let mut threads: Vec<(&Thread, u64)> = marks.filter_map(|mark| masked_thread(profile, mark)).collect();
+    threads.retain(|(_, unseen_ns)| u128::from(*unseen_ns) * 100 > u128::from(all_ns));
+    threads.sort_by_key(|(_, unseen_ns)| Reverse(*unseen_ns));
+    let names: Vec<String> = threads
+        .iter()
+        .map(|(thread, unseen_ns)| format!("{} ({})", thread_name(thread), duration(*unseen_ns)))
+        .collect();
+    let (named, others) = names.split_at(names.len().min(NAMED_MAX));
+    let unseen = duration(threads.iter().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns)));
+    match (named, others.len()) {
+        ([], _) => None,
+        ([_], _) => {
+            let name = thread_name(threads.first()?.0);
+            Some(format!("{name} blocks signals, SIGURG among them: {unseen} of its CPU have no stacks"))
+        }
+        (named, others) => {
+            let more = if others > 0 { format!(" and {} more", count(others as u64)) } else { String::new() };
+            let named = named.join(", ");
+            Some(format!("{named}{more} block signals, SIGURG among them: {unseen} of their CPU have no stacks"))
+        }
+    }
+}
+
+/// The thread that a mark names, the last of this number that had begun, and its CPU that is in no sample.
+fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u64)> {
+    let of_mark = |thread: &&Thread| {
+        thread.process == mark.process
+            && thread.tid.map(u64::from) == mark.value
+            && thread.start_ns.is_none_or(|start_ns| start_ns <= mark.at_ns)
+    };
+    let thread = profile.threads.iter().filter(of_mark).max_by_key(|thread| thread.start_ns)?;
+    Some((thread, thread.cpu_not_sampled_ns?))
+}
+
+/// `thread 4130 (worker)`
+fn thread_name(thread: &Thread) -> String {
+    let tid = thread.tid.unwrap_or(0);
+    match &thread.name {
+        Some(name) => format!("thread {tid} ({name})"),
+        None => format!("thread {tid}"),
+    }
 }
 
 /// Under 99 % of the program's CPU.

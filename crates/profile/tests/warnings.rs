@@ -171,3 +171,22 @@ fn a_pause_is_told_where_cpu_passed_unseen() {
         "#]],
     );
 }
+
+#[test]
+fn threads_that_block_signals_are_named_with_their_cpu() {
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms",
+        expect![[r#"
+            samples cover 71.9 % of the program's CPU; 250 ms passed unseen
+            thread 8 (zmq) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks
+        "#]],
+    );
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n thread 9 kafka\n thread 10 short\n \
+         masked 8 300ms 250ms\n masked 9 900ms 800ms\n masked 10 10ms 0ms\n unsampled 1050ms",
+        expect![[r#"
+            samples cover 37.8 % of the program's CPU; 1.05 s passed unseen
+            thread 9 (kafka) (800 ms), thread 8 (zmq) (250 ms) block signals, SIGURG among them: 1.05 s of their CPU have no stacks
+        "#]],
+    );
+}

@@ -311,6 +311,11 @@ impl Sampler {
             && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks.folder()))
         {
             self.threads[index].masked_until_ns = now_ns + MASKED_NS;
+            if !std::mem::replace(&mut self.threads[index].is_told_masked, true) {
+                // Its row carries its clock, of which a reader sees what is in no sample.
+                self.row(index);
+                self.recorder.mark(proto::MarkKind::Masked, "", u64::from(self.threads[index].tid));
+            }
             return self.take_back_one(index, Refused::Masked);
         }
         let tid = self.threads[index].tid;

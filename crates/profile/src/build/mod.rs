@@ -213,10 +213,12 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             Ok(proto::MarkKind::Handler) => MarkKind::Handler,
             Ok(proto::MarkKind::Pause) => MarkKind::Pause,
             Ok(proto::MarkKind::Program) => MarkKind::Program,
+            Ok(proto::MarkKind::Masked) => MarkKind::Masked,
             Err(_) => MarkKind::Other(mark.kind),
         };
         let text = (!mark.text.is_empty()).then(|| mark.text.clone());
-        let value = matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Other(_)).then_some(mark.value);
+        let value = matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Masked | MarkKind::Other(_))
+            .then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });
     }
 }

@@ -11,6 +11,7 @@ use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
 use crate::report::file_names::FileNames;
+use crate::warnings::masked;
 
 /// Places below the verdict's first line.
 const DETAILS_MAX: usize = 4;
@@ -37,6 +38,7 @@ pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdi
         Reason::NoSingleCause => words.no_single_cause(),
     };
     details.extend(words.tasks());
+    details.extend(masked(profile));
     Verdict { reason, words: first, details }
 }
 

@@ -5,6 +5,7 @@
 //!   thread 4128 worker                 begins a thread; without one there is a thread of the process's pid
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds
+//!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
@@ -148,6 +149,22 @@ impl Writer {
                 value: u64::from(*word == "resume"),
                 text: String::new(),
             }),
+            ["masked", tid, all, unseen] => {
+                let threads = &process.block.tables.as_ref().unwrap().threads;
+                let thread = threads.iter().position(|thread| Ok(thread.tid) == tid.parse()).unwrap() as u32;
+                accounting.thread_clocks.push(proto::ThreadClock {
+                    thread,
+                    cpu_ns: milliseconds(all),
+                    cpu_not_sampled_ns: milliseconds(unseen),
+                    ended: true,
+                });
+                process.block.marks.push(proto::Mark {
+                    at_ns: BEGIN_NS + 1,
+                    kind: proto::MarkKind::Masked as u32,
+                    value: tid.parse().unwrap(),
+                    text: String::new(),
+                });
+            }
             ["note", ..] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS,
                 text: line.strip_prefix("note ").unwrap().to_string(),
