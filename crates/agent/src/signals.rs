@@ -257,11 +257,13 @@ unsafe fn set_fault(changing: &view::Changing, index: usize, new: &libc::sigacti
     let (view, signal) = (&VIEWS[index], OURS[index]);
     let ours = our_action(signal, new);
     // Before the kernel's: from there on genba's handler may be asked for it.
+    let before = view.read();
     view.change(changing, new);
     // SAFETY: genba's handler.
     let result = unsafe { real_sigaction(signal, &raw const ours, core::ptr::null_mut()) };
-    // In the form in which the kernel would tell it.
-    view.change(changing, &faults::behind(&in_kernel(signal), new));
+    // Where a filter forbids the call, all stays as it was; else in the form in which the kernel would tell it.
+    let told = if result == 0 { faults::behind(&in_kernel(signal), new) } else { before };
+    view.change(changing, &told);
     result
 }
 
