@@ -1,5 +1,5 @@
 """Two sub-interpreters take turns on one thread; each runs one family of this very file. argv: CPU seconds.
-The frames of the main interpreter belong to another thread state: a stack begins where its own interpreter does."""
+The frames of the main interpreter belong to another thread state and lie below those of the inner one."""
 # families: _a _b
 
 import sys
@@ -17,7 +17,7 @@ def inner_a(count):
     return work_a(count) + work_a(count)  # calls: work_a
 
 
-def turn_a():  # first
+def turn_a():
     for _ in range(100):
         inner_a(60)  # calls: inner_a
 
@@ -33,7 +33,7 @@ def inner_b(count):
     return work_b(count) + work_b(count)  # calls: work_b
 
 
-def turn_b():  # first
+def turn_b():
     for _ in range(100):
         inner_b(60)  # calls: inner_b
 

@@ -136,6 +136,7 @@ impl Sampler {
             reading: Reading::Guarded,
             thread_states: states.addresses,
             thread_states_len: states.len,
+            thread_states_more: states.more,
         };
         let ticket = (way == Way::Handler).then(|| POOL.ask(0, question)).flatten();
         let before = self.bench.answered.load(SeqCst);

@@ -68,6 +68,40 @@ pub struct Circumstances<'a> {
     pub instructions_apart: bool,
 }
 
+/// The frames of several thread states of one thread as one list, innermost first: the C locals of all of them lie on one stack. Each
+/// chain is innermost first. `None`: where the frames of one lie among the others' cannot be told.
+#[must_use]
+pub fn interleave<F: Copy>(chains: &[&[Python<F>]]) -> Option<Vec<Python<F>>> {
+    let chains: Vec<&[Python<F>]> = chains.iter().copied().filter(|chain| !chain.is_empty()).collect();
+    if let [alone] = chains[..] {
+        return Some(alone.to_vec());
+    }
+    let mut runs: Vec<(u64, &[Python<F>])> = Vec::new();
+    let mut rest: Option<(u64, &[Python<F>])> = None;
+    for chain in chains {
+        let (mut begin, mut last) = (0, 0);
+        for (at, entry) in chain.iter().enumerate() {
+            let Python::Shim(address) = *entry else { continue };
+            if address <= last {
+                return None;
+            }
+            runs.push((address, &chain[begin..=at]));
+            (begin, last) = (at + 1, address);
+        }
+        // What was cut before its C local has its place only where nothing comes after it.
+        if begin < chain.len() && rest.replace((last, &chain[begin..])).is_some() {
+            return None;
+        }
+    }
+    runs.sort_by_key(|&(address, _)| address);
+    if let (Some((above, _)), Some(&(outermost, _))) = (rest, runs.last())
+        && outermost > above
+    {
+        return None;
+    }
+    Some(runs.into_iter().chain(rest).flat_map(|(_, run)| run).copied().collect())
+}
+
 /// Merges, innermost first. `native` may be empty (Python only).
 #[must_use]
 pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstances: Circumstances) -> Vec<Merged<F>> {

@@ -4,6 +4,7 @@
 //! on `_Py_DebugOffsets` is read and the numbers are its own offsets (pycore_runtime.h, pycore_debug_offsets.h).
 
 use crate::symbols;
+use genba_signal::jit::Jit;
 use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
 use genba_signal::memory::{Address, Memory};
 
@@ -12,6 +13,8 @@ use genba_signal::memory::{Address, Memory};
 pub struct Python {
     pub runtime: Address,
     pub layout: Layout,
+    /// How its JIT's code is entered, when it may have one (genba_signal::jit).
+    pub jit: u64,
     /// `PyObject_GetItem`, below which an operand names the slot.
     pub get_item: Option<u64>,
 }
@@ -77,10 +80,16 @@ pub fn find<M: Memory>(memory: &M) -> Found {
             refused("its table of offsets is not the one that genba knows")
         };
     };
+    layout.runtime = runtime.0;
     layout.code_type = code_type;
     layout.type_type = type_type;
+    let jit = match minor {
+        ..=13 => Jit::NONE,
+        14 => Jit::SHIM,
+        _ => symbols::address(c"_PyJIT_Entry").unwrap_or(Jit::NONE),
+    };
     let get_item = symbols::address(c"PyObject_GetItem");
-    Found::Yes { python: Box::new(Python { runtime, layout, get_item }), version }
+    Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item }), version }
 }
 
 /// `0x030f02f0` -> `3.15.2`.
@@ -96,6 +105,7 @@ fn spell(hex: u32) -> String {
 
 const BASE: Layout = Layout {
     minor: 12,
+    runtime: 0,
     interpreters_head: 40,
     interpreter_next: 0,
     threads_head: 72,
@@ -108,6 +118,8 @@ const BASE: Layout = Layout {
     thread_next: 8,
     thread_interpreter: 16,
     native_thread_id: 144,
+    thread_id: Some(136),
+    thread_status: Some(24),
     current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
     frame_code: 0,
     frame_previous: 8,
@@ -145,6 +157,8 @@ const fn layout_3_11(runtime: Address) -> Layout {
         gil_pointer: None,
         gil_address: Some(runtime.0 + 360),
         native_thread_id: 160,
+        thread_id: Some(152),
+        thread_status: None,
         current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 8, previous: 16, datastack_chunk: 296 },
         frame_code: 32,
         frame_previous: 48,
@@ -239,6 +253,8 @@ fn layout_from_debug_offsets<M: Memory>(memory: &M, runtime: Address, minor: u8,
         thread_next: offset(table.thread_next)?,
         thread_interpreter: offset(table.thread_next + 8)?,
         native_thread_id: offset(table.native_thread_id)?,
+        thread_id: None,
+        thread_status: Some(32),
         current: CurrentFrame::InThreadState {
             current_frame: offset(table.current_frame)?,
             base_frame: if minor >= 15 { Some(80) } else { None },

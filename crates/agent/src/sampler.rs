@@ -426,7 +426,8 @@ impl Sampler {
         if all || self.anyone_ran() {
             self.ran_ns = now_ns;
             let began = self.list_is_due(now_ns) && self.list_threads(now_ns);
-            if began || (now_ns >= self.states_at_ns && self.threads.len() > 1) {
+            let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
+            if began || due || self.states_are_outdated() {
                 self.states_at_ns = now_ns + STATES_EVERY_NS;
                 self.refresh_states();
             }

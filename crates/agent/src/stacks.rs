@@ -12,8 +12,8 @@ use crate::symbols;
 use crate::tables::{Node, Tables};
 use genba_format::proto::NodeKind;
 use genba_signal::memory::{Address, Memory};
-use genba_signal::request::{Answer, Operand, PythonEnd, PythonEntry};
-use genba_signal::unwind::NativeFrame;
+use genba_signal::request::{Answer, Chain, Operand, PythonEnd, PythonEntry};
+use genba_signal::unwind::{NativeEnd, NativeFrame};
 use rustc_hash::FxHashMap;
 use std::ffi::CStr;
 
@@ -26,6 +26,16 @@ pub enum PythonFrame {
     },
     /// Its code object found no room in this answer; the next one will have it.
     NotCopied,
+}
+
+/// What an answer came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// The leaf node (index + 1).
+    Leaf(u32),
+    Nothing,
+    /// Frames of several interpreters whose order cannot be told.
+    Unordered,
 }
 
 /// Everything that turns answers into rows.
@@ -121,7 +131,7 @@ impl Stacks {
         self.codes.free_retired();
     }
 
-    /// The leaf node (index + 1) of what was seen; `None` when nothing was. `generation`: the list of files at the time.
+    /// What was seen as a row. `generation`: the list of files at the time.
     pub fn node<M: Memory>(
         &mut self,
         memory: &M,
@@ -130,14 +140,12 @@ impl Stacks {
         tick: u64,
         generation: u64,
         answer: &Answer,
-    ) -> Option<u32> {
+    ) -> Seen {
         let native = &answer.native[..answer.native_len];
-        let entries: Vec<Entry<PythonFrame>> = answer.python[..answer.python_len]
-            .iter()
-            .filter_map(|word| self.entry(tables, answer, word.entry()))
-            .collect();
+        let chains = &answer.chains[..answer.chains_len];
+        let Some(entries) = self.entries(tables, answer, chains) else { return Seen::Unordered };
         if native.is_empty() && entries.is_empty() {
-            return None;
+            return Seen::Nothing;
         }
         let places: Vec<Option<Place>> = native
             .iter()
@@ -157,14 +165,16 @@ impl Stacks {
             })
             .collect();
         let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();
-        let slot = python.zip(answer.operand).and_then(|(python, operand)| self.slot(memory, python, operand));
+        let slot = python
+            .zip(innermost_operand(answer, chains))
+            .and_then(|(python, operand)| self.slot(memory, python, operand));
         let circumstances = Circumstances {
             native_end: answer.native_end,
-            python_cut: match answer.python_end {
+            python_cut: chains.iter().find_map(|chain| match chain.end {
                 PythonEnd::Fault => Some(Mark::PythonCut),
                 PythonEnd::TooDeep => Some(Mark::PythonTooDeep),
                 _ => None,
-            },
+            }),
             hidden: &hidden,
             instructions_apart: self.instructions_apart,
         };
@@ -179,6 +189,8 @@ impl Stacks {
                     Node { parent, kind: NodeKind::Python, table: row, address: u64::from(instruction) }
                 }
                 Merged::Python(PythonFrame::NotCopied) => mark(tables, parent, "[Python function, not named yet]"),
+                // It stands for the eval loop that called it, which the Python frames replace, too.
+                Merged::Native(position) if self.is_jit(answer, position, places[position]) => continue,
                 Merged::Native(position) => {
                     let kind = if position == 0 { NodeKind::CLeaf } else { NodeKind::CReturn };
                     self.native_node(tables, tick, parent, kind, places[position], native[position].pc)
@@ -197,7 +209,20 @@ impl Stacks {
             };
             parent = tables.node(node);
         }
-        (parent != 0).then_some(parent)
+        if parent == 0 { Seen::Nothing } else { Seen::Leaf(parent) }
+    }
+
+    /// The Python frames of all thread states, innermost first; `None` when their order cannot be told.
+    fn entries(&mut self, tables: &mut Tables, answer: &Answer, chains: &[Chain]) -> Option<Vec<Entry<PythonFrame>>> {
+        let mut words = &answer.python[..answer.python_len];
+        let mut read = Vec::with_capacity(chains.len());
+        for chain in chains {
+            let (own, others) = words.split_at(chain.len.min(words.len()));
+            words = others;
+            let entries: Vec<_> = own.iter().filter_map(|word| self.entry(tables, answer, word.entry())).collect();
+            read.push(entries);
+        }
+        merge::interleave(&read.iter().map(Vec::as_slice).collect::<Vec<_>>())
     }
 
     /// `None`: a frame that is no function's.
@@ -216,6 +241,12 @@ impl Stacks {
             Some(row) => Some(Entry::Frame(PythonFrame::Code { row, instruction })),
             None => Some(Entry::Frame(PythonFrame::NotCopied)),
         }
+    }
+
+    /// Code of no file from which the walk went on: CPython's JIT made it (genba_signal::jit).
+    fn is_jit(&self, answer: &Answer, position: usize, place: Option<Place>) -> bool {
+        let went_on = position + 1 < answer.native_len || answer.native_end != NativeEnd::NoModule;
+        place.is_none() && went_on && !self.loaded.was_ever_code(answer.native[position].pc)
     }
 
     fn place(&mut self, position: usize, frame: &NativeFrame) -> Option<Place> {
@@ -292,6 +323,24 @@ fn instructions_apart(loaded: &Loaded) -> bool {
     let Some(begin) = symbols::address(c"_PyEval_EvalFrameDefault") else { return false };
     let is_within = |address| loaded.place(address).is_some_and(|place| place.function == Some(begin));
     is_within(begin) && !is_within(begin + EVAL_LOOP_BYTES_MIN)
+}
+
+/// The operand of the innermost Python frame: that of the chain whose first C local lies lowest.
+fn innermost_operand(answer: &Answer, chains: &[Chain]) -> Option<Operand> {
+    let mut words = &answer.python[..answer.python_len];
+    let mut innermost = (u64::MAX, None);
+    for chain in chains {
+        let (own, others) = words.split_at(chain.len.min(words.len()));
+        words = others;
+        let first = own.iter().find_map(|word| match word.entry() {
+            PythonEntry::Shim { address } => Some(address),
+            _ => None,
+        });
+        if !own.is_empty() && first.unwrap_or(0) < innermost.0 {
+            innermost = (first.unwrap_or(0), chain.operand);
+        }
+    }
+    innermost.1
 }
 
 /// Puts the slot function above `PyObject_GetItem`, when that is what the eval loop called and the slot's own frame is not

@@ -68,6 +68,8 @@ fn walk_or_end<M: Memory>(
     thread_state: Address,
     out: &mut Frames,
 ) -> Result<(), PythonEnd> {
+    let begin = out.len;
+    out.top_not_begun = false;
     let First { mut frame, mut cframe } = first_frame(memory, layout, thread_state, out)?;
     let base = match layout.current {
         CurrentFrame::InThreadState { base_frame: Some(offset), .. } => memory.address(thread_state.at(offset))?,
@@ -86,7 +88,7 @@ fn walk_or_end<M: Memory>(
         let code = Address(memory.word(frame.at(layout.frame_code))? & !7);
         let at = memory.word(frame.at(layout.frame_instruction))?;
         let instruction = (at.wrapping_sub(code.0).wrapping_sub(layout.code_instructions) as i64 / 2).max(0) as u32;
-        if out.len == 0
+        if out.len == begin
             && !out.top_not_begun
             && let Some(operands) = &layout.operands
         {

@@ -4,9 +4,10 @@
 
 use crate::frames::{self, Frames};
 use crate::layout::Layout;
-use crate::memory::{Address, Blocks, ByKernel, Fault, Guarded, Memory, time_stamp};
-use crate::request::{Answer, POOL, PythonEnd, Question, Reading, Ticket};
+use crate::memory::{Blocks, ByKernel, Guarded, Memory, time_stamp};
+use crate::request::{Answer, Chain, POOL, PythonEnd, Question, Reading, Ticket};
 use crate::seen::{Seen, Tail};
+use crate::thread_states::{self, OwnStates};
 use crate::unwind::{Modules, NativeEnd, Registers};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
@@ -90,8 +91,7 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
     answer.tail_len = 0;
     answer.native_end = NativeEnd::Off;
     answer.in_gc = false;
-    answer.top_not_begun = false;
-    answer.operand = None;
+    answer.chains_len = 0;
     if question.native {
         // SeqCst: after the swap to Walking; pairs with the publication in agent/src/modules.rs.
         // SAFETY: null or a published table that outlives this walk.
@@ -106,73 +106,44 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
     // SAFETY: as above.
     let (layout, seen) = unsafe { (SHARED.layout.load(SeqCst).as_ref(), SHARED.seen.load(SeqCst).as_ref()) };
     answer.python_end = match (layout, seen) {
-        (Some(layout), Some(seen)) => python(memory, layout, seen, question, answer),
+        (Some(layout), Some(seen)) => python(memory, layout, seen, registers.rsp, question, answer),
         _ => PythonEnd::NoThreadState,
     };
 }
 
 #[inline(always)]
-fn python<M: Memory>(memory: &M, layout: &Layout, seen: &Seen, question: &Question, answer: &mut Answer) -> PythonEnd {
-    let thread_state = match thread_state(memory, layout, question) {
-        Ok(thread_state) => thread_state,
-        Err(end) => return end,
-    };
-    answer.in_gc = in_gc(memory, layout, thread_state) == Ok(true);
+fn python<M: Memory>(
+    memory: &M,
+    layout: &Layout,
+    seen: &Seen,
+    stack_low: u64,
+    question: &Question,
+    answer: &mut Answer,
+) -> PythonEnd {
+    let mut states = OwnStates::EMPTY;
+    if let Err(end) = thread_states::find(memory, layout, question, stack_low, &mut states) {
+        return end;
+    }
     let innermost_cfa = match (answer.native.first(), answer.native_len) {
         // The frame at which a walk ended has no CFA of its own.
         (Some(frame), 2..) => Some(frame.cfa),
         _ => None,
     };
-    let Answer { python, tail, .. } = answer;
+    let Answer { python, tail, chains, chains_len, .. } = answer;
     let mut frames =
         Frames { words: python, len: 0, tail: Tail::new(tail), top_not_begun: false, operand: None, innermost_cfa };
-    let end = frames::walk(memory, layout, seen, thread_state, &mut frames);
-    let (len, tail_len, top_not_begun, operand) = (frames.len, frames.tail.len(), frames.top_not_begun, frames.operand);
+    let (mut end, mut in_gc) = (PythonEnd::NoThreadState, false);
+    for (thread_state, chain) in states.iter().zip(chains.iter_mut()) {
+        let begin = frames.len;
+        frames.operand = None;
+        end = frames::walk(memory, layout, seen, thread_state, &mut frames);
+        *chain = Chain { len: frames.len - begin, end, operand: frames.operand };
+        *chains_len += 1;
+        in_gc |= thread_states::in_gc(memory, layout, thread_state) == Ok(true);
+    }
+    let (len, tail_len) = (frames.len, frames.tail.len());
     answer.python_len = len;
     answer.tail_len = tail_len;
-    answer.top_not_begun = top_not_begun;
-    answer.operand = operand;
+    answer.in_gc = in_gc;
     end
-}
-
-/// The thread state that is this thread's now: the sampler's hints, each checked again here.
-#[inline(always)]
-fn thread_state<M: Memory>(memory: &M, layout: &Layout, question: &Question) -> Result<Address, PythonEnd> {
-    let mut found = None;
-    let mut several = false;
-    for &candidate in question.thread_states.iter().take(question.thread_states_len) {
-        if memory.word(candidate.at(layout.native_thread_id)) == Ok(u64::from(question.tid)) {
-            several = found.is_some();
-            found = Some(candidate);
-        }
-    }
-    if !several {
-        return found.ok_or(PythonEnd::NoThreadState);
-    }
-    for &candidate in question.thread_states.iter().take(question.thread_states_len) {
-        if memory.word(candidate.at(layout.native_thread_id)) == Ok(u64::from(question.tid))
-            && holds_gil(memory, layout, candidate) == Ok(true)
-        {
-            return Ok(candidate);
-        }
-    }
-    Err(PythonEnd::Ambiguous)
-}
-
-fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<bool, Fault> {
-    let interpreter = memory.address(thread_state.at(layout.thread_interpreter))?;
-    if memory.half(interpreter.at(layout.gc_collecting))? == 0 {
-        return Ok(false);
-    }
-    holds_gil(memory, layout, thread_state)
-}
-
-fn holds_gil<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<bool, Fault> {
-    let gil = match (layout.gil_pointer, layout.gil_address) {
-        (Some(offset), _) => memory.address(memory.address(thread_state.at(layout.thread_interpreter))?.at(offset))?,
-        (None, Some(address)) => Address(address),
-        (None, None) => return Err(Fault),
-    };
-    Ok(memory.half(gil.at(layout.gil_locked))? as i32 == 1
-        && memory.address(gil.at(layout.gil_last_holder))? == thread_state)
 }

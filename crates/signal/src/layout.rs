@@ -27,6 +27,8 @@ pub struct OperandLayout {
 pub struct Layout {
     /// 11 to 15.
     pub minor: u8,
+    /// Address of `_PyRuntime`.
+    pub runtime: u64,
     pub interpreters_head: u64,
     pub interpreter_next: u64,
     pub threads_head: u64,
@@ -40,6 +42,10 @@ pub struct Layout {
     pub thread_next: u64,
     pub thread_interpreter: u64,
     pub native_thread_id: u64,
+    /// 3.11, 3.12: `pthread_t` of the thread that made the thread state.
+    pub thread_id: Option<u64>,
+    /// 3.12 and later: the flags of the thread state; one of them says that it is the last one that its thread activated.
+    pub thread_status: Option<u64>,
     pub current: CurrentFrame,
     pub frame_code: u64,
     pub frame_previous: u64,

@@ -6,11 +6,13 @@
 mod cut;
 pub mod frames;
 pub mod handler;
+pub mod jit;
 pub mod layout;
 pub mod memory;
 pub mod recollect;
 pub mod request;
 pub mod seen;
+mod thread_states;
 pub mod unwind;
 
 use handler::Arrival;

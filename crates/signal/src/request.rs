@@ -17,8 +17,8 @@ pub const REQUESTS: usize = 64;
 pub const PYTHON_MAX: usize = 1536;
 /// Words for code objects seen for the first time.
 pub const TAIL_WORDS: usize = 5536;
-/// Thread states that one thread may have (sub-interpreters).
-pub const THREAD_STATES_MAX: usize = 4;
+/// Thread states of one thread that may have frames: one for each interpreter that it is in.
+pub const THREAD_STATES_MAX: usize = 16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
@@ -45,6 +45,8 @@ pub struct Question {
     pub reading: Reading,
     pub thread_states: [Address; THREAD_STATES_MAX],
     pub thread_states_len: usize,
+    /// The thread has more thread states than fit here.
+    pub thread_states_more: bool,
 }
 
 /// How the walk over the Python frames ended.
@@ -59,8 +61,23 @@ pub enum PythonEnd {
     Fault = 2,
     /// PYTHON_MAX words.
     TooDeep = 3,
-    /// Several thread states and none that holds its GIL.
+    /// Several thread states, and which of them belong to this thread's stack cannot be told.
     Ambiguous = 4,
+    /// Frames in more than THREAD_STATES_MAX thread states.
+    TooMany = 5,
+}
+
+/// The frames of one thread state. Their words follow those of the chain before.
+#[derive(Clone, Copy, Debug)]
+pub struct Chain {
+    pub len: usize,
+    pub end: PythonEnd,
+    /// Of the innermost frame.
+    pub operand: Option<Operand>,
+}
+
+impl Chain {
+    pub const EMPTY: Chain = Chain { len: 0, end: PythonEnd::Complete, operand: None };
 }
 
 /// Which operation the innermost frame executes on which type, where CPython leaves its operands readable.
@@ -76,12 +93,13 @@ pub struct Answer {
     pub python_len: usize,
     pub tail_len: usize,
     pub native_end: NativeEnd,
+    /// Of the chain that was walked last, or why there is none.
     pub python_end: PythonEnd,
-    /// The interpreter of this thread is collecting garbage and this thread holds its GIL.
+    /// An interpreter of this thread is collecting garbage and this thread holds its GIL.
     pub in_gc: bool,
-    /// 3.11, 3.12: the newest run of the eval loop had not begun its first frame yet.
-    pub top_not_begun: bool,
-    pub operand: Option<Operand>,
+    /// One for each of the thread's thread states, in no order; `python` has their words.
+    pub chains: [Chain; THREAD_STATES_MAX],
+    pub chains_len: usize,
     /// Time stamp counter at the handler's first instruction; 0: not to be read.
     pub began_tsc: u64,
     /// Its ticks from there to the handler's last instruction.
@@ -101,8 +119,8 @@ impl Answer {
         native_end: NativeEnd::Complete,
         python_end: PythonEnd::Complete,
         in_gc: false,
-        top_not_begun: false,
-        operand: None,
+        chains: [Chain::EMPTY; THREAD_STATES_MAX],
+        chains_len: 0,
         began_tsc: 0,
         handler_tsc: 0,
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
@@ -217,6 +235,7 @@ impl Request {
             reading: Reading::Guarded,
             thread_states: [Address::NULL; THREAD_STATES_MAX],
             thread_states_len: 0,
+            thread_states_more: false,
         }),
         answer: UnsafeCell::new(Answer::EMPTY),
         blocks: Blocks::zeroed(),

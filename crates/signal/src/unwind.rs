@@ -2,6 +2,7 @@
 //! Owns: rows, rules, the pc -> rule cache, the walk. Never: parses DWARF, allocates, follows an address unguarded.
 //! Keeps: I-04, I-06, I-07. Partner: agent/src/modules.rs compiles the rows; agent tests hold framehop as the slow twin.
 
+use crate::jit::JIT;
 use crate::memory::{Address, Memory};
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -38,7 +39,7 @@ pub enum RuleKind {
     Signal = 5,
     /// A realigned stack: CFA = the word at rbp - n; rbp is saved at rbp.
     Realigned = 6,
-    /// Code without rows that keeps frame pointers (the interpreter's JIT).
+    /// Code without rows that keeps frame pointers (CPython 3.15's JIT, jit.rs). No row has it.
     FramePointer = 7,
 }
 
@@ -339,7 +340,14 @@ impl Walk {
         // A return address may stand behind the last instruction of its function: look one byte earlier.
         let lookup = if self.exact { rip } else { rip.wrapping_sub(1) };
         let Some(rule) = modules.rule(lookup) else {
-            return Err((last, NativeEnd::NoModule));
+            let Some(frame) = JIT.step(memory, modules, self.registers) else {
+                return Err((last, NativeEnd::NoModule));
+            };
+            if frame.cfa.wrapping_sub(self.stack_low) > SPAN_BYTES_MAX {
+                return Err((last, NativeEnd::NotRising));
+            }
+            self.set_caller(frame.caller);
+            return Ok((NativeFrame { pc: rip, cfa: frame.cfa }, frame.rule));
         };
         let kind = rule.kind();
         if kind == RuleKind::Signal as u32 {

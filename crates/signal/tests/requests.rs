@@ -2,7 +2,9 @@
 
 use genba_signal::handler::{Arrival, SAMPLE_CODE, SHARED, answer};
 use genba_signal::memory::{Address, Blocks, ByKernel, Fault, Memory};
-use genba_signal::request::{POOL, Phase, PythonEnd, PythonEntry, PythonWord, Question, Reading, Ticket};
+use genba_signal::request::{
+    POOL, Phase, PythonEnd, PythonEntry, PythonWord, Question, Reading, THREAD_STATES_MAX, Ticket,
+};
 use genba_signal::unwind::{NativeEnd, Registers};
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -14,8 +16,9 @@ fn question() -> Question {
         tid: 1,
         native: true,
         reading: Reading::ByKernel,
-        thread_states: [Address::NULL; 4],
+        thread_states: [Address::NULL; THREAD_STATES_MAX],
         thread_states_len: 0,
+        thread_states_more: false,
     }
 }
 

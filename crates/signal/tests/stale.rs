@@ -4,7 +4,7 @@
 use genba_signal::handler::{SHARED, look};
 use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
 use genba_signal::memory::{Address, Fault, Memory};
-use genba_signal::request::{Answer, PYTHON_MAX, PythonEntry, Question, Reading, TAIL_WORDS};
+use genba_signal::request::{Answer, PYTHON_MAX, PythonEntry, Question, Reading, TAIL_WORDS, THREAD_STATES_MAX};
 use genba_signal::seen::{Seen, SeenEntry};
 use genba_signal::unwind::Registers;
 use std::cell::Cell;
@@ -41,7 +41,7 @@ impl Stale {
 impl Memory for Stale {
     fn word(&self, address: Address) -> Result<u64, Fault> {
         self.reads.set(self.reads.get() + 1);
-        if address.0 == STATE.at(LAYOUTS[0].native_thread_id).0 {
+        if [0, 1024].contains(&address.0.wrapping_sub(STATE.at(LAYOUTS[0].native_thread_id).0)) {
             return Ok(u64::from(TID));
         }
         if !(REGION..REGION + REGION_BYTES).contains(&address.0) {
@@ -74,6 +74,7 @@ impl Memory for Stale {
 
 const BASE: Layout = Layout {
     minor: 12,
+    runtime: REGION + 4096,
     interpreters_head: 40,
     interpreter_next: 0,
     threads_head: 72,
@@ -86,6 +87,8 @@ const BASE: Layout = Layout {
     thread_next: 8,
     thread_interpreter: 16,
     native_thread_id: 144,
+    thread_id: Some(136),
+    thread_status: Some(24),
     current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
     frame_code: 0,
     frame_previous: 24,
@@ -120,10 +123,19 @@ const OPERANDS: OperandLayout = OperandLayout {
 };
 /// As 3.11, 3.12 and 3.15 find their frames.
 const LAYOUTS: [Layout; 3] = [
-    Layout { minor: 11, frame_is_entry: Some(68), gil_pointer: None, gil_address: Some(REGION + 64), ..BASE },
+    Layout {
+        minor: 11,
+        frame_is_entry: Some(68),
+        gil_pointer: None,
+        gil_address: Some(REGION + 64),
+        thread_id: Some(168),
+        thread_status: None,
+        ..BASE
+    },
     BASE,
     Layout {
         minor: 15,
+        thread_id: None,
         current: CurrentFrame::InThreadState { current_frame: 56, base_frame: Some(200) },
         operands: Some(OPERANDS),
         ..BASE
@@ -135,13 +147,16 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
     let entry = SeenEntry { key: AtomicU64::new(0), progress: AtomicU64::new(0) };
     let mut seen = Seen { entries: &raw const entry, mask: 0 };
     SHARED.seen.store(&raw mut seen, SeqCst);
+    let mut thread_states = [Address::NULL; THREAD_STATES_MAX];
+    thread_states[..2].copy_from_slice(&[STATE, STATE.at(1024)]);
     let question = Question {
         pid: 1,
         tid: TID,
         native: false,
         reading: Reading::ByKernel,
-        thread_states: [STATE; 4],
-        thread_states_len: 1,
+        thread_states,
+        thread_states_len: 2,
+        thread_states_more: false,
     };
     let registers = Registers { rip: 0, rsp: REGION, rbp: None };
     let mut answer = Box::new(Answer::EMPTY);

@@ -1,6 +1,6 @@
 //! The merge as text: native frames `name@cfa` innermost first, Python frames by name, `^address` a shim.
 
-use super::{Circumstances, Mark, Merged, Python, merge};
+use super::{Circumstances, Mark, Merged, Python, interleave, merge};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 
 /// Merges and spells the result innermost first; a native frame named `-f` had `f`'s callee hidden by a tail call,
@@ -13,13 +13,7 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
         .collect();
     let hidden: Vec<bool> = names.iter().map(|name| name.starts_with('-')).collect();
     let instructions_apart = names.iter().any(|name| name.starts_with('+'));
-    let entries: Vec<Python<&str>> = python
-        .split_whitespace()
-        .map(|entry| match entry.strip_prefix('^') {
-            Some(address) => Python::Shim(address.parse().unwrap()),
-            None => Python::Frame(entry),
-        })
-        .collect();
+    let entries = entries(python);
     let python_cut =
         (!python.is_empty() && !python.ends_with(|last: char| last.is_ascii_digit())).then_some(Mark::PythonCut);
     let circumstances = Circumstances { native_end: end, python_cut, hidden: &hidden, instructions_apart };
@@ -35,6 +29,46 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
         })
         .collect();
     assert_eq!(merged.join(" "), expected, "{native} | {python}");
+}
+
+fn entries(python: &str) -> Vec<Python<&str>> {
+    python
+        .split_whitespace()
+        .map(|entry| match entry.strip_prefix('^') {
+            Some(address) => Python::Shim(address.parse().unwrap()),
+            None => Python::Frame(entry),
+        })
+        .collect()
+}
+
+/// The chains of several thread states, separated by bars, as one.
+fn check_chains(chains: &str, expected: Option<&str>) {
+    let chains: Vec<Vec<Python<&str>>> = chains.split('|').map(entries).collect();
+    let chains: Vec<&[Python<&str>]> = chains.iter().map(Vec::as_slice).collect();
+    assert_eq!(interleave(&chains), expected.map(entries), "{chains:?}");
+}
+
+#[test]
+fn chains_of_several_interpreters_follow_each_other_on_the_stack() {
+    check_chains("f ^50 | g ^150", Some("f ^50 g ^150"));
+    check_chains("g ^150 | f ^50", Some("f ^50 g ^150"));
+    check_chains("a ^10 b c ^90 | d ^40 | e ^20 f ^190", Some("a ^10 e ^20 d ^40 b c ^90 f ^190"));
+    check_chains("|f ^50|", Some("f ^50"));
+    check_chains("", Some(""));
+}
+
+#[test]
+fn a_cut_chain_has_its_place_at_the_end_only() {
+    check_chains("f ^50 | g ^150 h", Some("f ^50 g ^150 h"));
+    check_chains("f ^50 h | g ^150", None);
+    check_chains("f ^50 h | g ^150 i", None);
+    check_chains("h | g ^150", None);
+}
+
+#[test]
+fn chains_that_jump_have_no_order_among_others() {
+    check_chains("f ^50 g ^20", Some("f ^50 g ^20"));
+    check_chains("f ^50 g ^20 | h ^100", None);
 }
 
 #[test]

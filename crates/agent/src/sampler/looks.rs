@@ -7,12 +7,14 @@ use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::python;
 use crate::recorder::{Dropped, More, Refused, Sample};
 use crate::signals;
+use crate::stacks::Seen;
 use crate::threads::{NotTold, Open, Ran, Still, Thread, Turns};
 use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler::{self, SHARED};
+use genba_signal::jit::JIT;
 use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
-use genba_signal::request::{Answer, POOL, Phase, PythonEnd, Question, Reading};
+use genba_signal::request::{Answer, POOL, Phase, PythonEnd, Question, Reading, THREAD_STATES_MAX};
 use genba_signal::unwind::Registers;
 use std::sync::atomic::Ordering::SeqCst;
 
@@ -272,6 +274,7 @@ impl Sampler {
             reading: self.reading(),
             thread_states: states.addresses,
             thread_states_len: if self.belief == Belief::Checked { states.len } else { 0 },
+            thread_states_more: states.more,
         }
     }
 
@@ -284,7 +287,10 @@ impl Sampler {
         self.belief = self.belief.after(fits);
         match self.belief {
             Belief::Unchecked { .. } => {}
-            Belief::Checked => SHARED.layout.store(&raw mut *self.layout, SeqCst),
+            Belief::Checked => {
+                JIT.set(self.python.jit);
+                SHARED.layout.store(&raw mut *self.layout, SeqCst);
+            }
             Belief::Wrong => {
                 let text = "this interpreter's structures are not where its version says: Python frames are left out";
                 self.recorder.mark(proto::MarkKind::Note, text, 0);
@@ -293,9 +299,28 @@ impl Sampler {
     }
 
     pub(super) fn refresh_states(&mut self) {
+        let before = self.states.beyond;
         match self.reading() {
             Reading::Guarded => self.states.refresh(&Guarded, &self.python),
             Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
+        }
+        for text in self.states.beyond.since(before) {
+            self.recorder.mark(proto::MarkKind::Note, &text, 0);
+        }
+    }
+
+    fn note_too_many(&mut self, python_end: PythonEnd) {
+        if python_end == PythonEnd::TooMany && !std::mem::replace(&mut self.states.beyond.states_of_a_thread, true) {
+            let text = format!("a thread is in more than {THREAD_STATES_MAX} interpreters: its looks are refused");
+            self.recorder.mark(proto::MarkKind::Note, &text, 0);
+        }
+    }
+
+    /// Whether the interpreter's lists of thread states changed since they were read.
+    pub(super) fn states_are_outdated(&self) -> bool {
+        match self.reading() {
+            Reading::Guarded => self.states.is_outdated(&Guarded, &self.python),
+            Reading::ByKernel => self.states.is_outdated(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
         }
     }
 
@@ -332,23 +357,22 @@ impl Sampler {
         self.recorder.handler_runs += 1;
         self.recorder.handler_tsc += answer.handler_tsc;
         self.threads[index].open = None;
-        let node = self.node_of(answer, open.files);
+        let seen = self.node_of(answer, open.files);
         let (python_end, in_gc) = (answer.python_end, answer.in_gc);
+        self.note_too_many(python_end);
         let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
         POOL.done(open.ticket);
-        match (node, python_end) {
-            (_, PythonEnd::Ambiguous) => self.refuse(index, Refused::Ambiguous, u64::from(open.ticks)),
-            (None, PythonEnd::Fault) => self.refuse(index, Refused::Unreadable, u64::from(open.ticks)),
-            // Outside of Python, and no C was asked for: a sample without a stack.
-            (node, _) if waited => {
+        match node_or_refused(seen, python_end) {
+            Err(why) => self.refuse(index, why, u64::from(open.ticks)),
+            Ok(node) if waited => {
                 self.ran_until(index, open.cpu_ns);
-                self.seen(index, &open, node.unwrap_or(NO_STACK), WAITING_FOR_CPU);
+                self.seen(index, &open, node, WAITING_FOR_CPU);
             }
-            (node, _) => {
+            Ok(node) => {
                 let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
                 self.went_on(index, asked_ns, cpu_ns);
                 let state = if in_gc { IN_GC } else { RUNNING };
-                let position = self.seen(index, &open, node.unwrap_or(NO_STACK), state);
+                let position = self.seen(index, &open, node, state);
                 self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
             }
         }
@@ -388,7 +412,7 @@ impl Sampler {
         self.recorder.extend(ran.position, More { end_ns: None, cpu_quanta, wall_quanta: 0 });
     }
 
-    fn node_of(&mut self, answer: &Answer, files: u64) -> Option<u32> {
+    fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
         let python = (self.belief == Belief::Checked).then_some(&*self.python);
         let (stacks, tables) = (&mut self.stacks, &mut self.tables);
         if self.held.faults {
@@ -451,13 +475,9 @@ impl Sampler {
             }
             match proc::thread_cpu_ns(tid) {
                 Some(after_ns) if after_ns == cpu_ns => {
-                    result = match (self.node_of(&answer, self.stacks.loaded.generation()), answer.python_end) {
-                        (_, PythonEnd::Ambiguous) => Err(Refused::Ambiguous),
-                        (Some(node), _) => Ok(node),
-                        (None, PythonEnd::Fault) => Err(Refused::Unreadable),
-                        // A thread without frames, or none that may be seen: a sample without a stack.
-                        (None, _) => Ok(NO_STACK),
-                    };
+                    let seen = self.node_of(&answer, self.stacks.loaded.generation());
+                    self.note_too_many(answer.python_end);
+                    result = node_or_refused(seen, answer.python_end);
                     break;
                 }
                 Some(_) => {}
@@ -469,5 +489,15 @@ impl Sampler {
         }
         self.outside = Some(answer);
         result
+    }
+}
+
+/// What a look ends as, by what was seen. A thread without frames, or none that may be seen, is a sample without a stack.
+const fn node_or_refused(seen: Seen, python_end: PythonEnd) -> Result<u32, Refused> {
+    match (seen, python_end) {
+        (Seen::Unordered, _) | (_, PythonEnd::Ambiguous | PythonEnd::TooMany) => Err(Refused::Ambiguous),
+        (Seen::Leaf(node), _) => Ok(node),
+        (Seen::Nothing, PythonEnd::Fault) => Err(Refused::Unreadable),
+        (Seen::Nothing, _) => Ok(NO_STACK),
     }
 }

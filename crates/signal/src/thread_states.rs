@@ -1,0 +1,190 @@
+//! Which thread states are the present thread's: with sub-interpreters one thread has several, and the frames of all of them lie
+//! on its one stack. Owns: the choice among the sampler's hints, the search for a newer one. Never: believes a hint unchecked.
+//! Keeps: I-06, I-07. Source: CPython 3.11 to 3.15, Include/cpython/pystate.h, Python/pystate.c (`tstate_activate`, `bind_gilstate_tstate`).
+
+use crate::layout::{CurrentFrame, Layout};
+use crate::memory::{Address, Fault, Memory};
+use crate::request::{PythonEnd, Question, THREAD_STATES_MAX};
+
+/// The search looks at so many interpreters, and at so many thread states of each: new ones stand first in the lists.
+const INTERPRETERS_MAX: usize = 64;
+const NEWEST_MAX: usize = 16;
+const THREAD_STATE_BYTES_MAX: u64 = 1024;
+const FIRST_STACK_BYTES: u64 = 64 << 20;
+/// Flag of a thread state: it is the last one that its thread activated. It stays set while the thread waits.
+const BOUND_GILSTATE: u32 = 1 << 3;
+
+pub struct OwnStates {
+    addresses: [Address; THREAD_STATES_MAX],
+    len: usize,
+}
+
+impl OwnStates {
+    pub const EMPTY: OwnStates = OwnStates { addresses: [Address::NULL; THREAD_STATES_MAX], len: 0 };
+
+    #[inline(always)]
+    pub fn iter(&self) -> impl Iterator<Item = Address> {
+        self.addresses.iter().take(self.len).copied()
+    }
+
+    #[inline(always)]
+    fn add(&mut self, state: Address) -> Result<(), PythonEnd> {
+        if self.iter().any(|known| known == state) {
+            return Ok(());
+        }
+        *self.addresses.get_mut(self.len).ok_or(PythonEnd::TooMany)? = state;
+        self.len += 1;
+        Ok(())
+    }
+}
+
+/// Collects the thread states of `question.tid`. `stack_low`: its stack pointer, 0 when it is not known.
+///
+/// # Errors
+/// `NoThreadState`; `Ambiguous` when there are several and which of them have their frames on this stack cannot be told; `TooMany`.
+#[inline(always)]
+pub fn find<M: Memory>(
+    memory: &M,
+    layout: &Layout,
+    question: &Question,
+    stack_low: u64,
+    found: &mut OwnStates,
+) -> Result<(), PythonEnd> {
+    let tid = u64::from(question.tid);
+    let (mut own, mut has_current) = (None, false);
+    for &hint in question.thread_states.iter().take(question.thread_states_len) {
+        if memory.word(hint.at(layout.native_thread_id)) == Ok(tid) {
+            own = own.or(Some(hint));
+            has_current = has_current || is_current(memory, layout, hint);
+            if has_frames(memory, layout, hint) {
+                found.add(hint)?;
+            }
+        }
+    }
+    let own = own.ok_or(PythonEnd::NoThreadState)?;
+    if question.thread_states_more || !has_current {
+        // The thread entered another interpreter after the sampler read the lists, or never ran Python yet.
+        search(memory, layout, tid, found)?;
+    }
+    if question.thread_states_len == 1 && found.len <= 1 {
+        // The usual case: no sub-interpreter, whatever stack the thread runs on.
+        return Ok(());
+    }
+    match (layout.current, layout.thread_id) {
+        (CurrentFrame::ByCFrame { cframe, .. }, Some(thread_id)) => {
+            let known = OwnStates { addresses: found.addresses, len: found.len };
+            *found = OwnStates::EMPTY;
+            let stack = Stack { low: stack_low, cframe, thread: memory.word(own.at(thread_id))? };
+            keep_on_stack(memory, question, &stack, &known, found)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether the thread activated this one of its thread states last. 3.11 does not say so, but who holds the GIL does.
+#[inline(always)]
+fn is_current<M: Memory>(memory: &M, layout: &Layout, state: Address) -> bool {
+    match layout.thread_status {
+        Some(status) => memory.half(state.at(status)).is_ok_and(|flags| flags & BOUND_GILSTATE != 0),
+        None => holder(memory, layout, state).map_or(true, |holder| {
+            holder == state
+                || memory.word(holder.at(layout.native_thread_id)) != memory.word(state.at(layout.native_thread_id))
+        }),
+    }
+}
+
+/// A thread may have many thread states that it is not in: those of interpreters that it made.
+#[inline(always)]
+fn has_frames<M: Memory>(memory: &M, layout: &Layout, state: Address) -> bool {
+    match layout.current {
+        CurrentFrame::ByCFrame { cframe, .. } => newest_cframe(memory, cframe, state).is_some(),
+        CurrentFrame::InThreadState { current_frame, .. } => memory.word(state.at(current_frame)) != Ok(0),
+    }
+}
+
+/// The C local of the newest run of the eval loop; outside of all runs the thread state points into itself.
+#[inline(always)]
+fn newest_cframe<M: Memory>(memory: &M, cframe: u64, state: Address) -> Option<u64> {
+    let newest = memory.word(state.at(cframe)).ok()?;
+    (newest.wrapping_sub(state.0) >= THREAD_STATE_BYTES_MAX).then_some(newest)
+}
+
+/// Adds the thread states of `tid` that stand at the heads of the interpreters' lists. A list that changes meanwhile ends the search:
+/// what it would have found is not this thread's, which stands still.
+#[inline(never)]
+fn search<M: Memory>(memory: &M, layout: &Layout, tid: u64, found: &mut OwnStates) -> Result<(), PythonEnd> {
+    let mut next_interpreter = memory.address(Address(layout.runtime).at(layout.interpreters_head));
+    for _ in 0..INTERPRETERS_MAX {
+        let Some(interpreter) = next_interpreter.ok().filter(|interpreter| !interpreter.is_null()) else { break };
+        let mut next = memory.address(interpreter.at(layout.threads_head));
+        for _ in 0..NEWEST_MAX {
+            let Some(state) = next.ok().filter(|state| !state.is_null()) else { break };
+            if memory.word(state.at(layout.native_thread_id)) == Ok(tid) && has_frames(memory, layout, state) {
+                found.add(state)?;
+            }
+            next = memory.address(state.at(layout.thread_next));
+        }
+        next_interpreter = memory.address(interpreter.at(layout.interpreter_next));
+    }
+    Ok(())
+}
+
+/// What tells whether a C local lies on the thread's stack.
+struct Stack {
+    /// The stack pointer; 0: not known.
+    low: u64,
+    cframe: u64,
+    /// The thread's descriptor lies at the upper end of its stack; the first thread's lies below its stack, above which there is no other.
+    thread: u64,
+}
+
+/// 3.11, 3.12: a thread may use the thread state that another one made, whose number it keeps. It is this thread's when the C local
+/// of its newest run of the eval loop lies on this thread's stack. `known`: those with its number.
+#[inline(never)]
+fn keep_on_stack<M: Memory>(
+    memory: &M,
+    question: &Question,
+    stack: &Stack,
+    known: &OwnStates,
+    found: &mut OwnStates,
+) -> Result<(), PythonEnd> {
+    let newest = |state: Address| newest_cframe(memory, stack.cframe, state);
+    let mut low = stack.low;
+    if low == 0 && question.tid == question.pid {
+        // The kernel keeps 128 MB below the first thread's stack free of other stacks (Linux arch/x86/mm/mmap.c, `mmap_base`).
+        low = known.iter().filter_map(newest).fold(0, u64::max).saturating_sub(FIRST_STACK_BYTES);
+    }
+    for state in known.iter().chain(question.thread_states.iter().take(question.thread_states_len).copied()) {
+        let Some(newest) = newest(state) else { continue };
+        if low == 0 {
+            return Err(PythonEnd::Ambiguous);
+        }
+        if newest >= low && (stack.thread < low || newest < stack.thread) {
+            found.add(state)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the interpreter of this thread state is collecting garbage, and in this thread.
+#[inline(always)]
+pub fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<bool, Fault> {
+    let interpreter = memory.address(thread_state.at(layout.thread_interpreter))?;
+    if memory.half(interpreter.at(layout.gc_collecting))? == 0 {
+        return Ok(false);
+    }
+    Ok(holder(memory, layout, thread_state)? == thread_state)
+}
+
+/// The thread state that holds the GIL of this one's interpreter.
+fn holder<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<Address, Fault> {
+    let gil = match (layout.gil_pointer, layout.gil_address) {
+        (Some(offset), _) => memory.address(memory.address(thread_state.at(layout.thread_interpreter))?.at(offset))?,
+        (None, Some(address)) => Address(address),
+        (None, None) => return Err(Fault),
+    };
+    if memory.half(gil.at(layout.gil_locked))? as i32 != 1 {
+        return Err(Fault);
+    }
+    memory.address(gil.at(layout.gil_last_holder))
+}
