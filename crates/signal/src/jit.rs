@@ -86,6 +86,7 @@ fn through_shim<M: Memory>(memory: &M, modules: &Modules, registers: Registers) 
 fn shim_saves<M: Memory>(memory: &M, return_address: u64) -> Option<u64> {
     const PUSH_R15_TO_R12: u64 = 0x5441_5541_5641_5741;
     const POP_RBX_R12_TO_R14: u64 = 0x415e_415d_415c_415b;
+    const POP_R12_TO_R15_RETURN: u64 = 0xc35f_415e_415d_415c;
     const SHIM_BYTES: u64 = 0x17;
     const CALL: u64 = 0xe8;
     // A trace begins a page. Most words are told by that.
@@ -95,8 +96,7 @@ fn shim_saves<M: Memory>(memory: &M, return_address: u64) -> Option<u64> {
     let is_shim = memory.word(Address(return_address.wrapping_sub(SHIM_BYTES))) == Ok(PUSH_R15_TO_R12)
         && memory.word(Address(return_address.wrapping_sub(8))).is_ok_and(|word| word >> 24 & 0xff == CALL)
         && memory.word(Address(return_address)) == Ok(POP_RBX_R12_TO_R14)
-        // r15, and back.
-        && memory.half(Address(return_address).at(7)).is_ok_and(|bytes| bytes >> 8 & 0xff_ffff == 0xc3_5f41);
+        && memory.word(Address(return_address).at(2)) == Ok(POP_R12_TO_R15_RETURN);
     is_shim.then_some(5)
 }
 
