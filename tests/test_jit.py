@@ -75,5 +75,5 @@ def test_the_c_stack_is_whole(jitted: Workshop, name: str) -> None:
     cut = [stack for stack in stacks if any(frame.kind == "mark" and frame.name.startswith("[C ") for frame in stack.frames)]
     share = sum(stack.weight for stack in cut) / judged
     assert share <= CUT_MAX, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
-    # Nothing is left of the JIT's own code.
-    assert not any("[anonymous]" in frame.module for stack in stacks for frame in stack.frames)
+    # Of the JIT's own code nothing is shown but where the stack ends in it.
+    assert not any("[generated code]" in frame.module for stack in stacks if stack not in cut for frame in stack.frames)
