@@ -8,6 +8,7 @@ use crate::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use crate::modules::{Loaded, Place};
 use crate::proc::monotonic_ns;
 use crate::python::Python;
+use crate::recorder::Refused;
 use crate::symbols;
 use crate::tables::{Node, Tables};
 use genba_format::proto::NodeKind;
@@ -36,6 +37,19 @@ pub enum Seen {
     Nothing,
     /// Frames of several interpreters whose order cannot be told.
     Unordered,
+}
+
+impl Seen {
+    /// What a look ends as. A thread without frames, or none that may be seen, is a sample without a stack.
+    pub const fn node_or_refused(self, python_end: PythonEnd) -> Result<u32, Refused> {
+        const NO_STACK: u32 = 0;
+        match (self, python_end) {
+            (Seen::Unordered, _) | (_, PythonEnd::Ambiguous | PythonEnd::TooMany) => Err(Refused::Ambiguous),
+            (Seen::Leaf(node), _) => Ok(node),
+            (Seen::Nothing, PythonEnd::Fault) => Err(Refused::Unreadable),
+            (Seen::Nothing, _) => Ok(NO_STACK),
+        }
+    }
 }
 
 /// Everything that turns answers into rows.

@@ -26,7 +26,6 @@ pub(super) const WAITING_FOR_CPU: u32 = 3;
 const ASLEEP: u32 = 4;
 const IN_SYSTEM_CALL: u32 = 16;
 const FUTEX: u32 = libc::SYS_futex as u32;
-const NO_STACK: u32 = 0;
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
 /// A question older than this is looked into: the thread may block the signal.
@@ -362,7 +361,7 @@ impl Sampler {
         self.note_too_many(python_end);
         let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
         POOL.done(open.ticket);
-        match node_or_refused(seen, python_end) {
+        match seen.node_or_refused(python_end) {
             Err(why) => self.refuse(index, why, u64::from(open.ticks)),
             Ok(node) if waited => {
                 self.ran_until(index, open.cpu_ns);
@@ -477,7 +476,7 @@ impl Sampler {
                 Some(after_ns) if after_ns == cpu_ns => {
                     let seen = self.node_of(&answer, self.stacks.loaded.generation());
                     self.note_too_many(answer.python_end);
-                    result = node_or_refused(seen, answer.python_end);
+                    result = seen.node_or_refused(answer.python_end);
                     break;
                 }
                 Some(_) => {}
@@ -489,15 +488,5 @@ impl Sampler {
         }
         self.outside = Some(answer);
         result
-    }
-}
-
-/// What a look ends as, by what was seen. A thread without frames, or none that may be seen, is a sample without a stack.
-const fn node_or_refused(seen: Seen, python_end: PythonEnd) -> Result<u32, Refused> {
-    match (seen, python_end) {
-        (Seen::Unordered, _) | (_, PythonEnd::Ambiguous | PythonEnd::TooMany) => Err(Refused::Ambiguous),
-        (Seen::Leaf(node), _) => Ok(node),
-        (Seen::Nothing, PythonEnd::Fault) => Err(Refused::Unreadable),
-        (Seen::Nothing, _) => Ok(NO_STACK),
     }
 }
