@@ -122,6 +122,13 @@ impl Descriptor {
         let socket = Descriptor::socket()?;
         // SAFETY: the kernel reads the family alone, and writes at most the record's bytes.
         unsafe {
+            // The kernel says with each message who sent it.
+            let (yes, yes_bytes) = (1_i32, size_of::<i32>() as u32);
+            let passed =
+                libc::setsockopt(socket.0, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const yes).cast(), yes_bytes);
+            if passed != 0 {
+                return None;
+            }
             let mut address: libc::sockaddr_un = core::mem::zeroed();
             address.sun_family = libc::AF_UNIX as u16;
             let family_bytes = size_of::<libc::sa_family_t>() as u32;
@@ -177,10 +184,24 @@ impl Descriptor {
         }
     }
 
-    /// The two descriptors that were sent, if they were.
+    /// The two descriptors that this process sent, if it did. Anybody in the network namespace may send to the socket: what others sent is
+    /// closed.
     #[must_use]
     pub fn receive_two(&self) -> Option<[Descriptor; 2]> {
-        // SAFETY: every address is of this stack and outlives the call; the numbers are read where the kernel wrote them.
+        /// More than the kernel keeps for a socket (net.unix.max_dgram_qlen) by default.
+        const MESSAGES_MAX: usize = 64;
+        for _ in 0..MESSAGES_MAX {
+            let (sender, two) = self.receive()?;
+            if sender == Some(crate::proc::own_pid()) && two.is_some() {
+                return two;
+            }
+        }
+        None
+    }
+
+    /// The next message: its sender's process, and its descriptors if they are two. `None`: there is none.
+    fn receive(&self) -> Option<(Option<u32>, Option<[Descriptor; 2]>)> {
+        // SAFETY: every address is of this stack and outlives the call; the control messages are read where and as far as the kernel wrote them.
         unsafe {
             let mut byte = 0_u8;
             let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
@@ -189,18 +210,33 @@ impl Descriptor {
             message.msg_iov = &raw mut part;
             message.msg_iovlen = 1;
             message.msg_control = control.as_mut_ptr().cast::<c_void>();
-            message.msg_controllen = libc::CMSG_SPACE(size_of::<[i32; 2]>() as u32) as usize;
+            let room =
+                libc::CMSG_SPACE(size_of::<[i32; 2]>() as u32) + libc::CMSG_SPACE(size_of::<libc::ucred>() as u32);
+            message.msg_controllen = room as usize;
             if libc::recvmsg(self.0, &raw mut message, libc::MSG_DONTWAIT | libc::MSG_CMSG_CLOEXEC) < 0 {
                 return None;
             }
-            let header = libc::CMSG_FIRSTHDR(&raw const message);
-            if header.is_null()
-                || (*header).cmsg_type != libc::SCM_RIGHTS
-                || (*header).cmsg_len != libc::CMSG_LEN(size_of::<[i32; 2]>() as u32) as usize
-            {
-                return None;
+            let (mut sender, mut two) = (None, None);
+            let mut header = libc::CMSG_FIRSTHDR(&raw const message);
+            while let Some(found) = header.as_ref() {
+                let (kind, place) = (found.cmsg_type, libc::CMSG_DATA(header));
+                let bytes = found.cmsg_len.saturating_sub(libc::CMSG_LEN(0) as usize);
+                if found.cmsg_level == libc::SOL_SOCKET
+                    && kind == libc::SCM_CREDENTIALS
+                    && bytes == size_of::<libc::ucred>()
+                {
+                    sender = u32::try_from(place.cast::<libc::ucred>().read_unaligned().pid).ok();
+                } else if found.cmsg_level == libc::SOL_SOCKET && kind == libc::SCM_RIGHTS {
+                    let mut numbers =
+                        (0..bytes / size_of::<i32>()).map(|at| place.cast::<i32>().add(at).read_unaligned());
+                    two =
+                        numbers.next().map(Descriptor).zip(numbers.next().map(Descriptor)).map(<[Descriptor; 2]>::from);
+                    // More than two are somebody else's.
+                    numbers.map(Descriptor).for_each(drop);
+                }
+                header = libc::CMSG_NXTHDR(&raw const message, header);
             }
-            Some(libc::CMSG_DATA(header).cast::<[i32; 2]>().read_unaligned().map(Descriptor))
+            Some((sender, two))
         }
     }
 }
@@ -261,4 +297,33 @@ fn close_range(first: i32, last: i32, flags: u32) -> bool {
     const CLOSE_RANGE: i64 = 436;
     // SAFETY: plain numbers.
     unsafe { libc::syscall(CLOSE_RANGE, first as u32, last as u32, flags) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Descriptor;
+
+    fn null() -> Descriptor {
+        Descriptor::open_at(None, c"/dev/null", libc::O_WRONLY).unwrap()
+    }
+
+    #[test]
+    fn what_another_process_sends_is_not_taken() {
+        let (receiver, name) = Descriptor::receiver().unwrap();
+        let theirs = [null(), null()];
+        // SAFETY: the child makes two system calls and ends without running anything of the parent's.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            Descriptor::send_two(name, [&theirs[0], &theirs[1]]);
+            // SAFETY: as above.
+            unsafe { libc::_exit(0) };
+        }
+        // SAFETY: waits for that child; the status is not asked for.
+        assert_eq!(unsafe { libc::waitpid(child, core::ptr::null_mut(), 0) }, child);
+        assert!(receiver.receive_two().is_none());
+        let ours = Descriptor::open_at(None, c"/dev/zero", libc::O_RDONLY).unwrap();
+        Descriptor::send_two(name, [&ours, &ours]);
+        let [one, other] = receiver.receive_two().unwrap();
+        assert_eq!((one.identity(), other.identity()), (ours.identity(), ours.identity()));
+    }
 }
