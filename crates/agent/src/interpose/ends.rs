@@ -119,13 +119,12 @@ pub unsafe extern "C-unwind" fn abort() -> ! {
     end_when_fatal(libc::SIGABRT, Blocked::IsUnblocked);
     // SAFETY: libc's function; where there is none, the process ends all the same. A handler may leave it by `longjmp`.
     unsafe {
-        match ABORT.address() {
-            0 => _exit(127),
-            real => core::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> !>(real)(),
+        match super::address(const { super::position(c"abort") }) {
+            None => _exit(127),
+            Some(real) => core::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> !>(real)(),
         }
     }
 }
-static ABORT: super::Next = super::Next::named(c"abort");
 
 /// Whether a signal to `pid`, as `kill` takes it, comes to this process too.
 fn is_own(pid: libc::pid_t) -> bool {
