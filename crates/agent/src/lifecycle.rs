@@ -59,6 +59,7 @@ fn on_load_with_room() {
     if !environment::preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
         return;
     }
+    interpose::find_all();
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     arena::allow(session.allocations_max);

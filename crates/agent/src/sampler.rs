@@ -17,7 +17,7 @@ use crate::stacks::Stacks;
 use crate::states::ThreadStates;
 use crate::tables::Tables;
 use crate::tasks::Tasks;
-use crate::threads::Thread;
+use crate::threads::{LeftBehind, Thread};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::layout::Layout;
@@ -72,6 +72,7 @@ pub struct Sampler {
     stacks: Stacks,
     states: ThreadStates,
     threads: Vec<Thread>,
+    left_behind: LeftBehind,
     listed: FxHashSet<u32>,
     numbers: Vec<u32>,
     /// The folders /proc and /proc/self/task.
@@ -176,6 +177,7 @@ impl Sampler {
             stacks,
             states: ThreadStates::default(),
             threads: Vec::new(),
+            left_behind: LeftBehind::default(),
             listed: FxHashSet::default(),
             numbers: Vec::new(),
             proc: None,
@@ -212,7 +214,19 @@ impl Sampler {
     /// the process and the memory that was taken are kept, so that a chain of forks needs no more from one to the next.
     #[must_use]
     pub fn into_next(self, session: Session, start: proto::Start) -> Sampler {
-        let Sampler { python, layout, belief, recorder, mut stacks, mut threads, proc, tasks, outside, .. } = self;
+        let Sampler {
+            python,
+            layout,
+            belief,
+            recorder,
+            mut stacks,
+            mut threads,
+            left_behind,
+            proc,
+            tasks,
+            outside,
+            ..
+        } = self;
         // Descriptors of a table that ended with its thread: their numbers are the program's here.
         for thread in &mut threads {
             thread.forget_files();
@@ -222,7 +236,13 @@ impl Sampler {
         stacks.begin_anew();
         let recorder = recorder.into_next(bookkeeping::random_key(), start.clone());
         // Handlers know the layout by this address.
-        Sampler { belief, threads, outside, ..Sampler::with(session, python, layout, start, stacks, recorder) }
+        Sampler {
+            belief,
+            threads,
+            left_behind,
+            outside,
+            ..Sampler::with(session, python, layout, start, stacks, recorder)
+        }
     }
 
     /// This is a forked child's now.
@@ -247,7 +267,10 @@ impl Sampler {
         // SAFETY: read once and written back; a panic in between ends the sampler's thread, and nobody uses or drops it after that.
         unsafe {
             let parent = core::ptr::read(self);
-            core::ptr::write(self, Sampler { is_child: true, ..parent.into_next(session, start) });
+            core::ptr::write(
+                self,
+                Sampler { is_child: true, left_behind: LeftBehind::default(), ..parent.into_next(session, start) },
+            );
         }
     }
 
@@ -349,6 +372,11 @@ impl Sampler {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");
+        }
+        if self.tables.is_full() {
+            let words = "it holds 2,147,483,648 rows of a kind (stacks, names): a new recording can be begun";
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            return Some("stopped");
         }
         self.recorder.stopped.is_some().then_some("stopped")
     }

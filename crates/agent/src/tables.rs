@@ -73,6 +73,16 @@ impl Tables {
     const STRINGS_REMEMBERED_MAX: usize = (1 << 15) / 8 * 7;
     const STRING_BYTES_REMEMBERED_MAX: usize = 1 << 22;
 
+    /// Indices end at 2^32. Rows that are forgotten and written anew get new ones, and a block adds far fewer than the other half.
+    const INDICES_MAX: u32 = 1 << 31;
+
+    /// The recording must end: there are hardly any indices left.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        let lengths = [self.strings_len, self.nodes_len, self.modules_len, self.codes_len, self.threads_len];
+        lengths.iter().any(|&length| length >= Self::INDICES_MAX)
+    }
+
     pub fn string(&mut self, text: &[u8]) -> u32 {
         if let Some(index) = self.strings.find(text) {
             return index;
@@ -187,6 +197,18 @@ mod tests {
         let rows: Vec<u32> = nodes.iter().map(|&node| tables.node(node)).collect();
         assert_eq!(rows, (1..=nodes.len() as u32).collect::<Vec<_>>());
         assert_eq!(nodes.map(|node| tables.node(node)).to_vec(), rows);
+    }
+
+    #[test]
+    fn a_table_is_full_long_before_its_indices_end() {
+        let node = Node { parent: 0, kind: NodeKind::CLeaf, table: 0, address: 0 };
+        let mut tables = Tables { nodes_len: Tables::INDICES_MAX - 1, ..Tables::default() };
+        assert!(!tables.is_full());
+        assert_eq!(tables.node(node), Tables::INDICES_MAX);
+        assert!(tables.is_full());
+        let mut tables = Tables { strings_len: Tables::INDICES_MAX - 1, ..Tables::default() };
+        tables.string(b"main");
+        assert!(tables.is_full());
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::descriptor::Descriptor;
 use crate::proc::Doing;
 use crate::tasks;
 use genba_format::QUANTUM_NS;
-use genba_signal::request::Ticket;
+use genba_signal::request::{Pool, Ticket};
 use std::ffi::CString;
 
 /// A question that was asked and has not ended.
@@ -22,6 +22,29 @@ pub struct Open {
     pub files: u64,
     /// It was on no CPU then, though it could have run; and when the tick was due that found it so.
     pub queued: Option<(Turns, u64)>,
+    /// Its handler has begun and was waited for in vain: nobody waits for it again.
+    pub held_up: bool,
+}
+
+/// Buffers of questions that are counted already and whose handlers are still at work: neither read nor used again until those are through.
+#[derive(Default)]
+pub struct LeftBehind(Vec<Ticket>);
+
+impl LeftBehind {
+    pub fn add(&mut self, ticket: Ticket) {
+        self.0.push(ticket);
+    }
+
+    /// Frees the buffers whose handlers are through.
+    pub fn free(&mut self, pool: &Pool) {
+        self.0.retain(|&ticket| match pool.answered(ticket) {
+            Some(_) => {
+                pool.done(ticket);
+                false
+            }
+            None => true,
+        });
+    }
 }
 
 /// The sample of a running thread that the next look may add to.
@@ -238,7 +261,38 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use super::Turns;
+    use super::{LeftBehind, Turns};
+    use genba_signal::handler::{self, Arrival, SAMPLE_CODE, SHARED};
+    use genba_signal::memory::Address;
+    use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading, THREAD_STATES_MAX};
+    use genba_signal::unwind::Registers;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    #[test]
+    fn a_buffer_left_behind_is_free_when_its_handler_is_through() {
+        const PID: u32 = 7;
+        let question = Question {
+            pid: PID,
+            tid: PID,
+            native: false,
+            reading: Reading::Guarded,
+            thread_states: [Address::NULL; THREAD_STATES_MAX],
+            thread_states_len: 0,
+        };
+        let ticket = POOL.ask(REQUESTS - 1, question).unwrap();
+        let mut left = LeftBehind::default();
+        left.add(ticket);
+        left.free(&POOL);
+        assert_eq!((POOL.phase(ticket.index), left.0.len()), (Phase::Asked, 1), "a handler may still come");
+        SHARED.pid.store(PID, SeqCst);
+        let registers = Registers { rip: 0, rsp: 0, rbp: None };
+        let value = ticket.to_value();
+        assert!(handler::answer(&Arrival { code: SAMPLE_CODE, pid: PID, value, registers, faults_welcome: true }));
+        SHARED.pid.store(0, SeqCst);
+        assert_eq!(POOL.phase(ticket.index), Phase::Answered);
+        left.free(&POOL);
+        assert_eq!((POOL.phase(ticket.index), left.0.len()), (Phase::Free, 0));
+    }
 
     #[test]
     fn a_thread_that_got_a_cpu_tells_since_when_it_had_waited() {

@@ -19,6 +19,9 @@ use genba_signal::request::POOL;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::SeqCst;
 
+/// So long a handler that has begun is waited for without giving up the CPU: most end within microseconds.
+const SPIN_NS_MAX: u64 = 50_000;
+
 impl Sampler {
     /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
     pub(super) fn refuse(&mut self, index: usize, why: Refused, ticks: u64) {
@@ -29,28 +32,65 @@ impl Sampler {
 
     /// Ends a thread's open question without an answer, unless the answer came just now.
     pub(super) fn take_back_one(&mut self, index: usize, why: Refused) {
-        let Some(open) = self.threads[index].open else { return };
-        if POOL.cancel(open.ticket) {
-            self.threads[index].open = None;
-            return self.refuse(index, why, u64::from(open.ticks));
+        if !self.cancel_one(index, why) {
+            self.await_handler(index, monotonic_ns() + WALKING_NS_MAX);
         }
+    }
+
+    /// Ends all open questions. Unless one is held up for longer than `WALKING_NS_MAX`, no handler has anything to do when this returns.
+    pub(super) fn take_back(&mut self, why: Refused) {
         let deadline_ns = monotonic_ns() + WALKING_NS_MAX;
-        while POOL.answered(open.ticket).is_none() && monotonic_ns() < deadline_ns {
-            core::hint::spin_loop();
+        let begun: Vec<usize> = (0..self.threads.len()).filter(|&index| !self.cancel_one(index, why)).collect();
+        for index in begun {
+            self.await_handler(index, deadline_ns);
+        }
+    }
+
+    /// Takes a thread's question back. False: its handler has begun.
+    fn cancel_one(&mut self, index: usize, why: Refused) -> bool {
+        let Some(open) = self.threads[index].open else { return true };
+        let cancelled = POOL.cancel(open.ticket);
+        if cancelled {
+            self.threads[index].open = None;
+            self.refuse(index, why, u64::from(open.ticks));
+        }
+        cancelled
+    }
+
+    /// Takes the answer of a handler that has begun, if it comes by `deadline_ns`.
+    fn await_handler(&mut self, index: usize, deadline_ns: u64) {
+        let Some(open) = &mut self.threads[index].open else { return };
+        let began_ns = monotonic_ns();
+        let deadline_ns = if open.held_up { began_ns } else { deadline_ns };
+        while POOL.answered(open.ticket).is_none() {
+            let now_ns = monotonic_ns();
+            if now_ns >= deadline_ns {
+                open.held_up = true;
+                return;
+            }
+            if now_ns - began_ns < SPIN_NS_MAX {
+                core::hint::spin_loop();
+            } else {
+                // The handler's thread may need this very CPU.
+                // SAFETY: no arguments, no memory.
+                unsafe { libc::sched_yield() };
+            }
         }
         self.take_answer(index);
     }
 
-    /// Ends all open questions: no handler has anything to do when this returns.
-    pub(super) fn take_back(&mut self, why: Refused) {
-        for index in 0..self.threads.len() {
-            self.take_back_one(index, why);
+    /// Ends a thread's question for good: nobody will come back for the answer of a handler that is held up.
+    pub(super) fn end_question(&mut self, index: usize, why: Refused) {
+        self.take_back_one(index, why);
+        if let Some(open) = self.threads[index].open.take() {
+            self.left_behind.add(open.ticket);
+            self.refuse(index, why, u64::from(open.ticks));
         }
     }
 
     /// The thread is gone; `looks` of it are still to be counted.
     pub(super) fn thread_ended(&mut self, index: usize, looks: u64) {
-        self.take_back_one(index, Refused::Ended);
+        self.end_question(index, Refused::Ended);
         self.settle_glances(index);
         self.write_still(index);
         if looks > 0 {
@@ -231,6 +271,7 @@ impl Sampler {
 
     /// Writes a block, when there is anything to say.
     pub(super) fn flush(&mut self, end: Option<&str>) {
+        self.left_behind.free(&POOL);
         for index in 0..self.threads.len() {
             let still = self.threads[index].still;
             self.write_still(index);
@@ -313,6 +354,7 @@ impl Sampler {
         SHARED.pid.store(0, SeqCst);
         self.take_back(Refused::Exited);
         for index in 0..self.threads.len() {
+            self.end_question(index, Refused::Exited);
             self.settle_glances(index);
         }
         self.flush(Some(why));

@@ -229,6 +229,7 @@ impl Sampler {
             ticks: 1,
             files: self.stacks.loaded.generation(),
             queued,
+            held_up: false,
         });
         match signals::send(self.pid, tid, ticket.to_value()) {
             Ok(()) => {}
