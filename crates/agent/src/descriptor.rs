@@ -106,6 +106,40 @@ impl Descriptor {
         }
     }
 
+    /// How long a file of this kind is (`S_IFREG`, `S_IFDIR`), when it is the user's own and nobody else may write to it.
+    #[must_use]
+    pub fn private_bytes(&self, kind: u32) -> Option<usize> {
+        const WRITABLE_BY_OTHERS: u32 = 0o022;
+        // SAFETY: writes one stat on this stack; asks for the user.
+        let (found, user) = unsafe {
+            let mut found: libc::stat = core::mem::zeroed();
+            if libc::fstat(self.0, &raw mut found) != 0 {
+                return None;
+            }
+            (found, libc::geteuid())
+        };
+        let is_private =
+            found.st_mode & libc::S_IFMT == kind && found.st_uid == user && found.st_mode & WRITABLE_BY_OTHERS == 0;
+        usize::try_from(found.st_size).ok().filter(|_| is_private)
+    }
+
+    /// Puts a whole file into this folder at once, under its name or not at all. `unfinished`: a name for the meantime.
+    pub fn put(&self, unfinished: &CStr, name: &CStr, bytes: &[u8]) {
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        // SAFETY: the names end in NUL; no other memory. A file of that name is left by a process that was killed.
+        unsafe {
+            libc::unlinkat(self.0, unfinished.as_ptr(), 0);
+            let number = libc::openat(self.0, unfinished.as_ptr(), flags, 0o600);
+            if number < 0 {
+                return;
+            }
+            let is_written = Descriptor(number).write(bytes).is_ok();
+            if !is_written || libc::renameat(self.0, unfinished.as_ptr(), self.0, name.as_ptr()) != 0 {
+                libc::unlinkat(self.0, unfinished.as_ptr(), 0);
+            }
+        }
+    }
+
     /// Whether it is a folder of /proc.
     #[must_use]
     pub fn is_proc(&self) -> bool {

@@ -6,11 +6,13 @@ use crate::cfi::{Compiled, Compiler};
 use genba_signal::handler::SHARED;
 use genba_signal::request::{POOL, Phase, REQUESTS};
 use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
+use kept::{Kept, Key};
 use linked::{Changes, Found, Listing};
 use section::Copier;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
 
+mod kept;
 mod linked;
 mod section;
 pub use linked::own_executable;
@@ -55,7 +57,13 @@ impl Module {
 }
 
 /// A file on its way to rows.
-enum Work {
+struct Work {
+    key: Option<Key>,
+    stage: Stage,
+}
+
+enum Stage {
+    New(Copier),
     Copying(Copier),
     Compiling(Compiler),
     Done(Compiled),
@@ -63,18 +71,31 @@ enum Work {
 
 impl Work {
     /// One more piece.
-    fn advance(self) -> Work {
-        match self {
-            Work::Copying(mut copier) => {
+    fn advance(self, kept: &Kept) -> Work {
+        let key = self.key;
+        let stage = match self.stage {
+            Stage::New(copier) => match key.and_then(|key| kept.read(key)) {
+                Some(compiled) => Stage::Done(compiled),
+                None => Stage::Copying(copier),
+            },
+            Stage::Copying(mut copier) => {
                 let is_copied = copier.advance();
-                if is_copied { Work::Compiling(copier.finish()) } else { Work::Copying(copier) }
+                if is_copied { Stage::Compiling(copier.finish()) } else { Stage::Copying(copier) }
             }
-            Work::Compiling(mut compiler) => {
-                let is_compiled = compiler.advance(PIECE_ENTRIES);
-                if is_compiled { Work::Done(compiler.finish()) } else { Work::Compiling(compiler) }
+            Stage::Compiling(mut compiler) => {
+                if compiler.advance(PIECE_ENTRIES) {
+                    let compiled = compiler.finish();
+                    if let Some(key) = key {
+                        kept.write(key, &compiled);
+                    }
+                    Stage::Done(compiled)
+                } else {
+                    Stage::Compiling(compiler)
+                }
             }
-            Work::Done(compiled) => Work::Done(compiled),
-        }
+            Stage::Done(compiled) => Stage::Done(compiled),
+        };
+        Work { key, stage }
     }
 }
 
@@ -109,6 +130,7 @@ pub struct Loaded {
     once_code: Vec<(u64, u64)>,
     /// Files whose rows are not complete, by position in `modules`.
     compiling: VecDeque<(usize, Work)>,
+    kept: Kept,
     listing: Listing,
     changes: Changes,
     generation: u64,
@@ -138,6 +160,7 @@ impl Loaded {
             vacant: Vec::new(),
             once_code: Vec::new(),
             compiling: VecDeque::new(),
+            kept: Kept::beside_agent(),
             listing: Listing::default(),
             changes: Changes::default(),
             generation: 0,
@@ -172,14 +195,14 @@ impl Loaded {
             match file {
                 Found::Known(index) => self.modules[index].mapped = true,
                 Found::New(new) => {
-                    let (mut module, copier) = *new;
+                    let (mut module, copier, key) = *new;
                     let index = self.vacant.pop().unwrap_or(self.modules.len());
-                    let mut work = Work::Copying(copier);
+                    let mut work = Work { key, stage: Stage::New(copier) };
                     if is_libc(&module) {
                         // At once, some milliseconds: no thread may be asked before its cut writes can be told.
                         module.compiled = loop {
-                            work = work.advance();
-                            if let Work::Done(compiled) = work {
+                            work = work.advance(&self.kept);
+                            if let Stage::Done(compiled) = work.stage {
                                 break compiled;
                             }
                         };
@@ -225,8 +248,8 @@ impl Loaded {
         let mut finished = false;
         // The executable comes first in the linker's list, and matters most.
         while let Some((index, work)) = self.compiling.pop_front() {
-            match work.advance() {
-                Work::Done(compiled) => {
+            match work.advance(&self.kept) {
+                Work { stage: Stage::Done(compiled), .. } => {
                     self.modules[index].compiled = compiled;
                     finished = true;
                 }

@@ -2,6 +2,7 @@
 //! Owns: the walk over its list. Never: allocates, copies or faults while the linker's lock is held, reads the program's memory
 //! raw (I-06). A part of modules.rs.
 
+use super::kept::Key;
 use super::section::{Copier, Section, copy};
 use super::{Module, ModuleKind};
 use crate::cfi::Compiled;
@@ -12,7 +13,7 @@ use std::ops::Range;
 pub(super) enum Found {
     /// Position in `Loaded::modules`.
     Known(usize),
-    New(Box<(Module, Copier)>),
+    New(Box<(Module, Copier, Option<Key>)>),
 }
 
 /// The linker's list, noted during its callback. Its lock is held then, and a thread that stopped for want of memory would keep it: so the
@@ -178,6 +179,7 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) 
     }) {
         return Some(Found::Known(index));
     }
+    let key = Key::of(&build_id, headers);
     let module = Module {
         path,
         build_id,
@@ -193,7 +195,7 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) 
         since: 0,
     };
     let section = header_address.and_then(|header| Section::behind(header, &segments));
-    Some(Found::New(Box::new((module, Copier::new(section, start..end)))))
+    Some(Found::New(Box::new((module, Copier::new(section, start..end), key))))
 }
 
 fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {

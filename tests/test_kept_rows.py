@@ -1,0 +1,82 @@
+"""Unwind rows are kept beside the unpacked agent from one process to the next; a file that is not what it should be is not used.
+
+What is used shows in the stacks: down to the thread's first frame they are whole, whatever lies in the folder.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from recording import Run, Workshop
+
+HASHES = """
+import hashlib, time
+data, until = bytes(1 << 20), time.process_time() + 0.5
+while time.process_time() < until: hashlib.sha256(data).digest()
+"""
+# The first tenth of a second is without rows, where they have to be compiled.
+WHOLE_MIN = 0.6
+
+
+def cut_short(file: Path) -> None:
+    os.truncate(file, file.stat().st_size // 2)
+
+
+def damage(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    for at in range(100, len(content), 1000):
+        content[at] ^= 0x55
+    file.write_bytes(content)
+
+
+def open_to_others(file: Path) -> None:
+    damage(file)
+    file.chmod(0o666)
+
+
+def link(file: Path) -> None:
+    damage(file)
+    file.rename(file.with_name("elsewhere"))
+    file.symlink_to("elsewhere")
+
+
+def folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def share_of_whole(run: Run) -> float:
+    assert run.exit_code == 0, run.stderr
+    stacks = [stack for stack in run.collapsed() if any("hashes.py" in frame.file for frame in stack.frames)]
+    whole = sum(stack.weight for stack in stacks if any(frame.kind == "c" for frame in stack.frames[:2]))
+    return whole / sum(stack.weight for stack in stacks)
+
+
+def kept(workshop: Workshop) -> list[Path]:
+    return sorted(file for file in (workshop.place.outside / "cache/genba/rows").glob("*") if file.name.isdecimal())
+
+
+@pytest.mark.parametrize("harm", [cut_short, damage, open_to_others, link, folder], ids=lambda harm: harm.__name__)
+def test_rows_are_kept_and_believed_only_when_whole(workshop: Workshop, harm: Callable[[Path], None]) -> None:
+    program = workshop.write("hashes.py", HASHES)
+    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
+    files = kept(workshop)
+    content = {file: file.read_bytes() for file in files}
+    assert files and all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
+    assert {file: file.read_bytes() for file in kept(workshop)} == content
+    for file in files:
+        harm(file)
+    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
+    if harm is not folder:
+        assert {file: file.read_bytes() for file in kept(workshop)} == content, "written anew"
+
+
+def test_without_a_folder_everything_is_compiled(workshop: Workshop) -> None:
+    program = workshop.write("hashes.py", HASHES)
+    (workshop.place.outside / "cache/genba").mkdir(parents=True, mode=0o700)
+    (workshop.place.outside / "cache/genba/rows").write_text("")
+    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
+    assert kept(workshop) == []
