@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Dropped {
     Late,
+    /// The whole process was stopped.
+    Stopped,
     NoBuffer,
     Fork,
     /// For a system call that demands a single thread.
@@ -35,6 +37,7 @@ impl Dropped {
     const fn word(self) -> &'static str {
         match self {
             Dropped::Late => "late",
+            Dropped::Stopped => "stopped",
             Dropped::NoBuffer => "no buffer",
             Dropped::Fork => "fork",
             Dropped::Aside => "aside",

@@ -29,6 +29,7 @@ mod asked;
 mod belief;
 mod bookkeeping;
 mod looks;
+mod stops;
 use belief::Belief;
 pub use bookkeeping::random_key;
 
@@ -92,6 +93,8 @@ pub struct Sampler {
     began_ns: u64,
     flush_at_ns: u64,
     memory_at_ns: u64,
+    /// How long this thread had waited for a CPU in all, when it was last asked.
+    delayed_ns: Option<u64>,
     /// The sampler's own clock and the wall clock when the rate was last judged.
     judged: (u64, u64),
     /// So much compiling is not held against the rate any more.
@@ -194,6 +197,7 @@ impl Sampler {
             began_ns: 0,
             flush_at_ns: 0,
             memory_at_ns: 0,
+            delayed_ns: None,
             judged: (0, 0),
             compile_free_ns: COMPILE_FREE_NS,
             others_cpu_ns_max: 0,
@@ -333,12 +337,12 @@ impl Sampler {
                     continue;
                 }
                 Order::End => {
-                    self.count_gap(monotonic_ns().saturating_sub(due_ns), Dropped::Late);
+                    self.count_missed(due_ns);
                     self.end(if self.is_within { "stop" } else { "exit" });
                     return Left::Ended;
                 }
                 Order::Park => {
-                    self.count_gap(monotonic_ns().saturating_sub(due_ns), Dropped::Late);
+                    self.count_missed(due_ns);
                     self.park();
                     return Left::Parked;
                 }
@@ -348,9 +352,10 @@ impl Sampler {
                 continue;
             }
             let late = (now_ns - due_ns) / self.interval_ns;
+            let stopped = self.was_stopped(due_ns, now_ns);
             self.due_ns = due_ns + late * self.interval_ns;
             due_ns = self.due_ns + self.random_interval_ns();
-            self.tick(now_ns, late);
+            self.tick(now_ns, if stopped { 0 } else { late });
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);
                 return Left::Ended;
@@ -395,6 +400,7 @@ impl Sampler {
         let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
         self.judged = (own_cpu_ns, now_ns);
         self.held = signals::held();
+        self.delayed_ns = self.own_delay_ns();
         match self.parked_at_ns.take() {
             Some(parked_at_ns) => {
                 for thread in &mut self.threads {
@@ -494,6 +500,7 @@ impl Sampler {
             // The first blocks come too early for a judgement.
             if now_ns - self.judged.1 >= FLUSH_EVERY_NS {
                 self.judge_rate(now_ns);
+                self.delayed_ns = self.own_delay_ns();
             }
         }
     }

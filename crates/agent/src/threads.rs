@@ -65,7 +65,7 @@ pub struct Turns {
 
 impl Turns {
     /// `CPU_NS WAITED_NS COUNT` (Documentation/scheduler/sched-stats.rst).
-    fn parse(text: &[u8]) -> Option<Turns> {
+    pub fn parse(text: &[u8]) -> Option<Turns> {
         let mut words = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1).map(str::parse);
         let (waited_ns, count) = (words.next()?.ok()?, words.next()?.ok()?);
         Some(Turns { count, waited_ns })

@@ -474,6 +474,8 @@ pub enum MarkKind {
     Pause = 7,
     /// what the program says through the API: text
     Program = 8,
+    /// the process had been stopped until here (SIGSTOP, a freezer, a debugger). value: for so many ns
+    Halt = 9,
     /// a thread blocks the signal that asks it, seen for the first time. value: its tid
     Masked = 10,
 }
@@ -493,6 +495,7 @@ impl MarkKind {
             Self::Handler => "HANDLER",
             Self::Pause => "PAUSE",
             Self::Program => "PROGRAM",
+            Self::Halt => "HALT",
             Self::Masked => "MASKED",
         }
     }
@@ -508,6 +511,7 @@ impl MarkKind {
             "HANDLER" => Some(Self::Handler),
             "PAUSE" => Some(Self::Pause),
             "PROGRAM" => Some(Self::Program),
+            "HALT" => Some(Self::Halt),
             "MASKED" => Some(Self::Masked),
             _ => None,
         }

@@ -255,6 +255,8 @@ pub enum MarkKind {
     Pause,
     /// The program's own words.
     Program,
+    /// The process had been stopped until then, for `value` ns.
+    Halt,
     /// A thread blocks the signal that asks it; value: its tid.
     Masked,
     /// Of a newer genba.

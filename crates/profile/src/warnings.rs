@@ -2,6 +2,7 @@
 //! Owns: the sentences and their limits. Never: stands in the way of a view; the view is shown as well.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use crate::figures::{count, counted, duration, percent};
 use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
@@ -28,6 +29,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
         let blocks = counted(process.blocks_lost, "block", "blocks");
         warnings.push(format!("{}: {blocks} lost, the samples in them are missing here", name(process)));
     }
+    warnings.extend(stops(profile));
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile));
     warnings.extend(masked(profile));
@@ -174,9 +176,32 @@ pub fn name(process: &Process) -> String {
     }
 }
 
+/// Somebody stopped a process; that is no loss.
+fn stops(profile: &Profile) -> Option<String> {
+    let halts = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Halt);
+    let mut stopped: BTreeMap<ProcessIndex, u64> = BTreeMap::new();
+    for mark in halts {
+        let sum = stopped.entry(mark.process).or_default();
+        *sum = sum.saturating_add(mark.value.unwrap_or(0));
+    }
+    let longest = stopped.values().max().copied()?;
+    let who = match stopped.len() {
+        1 => "the process was".to_string(),
+        many => format!("{many} processes were"),
+    };
+    let at_most = if stopped.len() > 1 { " at most" } else { "" };
+    let longest = duration(longest);
+    Some(format!(
+        "{who} stopped for {longest}{at_most} (Ctrl-Z, a debugger, a frozen container): that time is in no sample"
+    ))
+}
+
+const STOPPED: &str = "stopped";
+
 /// More than 1 % of the ticks.
 fn losses(profile: &Profile) -> Option<String> {
-    let accounting = profile.accounting();
+    let mut accounting = profile.accounting();
+    accounting.ticks -= accounting.dropped.remove(STOPPED).unwrap_or(0).min(accounting.ticks);
     let lost = accounting.lost();
     if u128::from(lost) * 100 <= u128::from(accounting.ticks) {
         return None;

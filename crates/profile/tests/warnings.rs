@@ -37,12 +37,6 @@ fn no_samples_have_a_reason() {
         "#]],
     );
     check(
-        "process 7 3.13.0\n rss 3060ms 5",
-        expect![[r#"
-            no samples: no thread was looked at in 3.06 s: genba's own got no CPU, or the kernel showed it none of the program's
-        "#]],
-    );
-    check(
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
             no samples: none of 12 ticks gave a stack
@@ -65,6 +59,16 @@ fn no_samples_have_a_reason() {
 }
 
 #[test]
+fn a_long_run_without_a_tick_is_not_the_programs_doing() {
+    let mut profile = profile(&notation::recording("process 7 3.13.0\n rss 0ms 5"), &Additions::default());
+    profile.processes.iter_mut().for_each(|process| process.wall_ns = 3_060_000_000);
+    expect![
+        "no samples: no thread was looked at in 3.06 s: genba's own got no CPU, or the kernel showed it none of the program's"
+    ]
+    .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+}
+
+#[test]
 fn losses_and_coverage() {
     check(
         "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
@@ -74,6 +78,16 @@ fn losses_and_coverage() {
         "#]],
     );
     check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 10\n unsampled 16ms", expect![[""]]);
+}
+
+#[test]
+fn a_stop_is_nobodys_loss() {
+    check(
+        "process 7 3.13.0\n f@a.py:1 x1000\n dropped stopped 3000\n halt 3100ms 3000ms",
+        expect![[r#"
+            the process was stopped for 3.00 s (Ctrl-Z, a debugger, a frozen container): that time is in no sample
+        "#]],
+    );
 }
 
 #[test]

@@ -405,7 +405,7 @@ impl Sampler {
     }
 
     /// Seen running, then not: what it ran in between belongs to the sample, too.
-    fn ran_until(&mut self, index: usize, cpu_ns: u64) {
+    pub(super) fn ran_until(&mut self, index: usize, cpu_ns: u64) {
         let thread = &mut self.threads[index];
         let Some(ran) = thread.ran.take() else { return };
         let cpu_quanta = thread.credit_cpu(cpu_ns);

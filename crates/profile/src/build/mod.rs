@@ -213,12 +213,14 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             Ok(proto::MarkKind::Handler) => MarkKind::Handler,
             Ok(proto::MarkKind::Pause) => MarkKind::Pause,
             Ok(proto::MarkKind::Program) => MarkKind::Program,
+            Ok(proto::MarkKind::Halt) => MarkKind::Halt,
             Ok(proto::MarkKind::Masked) => MarkKind::Masked,
             Err(_) => MarkKind::Other(mark.kind),
         };
         let text = (!mark.text.is_empty()).then(|| mark.text.clone());
-        let value = matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Masked | MarkKind::Other(_))
-            .then_some(mark.value);
+        let with_value =
+            matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Halt | MarkKind::Masked | MarkKind::Other(_));
+        let value = with_value.then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });
     }
 }

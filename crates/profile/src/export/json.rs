@@ -409,6 +409,7 @@ fn mark(mark: &Mark) -> MarkRow<'_> {
             MarkKind::Handler => "handler".to_string(),
             MarkKind::Pause => "pause".to_string(),
             MarkKind::Program => "program".to_string(),
+            MarkKind::Halt => "halt".to_string(),
             MarkKind::Masked => "masked".to_string(),
             MarkKind::Other(number) => format!("{number} (of a newer genba)"),
         },

@@ -143,6 +143,12 @@ impl Writer {
                 value: size.parse().unwrap(),
                 text: String::new(),
             }),
+            ["halt", at, length] => process.block.marks.push(proto::Mark {
+                at_ns: BEGIN_NS + milliseconds(at),
+                kind: proto::MarkKind::Halt as u32,
+                value: milliseconds(length),
+                ..proto::Mark::default()
+            }),
             [word @ ("pause" | "resume"), at] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS + milliseconds(at),
                 kind: proto::MarkKind::Pause as u32,

@@ -1,0 +1,69 @@
+"""A process that somebody stops for a while (SIGSTOP): that time is its own reason, and nobody's lateness."""
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from recording import Workshop
+
+STOP_NS = 1_500_000_000
+# Says who it is, and goes on when it is told to.
+TEXT = """
+import json, os, sys, threading, time
+def work():
+    until = time.thread_time() + 0.2
+    while time.thread_time() < until: sum(range(100))
+work()
+others = [threading.Thread(target=over.wait) for over in [threading.Event()] * 3]
+def busy():
+    while not told: sum(range(100))
+told = []
+worker = threading.Thread(target=busy)
+if sys.argv[1] == "busy": worker.start()
+print(json.dumps(os.getpid()), flush=True)
+input()
+told.append(1)
+if sys.argv[1] == "busy": worker.join()
+work()
+"""
+
+
+def all_stopped(pid: int) -> bool:
+    stats = [(task / "stat").read_text() for task in Path(f"/proc/{pid}/task").iterdir()]
+    return all(stat[stat.rindex(")") + 2] in "Tt" for stat in stats)
+
+
+@pytest.mark.parametrize("way", ["busy", "asleep"])
+def test_a_stop_is_no_lateness(workshop: Workshop, way: str) -> None:
+    target = [workshop.interpreter.path, workshop.write("stopped.py", TEXT), way]
+    flags = ["-o", f"{workshop.place.inside}/recording-0.genba", "--rate", "1000"]
+    process = workshop.start(target, flags, {}, stdin=-1)
+    pid = json.loads(process.stdout.readline())
+    os.kill(pid, signal.SIGSTOP)
+    while not all_stopped(pid):
+        pass
+    began_ns = time.monotonic_ns()
+    while time.monotonic_ns() < began_ns + STOP_NS:
+        time.sleep(0.01)
+    ended_ns = time.monotonic_ns()
+    os.kill(pid, signal.SIGCONT)
+    process.stdin.write("go on\n")
+    process.stdin.flush()
+    run = workshop.finish(process, "recording-0.genba")
+    assert run.exit_code == 0, run.stderr
+    profile = run.profile()
+    halts = [mark["value"] for mark in profile["marks"] if mark["kind"] == "halt"]
+    assert len(halts) == 1 and halts[0] >= ended_ns - began_ns, (halts, profile.facts())
+    # A tick a millisecond, and not one for each thread.
+    stopped = profile["accounting"]["dropped"]["stopped"]
+    assert stopped == halts[0] // 1_000_000, (stopped, halts)
+    [row] = [row for row in profile["processes"] if row["pid"] == pid]
+    for index, thread in enumerate(profile["threads"]):
+        wall_ns = profile.sum("wall_ns", lambda row, index=index: row.thread == index)
+        assert wall_ns <= row["wall_ns"] - (ended_ns - began_ns), (thread, wall_ns, row)
+    assert "the process was stopped for 1." in run.stderr, run.stderr
+    assert "`stopped`" not in run.stderr, run.stderr
