@@ -60,8 +60,8 @@ pub struct Stacks {
     places: FxHashMap<u64, Option<Place>>,
     known_addresses: Vec<(u64, &'static str)>,
     anonymous_row: Option<u32>,
-    /// Each instruction of the interpreter is a function of its own (tail calls between them).
-    instructions_apart: bool,
+    /// Each instruction of the interpreter is a function of its own (tail calls between them). `None`: not looked at since the files changed.
+    instructions_apart: Option<bool>,
 }
 
 /// libc functions that the dynamic linker may bind to a variant without a name of its own.
@@ -115,7 +115,7 @@ impl Stacks {
             places: FxHashMap::default(),
             known_addresses,
             anonymous_row: None,
-            instructions_apart: false,
+            instructions_apart: None,
         }
     }
 
@@ -134,7 +134,7 @@ impl Stacks {
         if self.loaded.compile(deadline_ns, monotonic_ns) || changed {
             self.calls.forget();
             self.places.clear();
-            self.instructions_apart = instructions_apart(&self.loaded);
+            self.instructions_apart = None;
         }
         self.codes.free_retired();
     }
@@ -179,6 +179,8 @@ impl Stacks {
             })
             .collect();
         let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();
+        let instructions_apart =
+            *self.instructions_apart.get_or_insert_with(|| instructions_apart(memory, &self.loaded));
         let slot = python
             .zip(innermost_operand(answer, chains))
             .and_then(|(python, operand)| self.slot(memory, python, operand));
@@ -190,7 +192,7 @@ impl Stacks {
                 _ => None,
             }),
             hidden: &hidden,
-            instructions_apart: self.instructions_apart,
+            instructions_apart,
         };
         let mut merged = merge::merge(native, &entries, circumstances);
         if let Some(slot) = slot {
@@ -331,12 +333,23 @@ impl Stacks {
     }
 }
 
-/// Whether `_PyEval_EvalFrameDefault` is too small to contain the instructions, some two hundred. False as long as that is unknown.
-fn instructions_apart(loaded: &Loaded) -> bool {
+/// Whether `_PyEval_EvalFrameDefault` only begins the work: it is too small to contain the instructions, some two hundred, and calls
+/// them by a table. Where a compiler split it, it is small, too, but jumps to its other part. False as long as that is unknown.
+fn instructions_apart(memory: &impl Memory, loaded: &Loaded) -> bool {
     const EVAL_LOOP_BYTES_MIN: u64 = 4096;
     let Some(begin) = symbols::address(c"_PyEval_EvalFrameDefault") else { return false };
     let is_within = |address| loaded.place(address).is_some_and(|place| place.function == Some(begin));
-    is_within(begin) && !is_within(begin + EVAL_LOOP_BYTES_MIN)
+    if !is_within(begin) || is_within(begin + EVAL_LOOP_BYTES_MIN) {
+        return false;
+    }
+    let mut code = (begin..begin + EVAL_LOOP_BYTES_MIN).take_while(|&at| is_within(at));
+    code.any(|at| memory.word(Address(at)).is_ok_and(calls_by_table))
+}
+
+/// `call *table(,%index,8)`, with or without a base: `ff /2`, then a SIB byte whose scale is eight.
+fn calls_by_table(code: u64) -> bool {
+    let [opcode, operand, index, ..] = code.to_le_bytes();
+    opcode == 0xff && operand & 0x3f == 0x14 && index >> 6 == 3
 }
 
 /// The operand of the innermost Python frame: that of the chain whose first C local lies lowest.
@@ -384,4 +397,24 @@ fn insert_operand(
 
 fn mark(tables: &mut Tables, parent: u32, text: &str) -> Node {
     Node { parent, kind: NodeKind::Mark, table: tables.string(text.as_bytes()), address: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::calls_by_table;
+
+    #[test]
+    fn calls_by_a_table_of_addresses_are_told_from_others() {
+        let calls = |code: &[u8]| {
+            let mut bytes = [0; 8];
+            bytes[..code.len()].copy_from_slice(code);
+            calls_by_table(u64::from_le_bytes(bytes))
+        };
+        assert!(calls(&[0xff, 0x14, 0xc5, 0x60, 0x68, 0xfc, 0x00]), "call *0xfc6860(,%rax,8)");
+        assert!(calls(&[0xff, 0x14, 0xc1]), "call *(%rcx,%rax,8)");
+        assert!(!calls(&[0xff, 0x14, 0x24]), "call *(%rsp)");
+        assert!(!calls(&[0xff, 0x50, 0x30]), "call *0x30(%rax)");
+        assert!(!calls(&[0xff, 0x24, 0xc5]), "jmp *table(,%rax,8)");
+        assert!(!calls(&[0xe8, 0x14, 0xc5]), "call, to an address");
+    }
 }

@@ -278,6 +278,7 @@ mod tests {
             reading: Reading::Guarded,
             thread_states: [Address::NULL; THREAD_STATES_MAX],
             thread_states_len: 0,
+            thread_states_more: false,
         };
         let ticket = POOL.ask(REQUESTS - 1, question).unwrap();
         let mut left = LeftBehind::default();

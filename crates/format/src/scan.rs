@@ -39,7 +39,7 @@ pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
             }
             Err(wrong) => {
                 let behind = wrong.behind.unwrap_or(walk.at + 1);
-                walk.report(wrong);
+                walk.report(*wrong);
                 walk.at = match finder.find(&bytes[behind..]) {
                     Some(distance) => behind + distance,
                     None => bytes.len(),
@@ -75,16 +75,10 @@ struct Wrong {
 
 impl Walk<'_> {
     /// The block that begins at `self.at`.
-    fn block(&mut self, decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
+    fn block(&mut self, decompressor: &mut Decompressor) -> Result<ReadBlock, Box<Wrong>> {
         let rest = &self.bytes[self.at..];
-        let wrong = |kind, byte, field: &str, expected: String, found: String| Wrong {
-            kind,
-            byte,
-            owner: None,
-            field: field.to_owned(),
-            expected,
-            found,
-            behind: None,
+        let wrong = |kind, byte, field: &str, expected: String, found: String| {
+            Box::new(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found, behind: None })
         };
         if !rest.starts_with(&MAGIC) {
             let begins = &rest[..rest.len().min(MAGIC.len())];
@@ -111,9 +105,14 @@ impl Walk<'_> {
     }
 
     /// The block behind a header whose checksum is right; `rest` begins with the payload.
-    fn named_block(&mut self, frame: &Frame, rest: &[u8], decompressor: &mut Decompressor) -> Result<ReadBlock, Wrong> {
+    fn named_block(
+        &mut self,
+        frame: &Frame,
+        rest: &[u8],
+        decompressor: &mut Decompressor,
+    ) -> Result<ReadBlock, Box<Wrong>> {
         let wrong = |kind, byte, field: &str, expected, found| {
-            Err(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found, behind: None })
+            Err(Box::new(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found, behind: None }))
         };
         let damaged = |field, expected, found| wrong(FaultKind::Damaged, self.at, field, expected, found);
         if frame.header.version > VERSION || frame.header.version == 0 {
@@ -153,12 +152,13 @@ impl Walk<'_> {
         let found = crc32c::crc32c(payload);
         if found != frame.payload_crc {
             let (expected, found) = (format!("{:#010x}", frame.payload_crc), format!("{found:#010x}"));
-            return Err(in_payload("payload checksum", expected, found));
+            return Err(Box::new(in_payload("payload checksum", expected, found)));
         }
         // From here on the block is as it was written, and its length true.
         let behind = Some(payload_at + payload.len());
-        let (block, samples) = decode(frame, payload, &mut self.budget, decompressor)
-            .map_err(|Malformed { field, expected, found }| Wrong { behind, ..in_payload(&field, expected, found) })?;
+        let (block, samples) = decode(frame, payload, &mut self.budget, decompressor).map_err(
+            |Malformed { field, expected, found }| Box::new(Wrong { behind, ..in_payload(&field, expected, found) }),
+        )?;
         Ok(ReadBlock {
             header: frame.header,
             block,
