@@ -55,6 +55,8 @@ export interface Clocks {
   readonly cpu: Ns;
   readonly cpuSampled: Ns;
   readonly cpuNotSampled: Ns;
+  /** Used after a process's last block. */
+  readonly cpuNotRecorded: Ns;
   readonly cpuGenba: Ns;
 }
 

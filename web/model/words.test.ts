@@ -53,14 +53,14 @@ test("an inlined function says so, and where its source and its module are", () 
 
 test("the accounting is words, and says what strains it", () => {
   const { accounting, clocks } = madeProfile("main x1000");
-  const at = (changes: { refused?: number; dropped?: number; ticks?: number; missed?: number }): string[] => {
+  const at = (changes: { refused?: number; dropped?: number; ticks?: number; missed?: number; killed?: number }): string[] => {
     const refused = (changes.refused ?? 0) as Count;
     const dropped = (changes.dropped ?? 0) as Count;
     const ticks = (changes.ticks ?? 1000 + refused + dropped) as Count;
     const missed = (changes.missed ?? 0) as Ns;
     const words = accountingWords(
       { ...accounting, ticks, refused: [{ name: "moved", ticks: refused }], dropped: [{ name: "late", ticks: dropped }] },
-      { ...clocks, cpu: (clocks.cpu + missed) as Ns, cpuNotSampled: missed },
+      { ...clocks, cpu: (clocks.cpu + missed) as Ns, cpuNotSampled: missed, cpuNotRecorded: (changes.killed ?? 0) as Ns },
     );
     return [words.ticks, words.covered, ...words.strains];
   };
@@ -68,6 +68,8 @@ test("the accounting is words, and says what strains it", () => {
   assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);
   assert.deepEqual(at({ dropped: 25 }), ["ticks 1,025 = sampled 1,000 + dropped 25 (late 25) + refused 0", "CPU covered 100.0 %", "2.4 % of the looks gave no sample"]);
   assert.deepEqual(at({ missed: 250_000_000 }), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 80.0 %", "250 ms of CPU passed unseen"]);
+  assert.deepEqual(at({ killed: 1_000_000_000 }).slice(1), ["CPU covered 50.0 %", "0 ns of CPU passed unseen", "1.00 s of CPU not recorded"]);
+  assert.deepEqual(at({ killed: 5_000_000 }).slice(1), ["CPU covered 99.5 %"]);
   assert.deepEqual(at({ missed: 10_500_000 }).at(1), "CPU covered 98.9 %");
   assert.deepEqual(at({ ticks: 1001 }), ["ticks 1,001 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %", "the ticks do not add up: this recording is damaged"]);
 });

@@ -159,10 +159,13 @@ export function accountingWords(accounting: Accounting, clocks: Clocks): Account
   const lost = accounting.ticks > 0 ? (dropped + refused) / accounting.ticks : 0;
   if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
   if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the looks gave no sample`);
-  const program = clocks.cpuSampled + clocks.cpuNotSampled;
+  const recorded = clocks.cpuSampled + clocks.cpuNotSampled;
+  const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
   if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU passed unseen`);
+  // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
+  if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push(`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`);
   return {
     ticks:
       `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +

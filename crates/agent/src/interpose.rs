@@ -6,6 +6,7 @@ use crate::symbols;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
+mod children;
 mod ends;
 mod execs;
 mod handlers;
@@ -13,7 +14,7 @@ mod namespaces;
 mod waits;
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 29] = [
+const NAMES: [&CStr; 31] = [
     c"__ppoll_chk",
     c"__sysv_signal",
     c"abort",
@@ -43,6 +44,8 @@ const NAMES: [&CStr; 29] = [
     c"sigtimedwait",
     c"sysv_signal",
     c"unshare",
+    c"wait4",
+    c"waitid",
 ];
 /// Their real ones; `NONE`: libc has no such function; 0: not looked for yet.
 static FOUND: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];

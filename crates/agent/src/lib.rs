@@ -22,6 +22,7 @@ mod modules;
 mod proc;
 mod prompt;
 mod python;
+mod reaped;
 mod recorder;
 mod room;
 mod sampler;

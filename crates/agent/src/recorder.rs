@@ -4,6 +4,7 @@
 use crate::arena::{self, Compressor};
 use crate::descriptor::Descriptor;
 use crate::proc::{clock_ns, monotonic_ns};
+use crate::reaped;
 use crate::tables::Tables;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
@@ -275,7 +276,11 @@ impl Recorder {
     /// There is something that a block would tell.
     #[must_use]
     pub fn has_news(&self) -> bool {
-        !self.samples.is_empty() || !self.marks.is_empty() || !self.dropped.is_empty() || !self.refused.is_empty()
+        !self.samples.is_empty()
+            || !self.marks.is_empty()
+            || !self.dropped.is_empty()
+            || !self.refused.is_empty()
+            || reaped::any()
     }
 
     /// Writes one block. `looks_open`: looks whose end is still to come.
@@ -299,6 +304,7 @@ impl Recorder {
             rss_bytes: self.rss_bytes,
             handler_ns: self.tsc.to_ns(self.handler_tsc),
             handler_runs: self.handler_runs,
+            cpu_reaped_ns: reaped::cpu_ns(),
         };
         let block = proto::Block {
             start: self.start.take(),
@@ -306,6 +312,7 @@ impl Recorder {
             samples: Some(self.columns()),
             accounting: Some(accounting),
             marks: std::mem::take(&mut self.marks),
+            reaped: reaped::take(),
             end: end.map(|why| proto::End { why: why.to_owned() }),
             ..proto::Block::default()
         };

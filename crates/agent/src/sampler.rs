@@ -10,6 +10,7 @@ use crate::leaving;
 use crate::modules::nobody_walks;
 use crate::proc::{self, monotonic_ns};
 use crate::python::Python;
+use crate::reaped;
 use crate::recorder::{Dropped, Recorder, Refused};
 use crate::session::Session;
 use crate::signals::{self, Held};
@@ -251,6 +252,7 @@ impl Sampler {
 
     /// This is a forked child's now.
     pub fn is_born(&mut self, birth: Birth) {
+        reaped::forget();
         self.birth = Some(birth);
     }
 

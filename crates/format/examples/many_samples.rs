@@ -127,6 +127,7 @@ impl Program {
                 thread_clocks: vec![proto::ThreadClock { thread: 0, cpu_ns, cpu_not_sampled_ns: 0, ended: is_last }],
                 handler_ns: 1_000 * ticks,
                 handler_runs: ticks,
+                cpu_reaped_ns: 0,
                 ..Default::default()
             }),
             end: is_last.then(|| proto::End { why: "exit".to_owned() }),

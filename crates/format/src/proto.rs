@@ -36,6 +36,9 @@ pub struct Block {
     /// since version 2: the samples
     #[prost(message, optional, tag = "11")]
     pub columns: ::core::option::Option<Columns>,
+    /// child processes whose end this one has waited for since the block before
+    #[prost(message, repeated, tag = "12")]
+    pub reaped: ::prost::alloc::vec::Vec<Reaped>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -293,6 +296,19 @@ pub struct Accounting {
     pub handler_ns: u64,
     #[prost(uint64, tag = "13")]
     pub handler_runs: u64,
+    /// of child processes that it has waited for, with theirs (RUSAGE_CHILDREN)
+    #[prost(uint64, tag = "14")]
+    pub cpu_reaped_ns: u64,
+}
+/// A child process that has ended, and the CPU that it used with those children of its own that it had waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Reaped {
+    #[prost(uint32, tag = "1")]
+    pub pid: u32,
+    #[prost(uint64, tag = "2")]
+    pub at_ns: u64,
+    #[prost(uint64, tag = "3")]
+    pub cpu_ns: u64,
 }
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ThreadClock {

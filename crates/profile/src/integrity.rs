@@ -29,6 +29,9 @@ fn of_process(process: &Process) -> String {
     }
     page += &format!("  {}\n  {}\n", process.accounting.words(), process.clocks.words());
     let clocks = process.clocks;
+    if clocks.cpu_not_recorded_ns > 0 {
+        page += &format!("  not recorded: {} of CPU after the last block\n", duration(clocks.cpu_not_recorded_ns));
+    }
     if clocks.wall_not_sampled_ns > 0 {
         page += &format!("  wall time of refused and dropped looks: {}\n", duration(clocks.wall_not_sampled_ns));
     }

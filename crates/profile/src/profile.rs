@@ -105,6 +105,8 @@ pub struct Clocks {
     pub wall_not_sampled_ns: u64,
     pub handler_ns: u64,
     pub handler_runs: u64,
+    /// Not part of `cpu_ns`: what the process used after its last block, as the kernel told whoever waited for its end.
+    pub cpu_not_recorded_ns: u64,
 }
 
 /// Law 1: `ticks` = `sampled` + sum of `dropped` + sum of `refused`.
@@ -272,6 +274,18 @@ impl Module {
 impl Profile {
     pub fn function_of(&self, frame: FrameIndex) -> &Function {
         &self.functions[self.frames[frame].function]
+    }
+
+    /// The process's last block was written just before an `exec`, and none came after: it is another program now.
+    pub fn became_another(&self, index: ProcessIndex) -> bool {
+        const WRITTEN_WITHIN_NS: u64 = 50_000_000;
+        let process = &self.processes[index];
+        let last_ns = process.start_ns.saturating_add(process.wall_ns);
+        self.marks.iter().any(|mark| {
+            mark.process == index
+                && mark.kind == MarkKind::Exec
+                && last_ns.saturating_sub(mark.at_ns) < WRITTEN_WITHIN_NS
+        })
     }
 
     /// None: a mark.

@@ -51,6 +51,7 @@ impl Profile {
             sum.wall_not_sampled_ns = sum.wall_not_sampled_ns.saturating_add(clocks.wall_not_sampled_ns);
             sum.handler_ns = sum.handler_ns.saturating_add(clocks.handler_ns);
             sum.handler_runs = sum.handler_runs.saturating_add(clocks.handler_runs);
+            sum.cpu_not_recorded_ns = sum.cpu_not_recorded_ns.saturating_add(clocks.cpu_not_recorded_ns);
         }
         sum
     }
@@ -125,11 +126,20 @@ fn by_reason(reasons: &BTreeMap<String, u64>) -> String {
 }
 
 impl Clocks {
-    /// Sampled CPU in thousandths of the program's (all but genba's own), rounded down. None: it used none.
+    /// Sampled CPU in thousandths of the program's (all but genba's own, with what was not recorded), rounded down. None: it used none.
     pub fn covered_per_mille(&self) -> Option<u64> {
-        let program_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let recorded_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let program_ns = recorded_ns.saturating_add(self.cpu_not_recorded_ns);
         let per_mille = u128::from(self.cpu_sampled_ns) * 1_000;
         per_mille.checked_div(u128::from(program_ns)).map(|per_mille| per_mille as u64)
+    }
+
+    /// More than the end of a healthy process costs: at least 1 % of the program's CPU.
+    pub fn much_not_recorded(&self) -> Option<u64> {
+        let recorded_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let program_ns = u128::from(recorded_ns) + u128::from(self.cpu_not_recorded_ns);
+        let is_much = self.cpu_not_recorded_ns > 0 && u128::from(self.cpu_not_recorded_ns) * 100 >= program_ns;
+        is_much.then_some(self.cpu_not_recorded_ns)
     }
 
     /// Law 2, exactly.
@@ -235,8 +245,10 @@ fn cpu(clocks: &Clocks) -> String {
 /// Both laws in one line; `genba check` prints the second one exactly.
 pub fn law_line(profile: &Profile) -> String {
     let ticks = profile.accounting().words();
-    match profile.clocks().covered_per_mille() {
-        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %", per_mille / 10, per_mille % 10),
+    let clocks = profile.clocks();
+    let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));
+    match clocks.covered_per_mille() {
+        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{missing}", per_mille / 10, per_mille % 10),
         None => ticks,
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::figures::{count, counted, duration, percent};
-use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
+use crate::profile::{Mark, MarkKind, Process, Profile, Thread};
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
@@ -107,22 +107,10 @@ const NAMED_MAX: usize = 3;
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
     let missing = |process: &Process| process.refused.is_none() && process.ended.is_none();
     let processes = profile.processes.enumerate();
-    processes.filter(move |(index, process)| missing(process) && !became_another(profile, *index)).map(
-        |(_, process)| {
-            let last_ns = process.start_ns.saturating_add(process.wall_ns);
-            let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
-            (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))
-        },
-    )
-}
-
-/// Its last block was written just before an `exec`, and none came after: it is another program now.
-fn became_another(profile: &Profile, index: ProcessIndex) -> bool {
-    const WRITTEN_WITHIN_NS: u64 = 50_000_000;
-    let process = &profile.processes[index];
-    let last_ns = process.start_ns.saturating_add(process.wall_ns);
-    profile.marks.iter().any(|mark| {
-        mark.process == index && mark.kind == MarkKind::Exec && last_ns.saturating_sub(mark.at_ns) < WRITTEN_WITHIN_NS
+    processes.filter(move |(index, process)| missing(process) && !profile.became_another(*index)).map(|(_, process)| {
+        let last_ns = process.start_ns.saturating_add(process.wall_ns);
+        let before_ns = process.run_ended_ns.map(|ended_ns| ended_ns.saturating_sub(last_ns));
+        (process, before_ns.filter(|before_ns| *before_ns > LAST_BLOCK_NS_MAX))
     })
 }
 
@@ -286,6 +274,18 @@ fn coverage(profile: &Profile) -> Option<String> {
     let mut warning = format!("samples cover {seen} of the program's CPU; {missing} passed unseen");
     if clocks.cpu_before_ns > 0 {
         warning += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
+    }
+    if let Some(not_recorded_ns) = clocks.much_not_recorded() {
+        let killed = profile
+            .processes
+            .iter()
+            .filter(|process| process.clocks.cpu_not_recorded_ns > 0 && process.ended.is_none());
+        let killed = match killed.count() {
+            0 => "processes that ended".to_string(),
+            killed => format!("{} killed", counted(killed as u64, "process that was", "processes that were")),
+        };
+        warning +=
+            &format!("; {} of {killed} came after the last block and was not recorded", duration(not_recorded_ns));
     }
     let paused_ns = paused_ns(profile);
     if paused_ns > 0 {

@@ -60,6 +60,7 @@ fn as_json() {
               "cpu_ns": 34000000,
               "cpu_sampled_ns": 32000000,
               "cpu_not_sampled_ns": 2000000,
+              "cpu_not_recorded_ns": 0,
               "cpu_genba_ns": 0,
               "threads": 1,
               "accounting": {

@@ -204,3 +204,31 @@ fn threads_that_block_signals_are_named_with_their_cpu() {
         "#]],
     );
 }
+
+#[test]
+fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
+    check(
+        "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
+        expect![[r#"
+            process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+            samples cover 82.7 % of the program's CPU; 0 ns passed unseen; 100 ms of 1 process that was killed came after the last block and was not recorded
+        "#]],
+    );
+}
+
+#[test]
+fn what_others_used_is_not_missing_in_a_process() {
+    // Its own children, told by itself; a program that it became; another parent's child; one whose pid it has only later.
+    let parent = "process 7 3.13.0\n f@a.py:1 x200\n";
+    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing\n";
+    let quiet = |recording: String, expected: &str| {
+        let profile = profile(&notation::recording(&recording), &Additions::default());
+        let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();
+        assert_eq!(lines.concat(), expected, "{recording}");
+    };
+    let child = "process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end\n";
+    quiet(format!("{parent} reaped 8 300ms 260ms\n {child} children 100ms"), no_end);
+    quiet(format!("{parent} reaped 8 300ms 260ms\n {child} exec 150ms"), "");
+    quiet(format!("{parent} reaped 9 300ms 260ms\n {child}"), no_end);
+    quiet(format!("process 6 3.13.0\n reaped 8 300ms 260ms\n {parent} {child}"), no_end);
+}

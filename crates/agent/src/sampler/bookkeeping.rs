@@ -9,6 +9,7 @@ use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::descriptor::Descriptor;
 use crate::proc::{self, Doing, monotonic_ns};
+use crate::reaped;
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals::Held;
 use crate::tasks::{self, Tasks};
@@ -277,6 +278,12 @@ impl Sampler {
             self.write_still(index);
             self.threads[index].ran = None;
             self.threads[index].still = still.map(|still| crate::threads::Still { ticks: 0, wall_quanta: 0, ..still });
+        }
+        let reaped_lost = reaped::take_lost();
+        if reaped_lost > 0 {
+            let text =
+                format!("{reaped_lost} children ended so fast one after another that their CPU time is not known");
+            self.recorder.mark(proto::MarkKind::Note, &text, reaped_lost);
         }
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;

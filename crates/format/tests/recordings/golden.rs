@@ -51,8 +51,20 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         header.start_ns,
         header.end_ns
     ));
-    let proto::Block { start, tables, samples, accounting, marks, end, c_names, sources, recorder, c_places, columns } =
-        &read.whole();
+    let proto::Block {
+        start,
+        tables,
+        samples,
+        accounting,
+        marks,
+        end,
+        c_names,
+        sources,
+        recorder,
+        c_places,
+        columns,
+        reaped,
+    } = &read.whole();
     lines.extend(start.iter().map(|start| format!("  {start:?}")));
     if let Some(tables) = tables {
         dump_tables(tables, lines);
@@ -71,10 +83,11 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
             ));
         }
     }
-    lines.extend(accounting.iter().map(|accounting| format!("  {accounting:?}")));
+    // Fields that came later are left out where they are empty: the text stays what it was.
+    lines.extend(accounting.iter().map(|accounting| format!("  {accounting:?}").replace(", cpu_reaped_ns: 0", "")));
+    lines.extend(reaped.iter().map(|reaped| format!("  {reaped:?}")));
     lines.extend(marks.iter().map(|mark| format!("  {mark:?}")));
     lines.extend(end.iter().map(|end| format!("  {end:?}")));
-    // A field that came later is left out where it is empty: the text stays what it was.
     lines.extend(c_names.iter().map(|name| format!("  {name:?}").replace(", full_name: \"\"", "")));
     lines.extend(sources.iter().map(|source| format!("  {source:?}")));
     lines.extend(c_places.iter().map(|places| format!("  {places:?}")));

@@ -85,6 +85,7 @@ fn parent_first() -> Block {
             rss_bytes: 31_000_000,
             handler_ns: 12_000,
             handler_runs: 3,
+            cpu_reaped_ns: 0,
         }),
         marks: vec![mark(SECOND_NS + 5, MarkKind::Rss, "", 31_000_000)],
         ..Block::default()
@@ -159,6 +160,7 @@ fn parent_second() -> Block {
             rss_bytes: 31_500_000,
             handler_ns: 15_000,
             handler_runs: 4,
+            cpu_reaped_ns: 0,
         }),
         marks: vec![
             mark(SECOND_NS + QUARTER_NS + 10, MarkKind::Fork, "", 4130),
@@ -193,6 +195,7 @@ fn parent_last() -> Block {
             wall_not_sampled_ns: 3_500_000,
             handler_ns: 15_000,
             handler_runs: 4,
+            cpu_reaped_ns: 0,
             ..Accounting::default()
         }),
         marks: vec![

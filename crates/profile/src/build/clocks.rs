@@ -34,6 +34,7 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
             wall_not_sampled_ns: block.wall_not_sampled_ns,
             handler_ns: block.handler_ns,
             handler_runs: block.handler_runs,
+            cpu_not_recorded_ns: 0,
         };
     }
     (accounting, clocks)

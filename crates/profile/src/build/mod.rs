@@ -7,6 +7,7 @@ mod c_places;
 mod clocks;
 mod overlaps;
 mod promotion;
+mod reaped;
 mod samples;
 mod stacks;
 
@@ -71,6 +72,7 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
             run_ended_ns = Some(read.header.end_ns);
         }
     }
+    let mut ends = reaped::Ends::default();
     for source in &additions.sources {
         profile.sources.add(source);
     }
@@ -101,7 +103,9 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
             samples::add(stored, window, &threads, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
+        ends.add(stored, process, &clock);
     }
+    ends.settle(&mut profile);
     profile
 }
 

@@ -6,6 +6,8 @@
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds
 //!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
+//!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all
+//!   children 30ms                      CPU of all children waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
@@ -137,6 +139,17 @@ impl Writer {
             ["dropped", reason, ticks] => accounting.dropped.push(lost(reason, ticks)),
             ["refused", reason, ticks] => accounting.refused.push(lost(reason, ticks)),
             ["unsampled", time] => accounting.cpu_not_sampled_ns += milliseconds(time),
+            ["reaped", pid, at, cpu] => process.block.reaped.push(proto::Reaped {
+                pid: pid.parse().unwrap(),
+                at_ns: BEGIN_NS + milliseconds(at),
+                cpu_ns: milliseconds(cpu),
+            }),
+            ["children", cpu] => accounting.cpu_reaped_ns = milliseconds(cpu),
+            ["exec", at] => process.block.marks.push(proto::Mark {
+                at_ns: BEGIN_NS + milliseconds(at),
+                kind: proto::MarkKind::Exec as u32,
+                ..Default::default()
+            }),
             ["rss", at, size] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS + milliseconds(at),
                 kind: proto::MarkKind::Rss as u32,
