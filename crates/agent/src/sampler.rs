@@ -10,7 +10,6 @@ use crate::leaving;
 use crate::modules::nobody_walks;
 use crate::proc::{self, monotonic_ns};
 use crate::python::Python;
-use crate::reaped;
 use crate::recorder::{Dropped, Recorder, Refused};
 use crate::session::Session;
 use crate::signals::{self, Held};
@@ -28,15 +27,16 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
 mod belief;
+mod births;
+mod block_times;
 mod bookkeeping;
 mod looks;
 mod stops;
 use belief::Belief;
+pub use births::Birth;
+use block_times::{FLUSH_EVERY_NS, next_flush_ns};
 pub use bookkeeping::random_key;
 
-const FLUSH_EVERY_NS: u64 = 250_000_000;
-/// When after its start a process writes its first blocks: one that is killed early, like a pool's worker, has told most of what it did.
-const FIRST_FLUSHES_NS: [u64; 3] = [10_000_000, 30_000_000, 90_000_000];
 const LIST_EVERY_NS: u64 = 250_000_000;
 const STATES_EVERY_NS: u64 = 20_000_000;
 const MEMORY_EVERY_NS: u64 = 10_000_000;
@@ -122,27 +122,6 @@ pub struct Sampler {
     outside: Option<Box<Answer>>,
 }
 
-/// When a forked child began, noted by its first thread.
-#[derive(Clone, Copy, Debug)]
-pub struct Birth {
-    pid: u32,
-    realtime_ns: u64,
-    monotonic_ns: u64,
-    cpu_before_ns: u64,
-}
-
-impl Birth {
-    #[must_use]
-    pub fn now() -> Birth {
-        Birth {
-            pid: proc::own_pid(),
-            realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
-            monotonic_ns: monotonic_ns(),
-            cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
-        }
-    }
-}
-
 /// Why the thread's function returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Left {
@@ -212,71 +191,6 @@ impl Sampler {
             birth: None,
             is_within,
             outside: None,
-        }
-    }
-
-    /// The next recording's sampler, when this one has ended, or has parked for a fork, and its thread is gone. What was found out about
-    /// the process and the memory that was taken are kept, so that a chain of forks needs no more from one to the next.
-    #[must_use]
-    pub fn into_next(self, session: Session, start: proto::Start) -> Sampler {
-        let Sampler {
-            python,
-            layout,
-            belief,
-            recorder,
-            mut stacks,
-            mut threads,
-            left_behind,
-            proc,
-            tasks,
-            outside,
-            ..
-        } = self;
-        // Descriptors of a table that ended with its thread: their numbers are the program's here.
-        for thread in &mut threads {
-            thread.forget_files();
-        }
-        std::mem::forget((proc, tasks));
-        threads.clear();
-        stacks.begin_anew();
-        let recorder = recorder.into_next(bookkeeping::random_key(), start.clone());
-        // Handlers know the layout by this address.
-        Sampler {
-            belief,
-            threads,
-            left_behind,
-            outside,
-            ..Sampler::with(session, python, layout, start, stacks, recorder)
-        }
-    }
-
-    /// This is a forked child's now.
-    pub fn is_born(&mut self, birth: Birth) {
-        reaped::forget();
-        self.birth = Some(birth);
-    }
-
-    /// The forked child's sampler, when it is born: the same program, a recording of its own in the same file. In the same memory: a child
-    /// needs none that its parent did not have.
-    pub fn begin_if_born(&mut self) {
-        let Some(birth) = self.birth.take() else { return };
-        let start = proto::Start {
-            pid: birth.pid,
-            parent_pid: self.pid,
-            parent_key: self.recorder.key().to_vec(),
-            realtime_ns: birth.realtime_ns,
-            monotonic_ns: birth.monotonic_ns,
-            cpu_before_ns: birth.cpu_before_ns,
-            ..self.start.clone()
-        };
-        let session = self.session.clone();
-        // SAFETY: read once and written back; a panic in between ends the sampler's thread, and nobody uses or drops it after that.
-        unsafe {
-            let parent = core::ptr::read(self);
-            core::ptr::write(
-                self,
-                Sampler { is_child: true, left_behind: LeftBehind::default(), ..parent.into_next(session, start) },
-            );
         }
     }
 
@@ -505,24 +419,5 @@ impl Sampler {
                 self.delayed_ns = self.own_delay_ns();
             }
         }
-    }
-}
-
-/// When the block after the one of `now_ns` is due.
-fn next_flush_ns(began_ns: u64, now_ns: u64) -> u64 {
-    let mut first = FIRST_FLUSHES_NS.into_iter().map(|after_ns| began_ns + after_ns);
-    first.find(|&due_ns| due_ns > now_ns).unwrap_or(now_ns + FLUSH_EVERY_NS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::next_flush_ns;
-
-    #[test]
-    fn the_first_blocks_come_early() {
-        let due_ms = |now_ms: u64| next_flush_ns(5_000_000_000, 5_000_000_000 + now_ms * 1_000_000) / 1_000_000 - 5_000;
-        assert_eq!([0, 10, 30, 90, 340].map(due_ms), [10, 30, 90, 340, 590]);
-        // A sampler that got no CPU for a while does not write the missed ones one after another.
-        assert_eq!([35, 100, 2_000].map(due_ms), [90, 350, 2_250]);
     }
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use crate::figures::{count, counted, duration, percent};
-use crate::profile::{Mark, MarkKind, Process, Profile, Thread};
+use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
