@@ -215,6 +215,7 @@ impl Sampler {
                 self.stand_by();
                 due_ns = monotonic_ns() + self.random_interval_ns();
             }
+            let slept_ns = monotonic_ns();
             control::sleep_until(due_ns, Order::Run);
             match control::order() {
                 Order::Run if self.away || control::is_paused() => continue,
@@ -253,12 +254,12 @@ impl Sampler {
                     continue;
                 }
                 Order::End => {
-                    self.count_missed(due_ns);
+                    self.count_missed(slept_ns, due_ns);
                     self.end(if self.is_within { "stop" } else { "exit" });
                     return Left::Ended;
                 }
                 Order::Park => {
-                    self.count_missed(due_ns);
+                    self.count_missed(slept_ns, due_ns);
                     self.park();
                     return Left::Parked;
                 }
@@ -268,7 +269,7 @@ impl Sampler {
                 continue;
             }
             let late = (now_ns - due_ns) / self.interval_ns;
-            let stopped = self.was_stopped(due_ns, now_ns);
+            let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
             self.due_ns = due_ns + late * self.interval_ns;
             due_ns = self.due_ns + self.random_interval_ns();
             self.tick(now_ns, if stopped { 0 } else { late });

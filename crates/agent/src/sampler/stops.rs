@@ -8,8 +8,8 @@ use crate::tasks;
 use crate::threads::Turns;
 use genba_format::proto;
 
-/// A shorter gap is never looked into.
-const STOPPED_NS_MIN: u64 = 20_000_000;
+/// A shorter gap is never looked into: a virtual machine that loses its CPU for a moment is not worth a word.
+const STOPPED_NS_MIN: u64 = 100_000_000;
 
 /// What is known about the time between the moment at which a tick was due and the one at which it began.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +22,7 @@ struct Gap {
 }
 
 impl Gap {
-    /// The sampler neither slept, for its timer had run out, nor waited for a CPU, and the program did not run either.
+    /// The sampler slept when its timer ran out, and neither waited for a CPU then, nor did the program run.
     const fn is_stop(self) -> bool {
         self.ns >= STOPPED_NS_MIN && self.delayed_ns < self.ns / 2 && self.program_ns < self.ns / 2
     }
@@ -37,10 +37,11 @@ impl Sampler {
     }
 
     /// Whether the process was stopped since the present tick was due. Then that time is accounted for, once and not for each thread, and
-    /// is in no sample.
-    pub(super) fn was_stopped(&mut self, due_ns: u64, now_ns: u64) -> bool {
+    /// is in no sample. A sampler that fell asleep at `slept_ns`, when its tick was due already, may have been held up by its own work, e.g. by
+    /// a slow disk: that is not called a stop.
+    pub(super) fn was_stopped(&mut self, slept_ns: u64, due_ns: u64, now_ns: u64) -> bool {
         let gap_ns = now_ns.saturating_sub(due_ns);
-        if gap_ns < STOPPED_NS_MIN {
+        if gap_ns < STOPPED_NS_MIN || slept_ns >= due_ns {
             return false;
         }
         let own_delay_ns = self.own_delay_ns();
@@ -74,9 +75,9 @@ impl Sampler {
     }
 
     /// Looks that were due and did not come before an order came.
-    pub(super) fn count_missed(&mut self, due_ns: u64) {
+    pub(super) fn count_missed(&mut self, slept_ns: u64, due_ns: u64) {
         let now_ns = monotonic_ns();
-        if !self.was_stopped(due_ns, now_ns) {
+        if !self.was_stopped(slept_ns, due_ns, now_ns) {
             self.count_gap(now_ns.saturating_sub(due_ns), Dropped::Late);
         }
     }
