@@ -159,6 +159,8 @@ def test_an_interpreter_that_begins_anew(workshop: Workshop, tmp_path: Path) -> 
     if workshop.interpreter.root is not None:
         pytest.skip("there is no compiler in the Debian sid")
     home, minor = Path(workshop.interpreter.path).parents[1], workshop.interpreter.minor
+    if not (home / f"include/python{minor}/Python.h").exists():
+        pytest.skip(f"{home} has no headers to embed with")
     source, program = tmp_path / "host.c", workshop.place.outside / "host"
     source.write_text(HOST)
     library = [f"-I{home}/include/python{minor}", f"-L{home}/lib", f"-Wl,-rpath,{home}/lib", f"-lpython{minor}"]

@@ -163,9 +163,11 @@ impl ThreadStates {
     }
 }
 
-/// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`).
+/// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`). Before it is made nothing is
+/// read: a debugger would stop at the fault.
 fn main_interpreter<M: Memory>(memory: &M, python: &Python) -> Result<Address, Fault> {
-    memory.address(python.runtime.at(python.layout.interpreters_head).at(8))
+    let main = memory.address(python.runtime.at(python.layout.interpreters_head).at(8))?;
+    if main.is_null() { Err(Fault) } else { Ok(main) }
 }
 
 /// One number for the beginnings of all lists.
