@@ -50,4 +50,5 @@ def main(cpu_seconds):
 
 
 if __name__ == "__main__":
-    main(float(sys.argv[1]))  # calls: main
+    # When it returns, its frame is cleared, and with it the generators are closed.
+    main(float(sys.argv[1]))  # calls: main, texts_a, texts_b

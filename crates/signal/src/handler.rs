@@ -144,6 +144,6 @@ fn python<M: Memory>(
     let (len, tail_len) = (frames.len, frames.tail.len());
     answer.python_len = len;
     answer.tail_len = tail_len;
-    answer.in_gc = in_gc;
+    answer.in_gc = in_gc || (len == 0 && thread_states::in_gc_without_frames(memory, layout, question));
     end
 }

@@ -176,6 +176,14 @@ pub fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> R
     Ok(holder(memory, layout, thread_state)? == thread_state)
 }
 
+/// The same of a thread that is in no Python frame: the interpreter collects what is left when it ends.
+#[inline(always)]
+pub fn in_gc_without_frames<M: Memory>(memory: &M, layout: &Layout, question: &Question) -> bool {
+    let hints = question.thread_states.iter().take(question.thread_states_len);
+    let mut own = hints.filter(|hint| memory.word(hint.at(layout.native_thread_id)) == Ok(u64::from(question.tid)));
+    own.any(|&hint| in_gc(memory, layout, hint) == Ok(true))
+}
+
 /// The thread state that holds the GIL of this one's interpreter.
 fn holder<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<Address, Fault> {
     let gil = match (layout.gil_pointer, layout.gil_address) {
