@@ -140,7 +140,9 @@ class PossibleStacks:
     def _context_faults(self, frame: Frame, below: list[str]) -> list[str]:
         faults = []
         function = self.functions.get(frame.name)
-        places = {frame.line} | ({function.first_line} if function else set())
+        # Where a function is defined, the note is about the function, not about its definition.
+        definitions = {one.first_line for one in self.functions.values()}
+        places = ({frame.line} - definitions) | ({function.first_line} if function else set())
         for notes in (self.notes.get(place, {}) for place in places):
             for name in notes.get("only-under", []):
                 if name not in below:

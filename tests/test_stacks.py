@@ -88,6 +88,11 @@ def test_a_branch_under_the_wrong_wrapper_is_caught() -> None:
     assert shared.faults(*below, left, shared.frame("leaf", "total -= number")) != []
 
 
+def test_the_definition_of_a_function_is_not_the_function() -> None:
+    deep = Written("deep.py")
+    assert deep.faults(deep.frame("<module>", "def bottom_a(")) == []
+
+
 def test_a_bottom_at_the_wrong_depth_is_caught() -> None:
     deep = Written("deep.py")
     below = [deep.frame("<module>", "main(float"), deep.frame("main", "down_a(300")]
