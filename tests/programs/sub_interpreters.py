@@ -53,7 +53,7 @@ def main(cpu_seconds):
     first, second = module.create(), module.create()
     prepare = f"import sys; sys.path.insert(0, {__file__.rpartition('/')[0]!r}); import sub_interpreters as program"
     for each in (first, second):
-        module.run_string(each, prepare)
+        module.run_string(each, prepare)  # calls: <module>
     while process_time() < cpu_seconds:
         module.run_string(first, "program.turn_a()")  # calls: turn_a
         module.run_string(second, "program.turn_b()")  # calls: turn_b
