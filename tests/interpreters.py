@@ -42,6 +42,11 @@ class Interpreter:
         return self.is_standalone and self.minor_number >= 14
 
     @property
+    def is_stripped(self) -> bool:
+        """Its own functions have no names in a symbol table: Debian's builds, and python-build-standalone's from 3.14 on."""
+        return self.root is not None or self.has_tail_calls
+
+    @property
     def is_standalone(self) -> bool:
         return self.name in STANDALONE
 

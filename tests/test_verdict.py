@@ -74,7 +74,7 @@ def test_the_collection_at_exit_is_called_so(workshop: Workshop) -> None:
     says = "at exit: collecting everything that is left" in verdict
     # A stripped interpreter has no name for the function that ends it.
     assert says != ("outside of Python" in verdict), verdict
-    assert says or workshop.interpreter.root, verdict
+    assert says or workshop.interpreter.is_stripped, verdict
 
 
 def judge(run: Run, slow: Slow) -> None:
