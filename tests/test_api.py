@@ -19,7 +19,6 @@ assert not genba.is_active() and genba.path() is None
 with genba.record("app.genba", tags={"load": "a=b"}) as r:
     assert genba.is_active() and genba.path() == r.path
     during(300)
-    assert any("during" in path for path in r.profile().tree().flatten())
 assert not genba.is_active() and genba.path() is None
 after(200)
 profile = r.profile()
@@ -53,6 +52,17 @@ print(json.dumps({
     assert "during" in functions and not functions & {"before", "after"}
     names = inside.recording("app.genba").report_json()
     assert names["processes"][0]["ended"] == "stop"
+
+
+def test_read_while_it_goes_on(inside: Inside) -> None:
+    inside.said(
+        """
+with genba.record("app.genba") as r:
+    during(300)
+    assert any("during" in path for path in r.profile().tree().flatten())
+    during(300)
+"""
+    )
 
 
 def test_paused(inside: Inside) -> None:

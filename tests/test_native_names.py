@@ -149,7 +149,7 @@ def test_the_package_that_has_the_names(workshop: Workshop) -> None:
         pytest.skip(f"CPython {workshop.interpreter.version} was built without sqlite3")
     if run.answer() == "built in":
         pytest.skip(f"CPython {workshop.interpreter.name} has SQLite inside of itself, in no library of the system's")
-    chain = run.report_json()["rows"][0]["chain"]
-    assert any(name.startswith("libsqlite3.so.0+0x") for name in chain), chain
+    # In the tree, not in a row's chain: that one ends where most of its CPU does, which may be in a function that has a name.
+    assert "libsqlite3.so.0+0x" in run.tree()
     warnings = [line for line in run.stderr.splitlines() if "that have no name" in line]
     assert any("libsqlite3.so.0" in line and line.endswith("; libsqlite3-0-dbgsym would bring them") for line in warnings), run.stderr

@@ -76,7 +76,9 @@ def turns(cpu_seconds, kind):  # first
 
 
 def main(cpu_seconds, threads, kind):
-    others = [threading.Thread(target=turns, args=(cpu_seconds, kind)) for _ in range(threads - 1)]
+    others = []
+    for _ in range(threads - 1):
+        others.append(threading.Thread(target=turns, args=(cpu_seconds, kind)))
     for other in others:
         other.start()
     turns(cpu_seconds, kind)  # calls: turns
