@@ -89,7 +89,7 @@ def _start_in_turn(asked: Path, options: Options, force: bool) -> Path:
     if state.is_begun_by_command:
         if _begun is not None:
             raise AlreadyRecording(str(_begun), str(asked))
-        _agent.mark(f"genba.start({str(asked)!r})")
+        _done(_agent.mark(f"genba.start({str(asked)!r})"), "start")
         _begun, _is_mark = asked, True
         return Path(state.path)
     if state.is_recording:
@@ -239,7 +239,8 @@ def _ended() -> tuple[Path, bool]:
     elif _is_mark:
         # The command's recording may have ended before: `genba run --duration`.
         if state.is_begun_by_command:
-            _agent.mark(f"genba.stop({str(begun)!r})")
+            with suppress(NotRecording):
+                _done(_agent.mark(f"genba.stop({str(begun)!r})"), "stop")
         return (Path(state.path) if state.path else begun), False
     if state.is_recording:
         _done(_agent.stop(), "stop")
@@ -282,6 +283,12 @@ def _done(answer: tuple[Outcome, str], what: str) -> None:
         raise CannotRecord(f"{what}: {words or 'the sampler did not answer within 5 s, the machine is too busy'}")
 
 
+def _written() -> None:
+    """What is in memory is in the file, if the recording still goes on. Raises CannotRecord."""
+    with suppress(NotRecording):
+        _done(_agent.mark(""), "profile")
+
+
 def _remove_if_empty(path: Path) -> None:
     if path.exists() and path.stat().st_size == 0:
         path.unlink()
@@ -294,9 +301,9 @@ class Recorded:
         self.path = path
 
     def profile(self) -> Profile:
-        """What was recorded; during the recording, what was recorded so far."""
+        """What was recorded; during the recording, what was recorded so far. Raises CannotRecord when the sampler does not write that."""
         if _agent.state().path == str(self.path):
-            _agent.mark("")
+            _written()
         return open_recording(self.path)
 
 

@@ -163,6 +163,11 @@ const fn late() -> (Outcome, Text) {
     (Outcome::Late, Cow::Borrowed(""))
 }
 
+/// The sampler did not answer in time. One that has ended meanwhile never will.
+fn unanswered() -> (Outcome, Text) {
+    if lifecycle::is_recording() { late() } else { not_recording() }
+}
+
 const fn not_recording() -> (Outcome, Text) {
     (Outcome::NotRecording, Cow::Borrowed(""))
 }
@@ -216,17 +221,22 @@ fn pause(paused: bool) -> (Outcome, Text) {
     if !lifecycle::is_recording() {
         return not_recording();
     }
+    let before = control::is_paused();
     control::pause(paused);
     let wanted = if paused { Done::StandingBy } else { Done::Running };
-    if control::await_report(wanted, WAIT_NS_MAX) { done() } else { late() }
+    if control::await_report(wanted, WAIT_NS_MAX) {
+        return done();
+    }
+    // A call that fails changes nothing.
+    control::pause(before);
+    unanswered()
 }
 
 fn mark(text: &str) -> (Outcome, Text) {
     if !is_recording() {
         return not_recording();
     }
-    lifecycle::flush(proto::MarkKind::Program, text);
-    done()
+    if lifecycle::flush(proto::MarkKind::Program, text, WAIT_NS_MAX) { done() } else { unanswered() }
 }
 
 fn own_stack() -> (Outcome, Text) {
@@ -246,7 +256,7 @@ fn own_stack() -> (Outcome, Text) {
             let _ = write!(words, " {node}");
             (Outcome::Done, words.into())
         }
-        None => late(),
+        None => unanswered(),
     }
 }
 

@@ -40,9 +40,11 @@ fn is_used_up() -> bool {
 /// Runs the sampler's life on this thread, whose stack begins here.
 pub fn as_sampler<T>(life: impl FnOnce() -> T) -> T {
     let here = 0_u8;
-    SAMPLER_STACK.store((&raw const here).addr(), SeqCst);
+    let begin = (&raw const here).addr();
+    SAMPLER_STACK.store(begin, SeqCst);
     let result = life();
-    no_sampler();
+    // A sampler that has parked may be another thread's by now.
+    let _ = SAMPLER_STACK.compare_exchange(begin, 0, SeqCst, SeqCst);
     result
 }
 

@@ -106,11 +106,16 @@ impl Receiver {
 
     /// The sampler has parked: what it sent stays in this table until the next sampler has it.
     pub fn take(self) {
-        RECEIVER.store(0, SeqCst);
         leave();
         for (slot, descriptor) in CARRIED.iter().zip(self.0.receive_two().into_iter().flatten()) {
             slot.store(descriptor.moved_up(HIGH).into_number(), SeqCst);
         }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        RECEIVER.store(0, SeqCst);
     }
 }
 

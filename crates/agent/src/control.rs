@@ -1,6 +1,7 @@
 //! The word between the program's threads and the sampler: what it shall do, and what it has done.
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
+use crate::life::LIFE;
 use crate::proc::{monotonic_ns, own_tid};
 use genba_format::{ProcessKey, proto};
 use std::sync::Mutex;
@@ -101,16 +102,18 @@ pub fn found(leaf: Option<Leaf>) {
     }
 }
 
-/// Before an order to flush. Never waits: a mark that cannot be left is none.
-pub fn leave_mark(kind: proto::MarkKind, text: &str) {
+/// Before an order to flush. Never waits. False: it cannot be left.
+#[must_use]
+pub fn leave_mark(kind: proto::MarkKind, text: &str) -> bool {
     let mut words = String::new();
     // On a thread of the program's: without memory there is no mark.
-    if words.try_reserve_exact(text.len()).is_ok()
-        && let Ok(mut mark) = MARK.try_lock()
-    {
-        words.push_str(text);
-        *mark = Some((kind, words));
+    if words.try_reserve_exact(text.len()).is_err() {
+        return false;
     }
+    let Ok(mut mark) = MARK.try_lock() else { return false };
+    words.push_str(text);
+    *mark = Some((kind, words));
+    true
 }
 
 pub fn take_mark() -> Option<(proto::MarkKind, String)> {
@@ -118,6 +121,9 @@ pub fn take_mark() -> Option<(proto::MarkKind, String)> {
 }
 
 pub fn report(done: Done) {
+    if done == Done::Ended {
+        LIFE.thread_leaves();
+    }
     DONE.store(done as u32, SeqCst);
     wake(&DONE);
 }
@@ -196,11 +202,9 @@ impl Turn {
         std::mem::forget(self);
     }
 
-    /// Ends a turn that this thread kept, if it did.
+    /// Ends the turn that this thread kept.
     pub fn give_back() {
-        if TURN.load(SeqCst) == own_tid() {
-            drop(Turn(()));
-        }
+        drop(Turn(()));
     }
 
     /// In a forked child: whoever had the turn is not there any more.

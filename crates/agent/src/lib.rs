@@ -16,6 +16,7 @@ mod environment;
 mod interpose;
 mod later;
 mod leaving;
+mod life;
 mod lifecycle;
 mod merge;
 mod modules;

@@ -1,6 +1,6 @@
 //! The sampler's comings and goings: load, fork, exec, exit.
-//! Owns: the one sampler of the process, its thread. Never: lets a fork happen while the sampler runs, keeps the program waiting
-//! longer than the bounds below, panics into the program.
+//! Owns: the one sampler of the process, its thread. Never: lets a fork happen while the sampler runs (unless that is held up), keeps the
+//! program waiting longer than the bounds below, panics into the program. Partner: life.rs has the states.
 
 use crate::api;
 use crate::arena::{self, SAMPLER_TID, STACK_BYTES};
@@ -10,17 +10,17 @@ use crate::described::describe;
 use crate::descriptor::Descriptor;
 use crate::environment;
 use crate::interpose;
-use crate::later;
 use crate::leaving;
+use crate::life::{LIFE, State};
 use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found, Python};
 use crate::recorder::Recorder;
 use crate::room;
-use crate::sampler::{Birth, Left, Sampler};
+use crate::sampler::{Left, Sampler};
 use crate::session::Session;
 use crate::stacks::Stacks;
-use crate::{prompt, signals, symbols};
+use crate::{life, prompt, signals, symbols};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
@@ -28,24 +28,25 @@ use genba_signal::request::POOL;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
+mod forks;
+
 /// The program waits at most so long for the last block.
 const END_NS_MAX: u64 = 500_000_000;
 const FLUSH_NS_MAX: u64 = 100_000_000;
 /// A handler that walks is waited for: without a CPU it takes that long.
 const PAUSE_NS_MAX: u64 = 2_000_000_000;
+/// A fork waits so long for another thread's order to be done, as long for the sampler to park, and as long for its thread to end.
 const PARK_NS_MAX: u64 = 2_000_000_000;
 
 /// The sampler of a recording that ended: what it compiled serves the next one.
 static ENDED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
-/// The sampler while no thread runs it: parked for a fork.
-static PARKED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
-/// pthread_t of the sampler's thread; 0: none.
+/// The sampler that was given to a thread last: while it is parked, whoever has the turn may use it.
+static SAMPLER: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
+/// pthread_t of the sampler's thread, until it is joined; 0: none.
 static THREAD: AtomicU64 = AtomicU64::new(0);
 /// The process whose sampler this is. In a vfork child it is another one's.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 static FOLLOW_CHILDREN: AtomicBool = AtomicBool::new(true);
-/// A sampler's thread did not end: no other one may run beside it.
-static HANGS: AtomicBool = AtomicBool::new(false);
 static PREPARED: AtomicBool = AtomicBool::new(false);
 
 /// Runs when the library is loaded, before `main`.
@@ -85,11 +86,10 @@ fn on_load_with_room() {
 /// sampler's still hangs.
 pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool {
     prepare();
-    if !join() || HANGS.load(SeqCst) {
+    if !join(PARK_NS_MAX) {
         return false;
     }
-    // Of a fork that did not wait for it: its recording has ended.
-    PARKED.store(core::ptr::null_mut(), SeqCst);
+    let _ = life::take_without();
     FOLLOW_CHILDREN.store(session.children, SeqCst);
     OWNER.store(proc::own_pid(), SeqCst);
     carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
@@ -100,10 +100,10 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool
         // SAFETY: put there by `into_raw`; the swap gave it to us alone, and its thread was joined.
         unsafe { Box::from_raw(ended) }.into_next(session, start)
     };
-    start_thread(Box::new(sampler));
-    if THREAD.load(SeqCst) == 0 {
-        // A later fork must not start it: nobody was told that there is a recording.
-        PARKED.store(core::ptr::null_mut(), SeqCst);
+    start_thread(Box::into_raw(Box::new(sampler)));
+    if LIFE.step(State::Parked, State::Ended) {
+        // No thread: a later fork must not start it, since nobody was told that there is a recording.
+        ENDED.store(SAMPLER.load(SeqCst), SeqCst);
         OWNER.store(0, SeqCst);
         return false;
     }
@@ -123,18 +123,21 @@ fn prepare() {
         SHARED.write_end.store(end, SeqCst);
     }
     // SAFETY: the functions live as long as the process: the library is never unloaded. The heap's are registered first, so that it is
-    // locked last, after `before_fork` has used it, and unlocked before the others do.
+    // locked last, after `forks::before` has used it, and unlocked before the others do.
     unsafe {
         dlmalloc::enable_alloc_after_fork();
-        libc::pthread_atfork(Some(before_fork), Some(after_fork_parent), Some(after_fork_child));
+        libc::pthread_atfork(Some(forks::before), Some(forks::after_in_parent), Some(forks::after_in_child));
     }
 }
 
 /// Whether this process has a sampler, running or parked.
 #[must_use]
 pub fn is_recording() -> bool {
+    is_owner() && LIFE.is_recording()
+}
+
+fn is_owner() -> bool {
     OWNER.load(SeqCst) == proc::own_pid()
-        && (!PARKED.load(SeqCst).is_null() || (THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended))
 }
 
 /// Runs when the process ends in order.
@@ -144,85 +147,91 @@ pub fn on_unload() {
 
 /// Ends the sampler with its last block; the program waits for that at most `wait_ns_max`.
 pub fn end(wait_ns_max: u64) {
-    if OWNER.load(SeqCst) != proc::own_pid() || OWNER.load(SeqCst) == 0 {
+    if !is_owner() {
         return;
     }
     let Some(_turn) = control::turn(wait_ns_max) else { return };
     control::pause(false);
     unpark();
-    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
-    if !parked.is_null() {
+    if LIFE.step(State::Parked, State::Ended) {
         // No thread is to be had any more, e.g. after `unshare(CLONE_NEWPID)`: the last block is written here.
-        // SAFETY: put there by `into_raw`; the swap gave it to us alone. Never freed, as in `start_thread`.
-        let sampler: &'static mut Sampler = unsafe { &mut *parked };
+        // SAFETY: made by `into_raw`; it was parked, and the step gave it to us alone. Never freed, as in `start_thread`.
+        let sampler: &'static mut Sampler = unsafe { &mut *SAMPLER.load(SeqCst) };
         room::within(|| without_file_size_signal(|| sampler.end_where_it_stands()));
         return;
     }
-    if THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended {
+    if !LIFE.is_recording() {
         return;
     }
     control::give(Order::End);
     if control::await_report(Done::Ended, wait_ns_max) {
-        join();
+        join(wait_ns_max);
     }
 }
 
 /// Before the process image may be replaced: what is in memory goes into the file.
 pub fn flush_before_exec() {
-    flush(proto::MarkKind::Exec, "");
+    // The program goes on to its exec, whatever came of it.
+    let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
 }
 
-/// What is in memory goes into the file, behind a mark.
-pub fn flush(kind: proto::MarkKind, text: &str) {
-    if let Some(_turn) = turn_of_flush(FLUSH_NS_MAX) {
-        control::leave_mark(kind, text);
-        order_flush(FLUSH_NS_MAX);
+/// What is in memory goes into the file, behind a mark. False: it is not known to be there; the sampler did not answer in time, or cannot
+/// write any more.
+#[must_use]
+pub fn flush(kind: proto::MarkKind, text: &str, wait_ns_max: u64) -> bool {
+    let Some(_turn) = turn_of_flush(wait_ns_max) else { return false };
+    if !control::leave_mark(kind, text) {
+        return false;
     }
+    let flushed = order_flush(wait_ns_max);
+    // Else the next flush would tell it.
+    control::take_mark().is_none() && flushed
 }
 
 /// The same, after a look at the calling thread, which waits for that, at most `wait_ns_max`.
 pub fn own_stack(text: &str, wait_ns_max: u64) -> Option<control::Leaf> {
     let _turn = turn_of_flush(wait_ns_max)?;
-    control::leave_mark(proto::MarkKind::Program, text);
+    if !control::leave_mark(proto::MarkKind::Program, text) {
+        return None;
+    }
     control::ask_for_own_stack();
-    order_flush(wait_ns_max);
-    control::own_stack()
+    let flushed = order_flush(wait_ns_max);
+    let _ = control::take_mark();
+    control::own_stack().filter(|_| flushed)
 }
 
 fn turn_of_flush(wait_ns_max: u64) -> Option<control::Turn> {
-    let is_ended = || THREAD.load(SeqCst) == 0 || control::reported() == Done::Ended;
-    if OWNER.load(SeqCst) != proc::own_pid() || is_ended() {
+    if !is_owner() || LIFE.state() != State::Running {
         return None;
     }
-    control::turn(wait_ns_max).filter(|_| !is_ended())
+    control::turn(wait_ns_max).filter(|_| LIFE.state() == State::Running)
 }
 
-fn order_flush(wait_ns_max: u64) {
+fn order_flush(wait_ns_max: u64) -> bool {
     control::give(Order::Flush);
-    control::await_report(Done::Flushed, wait_ns_max);
+    let flushed = control::await_report(Done::Flushed, wait_ns_max);
     control::give(Order::Run);
     control::await_report_after(Done::Flushed, wait_ns_max);
+    flushed
 }
 
 /// Runs a system call that demands a single thread while the program has none of genba's. False: not run, because the program
 /// has threads of its own, or none is genba's.
 pub fn alone(call: &mut dyn FnMut()) -> bool {
-    if OWNER.load(SeqCst) != proc::own_pid() || THREAD.load(SeqCst) == 0 || threads() != Some(2) {
+    if !is_owner() || LIFE.state() != State::Running || threads() != Some(2) {
         return false;
     }
     let errno = proc::errno();
     // Afterwards the path may lead elsewhere.
-    park(carry::Receiver::new);
+    let turn = park(carry::Receiver::new);
     set_errno(errno);
     // It has run, so it has said its number.
     let sampler_tid = SAMPLER_TID.load(SeqCst);
-    let parked = PARKED.load(SeqCst);
-    if parked.is_null() {
-        control::Turn::give_back();
+    if turn.is_none() || LIFE.state() != State::Parked {
         return false;
     }
     // SAFETY: parked, so that nobody else uses it until `unpark`, whose turn is ours.
-    unsafe { (*parked).stands_aside() };
+    unsafe { (*SAMPLER.load(SeqCst)).stands_aside() };
     // A thread is joined a moment before the kernel has taken it out of the process.
     let deadline_ns = monotonic_ns() + PARK_NS_MAX;
     while proc::thread_cpu_ns(sampler_tid).is_some() && monotonic_ns() < deadline_ns {
@@ -232,7 +241,7 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
     call();
     let errno = proc::errno();
     unpark();
-    control::Turn::give_back();
+    drop(turn);
     set_errno(errno);
     true
 }
@@ -262,9 +271,8 @@ pub fn end_before_exit() {
 
 /// Runs `change` while no question is open.
 pub fn paused(change: &mut dyn FnMut()) {
-    let listens = || THREAD.load(SeqCst) != 0 && matches!(control::reported(), Done::Running | Done::StandingBy);
-    let is_owner = OWNER.load(SeqCst) == proc::own_pid();
-    let turn = if is_owner && listens() { control::turn(PAUSE_NS_MAX) } else { None };
+    let listens = || LIFE.state() == State::Running && matches!(control::reported(), Done::Running | Done::StandingBy);
+    let turn = if is_owner() && listens() { control::turn(PAUSE_NS_MAX) } else { None };
     let turn = turn.filter(|_| listens());
     if turn.is_some() {
         control::give(Order::Pause);
@@ -277,25 +285,30 @@ pub fn paused(change: &mut dyn FnMut()) {
     }
 }
 
-fn start_thread(sampler: Box<Sampler>) {
-    carry::through(|| start_thread_now(sampler));
+/// The caller alone has the sampler. Afterwards it is running, or parked when no thread is to be had.
+fn start_thread(sampler: *mut Sampler) {
+    control::give(Order::Run);
+    control::report(Done::Running);
+    if LIFE.step_if_any(State::Running) {
+        SAMPLER.store(sampler, SeqCst);
+        carry::through(|| start_thread_now(sampler));
+    }
 }
 
 /// False: no thread is to be had now.
-fn start_thread_now(sampler: Box<Sampler>) -> bool {
+fn start_thread_now(sampler: *mut Sampler) -> bool {
     extern "C" fn body(sampler: *mut c_void) -> *mut c_void {
-        // SAFETY: the address comes from `Box::into_raw` below, for this thread alone. Never freed: a handler that was held
-        // up in the middle of its walk may still read the tables, however the sampler ended.
-        let sampler: &'static mut Sampler = unsafe { &mut *sampler.cast::<Sampler>() };
+        let address = sampler.cast::<Sampler>();
+        // SAFETY: the address comes from `Box::into_raw`, for this thread alone until it has parked or ended. Never freed: a handler that
+        // was held up in the middle of its walk may still read the tables, however the sampler ended.
+        let sampler: &'static mut Sampler = unsafe { &mut *address };
         // SAFETY: names the calling thread.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
         prompt::ask();
-        let address: *mut Sampler = sampler;
         let life = || arena::as_sampler(|| sampler.run());
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)) {
-            // A fork that did not wait for it has given it up.
-            Ok(Left::Parked) if OWNER.load(SeqCst) == 0 => {}
-            Ok(Left::Parked) => PARKED.store(address, SeqCst),
+            // Somebody else may run it by now.
+            Ok(Left::Parked) => {}
             Ok(Left::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
@@ -306,11 +319,8 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
         }
         core::ptr::null_mut()
     }
-    control::give(Order::Run);
-    control::report(Done::Running);
     // The number of the sampler before, in a forked child of another process.
     SAMPLER_TID.store(0, SeqCst);
-    let sampler = Box::into_raw(sampler);
     // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
     // thread is made, so that it inherits a mask in which only faults get through.
     unsafe {
@@ -327,116 +337,62 @@ fn start_thread_now(sampler: Box<Sampler>) -> bool {
             THREAD.store(thread, SeqCst);
         } else {
             // No thread to be had now: the next fork or the end tries again.
-            PARKED.store(sampler, SeqCst);
+            LIFE.step_if_any(State::Parked);
             THREAD.store(0, SeqCst);
         }
         failed == 0
     }
 }
 
-/// False: the thread hangs in the kernel, and is left for good.
-fn join() -> bool {
+/// Waits until the sampler's thread is gone, at most `wait_ns_max`. False: it hangs in the kernel, and no other one may run beside it.
+fn join(wait_ns_max: u64) -> bool {
     let thread = THREAD.swap(0, SeqCst);
     if thread == 0 {
         return true;
     }
     // A seccomp filter may forbid the clock; then an end far away must do.
-    let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).map_or(i64::MAX as u64, |now_ns| now_ns + PARK_NS_MAX);
+    let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).map_or(i64::MAX as u64, |now_ns| now_ns + wait_ns_max);
     let at = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
-    // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone. It has reported its end.
+    // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone.
     if unsafe { libc::pthread_timedjoin_np(thread, core::ptr::null_mut(), &raw const at) } == 0 {
         return true;
     }
-    HANGS.store(true, SeqCst);
+    if LIFE.state() == State::Parked {
+        // It has nothing more to do but to end, and gets no CPU for that: nobody needs to wait.
+        // SAFETY: as above; it was not joined.
+        unsafe { libc::pthread_detach(thread) };
+        return true;
+    }
+    THREAD.store(thread, SeqCst);
     false
 }
 
-/// Starts a parked sampler's thread again.
+/// Starts a parked sampler's thread again. The caller has the turn, or is alone.
 fn unpark() {
-    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
-    if !parked.is_null() {
-        // SAFETY: put there by `into_raw`; the swap gave it to us alone.
-        start_thread(unsafe { Box::from_raw(parked) });
+    if LIFE.state() == State::Parked {
+        start_thread(SAMPLER.load(SeqCst));
     }
 }
 
-extern "C" fn before_fork() {
-    let errno = proc::errno();
-    if OWNER.load(SeqCst) == proc::own_pid() {
-        park(carry::Receiver::if_lost);
+/// Ends the sampler's thread. `receiver`: for its descriptors, if they are to be kept. `None`: it was not this thread's turn.
+fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) -> Option<control::Turn> {
+    // Without it another thread's order is being done, or the one that this thread was interrupted in. None of ours may replace it.
+    let turn = control::turn(PARK_NS_MAX)?;
+    if !LIFE.step(State::Running, State::Parking) {
+        return Some(turn);
     }
-    set_errno(errno);
-}
-
-/// Ends the sampler's thread. `receiver`: for its descriptors, if they are to be kept.
-fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) {
-    // Kept until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
-    if let Some(turn) = control::turn(PARK_NS_MAX) {
-        turn.keep();
+    let receiver = receiver();
+    control::give(Order::Park);
+    if !control::await_report(Done::Ended, PARK_NS_MAX) && LIFE.step(State::Parking, State::HeldUp) {
+        // It hangs in the kernel (a dead file server), or gets no CPU.
+        control::give(Order::Run);
+        return Some(turn);
     }
-    if THREAD.load(SeqCst) != 0 && control::reported() != Done::Ended {
-        let receiver = receiver();
-        control::give(Order::Park);
-        if control::await_report(Done::Ended, PARK_NS_MAX) {
-            join();
-            if let Some(receiver) = receiver {
-                receiver.take();
-            }
-        } else {
-            // It hangs in the kernel (a dead file server). The child must not use what the sampler may have locked.
-            OWNER.store(0, SeqCst);
-        }
+    join(PARK_NS_MAX);
+    if let Some(receiver) = receiver {
+        receiver.take();
     }
-}
-
-extern "C" fn after_fork_parent() {
-    let errno = proc::errno();
-    if !PARKED.load(SeqCst).is_null() && (other_threads() || !later::run(unpark_later)) {
-        unpark();
-    }
-    control::Turn::give_back();
-    set_errno(errno);
-}
-
-extern "C" fn after_fork_child() {
-    let errno = proc::errno();
-    control::Turn::nobody_has_it();
-    signals::forked();
-    room::forked();
-    arena::no_sampler();
-    POOL.forget_walkers();
-    let parked = PARKED.swap(core::ptr::null_mut(), SeqCst);
-    THREAD.store(0, SeqCst);
-    HANGS.store(false, SeqCst);
-    control::pause(false);
-    if !parked.is_null() && FOLLOW_CHILDREN.load(SeqCst) {
-        OWNER.store(proc::own_pid(), SeqCst);
-        leaving::watch();
-        // SAFETY: put there by `into_raw` before the fork; this is the child's own copy, and the swap gave it to us alone.
-        let mut sampler = unsafe { Box::from_raw(parked) };
-        // The rest of its birth takes memory, and happens in its own thread.
-        sampler.is_born(Birth::now());
-        start_thread(sampler);
-    } else {
-        carry::leave();
-        OWNER.store(0, SeqCst);
-    }
-    set_errno(errno);
-}
-
-/// After a fork Python warns when the process has other threads; with none the sampler starts when that is over.
-fn unpark_later() {
-    let errno = proc::errno();
-    if OWNER.load(SeqCst) == proc::own_pid() {
-        let _turn = control::turn(END_NS_MAX);
-        unpark();
-    }
-    set_errno(errno);
-}
-
-/// Whether the program has a thread beside the calling one, while the sampler is parked.
-fn other_threads() -> bool {
-    threads().is_none_or(|threads| threads > 1)
+    Some(turn)
 }
 
 /// How many threads the process has, the sampler's too.

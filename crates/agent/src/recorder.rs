@@ -207,9 +207,10 @@ impl Recorder {
         self.file = file;
     }
 
-    #[must_use]
-    pub const fn file(&self) -> Option<&Descriptor> {
-        self.file.as_ref()
+    /// Nothing more is written until there is another file.
+    pub fn take_file(&mut self) -> Option<Descriptor> {
+        arena::set_last_words(None);
+        self.file.take()
     }
 
     /// A look begins: it will end as part of a sample, dropped or refused.
@@ -263,8 +264,15 @@ impl Recorder {
     }
 
     /// The sampler's thread ends: its CPU goes on counting as genba's.
-    pub fn thread_ends(&mut self) {
-        self.cpu_genba_before_ns += clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+    pub fn thread_ends(&mut self) -> u64 {
+        let own_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        self.cpu_genba_before_ns += own_ns;
+        own_ns
+    }
+
+    /// It does not end after all: `own_ns` is what `thread_ends` said.
+    pub const fn thread_goes_on(&mut self, own_ns: u64) {
+        self.cpu_genba_before_ns -= own_ns;
     }
 
     /// The first block is written.

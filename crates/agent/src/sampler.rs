@@ -31,6 +31,7 @@ mod births;
 mod block_times;
 mod bookkeeping;
 mod looks;
+mod parking;
 mod stops;
 use belief::Belief;
 pub use births::Birth;
@@ -197,6 +198,7 @@ impl Sampler {
     /// The thread's whole life, or one piece of it between two forks.
     pub fn run(&mut self) -> Left {
         self.begin_if_born();
+        self.remember_origin();
         let carried = carry::numbers();
         if !descriptor::own_table(carried) {
             return self.end_without_table();
@@ -217,6 +219,7 @@ impl Sampler {
             }
             let slept_ns = monotonic_ns();
             control::sleep_until(due_ns, Order::Run);
+            self.note_forks_without();
             match control::order() {
                 Order::Run if self.away || control::is_paused() => continue,
                 Order::Run => {}
@@ -246,6 +249,11 @@ impl Sampler {
                         }
                         self.flush(None);
                     }
+                    if self.recorder.stopped.is_some() {
+                        // What was to be written is not there, and is not told as done.
+                        self.end("stopped");
+                        return Left::Ended;
+                    }
                     control::report(Done::Flushed);
                     while control::order() == Order::Flush {
                         control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Flush);
@@ -260,8 +268,11 @@ impl Sampler {
                 }
                 Order::Park => {
                     self.count_missed(slept_ns, due_ns);
-                    self.park();
-                    return Left::Parked;
+                    if self.park() {
+                        return Left::Parked;
+                    }
+                    due_ns = monotonic_ns() + self.random_interval_ns();
+                    continue;
                 }
             }
             let now_ns = monotonic_ns();

@@ -2,11 +2,15 @@
 //! Owns: what is kept from one to the next. Never: asks for memory that the one before did not have. A part of sampler.rs.
 
 use super::{Sampler, random_key};
+use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
+use crate::python::Python;
 use crate::reaped;
 use crate::session::Session;
+use crate::stacks::Stacks;
 use crate::threads::LeftBehind;
-use genba_format::proto;
+use genba_format::{ProcessKey, proto};
+use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
 /// When a forked child began, noted by its first thread.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +33,61 @@ impl Birth {
     }
 }
 
+impl Birth {
+    /// What the child says of itself.
+    fn start(self, parent: &proto::Start, parent_key: ProcessKey) -> proto::Start {
+        proto::Start {
+            pid: self.pid,
+            parent_pid: parent.pid,
+            parent_key: parent_key.to_vec(),
+            realtime_ns: self.realtime_ns,
+            monotonic_ns: self.monotonic_ns,
+            cpu_before_ns: self.cpu_before_ns,
+            ..parent.clone()
+        }
+    }
+}
+
+/// What a process's recording began with. Unlike the sampler it is never in the middle of something.
+struct Origin {
+    session: Session,
+    start: proto::Start,
+    key: ProcessKey,
+}
+
+/// Written by the sampler's thread alone, and read in forked children that have no such thread; null: there was none yet.
+static ORIGIN: AtomicPtr<Origin> = AtomicPtr::new(core::ptr::null_mut());
+
 impl Sampler {
+    /// For a forked child that cannot use this sampler.
+    pub(super) fn remember_origin(&self) {
+        let key = self.recorder.key();
+        // SAFETY: made by `into_raw` below, and only this thread frees it.
+        if unsafe { ORIGIN.load(SeqCst).as_ref() }.is_some_and(|origin| origin.key == key) {
+            return;
+        }
+        let origin = Origin { session: self.session.clone(), start: self.start.clone(), key };
+        let before = ORIGIN.swap(Box::into_raw(Box::new(origin)), SeqCst);
+        if !before.is_null() {
+            // SAFETY: made by `into_raw`; the swap gave it to this thread alone.
+            drop(unsafe { Box::from_raw(before) });
+        }
+    }
+
+    /// A forked child's sampler that takes nothing from its parent's, which was held up at the fork. `None`: there was none.
+    #[must_use]
+    pub fn anew(python: Box<Python>, birth: Birth) -> Option<Sampler> {
+        reaped::forget();
+        // SAFETY: made by `into_raw`; the thread that frees it is not there in this process.
+        let origin = unsafe { ORIGIN.load(SeqCst).as_ref()? };
+        let start = birth.start(&origin.start, origin.key);
+        let mut sampler = Sampler::new(origin.session.clone(), python, start, Stacks::new(Loaded::new()));
+        sampler.is_child = true;
+        let text = "genba's thread in the parent was held up at the fork: this recording begins anew";
+        sampler.recorder.mark(proto::MarkKind::Note, text, 0);
+        Some(sampler)
+    }
+
     /// The next recording's sampler, when this one has ended, or has parked for a fork, and its thread is gone. What was found out about
     /// the process and the memory that was taken are kept, so that a chain of forks needs no more from one to the next.
     #[must_use]
@@ -75,15 +133,7 @@ impl Sampler {
     /// needs none that its parent did not have.
     pub fn begin_if_born(&mut self) {
         let Some(birth) = self.birth.take() else { return };
-        let start = proto::Start {
-            pid: birth.pid,
-            parent_pid: self.pid,
-            parent_key: self.recorder.key().to_vec(),
-            realtime_ns: birth.realtime_ns,
-            monotonic_ns: birth.monotonic_ns,
-            cpu_before_ns: birth.cpu_before_ns,
-            ..self.start.clone()
-        };
+        let start = birth.start(&self.start, self.recorder.key());
         let session = self.session.clone();
         // SAFETY: read once and written back; a panic in between ends the sampler's thread, and nobody uses or drops it after that.
         unsafe {

@@ -331,6 +331,7 @@ impl Sampler {
                 control::pause(false);
             }
             control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
+            self.note_forks_without();
         }
     }
 
@@ -390,38 +391,6 @@ impl Sampler {
         self.recorder.set_file(None);
         control::report(Done::Ended);
         super::Left::Ended
-    }
-
-    /// The last block of a parked sampler that got no thread any more, written by a thread of the program.
-    pub fn end_where_it_stands(&mut self) {
-        self.begin_if_born();
-        let text = "the process can make no thread any more: nothing was looked at since";
-        self.recorder.mark(proto::MarkKind::Note, text, 0);
-        if let Some(parked_at_ns) = self.parked_at_ns.take() {
-            self.count_gap(monotonic_ns().saturating_sub(parked_at_ns), Dropped::Aside);
-        }
-        self.recorder.by_program = true;
-        // The last block needs no look at threads.
-        let _ = self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
-        self.end("exit");
-        (self.tasks, self.proc) = (None, None);
-    }
-
-    /// Ends for a fork: all questions back, the files of this thread's table closed.
-    pub(super) fn park(&mut self) {
-        SHARED.pid.store(0, SeqCst);
-        self.take_back(Refused::Exited);
-        self.recorder.thread_ends();
-        if let (Some(recording), Some(proc)) = (self.recorder.file(), &self.proc) {
-            carry::hand_over(recording, proc);
-        }
-        self.recorder.set_file(None);
-        (self.proc, self.tasks) = (None, None);
-        for thread in &mut self.threads {
-            thread.close_file();
-        }
-        self.parked_at_ns = Some(monotonic_ns());
-        control::report(Done::Ended);
     }
 
     /// Doubles the interval when the sampler costs more than it may: 10 % of a core, 25 % above 200 threads. Halves it again, down

@@ -1,0 +1,117 @@
+//! What happens around a fork: the sampler parks, and begins again in both processes.
+//! Owns: the handlers of `pthread_atfork`. Never: leaves the fork waiting for a sampler that is held up. A part of lifecycle.rs, split off by
+//! subject.
+
+use super::{
+    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, is_owner, park, set_errno, start_thread, threads,
+    unpark,
+};
+use crate::life::{self, LIFE, State};
+use crate::python::{self, Found};
+use crate::sampler::{Birth, Sampler};
+use crate::{arena, carry, control, later, leaving, proc, room, signals};
+use genba_signal::handler::SHARED;
+use genba_signal::memory::Guarded;
+use genba_signal::request::POOL;
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+/// The thread that forks and has the turn for that; 0: none.
+static FORKING: AtomicU32 = AtomicU32::new(0);
+
+pub(super) extern "C" fn before() {
+    let errno = proc::errno();
+    if is_owner() {
+        let turn = park(carry::Receiver::if_lost);
+        if LIFE.has_thread() {
+            life::went_without();
+        }
+        if let Some(turn) = turn {
+            // Until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
+            turn.keep();
+            FORKING.store(proc::own_tid(), SeqCst);
+        }
+    }
+    set_errno(errno);
+}
+
+pub(super) extern "C" fn after_in_parent() {
+    let errno = proc::errno();
+    // Another thread's fork, or order, sees to it otherwise.
+    if FORKING.compare_exchange(proc::own_tid(), 0, SeqCst, SeqCst).is_ok() {
+        if LIFE.state() == State::Parked && (other_threads() || !later::run(unpark_later)) {
+            unpark();
+        }
+        control::Turn::give_back();
+    }
+    set_errno(errno);
+}
+
+pub(super) extern "C" fn after_in_child() {
+    let errno = proc::errno();
+    control::Turn::nobody_has_it();
+    signals::forked();
+    room::forked();
+    arena::no_sampler();
+    POOL.forget_walkers();
+    FORKING.store(0, SeqCst);
+    THREAD.store(0, SeqCst);
+    let went_without = life::take_without() > 0;
+    SHARED.pid.store(0, SeqCst);
+    control::pause(false);
+    let follows = FOLLOW_CHILDREN.load(SeqCst);
+    if LIFE.state() == State::Parked && follows {
+        OWNER.store(proc::own_pid(), SeqCst);
+        leaving::watch();
+        // SAFETY: made by `into_raw` before the fork, and parked; this is the child's own copy.
+        let sampler = unsafe { &mut *SAMPLER.load(SeqCst) };
+        // The rest of its birth takes memory, and happens in its own thread.
+        sampler.is_born(Birth::now());
+        start_thread(sampler);
+    } else {
+        if LIFE.step(State::Parked, State::Ended) {
+            ENDED.store(SAMPLER.load(SeqCst), SeqCst);
+        } else {
+            // A sampler that was not parked is in the middle of something here: it is never used.
+            LIFE.step_if_any(State::Absent);
+        }
+        OWNER.store(0, SeqCst);
+        if !(went_without && follows && begin_anew()) {
+            carry::leave();
+        }
+    }
+    set_errno(errno);
+}
+
+/// In a forked child whose parent's sampler was not parked: one that takes nothing from that. False: there is none.
+fn begin_anew() -> bool {
+    let made = room::within(|| match python::find(&Guarded) {
+        Found::Yes { python, .. } => {
+            Sampler::anew(python, Birth::now()).map(|sampler| Box::into_raw(Box::new(sampler)))
+        }
+        Found::No | Found::Refused { .. } => None,
+    });
+    let Some(sampler) = made.flatten() else { return false };
+    OWNER.store(proc::own_pid(), SeqCst);
+    leaving::watch();
+    start_thread(sampler);
+    true
+}
+
+/// After a fork Python warns when the process has other threads; with none the sampler starts when that is over.
+fn unpark_later() {
+    let errno = proc::errno();
+    if is_owner() {
+        match control::turn(END_NS_MAX) {
+            Some(_turn) => unpark(),
+            None => {
+                later::run(unpark_later);
+            }
+        }
+    }
+    set_errno(errno);
+}
+
+/// Whether the program has a thread beside the calling one, while the sampler is parked.
+fn other_threads() -> bool {
+    threads().is_none_or(|threads| threads > 1)
+}
