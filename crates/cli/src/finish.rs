@@ -6,6 +6,8 @@
 mod c_names;
 mod c_places;
 mod elf_files;
+mod facts;
+mod kept;
 mod source_encoding;
 mod sources;
 

@@ -3,6 +3,7 @@
 //! another process, prints to stdout except help and version.
 #![forbid(unsafe_code)]
 
+mod cache_folder;
 mod check;
 mod completions;
 mod export;

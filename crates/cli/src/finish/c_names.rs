@@ -11,9 +11,11 @@ use std::thread;
 
 use genba_format::proto;
 use genba_profile::hits::{HitAddresses, HitModule};
-use genba_profile::names::{CFunction, KnownFunction, Names};
+use genba_profile::names::{KnownFunction, Names};
 
-use super::{c_places, elf_files};
+use super::elf_files;
+use super::facts::{Function, Named};
+use super::kept::Kept;
 
 /// Origin of rows for functions whose beginning and end are known, and no name: `libfoo.so+0x1200`.
 const UNNAMED: &str = "no name";
@@ -60,35 +62,35 @@ pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
 
 /// `None` when the file is not the one that was mapped.
 fn of_module(module: &HitModule, hit: &HitAddresses) -> Option<Found> {
-    let mut found = Found::default();
-    let files = elf_files::open(&module.path, &module.build_id)?;
-    let known: Vec<KnownFunction<'_>> =
-        hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
-    let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
-    if let Some(places) = c_places::of_module(&names, &hit.inside) {
-        found.places.push(proto::CPlaces { module: module.path.clone(), build_id: module.build_id.clone(), ..places });
+    let kept = Kept::of(module, &hit.known);
+    let mut facts = kept.as_ref().and_then(Kept::read).unwrap_or_default();
+    if !facts.cover(&hit.inside) {
+        let files = elf_files::open(&module.path, &module.build_id)?;
+        let known: Vec<KnownFunction<'_>> =
+            hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
+        let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
+        facts.learn(&names, &hit.inside);
+        if let Some(kept) = kept.filter(|_| facts.can_be_kept()) {
+            kept.write(&facts, &files.looked_for);
+        }
     }
     let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
-    for &address in &hit.inside {
-        let row = match names.name_of(address) {
-            Some(function) => Row::named(function),
-            None => match names.extent_of(address) {
-                Some((start, end)) => Row::unnamed(&module.path, start, end),
-                None => continue,
-            },
-        };
-        rows.entry(row.start).or_insert(row);
+    for function in facts.functions(&hit.inside) {
+        rows.entry(function.start).or_insert_with(|| Row::of(&function, &module.path));
     }
-    found.names.extend(without_overlap(rows.into_values()).into_iter().map(|row| proto::CName {
-        module: module.path.clone(),
-        build_id: module.build_id.clone(),
+    let (path, build_id) = (&module.path, &module.build_id);
+    let names = without_overlap(rows.into_values()).into_iter().map(|row| proto::CName {
+        module: path.clone(),
+        build_id: build_id.clone(),
         start: row.start,
         end: row.end,
         name: row.name,
         origin: row.origin,
         full_name: row.full_name.unwrap_or_default(),
-    }));
-    Some(found)
+    });
+    let places = facts.places(&hit.inside);
+    let places = places.map(|rows| proto::CPlaces { module: path.clone(), build_id: build_id.clone(), ..rows });
+    Some(Found { names: names.collect(), places: places.into_iter().collect() })
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,15 +103,22 @@ struct Row {
 }
 
 impl Row {
-    fn named(function: CFunction) -> Self {
-        let origin = function.origin.to_string();
-        let CFunction { start, end, name, full_name, .. } = function;
-        Row { start, end, name, full_name, origin }
-    }
-
-    fn unnamed(path: &str, start: u64, end: u64) -> Self {
-        let file = path.rsplit('/').next().unwrap_or(path);
-        Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: UNNAMED.to_owned() }
+    /// A function without a name is named after the file of its module.
+    fn of(function: &Function<'_>, path: &str) -> Self {
+        let &Function { start, end, .. } = function;
+        match &function.named {
+            Some(Named { name, full_name, origin }) => Row {
+                start,
+                end,
+                name: (*name).to_owned(),
+                full_name: full_name.map(str::to_owned),
+                origin: (*origin).to_owned(),
+            },
+            None => {
+                let file = path.rsplit('/').next().unwrap_or(path);
+                Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: UNNAMED.to_owned() }
+            }
+        }
     }
 }
 

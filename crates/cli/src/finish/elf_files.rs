@@ -12,6 +12,8 @@ use genba_profile::names::Image;
 pub struct ElfFiles {
     pub image: Vec<u8>,
     pub debug: Option<Vec<u8>>,
+    /// Where `debug` was looked for: another file may come to lie there.
+    pub looked_for: Vec<PathBuf>,
 }
 
 /// Larger files are left alone: reading them would take longer than all others together.
@@ -25,16 +27,17 @@ pub fn open(path: &str, build_id: &[u8]) -> Option<ElfFiles> {
     if parsed.build_id().unwrap_or_default() != build_id {
         return None;
     }
-    let debug = if parsed.has_symbol_table() {
-        None
+    let looked_for = if parsed.has_symbol_table() {
+        Vec::new()
     } else {
-        debug_candidates(Path::new(path), build_id, parsed.debug_link()).iter().find_map(|candidate| {
-            let bytes = read_regular(candidate)?;
-            let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
-            fits.then_some(bytes)
-        })
+        debug_candidates(Path::new(path), build_id, parsed.debug_link())
     };
-    Some(ElfFiles { image, debug })
+    let debug = looked_for.iter().find_map(|candidate| {
+        let bytes = read_regular(candidate)?;
+        let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
+        fits.then_some(bytes)
+    });
+    Some(ElfFiles { image, debug, looked_for })
 }
 
 /// Where distributions and gdb put the file with the symbols, by build id and by the name that the module carries.
@@ -62,7 +65,7 @@ fn read_regular(path: &Path) -> Option<Vec<u8>> {
     fs::read(path).ok()
 }
 
-fn is_vdso(path: &str) -> bool {
+pub fn is_vdso(path: &str) -> bool {
     path == "[vdso]" || path.starts_with("linux-vdso")
 }
 

@@ -1,18 +1,18 @@
 //! The agent as a file that ld.so can load: the bytes carried in this binary, unpacked to a private folder under
 //! their hash.
-//! Owns: where that is, and the checks before use (owner, mode, hash). Never: loads the agent, trusts a file that
-//! somebody else could have written.
+//! Owns: the checks before use (owner, mode, hash). Never: loads the agent, trusts a file that somebody else could have written.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 use sha2::{Digest, Sha256};
 
 use super::output::words;
+use crate::cache_folder::{check_owned, folders};
 use crate::failure::Failure;
 
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/genba-agent.so"));
@@ -32,14 +32,6 @@ pub fn unpacked() -> Result<PathBuf, Failure> {
         .into_iter()
         .fold(failure, Failure::detail)
         .hint("name a folder of your own, on a file system without noexec: XDG_CACHE_HOME=/path/to/folder genba run …"))
-}
-
-/// The user's cache, else a folder of their own in /tmp.
-fn folders() -> Vec<PathBuf> {
-    let named = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let cache = named("XDG_CACHE_HOME").or_else(|| named("HOME").map(|home| home.join(".cache")));
-    let own = format!("/tmp/genba-{}", rustix::process::geteuid().as_raw());
-    cache.map(|cache| cache.join("genba")).into_iter().chain([PathBuf::from(own)]).collect()
 }
 
 fn unpack_in(folder: &Path) -> Result<PathBuf, String> {
@@ -63,21 +55,6 @@ fn unpack_in(folder: &Path) -> Result<PathBuf, String> {
         return Ok(path);
     }
     Err("what was written does not read back the same".to_owned())
-}
-
-/// Ours (or root's), and nobody else may write to it.
-fn check_owned(found: &fs::Metadata, is_folder: bool) -> Result<(), String> {
-    let owner = found.uid();
-    if found.is_dir() != is_folder {
-        return Err(format!("it is not a {}", if is_folder { "folder" } else { "file" }));
-    }
-    if owner != rustix::process::geteuid().as_raw() {
-        return Err(format!("it belongs to another user (uid {owner})"));
-    }
-    if found.mode() & 0o022 != 0 {
-        return Err(format!("others may write to it (mode {:o})", found.mode() & 0o7777));
-    }
-    Ok(())
 }
 
 /// `false`: absent, or not what this binary carries, and to be written anew.

@@ -19,6 +19,13 @@ pub(super) struct Extent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ExtentIndex(u32);
 
+impl ExtentIndex {
+    /// In `Extents::all`.
+    pub fn position(self) -> usize {
+        self.0 as usize
+    }
+}
+
 pub(super) struct Extents<'a> {
     frames: Option<EhFrame<EndianSlice<'a, LittleEndian>>>,
     bases: BaseAddresses,

@@ -28,9 +28,12 @@ pub(super) struct Edge {
     pub kind: EdgeKind,
 }
 
+#[derive(Default)]
 pub(super) struct Flow {
     /// By target; an edge that stays within one extent is left out.
     edges: Vec<Edge>,
+    /// How many edges lead to what is before an extent, one entry an extent.
+    edges_before: Vec<usize>,
     /// First addresses of extents that something points to. Sorted.
     taken: Vec<u64>,
 }
@@ -50,7 +53,7 @@ impl Flow {
         let moved = moved_functions(image, extents);
         let is_alive = |stretch: &Stretch<'_>| !moved.contains_key(&stretch.address);
         let stretches: Vec<Stretch<'_>> = stretches_of(image, extents).filter(is_alive).collect();
-        let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
+        let mut flow = Flow::default();
         for part in side_by_side(&stretches, code_bytes, &|part| Flow::of(part, image, extents)) {
             flow.edges.extend(part.edges);
             flow.taken.extend(part.taken);
@@ -68,15 +71,20 @@ impl Flow {
         flow.taken.sort_unstable();
         flow.taken.dedup();
         flow.edges.sort_unstable_by_key(|edge| edge.to);
+        let mut before = 0;
+        let edges_before = extents.all().iter().map(|extent| {
+            before += flow.edges[before..].iter().take_while(|edge| edge.to < extent.start).count();
+            before
+        });
+        flow.edges_before = edges_before.collect();
         Some(flow)
     }
 
     /// Calls and jumps from elsewhere to any place of an extent.
     pub fn edges_to(&self, extents: &Extents<'_>, index: ExtentIndex) -> &[Edge] {
-        let extent = extents.get(index);
-        let first = self.edges.partition_point(|edge| edge.to < extent.start);
-        let after = self.edges.partition_point(|edge| edge.to < extent.end);
-        &self.edges[first..after]
+        let end = extents.get(index).end;
+        let from_here = &self.edges[self.edges_before[index.position()]..];
+        &from_here[..from_here.iter().take_while(|edge| edge.to < end).count()]
     }
 
     pub fn is_address_taken(&self, start: u64) -> bool {
@@ -84,7 +92,7 @@ impl Flow {
     }
 
     fn of(stretches: &[Stretch<'_>], image: &Image<'_>, extents: &Extents<'_>) -> Self {
-        let mut flow = Flow { edges: Vec::new(), taken: Vec::new() };
+        let mut flow = Flow::default();
         for stretch in stretches {
             flow.read_stretch(image, extents, stretch);
         }

@@ -6,11 +6,12 @@
 use super::elf::{Image, LITTLE};
 use super::spelling::{Shown, shown};
 use addr2line::Context;
-use gimli::{DwarfSections, EndianSlice, LittleEndian, SectionId};
+use gimli::{Dwarf, DwarfSections, EndianSlice, LittleEndian, Range, Section, SectionId, UnitRef};
 use object::elf;
 use object::read::CompressedData;
 use object::read::elf::{CompressionHeader, SectionHeader};
 use std::borrow::Cow;
+use std::ops;
 
 /// One function of the source at an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +20,15 @@ pub struct CPlace {
     pub name: Option<Shown>,
     pub file: Option<String>,
     pub line: Option<u32>,
+}
+
+/// One unit of the debug information: a source file that was compiled, with all that it includes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct UnitExtent {
+    /// Its code.
+    pub code: Vec<ops::Range<u64>>,
+    /// Where in it the answer of `Places::at` may change. Sorted.
+    pub changes: Vec<u64>,
 }
 
 /// The sections of one file, unpacked; `places` reads them.
@@ -50,10 +60,18 @@ impl<'a> DebugSections<'a> {
         Some(DebugSections { sections, libc })
     }
 
+    /// How much there is to read: the bytes of `.debug_info`.
+    pub fn info_bytes(&self) -> usize {
+        self.dwarf().debug_info.reader().len()
+    }
+
     /// None: the debug information is damaged.
     pub fn places(&self) -> Option<Places<'_>> {
-        let dwarf = self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
-        Some(Places { context: Context::from_dwarf(dwarf).ok()?, libc: self.libc })
+        Some(Places { context: Context::from_dwarf(self.dwarf()).ok()?, libc: self.libc })
+    }
+
+    fn dwarf(&self) -> Dwarf<EndianSlice<'_, LittleEndian>> {
+        self.sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian))
     }
 }
 
@@ -83,6 +101,39 @@ impl Places<'_> {
         places.reverse();
         places
     }
+
+    /// The unit that has `address`; `None`: none has.
+    pub fn unit_of(&self, address: u64) -> Option<UnitExtent> {
+        let unit = self.context.find_dwarf_and_unit(address).skip_all_loads()?;
+        extent_of(unit).ok().filter(|found| found.code.iter().any(|code| code.contains(&address)))
+    }
+}
+
+fn extent_of(unit: UnitRef<'_, EndianSlice<'_, LittleEndian>>) -> Result<UnitExtent, gimli::Error> {
+    let mut extent = UnitExtent::default();
+    let mut ranges = unit.unit_ranges()?;
+    while let Some(Range { begin, end }) = ranges.next()? {
+        extent.code.push(begin..end);
+        extent.changes.extend([begin, end]);
+    }
+    let mut entries = unit.entries();
+    while let Some(entry) = entries.next_dfs()? {
+        if matches!(entry.tag(), gimli::DW_TAG_subprogram | gimli::DW_TAG_inlined_subroutine) {
+            let mut ranges = unit.die_ranges(entry)?;
+            while let Some(Range { begin, end }) = ranges.next()? {
+                extent.changes.extend([begin, end]);
+            }
+        }
+    }
+    if let Some(program) = unit.line_program.clone() {
+        let mut rows = program.rows();
+        while let Some((_, row)) = rows.next_row()? {
+            extent.changes.push(row.address());
+        }
+    }
+    extent.changes.sort_unstable();
+    extent.changes.dedup();
+    Ok(extent)
 }
 
 fn section<'a>(image: &Image<'a>, id: SectionId) -> Option<Cow<'a, [u8]>> {

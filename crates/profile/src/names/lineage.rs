@@ -5,6 +5,7 @@
 use super::extents::{ExtentIndex, Extents};
 use super::flow::{EdgeKind, Flow};
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 pub(super) struct Lineage<'n> {
     pub extents: &'n Extents<'n>,
@@ -64,7 +65,11 @@ impl Lineage<'_> {
     }
 
     /// As `whole_of`, through parts of parts, up to an extent that has a name.
-    pub fn named_whole_of(&self, part: ExtentIndex, name_of: &dyn Fn(ExtentIndex) -> Option<String>) -> Option<String> {
+    pub fn named_whole_of(
+        &self,
+        part: ExtentIndex,
+        name_of: &dyn Fn(ExtentIndex) -> Option<Rc<str>>,
+    ) -> Option<Rc<str>> {
         let mut at = part;
         for _ in 0..PARTS_MAX {
             at = self.whole_of(at)?;
@@ -79,8 +84,8 @@ impl Lineage<'_> {
     pub fn dominators_of(
         &self,
         helper: ExtentIndex,
-        name_of: &dyn Fn(ExtentIndex) -> Option<String>,
-    ) -> Option<BTreeSet<String>> {
+        name_of: &dyn Fn(ExtentIndex) -> Option<Rc<str>>,
+    ) -> Option<BTreeSet<Rc<str>>> {
         let mut dominators = BTreeSet::new();
         let mut seen = BTreeSet::from([helper]);
         let mut open = vec![helper];
@@ -116,8 +121,8 @@ impl Lineage<'_> {
 }
 
 /// One name for all that is reached through `dominators` only: `list.sort⁺`, `list.__imul__/__mul__⁺`. None: too many.
-pub(super) fn dominated_name(dominators: &BTreeSet<String>) -> Option<String> {
-    let names: Vec<&str> = dominators.iter().map(String::as_str).collect();
+pub(super) fn dominated_name(dominators: &BTreeSet<Rc<str>>) -> Option<String> {
+    let names: Vec<&str> = dominators.iter().map(|name| &**name).collect();
     let (owner, _) = names.first()?.rsplit_once('.').unwrap_or_default();
     let words: Option<Vec<&str>> = names
         .iter()
@@ -138,7 +143,7 @@ mod tests {
     #[test]
     fn a_helper_of_few_functions_says_which() {
         let check = |names: &[&str], expected: Option<&str>| {
-            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            let names = names.iter().map(|&name| name.into()).collect();
             assert_eq!(dominated_name(&names).as_deref(), expected);
         };
         check(&["list.sort"], Some("list.sort⁺"));

@@ -3,6 +3,7 @@
 //! source covers has no name. Keeps: any bytes give names or `NotAnElf`, never a panic; each source is read when an
 //! address first needs it.
 
+mod answers;
 mod cells;
 mod claims;
 mod demangle;
@@ -20,8 +21,9 @@ mod spelling;
 mod stubs;
 mod symbols;
 
+pub use answers::Answer;
 pub use elf::{Image, NotAnElf};
-pub use inlined::{CPlace, DebugSections, Places};
+pub use inlined::{CPlace, DebugSections, Places, UnitExtent};
 pub use spelling::Shown;
 
 use cells::Cells;
@@ -103,8 +105,22 @@ pub struct Names<'a> {
     tables: OnceCell<BTreeMap<u64, String>>,
     candidates: OnceCell<BTreeMap<u64, String>>,
     flow: OnceCell<Option<Flow>>,
-    landmarks: RefCell<HashMap<ExtentIndex, Option<CFunction>>>,
+    landmarks: Known<CFunction>,
+    named: Known<Rc<str>>,
+    wholes: Known<Rc<str>>,
     interpreter: OnceCell<Option<Interpreter>>,
+}
+
+/// What was found for an extent, or that there is nothing.
+type Known<T> = RefCell<HashMap<ExtentIndex, Option<T>>>;
+
+fn known_or<T: Clone>(known: &Known<T>, index: ExtentIndex, find: impl FnOnce() -> Option<T>) -> Option<T> {
+    if let Some(known) = known.borrow().get(&index) {
+        return known.clone();
+    }
+    let found = find();
+    known.borrow_mut().insert(index, found.clone());
+    found
 }
 
 /// What tells that the file is the interpreter.
@@ -142,6 +158,8 @@ impl<'a> Names<'a> {
             candidates: OnceCell::new(),
             flow: OnceCell::new(),
             landmarks: RefCell::default(),
+            named: RefCell::default(),
+            wholes: RefCell::default(),
             interpreter: OnceCell::new(),
         })
     }
@@ -232,13 +250,6 @@ impl<'a> Names<'a> {
     fn by_lineage(&self, index: ExtentIndex) -> Option<CFunction> {
         let extents = self.extents();
         let lineage = Lineage { extents, flow: self.flow()? };
-        let named = |index: ExtentIndex| {
-            let start = extents.get(index).start;
-            let function =
-                self.by_symbol(start).or_else(|| self.by_start(index)).or_else(|| self.by_landmark(index))?;
-            Some(function.name)
-        };
-        let part_or_name = |index: ExtentIndex| named(index).or_else(|| lineage.named_whole_of(index, &named));
         let extent = extents.get(index);
         let function = |name: String, origin: Origin| CFunction {
             start: extent.start,
@@ -247,11 +258,27 @@ impl<'a> Names<'a> {
             full_name: None,
             origin,
         };
-        if let Some(name) = lineage.named_whole_of(index, &named) {
-            return Some(function(name, Origin::ColdPart));
+        if let Some(whole) = self.named_whole(&lineage, index) {
+            return Some(function(whole.to_string(), Origin::ColdPart));
         }
+        let part_or_name = |index| self.named(index).or_else(|| self.named_whole(&lineage, index));
         let dominators = lineage.dominators_of(index, &part_or_name)?;
         Some(function(lineage::dominated_name(&dominators)?, Origin::Dominated))
+    }
+
+    /// The name of an extent by all that does not ask who leads to it.
+    fn named(&self, index: ExtentIndex) -> Option<Rc<str>> {
+        known_or(&self.named, index, || {
+            let start = self.extents().get(index).start;
+            let function =
+                self.by_symbol(start).or_else(|| self.by_start(index)).or_else(|| self.by_landmark(index))?;
+            Some(function.name.into())
+        })
+    }
+
+    /// The name of the function that an extent was moved out of.
+    fn named_whole(&self, lineage: &Lineage<'_>, part: ExtentIndex) -> Option<Rc<str>> {
+        known_or(&self.wholes, part, || lineage.named_whole_of(part, &|index| self.named(index)))
     }
 
     /// What a call leads to, as far as symbols and tables tell; through a stub, the function behind it.
@@ -267,17 +294,12 @@ impl<'a> Names<'a> {
 
     /// Helpers of the interpreter that are known by what they do.
     fn by_landmark(&self, index: ExtentIndex) -> Option<CFunction> {
-        let extents = self.extents();
-        if let Some(known) = self.landmarks.borrow().get(&index) {
-            return known.clone();
-        }
-        let found = self.landmark(index).map(|name| {
-            let extent = extents.get(index);
+        known_or(&self.landmarks, index, || {
+            let name = self.landmark(index)?.to_owned();
+            let extent = self.extents().get(index);
             let (start, end) = (extent.start, extent.end);
-            CFunction { start, end, name: name.to_owned(), full_name: None, origin: Origin::Landmark }
-        });
-        self.landmarks.borrow_mut().insert(index, found.clone());
-        found
+            Some(CFunction { start, end, name, full_name: None, origin: Origin::Landmark })
+        })
     }
 
     fn landmark(&self, index: ExtentIndex) -> Option<&'static str> {

@@ -90,6 +90,11 @@ impl<'a> Symbols<'a> {
             .find(|symbol| symbol.end > address)
     }
 
+    /// Where symbols begin and end, in no order.
+    pub fn bounds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.sorted.iter().flat_map(|symbol| [symbol.start, symbol.end])
+    }
+
     fn from_found(mut found: Vec<(Rank, Symbol)>, resolvers: Vec<Resolver<'a>>) -> Self {
         found.sort_by(|(left_rank, left), (right_rank, right)| {
             (left.start, left_rank, &left.spelling.name).cmp(&(right.start, right_rank, &right.spelling.name))

@@ -1,0 +1,182 @@
+//! Facts that were learned once, kept from one run to the next: to learn those of an interpreter takes a tenth of a second or more.
+//! Owns: the folder `names` in genba's cache folder, and what makes a file in it count. Never: trusts one that somebody else could have
+//! written, keeps more than `FOLDER_BYTES_MAX`, tells of a failure: without that folder everything is learned anew.
+//! Keeps: facts are those of the very file that was mapped, with the debug files that lay where they are looked for, by this genba.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use genba_profile::hits::HitModule;
+use prost::Message;
+use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
+
+use super::elf_files;
+use super::facts::Facts;
+use crate::cache_folder::{check_owned, folders};
+
+/// Begins a file; changes with its columns.
+const MAGIC: [u8; 8] = *b"genba n1";
+const HEAD_BYTES: usize = MAGIC.len() + size_of::<u32>();
+const FILE_BYTES_MAX: u64 = 64 << 20;
+/// What was written longest ago goes first, until half of this is left.
+const FOLDER_BYTES_MAX: u64 = 256 << 20;
+
+/// Where the facts of one module are kept.
+pub struct Kept {
+    folder: PathBuf,
+    name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Content {
+    /// Where the file with the symbols was looked for, and what lay there.
+    #[prost(message, repeated, tag = "1")]
+    looked_for: Vec<LookedFor>,
+    #[prost(message, optional, tag = "2")]
+    facts: Option<Facts>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct LookedFor {
+    #[prost(bytes = "vec", tag = "1")]
+    path: Vec<u8>,
+    /// Empty: nothing.
+    #[prost(bytes = "vec", tag = "2")]
+    identity: Vec<u8>,
+}
+
+impl LookedFor {
+    fn now(path: &Path) -> Self {
+        LookedFor { path: path.as_os_str().as_bytes().to_vec(), identity: identity(path).unwrap_or_default() }
+    }
+
+    fn still_holds(&self) -> bool {
+        let path = PathBuf::from(OsString::from_vec(self.path.clone()));
+        identity(&path).unwrap_or_default() == self.identity
+    }
+}
+
+impl Kept {
+    /// `None`: there is no folder to keep them in, or no file of this module. `known`: what the dynamic linker told of it.
+    pub fn of(module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
+        let folder = folders().find(|folder| is_private(folder))?.join("names");
+        Kept::in_folder(folder, module, known)
+    }
+
+    fn in_folder(folder: PathBuf, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
+        if elf_files::is_vdso(&module.path) {
+            return None;
+        }
+        let mut hasher = Sha256::new();
+        hasher.update(identity(Path::new("/proc/self/exe"))?);
+        hasher.update(identity(Path::new(&module.path))?);
+        hasher.update(&module.build_id);
+        for (address, name) in known {
+            hasher.update(address.to_le_bytes());
+            hasher.update(name);
+            hasher.update([0]);
+        }
+        let name = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(Kept { folder, name })
+    }
+
+    /// `None`: nothing is kept, or it counts no longer.
+    pub fn read(&self) -> Option<Facts> {
+        if !is_private(&self.folder) {
+            return None;
+        }
+        let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).ok()?;
+        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(self.folder.join(&self.name)).ok()?;
+        let found = file.metadata().ok()?;
+        if check_owned(&found, false).is_err() || !found.is_file() || found.len() > FILE_BYTES_MAX {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(found.len()).ok()?);
+        file.read_to_end(&mut bytes).ok()?;
+        let content = decode(&bytes)?;
+        content.looked_for.iter().all(LookedFor::still_holds).then_some(content.facts?)
+    }
+
+    /// A whole new file, put in place at once: another genba may be doing the same, or reading. `looked_for`: where the file with the
+    /// symbols may lie.
+    pub fn write(&self, facts: &Facts, looked_for: &[PathBuf]) {
+        let looked_for = looked_for.iter().map(|path| LookedFor::now(path)).collect();
+        let bytes = encode(&Content { looked_for, facts: Some(facts.clone()) });
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            return;
+        }
+        let _ = DirBuilder::new().mode(0o700).create(&self.folder);
+        if is_private(&self.folder) && self.put(&bytes).is_ok() {
+            make_room(&self.folder, FOLDER_BYTES_MAX);
+        }
+    }
+
+    fn put(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let unfinished = self.folder.join(format!(".{}-{}", self.name, std::process::id()));
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
+        let written = file.write_all(bytes).and_then(|()| fs::rename(&unfinished, self.folder.join(&self.name)));
+        if written.is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+        written
+    }
+}
+
+fn encode(content: &Content) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend_from_slice(&[0; size_of::<u32>()]);
+    content.encode_raw(&mut bytes);
+    let sum = crc32c::crc32c(&bytes[HEAD_BYTES..]);
+    bytes[MAGIC.len()..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// `None`: damaged, or of another version.
+fn decode(bytes: &[u8]) -> Option<Content> {
+    let (magic, rest) = bytes.split_first_chunk()?;
+    let (sum, payload) = rest.split_first_chunk()?;
+    let is_whole = *magic == MAGIC && crc32c::crc32c(payload) == u32::from_le_bytes(*sum);
+    is_whole.then(|| Content::decode(payload).ok())?
+}
+
+/// Which file lies at a path, and in which state. `None`: none, or no regular one.
+fn identity(path: &Path) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+    let words = [found.dev(), found.ino(), found.size()].into_iter().map(u64::to_le_bytes);
+    Some(words.chain(times.into_iter().map(i64::to_le_bytes)).flatten().collect())
+}
+
+fn is_private(folder: &Path) -> bool {
+    fs::symlink_metadata(folder).is_ok_and(|found| check_owned(&found, true).is_ok())
+}
+
+/// Removes what was written longest ago when all files together are larger than `bytes_max`.
+fn make_room(folder: &Path, bytes_max: u64) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    let facts = |entry: fs::DirEntry| -> Option<(SystemTime, u64, PathBuf)> {
+        let found = entry.metadata().ok()?;
+        Some((found.modified().ok()?, found.len(), entry.path()))
+    };
+    let mut files: Vec<_> = entries.flatten().filter_map(facts).collect();
+    let mut bytes: u64 = files.iter().map(|(_, bytes, _)| bytes).sum();
+    if bytes <= bytes_max {
+        return;
+    }
+    files.sort();
+    for (_, file_bytes, path) in files {
+        if bytes <= bytes_max / 2 {
+            return;
+        }
+        if fs::remove_file(path).is_ok() {
+            bytes -= file_bytes;
+        }
+    }
+}
