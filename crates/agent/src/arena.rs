@@ -5,6 +5,7 @@
 //! A thread that finds no memory is the sampler's, which ends there, or one of the program's inside `room::within`, which has some.
 //! Elsewhere threads of the program allocate nothing, or only where they can do without (`try_reserve`).
 
+use crate::bells;
 use crate::carry;
 use crate::control::{self, Done};
 use crate::room;
@@ -75,6 +76,7 @@ fn end_thread() -> ! {
     say_last_words();
     carry::done_without();
     no_sampler();
+    bells::leave_place();
     control::report(Done::Ended);
     loop {
         // SAFETY: ends this thread alone, without unwinding: nothing on its stack is used by another one. Whoever joins it finds it ended.

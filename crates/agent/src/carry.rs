@@ -6,8 +6,8 @@
 //! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
 //! the child's, are born into a table that holds them.
 
-use crate::control;
 use crate::descriptor::{Descriptor, Identity};
+use crate::futex::{self, Reach};
 use crate::proc::monotonic_ns;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -145,7 +145,7 @@ pub fn files(numbers: [i32; 2]) -> Option<Files> {
 /// The new sampler ends at once: nobody waits for it.
 pub fn done_without() {
     TAKEN.fetch_add(1, SeqCst);
-    control::wake(&TAKEN);
+    futex::wake(&TAKEN, Reach::Process);
 }
 
 /// In the thread that started a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it.
@@ -161,7 +161,7 @@ fn through_within(take_ns_max: u64, start: impl FnOnce() -> bool) {
     }
     let deadline_ns = monotonic_ns() + take_ns_max;
     while TAKEN.load(SeqCst) == before && monotonic_ns() < deadline_ns {
-        control::wait(&TAKEN, before, deadline_ns);
+        futex::wait(&TAKEN, before, deadline_ns, Reach::Process);
     }
     // A sampler that has had no CPU yet still needs them: then the next fork clears the table.
     if TAKEN.load(SeqCst) != before {

@@ -1,6 +1,8 @@
 //! The word between the program's threads and the sampler: what it shall do, and what it has done.
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
+use crate::bells;
+use crate::futex::{self, Reach};
 use crate::life::LIFE;
 use crate::proc::{monotonic_ns, own_tid};
 use genba_format::{ProcessKey, proto};
@@ -55,13 +57,13 @@ pub fn order() -> Order {
 
 pub fn give(order: Order) {
     ORDER.store(order as u32, SeqCst);
-    wake(&ORDER);
+    bells::ring_own();
 }
 
 /// Pauses the sampling, or lets it go on; the sampler hears of it at once.
 pub fn pause(paused: bool) {
     PAUSED.store(paused, SeqCst);
-    wake(&ORDER);
+    bells::ring_own();
 }
 
 #[must_use]
@@ -125,7 +127,7 @@ pub fn report(done: Done) {
         LIFE.thread_leaves();
     }
     DONE.store(done as u32, SeqCst);
-    wake(&DONE);
+    futex::wake(&DONE, Reach::Process);
 }
 
 #[must_use]
@@ -140,8 +142,9 @@ pub fn reported() -> Done {
 }
 
 /// The sampler's sleep: until `deadline_ns` (CLOCK_MONOTONIC) or another order than `present`.
+/// One that may answer a killer's question is woken by that, too.
 pub fn sleep_until(deadline_ns: u64, present: Order) {
-    wait(&ORDER, present as u32, deadline_ns);
+    bells::sleep_until(deadline_ns, || order() == present && !(present == Order::Run && bells::question().is_some()));
 }
 
 /// Waits for a report, at most `wait_ns_max`. False: it did not come.
@@ -155,7 +158,7 @@ pub fn await_report(wanted: Done, wait_ns_max: u64) -> bool {
         if monotonic_ns() >= deadline_ns {
             return false;
         }
-        wait(&DONE, seen, deadline_ns);
+        futex::wait(&DONE, seen, deadline_ns, Reach::Process);
     }
 }
 
@@ -164,7 +167,7 @@ pub fn await_report(wanted: Done, wait_ns_max: u64) -> bool {
 pub fn await_report_after(past: Done, wait_ns_max: u64) {
     let deadline_ns = monotonic_ns() + wait_ns_max;
     while DONE.load(SeqCst) == past as u32 && monotonic_ns() < deadline_ns {
-        wait(&DONE, past as u32, deadline_ns);
+        futex::wait(&DONE, past as u32, deadline_ns, Reach::Process);
     }
 }
 
@@ -184,7 +187,7 @@ pub fn turn(wait_ns_max: u64) -> Option<Turn> {
         match TURN.compare_exchange(0, own, SeqCst, SeqCst) {
             Ok(_) => return Some(Turn(())),
             Err(holder) if holder == own || monotonic_ns() >= deadline_ns => return None,
-            Err(holder) => wait(&TURN, holder, deadline_ns),
+            Err(holder) => futex::wait(&TURN, holder, deadline_ns, Reach::Process),
         }
     }
 }
@@ -192,7 +195,7 @@ pub fn turn(wait_ns_max: u64) -> Option<Turn> {
 impl Drop for Turn {
     fn drop(&mut self) {
         TURN.store(0, SeqCst);
-        wake(&TURN);
+        futex::wake(&TURN, Reach::Process);
     }
 }
 
@@ -211,29 +214,4 @@ impl Turn {
     pub fn nobody_has_it() {
         drop(Turn(()));
     }
-}
-
-/// Sleeps while `word` is `value`, until `deadline_ns` (CLOCK_MONOTONIC).
-pub fn wait(word: &AtomicU32, value: u32, deadline_ns: u64) {
-    const FUTEX_WAIT_BITSET_PRIVATE: i32 = 9 | 128;
-    let deadline =
-        libc::timespec { tv_sec: (deadline_ns / 1_000_000_000) as i64, tv_nsec: (deadline_ns % 1_000_000_000) as i64 };
-    // SAFETY: the kernel reads the word and the timespec, both of which outlive the call.
-    unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            word.as_ptr(),
-            FUTEX_WAIT_BITSET_PRIVATE,
-            value,
-            &raw const deadline,
-            core::ptr::null::<u32>(),
-            u32::MAX,
-        );
-    }
-}
-
-pub fn wake(word: &AtomicU32) {
-    const FUTEX_WAKE_PRIVATE: i32 = 1 | 128;
-    // SAFETY: the kernel uses the address as a name only.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), FUTEX_WAKE_PRIVATE, i32::MAX) };
 }

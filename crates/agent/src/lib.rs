@@ -5,6 +5,7 @@
 mod api;
 mod arena;
 mod argv;
+mod bells;
 mod calls;
 mod carry;
 mod cfi;
@@ -13,6 +14,7 @@ mod control;
 mod described;
 mod descriptor;
 mod environment;
+mod futex;
 mod interpose;
 mod later;
 mod leaving;

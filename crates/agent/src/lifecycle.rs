@@ -4,6 +4,7 @@
 
 use crate::api;
 use crate::arena::{self, SAMPLER_TID, STACK_BYTES};
+use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::described::describe;
@@ -73,6 +74,9 @@ fn on_load_with_room() {
         Found::Yes { python, version } => {
             if !session.children {
                 environment::leave();
+            }
+            if let Some(table) = &session.bells {
+                bells::open(table);
             }
             leaving::watch();
             api::begun_by_command();
@@ -173,6 +177,9 @@ pub fn end(wait_ns_max: u64) {
 pub fn flush_before_exec() {
     // The program goes on to its exec, whatever came of it.
     let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
+    if is_owner() {
+        bells::expect_no_answer();
+    }
 }
 
 /// What is in memory goes into the file, behind a mark. False: it is not known to be there; the sampler did not answer in time, or cannot
@@ -313,6 +320,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
                 arena::no_sampler();
+                bells::leave_place();
                 SHARED.pid.store(0, SeqCst);
                 control::report(Done::Ended);
             }

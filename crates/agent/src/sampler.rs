@@ -3,6 +3,7 @@
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 
 use crate::arena::SAMPLER_TID;
+use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::descriptor::{self, Descriptor};
@@ -210,6 +211,7 @@ impl Sampler {
         let now_ns = monotonic_ns();
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
+        bells::take_place();
         control::report(Done::Running);
         let mut due_ns = now_ns + self.random_interval_ns();
         loop {
@@ -220,6 +222,7 @@ impl Sampler {
             let slept_ns = monotonic_ns();
             control::sleep_until(due_ns, Order::Run);
             self.note_forks_without();
+            self.answer_killer();
             match control::order() {
                 Order::Run if self.away || control::is_paused() => continue,
                 Order::Run => {}

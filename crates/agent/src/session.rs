@@ -18,10 +18,28 @@ pub struct Session {
     /// CLOCK_MONOTONIC when the recording stops.
     pub until_ns: Option<u64>,
     pub tags: Vec<String>,
+    /// Where those that are about to be killed are told so.
+    pub bells: Option<Table>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
     pub questions_max: usize,
     /// So many allocations succeed: fewer than all in tests only.
     pub allocations_max: u64,
+}
+
+/// A file that counts only if it is this one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Table {
+    pub path: String,
+    pub device: u64,
+    pub inode: u64,
+}
+
+impl Table {
+    fn parse(text: &str) -> Option<Table> {
+        let mut fields = text.splitn(3, ',');
+        let (device, inode) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+        Some(Table { path: fields.next()?.to_owned(), device, inode })
+    }
 }
 
 impl Session {
@@ -39,6 +57,7 @@ impl Session {
             memory: false,
             until_ns: None,
             tags: Vec::new(),
+            bells: None,
             questions_max: REQUESTS,
             allocations_max: u64::MAX,
         };
@@ -56,6 +75,7 @@ impl Session {
                 "memory" => session.memory = value != "0",
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "tag" => session.tags.push(value),
+                "bells" => session.bells = Some(Table::parse(&value)?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
                 "allocations_max" => session.allocations_max = value.parse().ok()?,
                 // A later command of the same version may say more.
@@ -85,20 +105,31 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Session;
+    use super::{Session, Table};
 
     #[test]
     fn reads_what_the_command_writes() {
-        let session =
-            Session::parse("v=1;out=/a%20b.genba;interval_ns=250000;adaptive=0;children=0;tag=k=v;until_ns=7").unwrap();
+        let session = Session::parse(
+            "v=1;out=/a%20b.genba;interval_ns=250000;adaptive=0;children=0;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
+        )
+        .unwrap();
         assert_eq!(session.out, "/a b.genba");
         assert_eq!((session.interval_ns, session.adaptive, session.children), (250_000, false, false));
         assert_eq!((session.tags, session.until_ns), (vec!["k=v".to_owned()], Some(7)));
+        assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
     }
 
     #[test]
     fn refuses_other_versions_and_damage() {
-        for text in ["", "v=2;out=/a", "v=1;out=relative", "v=1;out=/a%2", "v=1;out=/a;interval_ns=x", "v=1;out"] {
+        for text in [
+            "",
+            "v=2;out=/a",
+            "v=1;out=relative",
+            "v=1;out=/a%2",
+            "v=1;out=/a;interval_ns=x",
+            "v=1;out=/a;bells=1,/b",
+            "v=1;out",
+        ] {
             assert_eq!(Session::parse(text), None, "{text}");
         }
     }

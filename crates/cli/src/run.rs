@@ -3,6 +3,7 @@
 //! input, output, signals, directory and exit code are its own.
 
 pub mod agent_file;
+mod bells;
 pub mod durations;
 mod ending;
 mod executable;
@@ -146,6 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&format!("note: {moved}"));
     }
     let asked_interval_ns = arguments.interval.or(arguments.rate_as_interval_ns);
+    let bells = if arguments.no_children { None } else { bells::Bells::create() };
     let session = session::Session {
         recording: output.path.clone(),
         interval_ns: asked_interval_ns.unwrap_or(INTERVAL_NS_DEFAULT),
@@ -155,6 +157,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         memory: arguments.mem,
         until_ns: arguments.duration.map(|duration_ns| monotonic_ns().saturating_add(duration_ns)),
         tags: arguments.tags.clone(),
+        bells: bells.as_ref().map(bells::Bells::name),
     };
     let begun = |pid| {
         output.begin();

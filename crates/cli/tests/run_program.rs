@@ -157,17 +157,20 @@ fn two_variables_are_added_to_the_environment_and_nothing_else() {
 #[test]
 fn the_session_for_the_defaults() {
     let sandbox = Sandbox::new("session");
-    sandbox.script("bin/program", &format!("{RECORD}; echo $GENBA_SESSION"));
+    sandbox.script(
+        "bin/program",
+        &format!("{RECORD}; echo $GENBA_SESSION | sed 's|bells=[0-9]*,[0-9]*,/proc/[0-9]*/fd/[0-9]*$|bells=[one]|'"),
+    );
     sandbox.check("run -q program", expect![[r#"
         exit code 0
         stdout
-          v=1;out=[box]/work/program.genba;interval_ns=1000000;adaptive=1;native=1;children=1;memory=0;until_ns=0;source_argv=1
+          v=1;out=[box]/work/program.genba;interval_ns=1000000;adaptive=1;native=1;children=1;memory=0;until_ns=0;source_argv=1;bells=[one]
         stderr
     "#]]);
     sandbox.check("run -q --rate 1000 --children program", expect![[r#"
         exit code 0
         stdout
-          v=1;out=[box]/work/program-2.genba;interval_ns=1000000;adaptive=0;native=1;children=1;memory=0;until_ns=0;source_argv=1
+          v=1;out=[box]/work/program-2.genba;interval_ns=1000000;adaptive=0;native=1;children=1;memory=0;until_ns=0;source_argv=1;bells=[one]
         stderr
     "#]]);
 }

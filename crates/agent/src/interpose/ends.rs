@@ -1,9 +1,10 @@
 //! The ways in which a process ends itself: the last block is written first.
-//! Owns: `_exit`, and signals that the process sends itself with their default action. Never: ends the recording of a process
-//! that may live on; what it cannot know (a signal for another thread, a handler that ends it) costs the last 250 ms.
+//! Owns: `_exit`, and signals that the process sends itself with their default action; before it kills others, these are asked to write
+//! (bells.rs). Never: ends the recording of a process that may live on; what it cannot know (a signal for another thread, a handler that
+//! ends it) costs the last 250 ms.
 
 use super::next;
-use crate::{lifecycle, proc, signals};
+use crate::{bells, lifecycle, proc, signals};
 use std::ffi::{c_int, c_void};
 
 /// # Safety
@@ -37,6 +38,7 @@ pub unsafe extern "C" fn kill(pid: libc::pid_t, signal: c_int) -> c_int {
     if is_own(pid) {
         end_when_fatal(signal, Blocked::Stays);
     }
+    bells::before_signal(pid, signal);
     // SAFETY: the system call with the caller's arguments; it sets errno as libc's `kill` does.
     unsafe { libc::syscall(libc::SYS_kill, pid, signal) as c_int }
 }
@@ -47,6 +49,9 @@ pub unsafe extern "C" fn kill(pid: libc::pid_t, signal: c_int) -> c_int {
 pub unsafe extern "C" fn killpg(group: libc::pid_t, signal: c_int) -> c_int {
     if group >= 0 && is_own(-group) {
         end_when_fatal(signal, Blocked::Stays);
+    }
+    if group >= 0 {
+        bells::before_signal(-group, signal);
     }
     let real = next!(c"killpg", unsafe extern "C" fn(libc::pid_t, c_int) -> c_int, -1);
     // SAFETY: libc's function with the caller's arguments.

@@ -9,7 +9,7 @@ use super::{
 use crate::life::{self, LIFE, State};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
-use crate::{arena, carry, control, later, leaving, proc, room, signals};
+use crate::{arena, bells, carry, control, later, leaving, proc, room, signals};
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
@@ -50,6 +50,7 @@ pub(super) extern "C" fn after_in_child() {
     let errno = proc::errno();
     control::Turn::nobody_has_it();
     signals::forked();
+    bells::forked();
     room::forked();
     arena::no_sampler();
     POOL.forget_walkers();

@@ -5,6 +5,7 @@ use super::{
     BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS,
     Sampler, WALKING_NS_MAX,
 };
+use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::descriptor::Descriptor;
@@ -293,6 +294,14 @@ impl Sampler {
         self.recorder.flush(&mut self.tables, looks_open, end);
     }
 
+    /// Somebody who is about to kill this process waits until it has written what it has.
+    pub(super) fn answer_killer(&mut self) {
+        if let Some(question) = bells::question() {
+            self.flush(None);
+            bells::answer(question);
+        }
+    }
+
     /// The clocks that changed since a block told them: of a thousand threads few did.
     fn tell_clocks(&mut self) {
         for thread in &mut self.threads {
@@ -332,6 +341,7 @@ impl Sampler {
             }
             control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
             self.note_forks_without();
+            self.answer_killer();
         }
     }
 
@@ -366,6 +376,7 @@ impl Sampler {
             self.settle_glances(index);
         }
         self.flush(Some(why));
+        bells::leave_place();
         self.recorder.set_file(None);
         control::report(Done::Ended);
     }

@@ -2,6 +2,7 @@
 //! Owns: the sampler's side of life.rs. Never: touches the sampler once it is parked. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
+use crate::bells;
 use crate::carry;
 use crate::control::{self, Done};
 use crate::life::{self, LIFE, State};
@@ -26,12 +27,14 @@ impl Sampler {
         }
         let own_ns = self.recorder.thread_ends();
         self.parked_at_ns = Some(monotonic_ns());
+        bells::leave_place();
         if !LIFE.step(State::Parking, State::Parked) {
             self.parked_at_ns = None;
             self.recorder.thread_goes_on(own_ns);
             self.recorder.set_file(recording);
             (self.proc, self.tasks) = (proc, tasks);
             SHARED.pid.store(self.pid, SeqCst);
+            bells::take_place();
             return false;
         }
         // From here on the sampler is another thread's. The files are closed behind the report, which does not wait for a dead server.

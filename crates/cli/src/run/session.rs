@@ -20,6 +20,8 @@ pub struct Session {
     pub until_ns: Option<u64>,
     /// `key=value`.
     pub tags: Vec<String>,
+    /// Where those that are about to be killed are told so: device, inode and path, with commas between.
+    pub bells: Option<String>,
 }
 
 impl Session {
@@ -36,6 +38,10 @@ impl Session {
         line.push_str(&format!(";memory={}", flag(self.memory)));
         line.push_str(&format!(";until_ns={}", self.until_ns.unwrap_or(0)));
         line.push_str(";source_argv=1");
+        if let Some(bells) = &self.bells {
+            line.push_str(";bells=");
+            push_encoded(&mut line, bells.as_bytes());
+        }
         for tag in &self.tags {
             line.push_str(";tag=");
             push_encoded(&mut line, tag.as_bytes());
@@ -84,11 +90,12 @@ mod tests {
             memory: false,
             until_ns: Some(7),
             tags: vec!["run=1;2".to_owned(), "x=".to_owned()],
+            bells: Some("1,22,/proc/3/fd/4".to_owned()),
         };
         assert_eq!(
             session.encode(),
             "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;adaptive=1;native=1;children=0;memory=0;\
-             until_ns=7;source_argv=1;tag=run=1%3B2;tag=x="
+             until_ns=7;source_argv=1;bells=1,22,/proc/3/fd/4;tag=run=1%3B2;tag=x="
         );
     }
 

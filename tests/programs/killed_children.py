@@ -1,0 +1,57 @@
+"""Children that work until their parent kills them, in the way the first argument names, as many as the second says. Each is killed when it has
+used a different amount of CPU. Prints each one's process clock as it last told it.
+"""
+
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+
+TOLD_EVERY_NS = 5_000_000
+
+
+def work(number):
+    told_ns = 0
+    while True:
+        sum(range(1000))
+        clock_ns = time.process_time_ns()
+        if clock_ns - told_ns >= TOLD_EVERY_NS:
+            told_ns = clock_ns
+            os.write(number, f"{clock_ns}\n".encode())
+
+
+def process(number):
+    child = multiprocessing.get_context("fork").Process(target=work, args=(number,))
+    child.start()
+    return child.pid, child.terminate, child.join
+
+
+def popen(number, **options):
+    # Descriptors are closed, all but this one.
+    child = subprocess.Popen([sys.executable, __file__, "work", str(number)], pass_fds=[number], **options)
+    return child.pid, child.kill, child.wait
+
+
+def group(number):
+    pid, _, wait = popen(number, start_new_session=True)
+    return pid, lambda: os.killpg(pid, signal.SIGTERM), wait
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "work":
+        work(int(sys.argv[2]))
+    clocks = {}
+    for turn in range(int(sys.argv[2])):
+        reading, writing = os.pipe()
+        pid, kill, wait = globals()[sys.argv[1]](writing)
+        os.close(writing)
+        with open(reading) as told:
+            while (clock_ns := int(told.readline())) < 120_000_000 + turn * 17_000_000:
+                pass
+            kill()
+            wait()
+            clocks[pid] = max([clock_ns, *map(int, told)])
+    print(json.dumps(clocks))
