@@ -83,6 +83,8 @@ class Place:
     inside: str
     genba_inside: str
     repository_inside: str
+    # Of all tests of one pytest process, so that what is made once (the unpacked library, unwind rows, names) is found again.
+    cache: str = "../cache"
 
     def command(self, arguments: list[str]) -> list[str]:
         root = self.interpreter.root
@@ -93,8 +95,8 @@ class Place:
     def environment(self, more: dict[str, str]) -> dict[str, str]:
         path = "/usr/local/bin:/usr/bin:/bin" if self.interpreter.root else os.environ["PATH"]
         kept = {name: os.environ[name] for name in ("HOME", "LANG", "TERM") if name in os.environ}
-        # The agent is unpacked below XDG_CACHE_HOME: nothing outside of the test's own folders is written.
-        return {**kept, "PATH": path, "XDG_CACHE_HOME": f"{self.inside}/cache", **more}
+        # Nothing outside of the tests' own folders is written.
+        return {**kept, "PATH": path, "XDG_CACHE_HOME": os.path.normpath(f"{self.inside}/{self.cache}"), **more}
 
 
 @dataclass

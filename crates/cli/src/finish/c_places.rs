@@ -1,52 +1,99 @@
 //! Lines of C sources and inlined functions, as columns: of one unit of the debug information for all its code, and of the addresses
 //! that were hit for the recording.
-//! Owns: the table of strings. Never: stores in a recording an address of which nothing is known.
+//! Owns: in which pieces a unit is kept. Never: stores in a recording an address of which nothing is known.
 
 use std::collections::HashMap;
 
 use genba_format::proto;
 use genba_profile::names::{CPlace, Places, UnitExtent};
+use prost::Message;
 
-/// For each address at which the answer changes, the answer from there on; no frames: nothing is known.
-pub fn of_unit(places: &Places<'_>, unit: &UnitExtent) -> proto::CPlaces {
-    let mut columns = Columns::default();
-    let mut last: Vec<CPlace> = Vec::new();
-    for &address in &unit.changes {
-        let is_code = unit.code.iter().any(|code| code.contains(&address));
-        let mut found = if is_code { places.at(address) } else { Vec::new() };
-        if found.iter().all(|place| place.name.is_none() && place.file.is_none()) {
-            found.clear();
-        }
-        if found != last {
-            columns.begin(address, found.len());
-            for (depth, place) in found.iter().enumerate() {
-                // The outermost is the function that the symbols name, in the same words everywhere.
-                let name = place.name.as_ref().filter(|_| depth > 0);
-                columns.push(
-                    name.map(|shown| shown.name.as_str()),
-                    name.and_then(|shown| shown.full_name.as_deref()),
-                    place.file.as_deref(),
-                    place.line.unwrap_or_default(),
-                );
-            }
-            last = found;
-        }
-    }
-    columns.rows
+/// Texts by index + 1; 0 is none.
+#[derive(Default)]
+pub struct Texts {
+    index_of: HashMap<String, u32>,
+    pub all: Vec<String>,
 }
 
-/// What `of_unit` gave, to be asked.
-pub struct UnitPlaces {
+impl Texts {
+    pub fn new(all: Vec<String>) -> Self {
+        let index_of = (1..).zip(&all).map(|(index, text)| (text.clone(), index)).collect();
+        Texts { index_of, all }
+    }
+
+    pub fn index(&mut self, text: Option<&str>) -> u32 {
+        let Some(text) = text else { return 0 };
+        if let Some(&known) = self.index_of.get(text) {
+            return known;
+        }
+        self.all.push(text.to_owned());
+        let index = self.all.len() as u32;
+        self.index_of.insert(text.to_owned(), index);
+        index
+    }
+}
+
+/// What is known of a piece of code without gaps.
+#[derive(Clone, PartialEq, Message)]
+pub struct Piece {
+    #[prost(uint64, tag = "1")]
+    pub start: u64,
+    #[prost(uint64, tag = "2")]
+    pub end: u64,
+    /// Encoded `CPlaces` without strings: for each address at which the answer changes, the answer from there on.
+    #[prost(bytes = "vec", tag = "3")]
+    rows: Vec<u8>,
+}
+
+/// Who asks for an address decodes as many answers.
+const ANSWERS_OF_PIECE: usize = 256;
+
+/// All code of one unit.
+pub fn pieces_of(places: &Places<'_>, unit: &UnitExtent, texts: &mut Texts) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    for code in &unit.code {
+        let first = unit.changes.partition_point(|&change| change < code.start);
+        let behind = unit.changes.partition_point(|&change| change < code.end);
+        let changes = unit.changes.get(first..behind).unwrap_or_default();
+        let mut some = changes.chunks(ANSWERS_OF_PIECE).peekable();
+        while let Some(changes) = some.next() {
+            let (Some(&start), end) = (changes.first(), some.peek().and_then(|next| next.first())) else { break };
+            let mut columns = Columns { last_address: start, ..Columns::default() };
+            let mut last = None;
+            for &change in changes {
+                let found = known_at(places, change);
+                if last.as_ref() != Some(&found) {
+                    columns.answer(change, &found, texts);
+                    last = Some(found);
+                }
+            }
+            let rows = columns.rows.encode_to_vec();
+            pieces.push(Piece { start, end: end.copied().unwrap_or(code.end), rows });
+        }
+    }
+    pieces
+}
+
+/// Nothing when neither a name nor a file is known.
+fn known_at(places: &Places<'_>, address: u64) -> Vec<CPlace> {
+    let found = places.at(address);
+    let is_known = found.iter().any(|place| place.name.is_some() || place.file.is_some());
+    if is_known { found } else { Vec::new() }
+}
+
+/// A piece that is to be asked.
+pub struct Decoded {
     rows: proto::CPlaces,
     starts: Vec<u64>,
     /// Index of the first frame of each start, and behind the last one.
     first_frames: Vec<usize>,
 }
 
-impl UnitPlaces {
-    /// `None`: columns of different lengths.
-    pub fn new(rows: proto::CPlaces) -> Option<Self> {
-        let mut at = 0_u64;
+impl Decoded {
+    /// `None`: not what `pieces_of` gave.
+    pub fn of(piece: &Piece) -> Option<Self> {
+        let rows = proto::CPlaces::decode(piece.rows.as_slice()).ok()?;
+        let mut at = piece.start;
         let starts = rows.address_delta.iter().map(|delta| {
             at = at.wrapping_add(*delta);
             at
@@ -61,37 +108,61 @@ impl UnitPlaces {
         let columns = [&rows.name, &rows.full_name, &rows.file, &rows.line];
         let is_whole =
             rows.frames.len() == rows.address_delta.len() && columns.iter().all(|column| column.len() == behind);
-        is_whole.then_some(UnitPlaces { rows, starts, first_frames })
+        is_whole.then_some(Decoded { rows, starts, first_frames })
     }
 
-    /// Appends what is known of `address`, which is larger than those before.
-    pub fn copy_to(&self, columns: &mut Columns, address: u64) {
+    /// Appends what is known of `address`, which is larger than those before; `all`: the texts.
+    pub fn copy_to(&self, found: &mut Found, address: u64, all: &[String]) {
         let Some(index) = self.starts.partition_point(|&start| start <= address).checked_sub(1) else { return };
         let frames = self.first_frames[index]..self.first_frames[index + 1];
         if frames.is_empty() {
             return;
         }
+        let Found { columns, texts } = found;
         columns.begin(address, frames.len());
         for frame in frames {
-            let text =
-                |column: &[u32]| self.rows.strings.get(column[frame].checked_sub(1)? as usize).map(String::as_str);
-            let (name, full_name) = (text(&self.rows.name), text(&self.rows.full_name));
-            columns.push(name, full_name, text(&self.rows.file), self.rows.line[frame]);
+            let mut again = |column: &[u32]| {
+                let text = column[frame].checked_sub(1).and_then(|index| all.get(index as usize));
+                texts.index(text.map(String::as_str))
+            };
+            let texts = [again(&self.rows.name), again(&self.rows.full_name), again(&self.rows.file)];
+            columns.push(texts, self.rows.line[frame]);
         }
     }
 }
 
+/// What is found for the recording.
 #[derive(Default)]
-pub struct Columns {
+pub struct Found {
+    columns: Columns,
+    texts: Texts,
+}
+
+impl Found {
+    /// `None`: nothing.
+    pub fn into_rows(self) -> Option<proto::CPlaces> {
+        let Found { columns: Columns { rows, .. }, texts } = self;
+        (!rows.address_delta.is_empty()).then_some(proto::CPlaces { strings: texts.all, ..rows })
+    }
+}
+
+#[derive(Default)]
+struct Columns {
     rows: proto::CPlaces,
-    text_of: HashMap<String, u32>,
     last_address: u64,
 }
 
 impl Columns {
-    /// `None`: nothing was appended.
-    pub fn into_rows(self) -> Option<proto::CPlaces> {
-        (!self.rows.address_delta.is_empty()).then_some(self.rows)
+    fn answer(&mut self, address: u64, found: &[CPlace], texts: &mut Texts) {
+        self.begin(address, found.len());
+        for (depth, place) in found.iter().enumerate() {
+            // The outermost is the function that the symbols name, in the same words everywhere.
+            let name = place.name.as_ref().filter(|_| depth > 0);
+            let full_name = name.and_then(|shown| shown.full_name.as_deref());
+            let name = name.map(|shown| shown.name.as_str());
+            let texts = [texts.index(name), texts.index(full_name), texts.index(place.file.as_deref())];
+            self.push(texts, place.line.unwrap_or_default());
+        }
     }
 
     fn begin(&mut self, address: u64, frames: usize) {
@@ -100,25 +171,10 @@ impl Columns {
         self.rows.frames.push(frames as u32);
     }
 
-    fn push(&mut self, name: Option<&str>, full_name: Option<&str>, file: Option<&str>, line: u32) {
-        let (name, full_name, file) = (self.text(name), self.text(full_name), self.text(file));
+    fn push(&mut self, [name, full_name, file]: [u32; 3], line: u32) {
         self.rows.name.push(name);
         self.rows.full_name.push(full_name);
         self.rows.file.push(file);
         self.rows.line.push(line);
-    }
-
-    /// Index + 1, and 0 for none.
-    fn text(&mut self, text: Option<&str>) -> u32 {
-        let Some(text) = text else {
-            return 0;
-        };
-        if let Some(&known) = self.text_of.get(text) {
-            return known;
-        }
-        self.rows.strings.push(text.to_owned());
-        let index = self.rows.strings.len() as u32;
-        self.text_of.insert(text.to_owned(), index);
-        index
     }
 }

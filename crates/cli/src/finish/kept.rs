@@ -180,3 +180,157 @@ fn make_room(folder: &Path, bytes_max: u64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Content, Kept, decode, encode, make_room};
+    use crate::finish::facts::Facts;
+    use genba_profile::hits::HitModule;
+    use genba_profile::names::Names;
+    use std::collections::{BTreeMap, BTreeSet};
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, SystemTime};
+
+    const SHOP: &[u8] = include_bytes!("../../../profile/tests/names/shop.so");
+
+    fn facts() -> Facts {
+        let names = Names::new(SHOP, None, &[]).unwrap();
+        let mut facts = Facts::default();
+        facts.learn(&names, &BTreeSet::new());
+        facts
+    }
+
+    /// A folder of its own for each test, removed at its end, with `shop.so` in it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("genba-kept-names-{}-{name}", std::process::id()));
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join("shop.so"), SHOP).unwrap();
+            Folder(path)
+        }
+
+        fn kept(&self) -> Kept {
+            self.kept_of(b"build", &BTreeMap::new()).unwrap()
+        }
+
+        fn kept_of(&self, build_id: &[u8], known: &BTreeMap<u64, String>) -> Option<Kept> {
+            let path = self.0.join("shop.so").to_str().unwrap().to_owned();
+            Kept::in_folder(self.0.join("names"), &HitModule { path, build_id: build_id.to_vec() }, known)
+        }
+
+        fn files(&self) -> usize {
+            fs::read_dir(self.0.join("names")).unwrap().count()
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn allow(path: &Path, mode: u32) {
+        fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let folder = Folder::new("again");
+        assert_eq!(folder.kept().read(), None);
+        folder.kept().write(&facts(), &[]);
+        assert_eq!(folder.kept().read(), Some(facts()));
+        assert_eq!(folder.files(), 1, "nothing unfinished is left");
+    }
+
+    #[test]
+    fn another_file_has_facts_of_its_own() {
+        let folder = Folder::new("other");
+        folder.kept().write(&facts(), &[]);
+        assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(), None);
+        assert_eq!(folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(), None);
+        // The same bytes, put there anew.
+        fs::remove_file(folder.0.join("shop.so")).unwrap();
+        fs::write(folder.0.join("shop.so"), SHOP).unwrap();
+        assert_eq!(folder.kept().read(), None);
+        fs::remove_file(folder.0.join("shop.so")).unwrap();
+        assert!(folder.kept_of(b"build", &BTreeMap::new()).is_none());
+    }
+
+    #[test]
+    fn a_debug_file_that_comes_or_goes_ends_them() {
+        let folder = Folder::new("debug");
+        let debug = folder.0.join("shop.debug");
+        folder.kept().write(&facts(), std::slice::from_ref(&debug));
+        assert!(folder.kept().read().is_some());
+        fs::write(&debug, b"symbols").unwrap();
+        assert_eq!(folder.kept().read(), None);
+        folder.kept().write(&facts(), std::slice::from_ref(&debug));
+        assert!(folder.kept().read().is_some());
+        fs::remove_file(&debug).unwrap();
+        assert_eq!(folder.kept().read(), None);
+    }
+
+    #[test]
+    fn only_private_files_count() {
+        let folder = Folder::new("private");
+        folder.kept().write(&facts(), &[]);
+        let names = folder.0.join("names");
+        let file = names.join(folder.kept().name);
+        for (path, open, private) in [(&file, 0o620, 0o600), (&names, 0o702, 0o700)] {
+            allow(path, open);
+            assert_eq!(folder.kept().read(), None);
+            allow(path, private);
+            assert!(folder.kept().read().is_some());
+        }
+        fs::rename(&file, names.join("elsewhere")).unwrap();
+        symlink(names.join("elsewhere"), &file).unwrap();
+        assert_eq!(folder.kept().read(), None);
+        folder.kept().write(&facts(), &[]);
+        assert!(folder.kept().read().is_some(), "a link gives way to a file");
+    }
+
+    #[test]
+    fn what_is_damaged_does_not_count() {
+        let bytes = encode(&Content { looked_for: Vec::new(), facts: Some(facts()) });
+        assert_eq!(decode(&bytes).and_then(|content| content.facts), Some(facts()));
+        for end in 0..bytes.len() {
+            assert!(decode(&bytes[..end]).is_none(), "cut at {end}");
+        }
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 0x10;
+            assert!(decode(&damaged).is_none(), "damaged at {at}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_make_room() {
+        let folder = Folder::new("room");
+        let names = folder.0.join("names");
+        fs::create_dir(&names).unwrap();
+        let begin = SystemTime::now() - Duration::from_hours(1);
+        for (number, name) in (0..).zip(["c", "a", "d", "b"]) {
+            let file = fs::File::create(names.join(name)).unwrap();
+            file.set_len(100).unwrap();
+            file.set_modified(begin + Duration::from_secs(number)).unwrap();
+        }
+        make_room(&names, 400);
+        assert_eq!(folder.files(), 4);
+        make_room(&names, 399);
+        let mut left: Vec<_> = fs::read_dir(&names).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["b"]);
+    }
+
+    #[test]
+    fn without_a_folder_nothing_is_kept() {
+        let folder = Folder::new("without");
+        fs::write(folder.0.join("names"), b"a file").unwrap();
+        folder.kept().write(&facts(), &[]);
+        assert_eq!(folder.kept().read(), None);
+    }
+}
