@@ -15,7 +15,7 @@ CHILDREN = 9
 MISSING_NS_MAX = 25_000_000
 
 
-@pytest.mark.parametrize("way", ["process", "popen", "group"])
+@pytest.mark.parametrize("way", ["process", "failed_exec", "popen", "group"])
 def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str) -> None:
     run = workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN))
     profile = run.profile()

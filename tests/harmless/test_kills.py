@@ -111,7 +111,6 @@ ANSWER_NS_MAX = 5_000_000
 
 def test_a_child_that_became_another_program_is_not_waited_for(workshop: Workshop) -> None:
     waits = workshop.run(workshop.write("became.py", BECAME)).answer()
-    # A sampler that answered in the instant before the `exec` leaves one that is waited for.
     assert statistics.median(waits) < ANSWER_NS_MAX, waits
 
 

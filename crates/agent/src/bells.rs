@@ -12,7 +12,7 @@ use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::session::Table;
 use std::ffi::{CString, c_int};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst};
 
 /// A killer waits at most so long.
 const ANSWER_NS_MAX: u64 = 5_000_000;
@@ -83,6 +83,9 @@ static PLACES: AtomicUsize = AtomicUsize::new(0);
 static ELSEWHERE: Place = Place::of(0);
 /// This process's place.
 static OWN: AtomicPtr<Place> = AtomicPtr::new((&raw const ELSEWHERE).cast_mut());
+
+/// An `exec` is under way: no question is answered, so that one stays open behind it.
+static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
 fn table() -> &'static [Place] {
     let first = TABLE.load(SeqCst);
@@ -160,6 +163,7 @@ pub fn leave_place() {
 
 /// In a forked child: the place is its parent's.
 pub fn forked() {
+    answer_again();
     OWN.store((&raw const ELSEWHERE).cast_mut(), SeqCst);
 }
 
@@ -180,6 +184,9 @@ pub fn sleep_until(deadline_ns: u64, is_idle: impl FnOnce() -> bool) {
 /// This process is asked to write: what `answer` wants to know then.
 #[must_use]
 pub fn question() -> Option<u32> {
+    if IS_SILENT.load(SeqCst) {
+        return None;
+    }
     let place = own();
     let asked = place.asked.load(SeqCst);
     (asked != place.answered.load(SeqCst)).then_some(asked)
@@ -190,10 +197,15 @@ pub fn answer(question: u32) {
     own().answer(question);
 }
 
-/// Before an `exec`: the next program may never answer. With a question open nobody waits for that; a sampler that goes on, because the
-/// `exec` failed, or the next program's closes it.
-pub fn expect_no_answer() {
+/// Before an `exec`: the next program may never answer. While a question is open nobody waits for another; the next program's sampler closes
+/// this one, or this program's after a failed `exec`.
+pub fn stop_answering() {
+    IS_SILENT.store(true, SeqCst);
     own().ask_in_silence();
+}
+
+pub fn answer_again() {
+    IS_SILENT.store(false, SeqCst);
 }
 
 /// Before a signal that may end processes is sent to `target`, as `kill` takes it: those of this run write what they have. Called in signal

@@ -178,7 +178,14 @@ pub fn flush_before_exec() {
     // The program goes on to its exec, whatever came of it.
     let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
     if is_owner() {
-        bells::expect_no_answer();
+        bells::stop_answering();
+    }
+}
+
+/// The process image was not replaced.
+pub fn exec_failed() {
+    if is_owner() {
+        bells::answer_again();
     }
 }
 

@@ -15,7 +15,7 @@ pub unsafe extern "C" fn execve(path: *const c_char, argv: Words, envp: Words) -
     before();
     let real = next!(c"execve", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
     // SAFETY: libc's function with the caller's arguments.
-    unsafe { real(path, argv, envp) }
+    unsafe { failed(real(path, argv, envp)) }
 }
 
 /// # Safety
@@ -25,7 +25,7 @@ pub unsafe extern "C" fn execv(path: *const c_char, argv: Words) -> c_int {
     before();
     let real = next!(c"execv", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { real(path, argv) }
+    unsafe { failed(real(path, argv)) }
 }
 
 /// # Safety
@@ -35,7 +35,7 @@ pub unsafe extern "C" fn execvp(file: *const c_char, argv: Words) -> c_int {
     before();
     let real = next!(c"execvp", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { real(file, argv) }
+    unsafe { failed(real(file, argv)) }
 }
 
 /// # Safety
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn execvpe(file: *const c_char, argv: Words, envp: Words) 
     before();
     let real = next!(c"execvpe", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { real(file, argv, envp) }
+    unsafe { failed(real(file, argv, envp)) }
 }
 
 /// # Safety
@@ -55,7 +55,7 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) ->
     before();
     let real = next!(c"fexecve", unsafe extern "C" fn(c_int, Words, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { real(descriptor, argv, envp) }
+    unsafe { failed(real(descriptor, argv, envp)) }
 }
 
 /// # Safety
@@ -64,10 +64,16 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) ->
 pub unsafe extern "C" fn execveat(folder: c_int, path: *const c_char, argv: Words, envp: Words, flags: c_int) -> c_int {
     before();
     // SAFETY: the system call itself; libc has it since 2.34 only, and sets errno in the same way.
-    unsafe { libc::syscall(libc::SYS_execveat, folder, path, argv, envp, flags) as c_int }
+    unsafe { failed(libc::syscall(libc::SYS_execveat, folder, path, argv, envp, flags) as c_int) }
 }
 
 fn before() {
     lifecycle::flush_before_exec();
     signals::drop_pending();
+}
+
+/// Behind a call that came back; `errno` stays.
+fn failed(result: c_int) -> c_int {
+    lifecycle::exec_failed();
+    result
 }
