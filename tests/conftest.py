@@ -131,3 +131,10 @@ def module_workshop(python: Interpreter, request: pytest.FixtureRequest) -> Iter
     made = Workshop(make_place(python, request, "module"))
     yield made
     made.check_laws()
+
+
+@pytest.fixture
+def cold(workshop: Workshop) -> Workshop:
+    """With a cache folder of its own, in which nothing lies yet."""
+    workshop.place.cache = "cache"
+    return workshop

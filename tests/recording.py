@@ -86,6 +86,10 @@ class Place:
     # Of all tests of one pytest process, so that what is made once (the unpacked library, unwind rows, names) is found again.
     cache: str = "../cache"
 
+    def cache_folder(self) -> Path:
+        """genba's own, which it makes."""
+        return self.outside / self.cache / "genba"
+
     def command(self, arguments: list[str]) -> list[str]:
         root = self.interpreter.root
         if root is None:

@@ -11,15 +11,8 @@ from recording import REPOSITORY, Run, Workshop
 SHAPES = REPOSITORY / "tests/programs/shapes.cpp"
 
 
-@pytest.fixture
-def cold(workshop: Workshop) -> Workshop:
-    """With a cache folder of its own, in which nothing lies yet."""
-    workshop.place.cache = "own-cache"
-    return workshop
-
-
 def kept(workshop: Workshop) -> list[Path]:
-    return sorted((workshop.place.outside / "own-cache/genba/names").iterdir())
+    return sorted((workshop.place.cache_folder() / "names").iterdir())
 
 
 def copied(workshop: Workshop) -> Run:
@@ -63,7 +56,7 @@ def test_damaged_files_are_learned_anew(cold: Workshop) -> None:
                 file.mkdir()
     assert named(copied(cold)) == first
     # What others could write to does not count, and nothing more is put there.
-    (cold.place.outside / "own-cache/genba/names").chmod(0o777)
+    (cold.place.cache_folder() / "names").chmod(0o777)
     before = [file.stat().st_mtime_ns for file in kept(cold)]
     assert named(copied(cold)) == first
     assert [file.stat().st_mtime_ns for file in kept(cold)] == before

@@ -55,28 +55,28 @@ def share_of_whole(run: Run) -> float:
 
 
 def kept(workshop: Workshop) -> list[Path]:
-    return sorted(file for file in (workshop.place.outside / "cache/genba/rows").glob("*") if file.name.isdecimal())
+    return sorted(file for file in (workshop.place.cache_folder() / "rows").glob("*") if file.name.isdecimal())
 
 
 @pytest.mark.parametrize("harm", [cut_short, damage, open_to_others, link, folder], ids=lambda harm: harm.__name__)
-def test_rows_are_kept_and_believed_only_when_whole(workshop: Workshop, harm: Callable[[Path], None]) -> None:
-    program = workshop.write("hashes.py", HASHES)
-    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
-    files = kept(workshop)
+def test_rows_are_kept_and_believed_only_when_whole(cold: Workshop, harm: Callable[[Path], None]) -> None:
+    program = cold.write("hashes.py", HASHES)
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
+    files = kept(cold)
     content = {file: file.read_bytes() for file in files}
     assert files and all(file.stat().st_mode & 0o777 == 0o600 for file in files)
-    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
-    assert {file: file.read_bytes() for file in kept(workshop)} == content
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
+    assert {file: file.read_bytes() for file in kept(cold)} == content
     for file in files:
         harm(file)
-    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
     if harm is not folder:
-        assert {file: file.read_bytes() for file in kept(workshop)} == content, "written anew"
+        assert {file: file.read_bytes() for file in kept(cold)} == content, "written anew"
 
 
-def test_without_a_folder_everything_is_compiled(workshop: Workshop) -> None:
-    program = workshop.write("hashes.py", HASHES)
-    (workshop.place.outside / "cache/genba").mkdir(parents=True, mode=0o700)
-    (workshop.place.outside / "cache/genba/rows").write_text("")
-    assert share_of_whole(workshop.run(program, flags=("-q",))) > WHOLE_MIN
-    assert kept(workshop) == []
+def test_without_a_folder_everything_is_compiled(cold: Workshop) -> None:
+    program = cold.write("hashes.py", HASHES)
+    cold.place.cache_folder().mkdir(parents=True, mode=0o700)
+    (cold.place.cache_folder() / "rows").write_text("")
+    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
+    assert kept(cold) == []

@@ -68,6 +68,7 @@ def test_each_allocation_fails_once(workshop: Workshop) -> None:
             assert (run.exit_code, words_of(run.stderr)) == (alone.returncode, alone.stderr), allocations
             processes = run.profile()["processes"]
             ended |= {process["ended"] for process in processes if process["pid"] != processes[0]["pid"] or process["ended"]}
+            assert ended <= ENDS, (allocations, run.profile().facts())
     assert ended == ENDS
 
 

@@ -141,20 +141,26 @@ unsafe impl GlobalAlloc for Arena {
 }
 
 /// The end of the recording, ready to be written without any memory, and the sampler's descriptor for it; null: none.
-/// Only the sampler's thread sets it, frees it and writes it.
-static LAST_WORDS: AtomicPtr<Vec<u8>> = AtomicPtr::new(core::ptr::null_mut());
+/// Only the sampler's thread sets them, frees them and writes them.
+static LAST_WORDS: AtomicPtr<LastWords> = AtomicPtr::new(core::ptr::null_mut());
 static LAST_FILE: AtomicI32 = AtomicI32::new(-1);
 
-/// What is written when no memory is left.
-pub fn set_last_words(words: Option<(i32, &[u8])>) {
-    LAST_FILE.store(-1, SeqCst);
-    let bytes = words.map_or(core::ptr::null_mut(), |(_, bytes)| Box::into_raw(Box::new(bytes.to_vec())));
-    let before = LAST_WORDS.swap(bytes, SeqCst);
+/// A whole block.
+#[derive(Default)]
+pub struct LastWords(pub Vec<u8>);
+
+/// What is written when no memory is left. Allocates nothing.
+pub fn set_last_words(words: Option<Box<LastWords>>) {
+    let before = LAST_WORDS.swap(words.map_or(core::ptr::null_mut(), Box::into_raw), SeqCst);
     if !before.is_null() {
         // SAFETY: made by `into_raw` above; the swap gave it to us alone.
         drop(unsafe { Box::from_raw(before) });
     }
-    LAST_FILE.store(words.map_or(-1, |(file, _)| file), SeqCst);
+}
+
+/// Where they are written to; `None`: nowhere, for now.
+pub fn set_last_file(file: Option<i32>) {
+    LAST_FILE.store(file.unwrap_or(-1), SeqCst);
 }
 
 fn say_last_words() {
@@ -164,7 +170,7 @@ fn say_last_words() {
         && file >= 0
     {
         // SAFETY: reads the words' bytes. If it fails, the recording has no end.
-        unsafe { libc::write(file, words.as_ptr().cast(), words.len()) };
+        unsafe { libc::write(file, words.0.as_ptr().cast(), words.0.len()) };
     }
 }
 

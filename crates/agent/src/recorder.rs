@@ -1,7 +1,7 @@
 //! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
 //! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
 
-use crate::arena::{self, Compressor};
+use crate::arena::{self, Compressor, LastWords};
 use crate::descriptor::Descriptor;
 use crate::proc::{clock_ns, monotonic_ns};
 use crate::reaped;
@@ -203,13 +203,16 @@ impl Recorder {
     }
 
     pub fn set_file(&mut self, file: Option<Descriptor>) {
-        arena::set_last_words(None);
+        if self.sequence == 0 {
+            arena::set_last_words(None);
+        }
+        arena::set_last_file(file.as_ref().map(Descriptor::number));
         self.file = file;
     }
 
     /// Nothing more is written until there is another file.
     pub fn take_file(&mut self) -> Option<Descriptor> {
-        arena::set_last_words(None);
+        arena::set_last_file(None);
         self.file.take()
     }
 
@@ -382,12 +385,12 @@ impl Recorder {
         columns
     }
 
-    /// Appends `block` to `buffer` as the next of the sequence. False: it is too large.
-    fn encode(&mut self, block: proto::Block, end_ns: u64) -> bool {
+    /// Appends `block` to `out` as number `sequence`. False: it is too large.
+    fn encode(&mut self, block: proto::Block, sequence: u64, end_ns: u64, out: &mut Vec<u8>) -> bool {
         let header = BlockHeader {
             version: VERSION,
             process_key: self.key,
-            sequence: self.sequence,
+            sequence,
             start_ns: self.block_start_ns.min(end_ns),
             end_ns,
         };
@@ -399,7 +402,7 @@ impl Recorder {
                 Vec::new()
             })
         };
-        let encoded = encode_block(&header, block, &mut compress, &mut self.buffer);
+        let encoded = encode_block(&header, block, &mut compress, out);
         encoded.is_ok() && !failed
     }
 
@@ -407,44 +410,42 @@ impl Recorder {
         if self.stopped.is_some() {
             return;
         }
-        self.buffer.clear();
         let is_last = block.end.is_some();
-        let encoded = self.encode(block, end_ns);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        if self.encode(block, self.sequence, end_ns, &mut buffer) {
+            // Made while those before still hold: there may be no memory for them.
+            let words = if is_last { None } else { self.last_words(end_ns) };
+            self.append(&buffer, words);
+        } else {
+            self.stopped = Some("a block is too large".to_owned());
+        }
+        self.buffer = buffer;
+    }
+
+    fn append(&mut self, block: &[u8], words: Option<Box<LastWords>>) {
         let Some(file) = &self.file else {
             self.stopped = Some("the recording cannot be opened".to_owned());
             return;
         };
-        if !encoded {
-            self.stopped = Some("a block is too large".to_owned());
-            return;
-        }
-        match file.write(&self.buffer) {
+        match file.write(block) {
             Ok(()) => {
                 self.sequence += 1;
-                arena::set_last_words(None);
-                if !is_last {
-                    self.prepare_last_words(end_ns);
-                }
+                arena::set_last_words(words);
             }
             Err(0) => self.stopped = Some("the disk is full".to_owned()),
             Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),
         }
     }
-}
 
-impl Recorder {
-    /// The block that is written instead of the next one, if there is no memory to make that.
-    fn prepare_last_words(&mut self, at_ns: u64) {
+    /// What is written behind the next block instead of another one, if there is no memory to make that.
+    fn last_words(&mut self, at_ns: u64) -> Option<Box<LastWords>> {
         let text = "no memory was left (a limit such as RLIMIT_AS)".to_owned();
         let mark = proto::Mark { at_ns, kind: proto::MarkKind::Stopped as i32 as u32, text, value: 0 };
         let end = Some(proto::End { why: "no memory".to_owned() });
         let block = proto::Block { marks: vec![mark], end, ..proto::Block::default() };
-        self.buffer.clear();
-        if self.encode(block, at_ns)
-            && let Some(file) = &self.file
-        {
-            arena::set_last_words(Some((file.number(), &self.buffer)));
-        }
+        let mut words = Box::<LastWords>::default();
+        self.encode(block, self.sequence + 1, at_ns, &mut words.0).then_some(words)
     }
 }
 
