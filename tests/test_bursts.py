@@ -32,9 +32,23 @@ SEEN_MIN = 0.5
 SEEN_MIN_BUSY = 0.25
 
 
+# One stall of the machine itself (another guest of its host, a disk that is full of work) makes one sample stand for many bursts: such a run
+# is made again. A sampler that is late of itself is late in each of them.
+LATE_MAX = 0.03
+RUNS_MAX = 3
+
+
+def late_share(run: Run) -> float:
+    accounting = run.profile()["accounting"]
+    return accounting["dropped"].get("late", 0) / accounting["ticks"]
+
+
 @pytest.mark.parametrize("where", ["pinned", "free"])
 def test_every_part_is_seen(workshop: Workshop, figure: Figure, where: str) -> None:
-    run = workshop.run(workshop.program("tests/programs/bursts.py"), str(BURSTS), where, flags=("--rate", "1000"))
+    for _ in range(RUNS_MAX):
+        run = workshop.run(workshop.program("tests/programs/bursts.py"), str(BURSTS), where, flags=("--rate", "1000"))
+        if late_share(run) <= LATE_MAX:
+            break
     judge(run, figure, where, SEEN_MIN, MATRIX)
 
 

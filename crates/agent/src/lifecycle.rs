@@ -38,6 +38,8 @@ const FLUSH_NS_MAX: u64 = 100_000_000;
 const PAUSE_NS_MAX: u64 = 2_000_000_000;
 /// A fork waits so long for another thread's order to be done, as long for the sampler to park, and as long for its thread to end.
 const PARK_NS_MAX: u64 = 2_000_000_000;
+/// A thread that has ended is gone in microseconds, later where it waits for a CPU.
+const GONE_NS_MAX: u64 = 100_000_000;
 
 /// The sampler of a recording that ended: what it compiled serves the next one.
 static ENDED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
@@ -246,18 +248,22 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
     }
     // SAFETY: parked, so that nobody else uses it until `unpark`, whose turn is ours.
     unsafe { (*SAMPLER.load(SeqCst)).stands_aside() };
-    // A thread is joined a moment before the kernel has taken it out of the process.
-    let deadline_ns = monotonic_ns() + PARK_NS_MAX;
-    while proc::thread_cpu_ns(sampler_tid).is_some() && monotonic_ns() < deadline_ns {
-        // SAFETY: no arguments, no memory.
-        unsafe { libc::sched_yield() };
-    }
+    await_gone(sampler_tid);
     call();
     let errno = proc::errno();
     unpark();
     drop(turn);
     set_errno(errno);
     true
+}
+
+/// A thread is joined a moment before the kernel has taken it out of the process: until then whoever counts threads counts it.
+fn await_gone(tid: u32) {
+    let deadline_ns = monotonic_ns() + GONE_NS_MAX;
+    while proc::thread_cpu_ns(tid).is_some() && monotonic_ns() < deadline_ns {
+        // SAFETY: no arguments, no memory.
+        unsafe { libc::sched_yield() };
+    }
 }
 
 /// The sampler's thread as far as it is known here.

@@ -3,9 +3,10 @@
 //! subject.
 
 use super::{
-    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, is_owner, park, set_errno, start_thread, threads,
-    unpark,
+    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, await_gone, is_owner, park, set_errno, start_thread,
+    threads, unpark,
 };
+use crate::arena::SAMPLER_TID;
 use crate::life::{self, LIFE, State};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
@@ -24,6 +25,9 @@ pub(super) extern "C" fn before() {
         let turn = park(carry::Receiver::if_lost);
         if LIFE.has_thread() {
             life::went_without();
+        } else {
+            // Python warns of a fork beside other threads.
+            await_gone(SAMPLER_TID.load(SeqCst));
         }
         if let Some(turn) = turn {
             // Until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
