@@ -32,8 +32,8 @@ SEEN_MIN = 0.5
 SEEN_MIN_BUSY = 0.25
 
 
-# One stall of the machine itself (another guest of its host, a disk that is full of work) makes one sample stand for many bursts: such a run
-# is made again. A sampler that is late of itself is late in each of them.
+# If the machine itself stalls (a busy host, a slow disk), one sample stands for many bursts. Such a run is repeated. A sampler that is late
+# by its own fault is late in every run.
 LATE_MAX = 0.03
 RUNS_MAX = 3
 

@@ -3,8 +3,8 @@
 //! `ANSWER_NS_MAX` for all that one signal goes to, waits for a process that left a bell unanswered, takes memory or a lock.
 //!
 //! `genba run` makes the table, in a memory file that is sealed so that it never shrinks, and holds it open. Processes find it through
-//! `/proc`: a descriptor would be closed by programs that close all, and would take a number. Forks inherit the mapping. What stands in the
-//! table is advice: a place that is out of date, or was taken away, costs a killed process its last block, and a killer the wait at most.
+//! `/proc`: an inherited descriptor would be closed by programs that close all of theirs. Forks inherit the mapping. The table is only a
+//! hint: a stale entry costs a killed process its last block, and its killer the wait.
 
 use crate::descriptor::{Descriptor, Identity};
 use crate::futex::{self, Reach};

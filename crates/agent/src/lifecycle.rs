@@ -177,7 +177,7 @@ pub fn end(wait_ns_max: u64) {
 
 /// Before the process image may be replaced: what is in memory goes into the file.
 pub fn flush_before_exec() {
-    // The program goes on to its exec, whatever came of it.
+    // The exec goes ahead even if this fails.
     let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
     if is_owner() {
         bells::stop_answering();
@@ -305,7 +305,7 @@ pub fn paused(change: &mut dyn FnMut()) {
     }
 }
 
-/// The caller alone has the sampler. Afterwards it is running, or parked when no thread is to be had.
+/// No one else may use the sampler. Afterwards it runs, or stays parked if no thread could be created.
 fn start_thread(sampler: *mut Sampler) {
     control::give(Order::Run);
     control::report(Done::Running);

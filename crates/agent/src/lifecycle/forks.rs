@@ -25,11 +25,12 @@ pub(super) extern "C" fn before() {
         let turn = park(carry::Receiver::if_lost);
         if LIFE.has_thread() {
             life::went_without();
-        } else {
-            // Python warns of a fork beside other threads.
-            await_gone(SAMPLER_TID.load(SeqCst));
         }
         if let Some(turn) = turn {
+            if !LIFE.has_thread() {
+                // Python warns of a fork beside other threads. Taken, so that no later fork waits for a thread that got the same number.
+                await_gone(SAMPLER_TID.swap(0, SeqCst));
+            }
             // Until after the fork, in both processes, also when there is nothing to park: nobody may start a sampler meanwhile.
             turn.keep();
             FORKING.store(proc::own_tid(), SeqCst);

@@ -71,7 +71,7 @@ fn of_module(module: &HitModule, hit: &HitAddresses) -> Option<Found> {
         let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
         facts.learn(&names, &hit.inside);
         if let Some(kept) = kept.filter(|_| facts.can_be_kept()) {
-            kept.write(&facts, &files.looked_for);
+            kept.write(&facts, files.looked_for);
         }
     }
     let mut rows: BTreeMap<u64, Row> = BTreeMap::new();

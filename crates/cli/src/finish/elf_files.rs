@@ -2,18 +2,44 @@
 //! Owns: where they are looked for. Never: gives a file with another build id than the one that was mapped, reads what
 //! is not a regular file.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use genba_profile::names::Image;
+use prost::Message;
 
 /// Bytes of one module.
 pub struct ElfFiles {
     pub image: Vec<u8>,
     pub debug: Option<Vec<u8>>,
-    /// Where `debug` was looked for: another file may come to lie there.
-    pub looked_for: Vec<PathBuf>,
+    /// Where `debug` was looked for, as it was just before.
+    pub looked_for: Vec<LookedFor>,
+}
+
+/// A place where the file with the symbols was looked for, and what lay there.
+#[derive(Clone, PartialEq, Message)]
+pub struct LookedFor {
+    #[prost(bytes = "vec", tag = "1")]
+    path: Vec<u8>,
+    /// Empty: nothing.
+    #[prost(bytes = "vec", tag = "2")]
+    identity: Vec<u8>,
+}
+
+impl LookedFor {
+    /// As it is now.
+    pub fn now(path: &Path) -> Self {
+        LookedFor { path: path.as_os_str().as_bytes().to_vec(), identity: identity(path).unwrap_or_default() }
+    }
+
+    pub fn still_holds(&self) -> bool {
+        let path = PathBuf::from(OsString::from_vec(self.path.clone()));
+        identity(&path).unwrap_or_default() == self.identity
+    }
 }
 
 /// Larger files are left alone: reading them would take longer than all others together.
@@ -27,12 +53,13 @@ pub fn open(path: &str, build_id: &[u8]) -> Option<ElfFiles> {
     if parsed.build_id().unwrap_or_default() != build_id {
         return None;
     }
-    let looked_for = if parsed.has_symbol_table() {
+    let candidates = if parsed.has_symbol_table() {
         Vec::new()
     } else {
         debug_candidates(Path::new(path), build_id, parsed.debug_link())
     };
-    let debug = looked_for.iter().find_map(|candidate| {
+    let looked_for = candidates.iter().map(|path| LookedFor::now(path)).collect();
+    let debug = candidates.iter().find_map(|candidate| {
         let bytes = read_regular(candidate)?;
         let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
         fits.then_some(bytes)
@@ -63,6 +90,14 @@ fn read_regular(path: &Path) -> Option<Vec<u8>> {
         return None;
     }
     fs::read(path).ok()
+}
+
+/// Which file lies at a path, and in which state. `None`: none, or no regular one.
+pub fn identity(path: &Path) -> Option<Vec<u8>> {
+    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
+    let words = [found.dev(), found.ino(), found.size()].into_iter().map(u64::to_le_bytes);
+    Some(words.chain(times.into_iter().map(i64::to_le_bytes)).flatten().collect())
 }
 
 pub fn is_vdso(path: &str) -> bool {

@@ -4,11 +4,9 @@
 //! Keeps: facts are those of the very file that was mapped, with the debug files that lay where they are looked for, by this genba.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -17,7 +15,7 @@ use prost::Message;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
-use super::elf_files;
+use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
 use crate::cache_folder::{check_owned, folders};
 
@@ -41,26 +39,6 @@ struct Content {
     looked_for: Vec<LookedFor>,
     #[prost(message, optional, tag = "2")]
     facts: Option<Facts>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct LookedFor {
-    #[prost(bytes = "vec", tag = "1")]
-    path: Vec<u8>,
-    /// Empty: nothing.
-    #[prost(bytes = "vec", tag = "2")]
-    identity: Vec<u8>,
-}
-
-impl LookedFor {
-    fn now(path: &Path) -> Self {
-        LookedFor { path: path.as_os_str().as_bytes().to_vec(), identity: identity(path).unwrap_or_default() }
-    }
-
-    fn still_holds(&self) -> bool {
-        let path = PathBuf::from(OsString::from_vec(self.path.clone()));
-        identity(&path).unwrap_or_default() == self.identity
-    }
 }
 
 impl Kept {
@@ -106,8 +84,7 @@ impl Kept {
 
     /// A whole new file, put in place at once: another genba may be doing the same, or reading. `looked_for`: where the file with the
     /// symbols may lie.
-    pub fn write(&self, facts: &Facts, looked_for: &[PathBuf]) {
-        let looked_for = looked_for.iter().map(|path| LookedFor::now(path)).collect();
+    pub fn write(&self, facts: &Facts, looked_for: Vec<LookedFor>) {
         let bytes = encode(&Content { looked_for, facts: Some(facts.clone()) });
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return;
@@ -146,14 +123,6 @@ fn decode(bytes: &[u8]) -> Option<Content> {
     is_whole.then(|| Content::decode(payload).ok())?
 }
 
-/// Which file lies at a path, and in which state. `None`: none, or no regular one.
-fn identity(path: &Path) -> Option<Vec<u8>> {
-    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
-    let words = [found.dev(), found.ino(), found.size()].into_iter().map(u64::to_le_bytes);
-    Some(words.chain(times.into_iter().map(i64::to_le_bytes)).flatten().collect())
-}
-
 fn is_private(folder: &Path) -> bool {
     fs::symlink_metadata(folder).is_ok_and(|found| check_owned(&found, true).is_ok())
 }
@@ -184,6 +153,7 @@ fn make_room(folder: &Path, bytes_max: u64) {
 #[cfg(test)]
 mod tests {
     use super::{Content, Kept, decode, encode, make_room};
+    use crate::finish::elf_files::LookedFor;
     use crate::finish::facts::Facts;
     use genba_profile::hits::HitModule;
     use genba_profile::names::Names;
@@ -241,7 +211,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         let folder = Folder::new("again");
         assert_eq!(folder.kept().read(), None);
-        folder.kept().write(&facts(), &[]);
+        folder.kept().write(&facts(), Vec::new());
         assert_eq!(folder.kept().read(), Some(facts()));
         assert_eq!(folder.files(), 1, "nothing unfinished is left");
     }
@@ -249,7 +219,7 @@ mod tests {
     #[test]
     fn another_file_has_facts_of_its_own() {
         let folder = Folder::new("other");
-        folder.kept().write(&facts(), &[]);
+        folder.kept().write(&facts(), Vec::new());
         assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(), None);
         assert_eq!(folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(), None);
         // The same bytes, put there anew.
@@ -264,11 +234,11 @@ mod tests {
     fn a_debug_file_that_comes_or_goes_ends_them() {
         let folder = Folder::new("debug");
         let debug = folder.0.join("shop.debug");
-        folder.kept().write(&facts(), std::slice::from_ref(&debug));
+        folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
         assert!(folder.kept().read().is_some());
         fs::write(&debug, b"symbols").unwrap();
         assert_eq!(folder.kept().read(), None);
-        folder.kept().write(&facts(), std::slice::from_ref(&debug));
+        folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
         assert!(folder.kept().read().is_some());
         fs::remove_file(&debug).unwrap();
         assert_eq!(folder.kept().read(), None);
@@ -277,7 +247,7 @@ mod tests {
     #[test]
     fn only_private_files_count() {
         let folder = Folder::new("private");
-        folder.kept().write(&facts(), &[]);
+        folder.kept().write(&facts(), Vec::new());
         let names = folder.0.join("names");
         let file = names.join(folder.kept().name);
         for (path, open, private) in [(&file, 0o620, 0o600), (&names, 0o702, 0o700)] {
@@ -289,7 +259,7 @@ mod tests {
         fs::rename(&file, names.join("elsewhere")).unwrap();
         symlink(names.join("elsewhere"), &file).unwrap();
         assert_eq!(folder.kept().read(), None);
-        folder.kept().write(&facts(), &[]);
+        folder.kept().write(&facts(), Vec::new());
         assert!(folder.kept().read().is_some(), "a link gives way to a file");
     }
 
@@ -330,7 +300,7 @@ mod tests {
     fn without_a_folder_nothing_is_kept() {
         let folder = Folder::new("without");
         fs::write(folder.0.join("names"), b"a file").unwrap();
-        folder.kept().write(&facts(), &[]);
+        folder.kept().write(&facts(), Vec::new());
         assert_eq!(folder.kept().read(), None);
     }
 }
