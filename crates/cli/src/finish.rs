@@ -3,11 +3,14 @@
 //! wrote, stores a name or a text that no sample touched.
 //! Keeps: names come only from files with the build id that was mapped.
 
+mod c_functions;
 mod c_names;
 mod c_places;
 mod elf_files;
 mod facts;
 mod kept;
+mod kept_file;
+mod pieces;
 mod source_encoding;
 mod sources;
 

@@ -167,7 +167,6 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
 
     let ended_ns = monotonic_ns();
-    let running = ending::still_running(&session);
     let bytes = std::fs::read(&output.path).map_err(|error| {
         Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
             .with_exit_code(ending.exit_code().max(1))
@@ -176,7 +175,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recording = recording.ok().filter(ending::has_python);
     let Some(recording) = recording else {
         output.remove_if_empty();
-        return Err(ending::no_python(&program, known, &ending, &running));
+        return Err(ending::no_python(&program, known, &ending, &ending::still_running(&session)));
     };
     // Without --quiet the report says so itself.
     for warning in ending::words_for_refused(&recording).into_iter().filter(|_| arguments.quiet) {
@@ -202,7 +201,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Err(failure) => drop(failure.print()),
     }
     if !arguments.quiet {
-        if let Some(words) = ending::words_for_still_running(&running, &output.shown) {
+        if let Some(words) = ending::words_for_still_running(&ending::still_running(&session), &output.shown) {
             say(&words);
         }
         match report::closing(&output.path, ended_ns, &arguments.closing) {

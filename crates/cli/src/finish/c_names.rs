@@ -13,8 +13,9 @@ use genba_format::proto;
 use genba_profile::hits::{HitAddresses, HitModule};
 use genba_profile::names::{KnownFunction, Names};
 
+use super::c_functions::{Function, Named};
 use super::elf_files;
-use super::facts::{Function, Named};
+use super::facts::Facts;
 use super::kept::Kept;
 
 /// Origin of rows for functions whose beginning and end are known, and no name: `libfoo.so+0x1200`.
@@ -27,30 +28,21 @@ pub struct Found {
     pub places: Vec<proto::CPlaces>,
 }
 
-/// Modules side by side: a reader waits for this at the end of a run.
+/// What is kept is read here and now; what is to be learned, modules side by side: a reader waits for this at the end of a run.
 pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
-    let mut hit: Vec<_> = modules.iter().filter(|(_, hit)| !hit.inside.is_empty()).collect();
-    // The largest first: nobody waits for it at the end.
-    hit.sort_by_cached_key(|(module, _)| Reverse(fs::metadata(&module.path).map_or(0, |found| found.len())));
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(hit.len());
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(&(module, hit)) = hit.get(index) else { return done };
-            done.push((module, of_module(module, hit).unwrap_or_default()));
+    let mut of_modules: Vec<(&HitModule, Found)> = Vec::new();
+    let mut unknown: Vec<Unknown<'_>> = Vec::new();
+    for (module, hit) in modules.iter().filter(|(_, hit)| !hit.inside.is_empty()) {
+        let kept = Kept::of(module, &hit.known);
+        let facts = kept.as_ref().and_then(|kept| kept.read(Some(&hit.inside)));
+        match facts.filter(|facts| facts.cover(&hit.inside)) {
+            Some(facts) => of_modules.push((module, found_in(&facts, module, hit))),
+            None => unknown.push(Unknown { module, hit, kept }),
         }
-    };
-    let mut of_modules: Vec<(&HitModule, Found)> = thread::scope(|scope| {
-        // As many as are to be had.
-        let others: Vec<_> =
-            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
-        // This thread's heap grows in larger steps than that of another.
-        let mut done = work();
-        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
-        done
-    });
+    }
+    // The largest first: nobody waits for it at the end.
+    unknown.sort_by_cached_key(|one| Reverse(fs::metadata(&one.module.path).map_or(0, |found| found.len())));
+    of_modules.extend(learned(&unknown));
     of_modules.sort_unstable_by_key(|&(module, _)| module);
     let mut found = Found::default();
     for (_, Found { names, places }) in of_modules {
@@ -60,23 +52,55 @@ pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
     found
 }
 
-/// `None` when the file is not the one that was mapped.
-fn of_module(module: &HitModule, hit: &HitAddresses) -> Option<Found> {
-    let kept = Kept::of(module, &hit.known);
-    let mut facts = kept.as_ref().and_then(Kept::read).unwrap_or_default();
-    if !facts.cover(&hit.inside) {
-        let files = elf_files::open(&module.path, &module.build_id)?;
-        let known: Vec<KnownFunction<'_>> =
-            hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
-        let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
-        facts.learn(&names, &hit.inside);
-        if let Some(kept) = kept.filter(|_| facts.can_be_kept()) {
-            kept.write(&facts, files.looked_for);
-        }
+/// A module of which too little is kept.
+struct Unknown<'m> {
+    module: &'m HitModule,
+    hit: &'m HitAddresses,
+    kept: Option<Kept>,
+}
+
+fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
+    if unknown.is_empty() {
+        return Vec::new();
     }
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(unknown.len());
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let Some(one) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) else { return done };
+            done.push((one.module, learn(one).unwrap_or_default()));
+        }
+    };
+    thread::scope(|scope| {
+        // As many as are to be had.
+        let others: Vec<_> =
+            (1..threads).filter_map(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
+        // This thread's heap grows in larger steps than that of another.
+        let mut done = work();
+        done.extend(others.into_iter().flat_map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
+        done
+    })
+}
+
+/// Keeps what is learned, with what was kept before. `None` when the file is not the one that was mapped.
+fn learn(Unknown { module, hit, kept }: &Unknown<'_>) -> Option<Found> {
+    let mut facts = kept.as_ref().and_then(|kept| kept.read(None)).unwrap_or_default();
+    let files = elf_files::open(&module.path, &module.build_id)?;
+    let known: Vec<KnownFunction<'_>> =
+        hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
+    let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
+    facts.learn(&names, &hit.inside);
+    if let Some(kept) = kept.as_ref().filter(|_| facts.can_be_kept()) {
+        kept.write(&facts, files.looked_for);
+    }
+    Some(found_in(&facts, module, hit))
+}
+
+fn found_in(facts: &Facts, module: &HitModule, hit: &HitAddresses) -> Found {
     let mut rows: BTreeMap<u64, Row> = BTreeMap::new();
-    for function in facts.functions(&hit.inside) {
-        rows.entry(function.start).or_insert_with(|| Row::of(&function, &module.path));
+    for function in facts.functions_at(&hit.inside) {
+        rows.entry(function.start).or_insert_with(|| Row::of(function, &module.path));
     }
     let (path, build_id) = (&module.path, &module.build_id);
     let names = without_overlap(rows.into_values()).into_iter().map(|row| proto::CName {
@@ -88,9 +112,9 @@ fn of_module(module: &HitModule, hit: &HitAddresses) -> Option<Found> {
         origin: row.origin,
         full_name: row.full_name.unwrap_or_default(),
     });
-    let places = facts.places(&hit.inside);
+    let places = facts.places_at(&hit.inside);
     let places = places.map(|rows| proto::CPlaces { module: path.clone(), build_id: build_id.clone(), ..rows });
-    Some(Found { names: names.collect(), places: places.into_iter().collect() })
+    Found { names: names.collect(), places: places.into_iter().collect() }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,16 +128,10 @@ struct Row {
 
 impl Row {
     /// A function without a name is named after the file of its module.
-    fn of(function: &Function<'_>, path: &str) -> Self {
-        let &Function { start, end, .. } = function;
-        match &function.named {
-            Some(Named { name, full_name, origin }) => Row {
-                start,
-                end,
-                name: (*name).to_owned(),
-                full_name: full_name.map(str::to_owned),
-                origin: (*origin).to_owned(),
-            },
+    fn of(function: Function, path: &str) -> Self {
+        let Function { start, end, named } = function;
+        match named {
+            Some(Named { name, full_name, origin }) => Row { start, end, name, full_name, origin },
             None => {
                 let file = path.rsplit('/').next().unwrap_or(path);
                 Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: UNNAMED.to_owned() }

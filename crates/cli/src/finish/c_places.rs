@@ -2,54 +2,17 @@
 //! that were hit for the recording.
 //! Owns: in which pieces a unit is kept. Never: stores in a recording an address of which nothing is known.
 
-use std::collections::HashMap;
-
 use genba_format::proto;
 use genba_profile::names::{CPlace, Places, UnitExtent};
 use prost::Message;
 
-/// Texts by index + 1; 0 is none.
-#[derive(Default)]
-pub struct Texts {
-    index_of: HashMap<String, u32>,
-    pub all: Vec<String>,
-}
+use super::pieces::{Piece, Texts, text};
 
-impl Texts {
-    pub fn new(all: Vec<String>) -> Self {
-        let index_of = (1..).zip(&all).map(|(index, text)| (text.clone(), index)).collect();
-        Texts { index_of, all }
-    }
-
-    pub fn index(&mut self, text: Option<&str>) -> u32 {
-        let Some(text) = text else { return 0 };
-        if let Some(&known) = self.index_of.get(text) {
-            return known;
-        }
-        self.all.push(text.to_owned());
-        let index = self.all.len() as u32;
-        self.index_of.insert(text.to_owned(), index);
-        index
-    }
-}
-
-/// What is known of a piece of code without gaps.
-#[derive(Clone, PartialEq, Message)]
-pub struct Piece {
-    #[prost(uint64, tag = "1")]
-    pub start: u64,
-    #[prost(uint64, tag = "2")]
-    pub end: u64,
-    /// Encoded `CPlaces` without strings: for each address at which the answer changes, the answer from there on.
-    #[prost(bytes = "vec", tag = "3")]
-    rows: Vec<u8>,
-}
-
-/// Who asks for an address decodes as many answers.
+/// Whoever asks for an address decodes as many answers.
 const ANSWERS_OF_PIECE: usize = 256;
 
-/// All code of one unit.
-pub fn pieces_of(places: &Places<'_>, unit: &UnitExtent, texts: &mut Texts) -> Vec<Piece> {
+/// All code of one unit. `rows` of a piece: `CPlaces`, for each address at which the answer changes the answer from there on.
+pub fn pieces_of(places: &Places<'_>, unit: &UnitExtent) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for code in &unit.code {
         let first = unit.changes.partition_point(|&change| change < code.start);
@@ -59,15 +22,16 @@ pub fn pieces_of(places: &Places<'_>, unit: &UnitExtent, texts: &mut Texts) -> V
         while let Some(changes) = some.next() {
             let (Some(&start), end) = (changes.first(), some.peek().and_then(|next| next.first())) else { break };
             let mut columns = Columns { last_address: start, ..Columns::default() };
+            let mut texts = Texts::default();
             let mut last = None;
             for &change in changes {
                 let found = known_at(places, change);
                 if last.as_ref() != Some(&found) {
-                    columns.answer(change, &found, texts);
+                    columns.answer(change, &found, &mut texts);
                     last = Some(found);
                 }
             }
-            let rows = columns.rows.encode_to_vec();
+            let rows = proto::CPlaces { strings: texts.all, ..columns.rows }.encode_to_vec();
             pieces.push(Piece { start, end: end.copied().unwrap_or(code.end), rows });
         }
     }
@@ -111,8 +75,8 @@ impl Decoded {
         is_whole.then_some(Decoded { rows, starts, first_frames })
     }
 
-    /// Appends what is known of `address`, which is larger than those before; `all`: the texts.
-    pub fn copy_to(&self, found: &mut Found, address: u64, all: &[String]) {
+    /// Appends what is known of `address`, which is larger than those before.
+    pub fn copy_to(&self, found: &mut Found, address: u64) {
         let Some(index) = self.starts.partition_point(|&start| start <= address).checked_sub(1) else { return };
         let frames = self.first_frames[index]..self.first_frames[index + 1];
         if frames.is_empty() {
@@ -121,10 +85,7 @@ impl Decoded {
         let Found { columns, texts } = found;
         columns.begin(address, frames.len());
         for frame in frames {
-            let mut again = |column: &[u32]| {
-                let text = column[frame].checked_sub(1).and_then(|index| all.get(index as usize));
-                texts.index(text.map(String::as_str))
-            };
+            let mut again = |column: &[u32]| texts.index(text(&self.rows.strings, column[frame]));
             let texts = [again(&self.rows.name), again(&self.rows.full_name), again(&self.rows.file)];
             columns.push(texts, self.rows.line[frame]);
         }

@@ -3,25 +3,22 @@
 //! written, keeps more than `FOLDER_BYTES_MAX`, tells of a failure: without that folder everything is learned anew.
 //! Keeps: facts are those of the very file that was mapped, with the debug files that lay where they are looked for, by this genba.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use genba_profile::hits::HitModule;
-use prost::Message;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
+use super::kept_file::{KeptFile, encode};
 use crate::cache_folder::{check_owned, folders};
 
-/// Begins a file; changes with its columns.
-const MAGIC: [u8; 8] = *b"genba n1";
-const HEAD_BYTES: usize = MAGIC.len() + size_of::<u32>();
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// What was written longest ago goes first, until half of this is left.
 const FOLDER_BYTES_MAX: u64 = 256 << 20;
@@ -30,15 +27,6 @@ const FOLDER_BYTES_MAX: u64 = 256 << 20;
 pub struct Kept {
     folder: PathBuf,
     name: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Content {
-    /// Where the file with the symbols was looked for, and what lay there.
-    #[prost(message, repeated, tag = "1")]
-    looked_for: Vec<LookedFor>,
-    #[prost(message, optional, tag = "2")]
-    facts: Option<Facts>,
 }
 
 impl Kept {
@@ -65,27 +53,32 @@ impl Kept {
         Some(Kept { folder, name })
     }
 
-    /// `None`: nothing is kept, or it counts no longer.
-    pub fn read(&self) -> Option<Facts> {
+    /// What is kept of the code around `addresses`, or all of it. `None`: nothing is kept, or it counts no longer.
+    pub fn read(&self, addresses: Option<&BTreeSet<u64>>) -> Option<Facts> {
         if !is_private(&self.folder) {
             return None;
         }
         let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).ok()?;
-        let mut file = OpenOptions::new().read(true).custom_flags(flags).open(self.folder.join(&self.name)).ok()?;
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(self.folder.join(&self.name)).ok()?;
         let found = file.metadata().ok()?;
         if check_owned(&found, false).is_err() || !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(found.len()).ok()?);
-        file.read_to_end(&mut bytes).ok()?;
-        let content = decode(&bytes)?;
-        content.looked_for.iter().all(LookedFor::still_holds).then_some(content.facts?)
+        let read = |offset: u64, count: usize| {
+            let mut bytes = vec![0; count];
+            file.read_exact_at(&mut bytes, offset).ok().map(|()| bytes)
+        };
+        let kept = KeptFile::of(read, found.len())?;
+        if !kept.looked_for().iter().all(LookedFor::still_holds) {
+            return None;
+        }
+        kept.facts(addresses)
     }
 
     /// A whole new file, put in place at once: another genba may be doing the same, or reading. `looked_for`: where the file with the
     /// symbols may lie.
     pub fn write(&self, facts: &Facts, looked_for: Vec<LookedFor>) {
-        let bytes = encode(&Content { looked_for, facts: Some(facts.clone()) });
+        let bytes = encode(facts, looked_for);
         if bytes.len() as u64 > FILE_BYTES_MAX {
             return;
         }
@@ -104,23 +97,6 @@ impl Kept {
         }
         written
     }
-}
-
-fn encode(content: &Content) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
-    bytes.extend_from_slice(&[0; size_of::<u32>()]);
-    content.encode_raw(&mut bytes);
-    let sum = crc32c::crc32c(&bytes[HEAD_BYTES..]);
-    bytes[MAGIC.len()..HEAD_BYTES].copy_from_slice(&sum.to_le_bytes());
-    bytes
-}
-
-/// `None`: damaged, or of another version.
-fn decode(bytes: &[u8]) -> Option<Content> {
-    let (magic, rest) = bytes.split_first_chunk()?;
-    let (sum, payload) = rest.split_first_chunk()?;
-    let is_whole = *magic == MAGIC && crc32c::crc32c(payload) == u32::from_le_bytes(*sum);
-    is_whole.then(|| Content::decode(payload).ok())?
 }
 
 fn is_private(folder: &Path) -> bool {
@@ -152,7 +128,7 @@ fn make_room(folder: &Path, bytes_max: u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Content, Kept, decode, encode, make_room};
+    use super::{Kept, make_room};
     use crate::finish::elf_files::LookedFor;
     use crate::finish::facts::Facts;
     use genba_profile::hits::HitModule;
@@ -210,9 +186,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let folder = Folder::new("again");
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept().read(), Some(facts()));
+        assert_eq!(folder.kept().read(None), Some(facts()));
         assert_eq!(folder.files(), 1, "nothing unfinished is left");
     }
 
@@ -220,12 +196,12 @@ mod tests {
     fn another_file_has_facts_of_its_own() {
         let folder = Folder::new("other");
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(), None);
-        assert_eq!(folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(), None);
+        assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(None), None);
+        assert_eq!(folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(None), None);
         // The same bytes, put there anew.
         fs::remove_file(folder.0.join("shop.so")).unwrap();
         fs::write(folder.0.join("shop.so"), SHOP).unwrap();
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
         fs::remove_file(folder.0.join("shop.so")).unwrap();
         assert!(folder.kept_of(b"build", &BTreeMap::new()).is_none());
     }
@@ -235,13 +211,13 @@ mod tests {
         let folder = Folder::new("debug");
         let debug = folder.0.join("shop.debug");
         folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
-        assert!(folder.kept().read().is_some());
+        assert!(folder.kept().read(None).is_some());
         fs::write(&debug, b"symbols").unwrap();
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
         folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
-        assert!(folder.kept().read().is_some());
+        assert!(folder.kept().read(None).is_some());
         fs::remove_file(&debug).unwrap();
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
     }
 
     #[test]
@@ -252,29 +228,15 @@ mod tests {
         let file = names.join(folder.kept().name);
         for (path, open, private) in [(&file, 0o620, 0o600), (&names, 0o702, 0o700)] {
             allow(path, open);
-            assert_eq!(folder.kept().read(), None);
+            assert_eq!(folder.kept().read(None), None);
             allow(path, private);
-            assert!(folder.kept().read().is_some());
+            assert!(folder.kept().read(None).is_some());
         }
         fs::rename(&file, names.join("elsewhere")).unwrap();
         symlink(names.join("elsewhere"), &file).unwrap();
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
         folder.kept().write(&facts(), Vec::new());
-        assert!(folder.kept().read().is_some(), "a link gives way to a file");
-    }
-
-    #[test]
-    fn what_is_damaged_does_not_count() {
-        let bytes = encode(&Content { looked_for: Vec::new(), facts: Some(facts()) });
-        assert_eq!(decode(&bytes).and_then(|content| content.facts), Some(facts()));
-        for end in 0..bytes.len() {
-            assert!(decode(&bytes[..end]).is_none(), "cut at {end}");
-        }
-        for at in 0..bytes.len() {
-            let mut damaged = bytes.clone();
-            damaged[at] ^= 0x10;
-            assert!(decode(&damaged).is_none(), "damaged at {at}");
-        }
+        assert!(folder.kept().read(None).is_some(), "a link gives way to a file");
     }
 
     #[test]
@@ -301,6 +263,6 @@ mod tests {
         let folder = Folder::new("without");
         fs::write(folder.0.join("names"), b"a file").unwrap();
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept().read(), None);
+        assert_eq!(folder.kept().read(None), None);
     }
 }

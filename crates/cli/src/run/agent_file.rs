@@ -1,6 +1,6 @@
 //! The agent as a file that ld.so can load: the bytes carried in this binary, unpacked to a private folder under
 //! their hash.
-//! Owns: the checks before use (owner, mode, hash). Never: loads the agent, trusts a file that somebody else could have written.
+//! Owns: the checks before use (owner, mode, each byte). Never: loads the agent, trusts a file that somebody else could have written.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -9,7 +9,6 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
-use sha2::{Digest, Sha256};
 
 use super::output::words;
 use crate::cache_folder::{check_owned, folders};
@@ -17,6 +16,7 @@ use crate::failure::Failure;
 
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/genba-agent.so"));
 const AGENT_SHA256: &str = env!("GENBA_AGENT_SHA256");
+const BUFFER_BYTES: usize = 64 << 10;
 
 /// The path of a verified copy of the agent; makes one where none is.
 pub fn unpacked() -> Result<PathBuf, Failure> {
@@ -69,9 +69,19 @@ fn verified(path: &Path) -> std::io::Result<bool> {
     if check_owned(&found, false).is_err() || found.len() != AGENT.len() as u64 {
         return Ok(false);
     }
-    let mut bytes = Vec::with_capacity(AGENT.len());
-    file.read_to_end(&mut bytes)?;
-    Ok(hex(&Sha256::digest(&bytes)) == AGENT_SHA256)
+    // Compared with the bytes at hand, not hashed, and through a small buffer: each start waits for this.
+    let mut buffer = [0; BUFFER_BYTES];
+    for carried in AGENT.chunks(BUFFER_BYTES) {
+        let read = &mut buffer[..carried.len()];
+        match file.read_exact(read) {
+            Ok(()) if read == carried => {}
+            Ok(()) => return Ok(false),
+            // Cut since its length was looked at.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
 }
 
 /// A whole new file, put in place at once: another genba may be doing the same.
@@ -84,8 +94,4 @@ fn write(folder: &Path, path: &Path) -> std::io::Result<()> {
         let _ = fs::remove_file(&unfinished);
     }
     written
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
