@@ -20,7 +20,7 @@ pub struct Named {
 }
 
 /// Whoever asks for an address decodes as many stretches.
-const STRETCHES_OF_PIECE: usize = 64;
+const STRETCHES_OF_PIECE: usize = 16;
 
 /// One entry a stretch of addresses with one answer, or a function. Strings are stored as index + 1.
 #[derive(Clone, PartialEq, Message)]

@@ -9,7 +9,7 @@ use prost::Message;
 use super::pieces::{Piece, Texts, text};
 
 /// Whoever asks for an address decodes as many answers.
-const ANSWERS_OF_PIECE: usize = 256;
+const ANSWERS_OF_PIECE: usize = 64;
 
 /// All code of one unit. `rows` of a piece: `CPlaces`, for each address at which the answer changes the answer from there on.
 pub fn pieces_of(places: &Places<'_>, unit: &UnitExtent) -> Vec<Piece> {

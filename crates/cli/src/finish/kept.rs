@@ -37,12 +37,14 @@ impl Kept {
     }
 
     fn in_folder(folder: PathBuf, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
-        if elf_files::is_vdso(&module.path) {
-            return None;
-        }
         let mut hasher = Sha256::new();
         hasher.update(identity(Path::new("/proc/self/exe"))?);
-        hasher.update(identity(Path::new(&module.path))?);
+        if elf_files::is_vdso(&module.path) {
+            // No file; the kernel's build has an id.
+            module.build_id.first()?;
+        } else {
+            hasher.update(identity(Path::new(&module.path))?);
+        }
         hasher.update(&module.build_id);
         for (address, name) in known {
             hasher.update(address.to_le_bytes());
@@ -204,6 +206,19 @@ mod tests {
         assert_eq!(folder.kept().read(None), None);
         fs::remove_file(folder.0.join("shop.so")).unwrap();
         assert!(folder.kept_of(b"build", &BTreeMap::new()).is_none());
+    }
+
+    #[test]
+    fn the_vdso_is_known_by_its_build_id() {
+        let folder = Folder::new("vdso");
+        let vdso = |build_id: &[u8]| {
+            let module = HitModule { path: "linux-vdso.so.1".to_owned(), build_id: build_id.to_vec() };
+            Kept::in_folder(folder.0.join("names"), &module, &BTreeMap::new())
+        };
+        vdso(b"kernel").unwrap().write(&facts(), Vec::new());
+        assert_eq!(vdso(b"kernel").unwrap().read(None), Some(facts()));
+        assert_eq!(vdso(b"other").unwrap().read(None), None);
+        assert!(vdso(b"").is_none());
     }
 
     #[test]

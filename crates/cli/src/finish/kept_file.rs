@@ -133,13 +133,20 @@ impl<Read: Fn(u64, usize) -> Option<Vec<u8>>> KeptFile<Read> {
         let Directory { start_delta, code_bytes, stored_bytes, sum } = directory;
         let rows = start_delta.iter().zip(code_bytes).zip(stored_bytes.iter().zip(sum));
         let (mut start, mut behind) = (0_u64, offset);
+        let mut next = addresses.and_then(BTreeSet::first).copied();
         let mut pieces = Vec::new();
         for ((delta, code_bytes), (&stored_bytes, &sum)) in rows {
             start = start.wrapping_add(*delta);
             let (end, from) = (start.saturating_add(*code_bytes), behind);
             behind += u64::from(stored_bytes);
-            if addresses.is_some_and(|addresses| addresses.range(start..end).next().is_none()) {
-                continue;
+            if let Some(addresses) = addresses {
+                // Starts ascend, so the first address from here on is looked up once for many pieces.
+                if next.is_some_and(|address| address < start) {
+                    next = addresses.range(start..).next().copied();
+                }
+                if next.is_none_or(|address| address >= end) {
+                    continue;
+                }
             }
             let rows = (self.read)(from, stored_bytes as usize)?;
             if crc32c::crc32c(&rows) != sum {
