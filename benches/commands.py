@@ -53,10 +53,10 @@ def beside(commands: dict[str, list[str]], rounds: int, seed: int, folder: Path)
     return Beside(used)
 
 
-def run(command: list[str], folder: Path) -> Used:
+def run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> Used:
     with open(folder / "stderr", "w+") as stderr:
         begin_ns = time.perf_counter_ns()
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=stderr)
+        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
         _, status, used = os.wait4(process.pid, 0)
         wall_ns = time.perf_counter_ns() - begin_ns
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -1,22 +1,42 @@
-"""Start-up: what `genba run` adds to `python -c pass`, from start to end, beside what -X importtime adds."""
+"""Start-up: what `genba run` adds to short programs, from start to end, beside what -X importtime adds.
 
+Owns: three programs. `python -c pass`, with everything cached; a shell that starts it ten times, for what a process costs; an import of
+pandas with an empty cache folder, and again.
+"""
+
+import os
+import shutil
 from argparse import Namespace
 from pathlib import Path
 
 import commands
+import medians
 import recordings
+import ways
+from commands import Beside, Used
 from row import Row
 
 ADDED_MS_MAX = 15
+IMPORT_ADDED_MS_MAX = 30
+PROCESS_CPU_MS_MAX = 10
+PROCESSES = 10
+# Each with an empty cache folder, which takes seconds.
+ROUNDS_OF_IMPORT_MAX = 10
+PANDAS = ways.PEERS / "pandas"
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
+    return [*of_pass(options, folder), of_a_process(options, folder), *of_import(options, folder)]
+
+
+def of_pass(options: Namespace, folder: Path) -> list[Row]:
     recording = folder / "pass.genba"
+    program = [options.python, "-c", "pass"]
     compared = commands.beside(
         {
-            "bare": [options.python, "-c", "pass"],
+            "bare": program,
             "importtime": [options.python, "-X", "importtime", "-c", "pass"],
-            "genba": [options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python, "-c", "pass"],
+            "genba": recorded(options, recording, program),
         },
         options.rounds,
         options.seed,
@@ -31,13 +51,68 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
         ratio = compared.ratio("genba", "bare", figure).middle
         goal = f"start-up: {name} added to python -c pass"
         found.append(Row(goal, added.middle, "ms", bound=ADDED_MS_MAX, yardstick=yardstick, ratio=ratio))
-    # What of it the program itself lasts longer; the rest is genba's, before and after: names of C functions above all.
-    program_ms = meta_wall_ms(options.genba, recording)
+    # What of it the program itself lasts longer; the rest is genba's, before and after.
+    program_ms = recordings.meta(options.genba, recording)["wall_ns"] / 1e6
     bare_ms = compared.median("bare", "wall_ns", 1e6).middle
     goal = "start-up: of which until the program ended (one run)"
     found.append(Row(goal, program_ms - bare_ms, "ms", yardstick=f"bare {bare_ms:.1f} ms", ratio=program_ms / bare_ms))
     return found
 
 
-def meta_wall_ms(genba: str, recording: Path) -> float:
-    return recordings.meta(genba, recording)["wall_ns"] / 1e6
+def of_a_process(options: Namespace, folder: Path) -> Row:
+    """What a recording of ten processes costs beyond one of one process, a process: the agent in each, and its part of the reading."""
+    started = {count: ["sh", "-c", f"for _ in {'x ' * count}; do {options.python} -c pass; done"] for count in (1, PROCESSES)}
+    compared = commands.beside(
+        {
+            **{f"bare {count}": command for count, command in started.items()},
+            **{f"genba {count}": recorded(options, folder / f"{count}.genba", command) for count, command in started.items()},
+        },
+        options.rounds,
+        options.seed,
+        folder,
+    )
+    bare, genba = (a_process_ms(compared, way) for way in ("bare", "genba"))
+    added = medians.median([one - other for one, other in zip(genba, bare, strict=True)])
+    bare_ms = medians.median(bare).middle
+    goal = "start-up: CPU added by each further process"
+    ratio = (bare_ms + added.middle) / bare_ms
+    return Row(goal, added.middle, "ms", bound=PROCESS_CPU_MS_MAX, yardstick=f"bare {bare_ms:.1f} ms", ratio=ratio)
+
+
+def a_process_ms(compared: Beside, way: str) -> list[float]:
+    pairs = zip(compared.used[f"{way} {PROCESSES}"], compared.used[f"{way} 1"], strict=True)
+    return [(many.cpu_ns - one.cpu_ns) / (PROCESSES - 1) / 1e6 for many, one in pairs]
+
+
+def of_import(options: Namespace, folder: Path) -> list[Row]:
+    if not PANDAS.exists():
+        print("import pandas is not measured: make/prepare.sh peers has not installed it")
+        return []
+    program = [options.python, "-c", "import pandas"]
+    cache = folder / "cache"
+    environment = {**os.environ, "PYTHONPATH": str(PANDAS), "XDG_CACHE_HOME": str(cache)}
+    traced = recorded(options, folder / "import.genba", program)
+    runs: dict[str, list[Used]] = {"bare": [], "first": [], "second": []}
+    # Compiles pandas, and brings its files into memory.
+    commands.run(program, folder, environment)
+    for _ in range(min(options.rounds, ROUNDS_OF_IMPORT_MAX)):
+        shutil.rmtree(cache, ignore_errors=True)
+        for name, command in (("bare", program), ("first", traced), ("second", traced)):
+            runs[name].append(commands.run(command, folder, environment))
+    compared = Beside(runs)
+    bare = compared.median("bare", "wall_ns", 1e6).middle
+    return [
+        Row(
+            f"start-up: wall added to import pandas, {name} run",
+            compared.added(name, "bare", "wall_ns", 1e6).middle,
+            "ms",
+            bound=bound,
+            yardstick=f"bare {bare:.0f} ms",
+            ratio=compared.ratio(name, "bare", "wall_ns").middle,
+        )
+        for name, bound in (("first", None), ("second", IMPORT_ADDED_MS_MAX))
+    ]
+
+
+def recorded(options: Namespace, recording: Path, program: list[str]) -> list[str]:
+    return [options.genba, "run", "--quiet", "--force", "-o", str(recording), *program]

@@ -221,6 +221,9 @@ prepare_peers() {
     # Pure Python: one folder serves every interpreter, through PYTHONPATH.
     "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/packages" sympy 2>"$root/build/peers/log" ||
         { complete=no && say "sympy cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
+    # Compiled, and what many programs import first: for start-up, beside the interpreter of the tools.
+    "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/pandas" pandas 2>"$root/build/peers/log" ||
+        { complete=no && say "pandas cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
     if [ "$complete" = yes ]; then
         echo "$wanted" >"$root/build/peers/wanted"
     fi
