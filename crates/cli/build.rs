@@ -29,9 +29,15 @@ fn main() {
 
 /// Always optimised: its handler has a budget of microseconds, whatever the command is built for.
 fn build_agent(root: &Path) -> PathBuf {
-    for source in
-        ["crates/agent", "crates/signal", "crates/format/src", "crates/format/Cargo.toml", "Cargo.toml", "Cargo.lock"]
-    {
+    for source in [
+        "crates/agent",
+        "crates/signal",
+        "crates/bells",
+        "crates/format/src",
+        "crates/format/Cargo.toml",
+        "Cargo.toml",
+        "Cargo.lock",
+    ] {
         println!("cargo::rerun-if-changed={}", root.join(source).display());
     }
     let (triple, folder) = (variable("TARGET"), Path::new(&variable("OUT_DIR")).join("agent"));

@@ -1,80 +1,19 @@
-//! The bells of all processes of one run: whoever is about to kill one of them rings first, so that it writes what it has.
-//! Owns: the table that those processes share, this process's place in it, and the word that its sampler sleeps on. Never: waits longer than
-//! `ANSWER_NS_MAX` for all that one signal goes to, waits for a process that left a bell unanswered, takes memory or a lock.
+//! This process's bell in the table of the run (crates/bells): whoever is about to kill another process rings there first.
+//! Owns: this process's place in the table, the word that its sampler sleeps on, whom a signal reaches. Never: waits longer than
+//! `ANSWER_NS_MAX` for all that one signal goes to, takes memory or a lock.
 //!
 //! `genba run` makes the table, in a memory file that is sealed so that it never shrinks, and holds it open. Processes find it through
-//! `/proc`: an inherited descriptor would be closed by programs that close all of theirs. Forks inherit the mapping. The table is only a
-//! hint: a stale entry costs a killed process its last block, and its killer the wait.
+//! `/proc`: an inherited descriptor would be closed by programs that close all of theirs. Forks inherit the mapping.
 
 use crate::descriptor::{Descriptor, Identity};
-use crate::futex::{self, Reach};
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::session::Table;
+use genba_bells::futex::{self, Reach};
+use genba_bells::{ANSWER_NS_MAX, Place, ask_all, is_deadly};
 use std::ffi::{CString, c_int};
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::SeqCst};
-
-/// A killer waits at most so long.
-const ANSWER_NS_MAX: u64 = 5_000_000;
-/// More places than that are not used: a killer looks at each.
-const PLACES_MAX: usize = 1024;
-
-/// SeqCst throughout: the sampler's and a killer's accesses to several of these words must be seen in one order.
-#[repr(C)]
-struct Place {
-    /// As the process itself sees it; 0: nobody's.
-    pid: AtomicU32,
-    /// The sampler sleeps on it: another value ends the sleep.
-    bell: AtomicU32,
-    /// How often it was asked to write, and how many of these it has done.
-    asked: AtomicU32,
-    answered: AtomicU32,
-}
-
-impl Place {
-    const fn of(pid: u32) -> Place {
-        Place {
-            pid: AtomicU32::new(pid),
-            bell: AtomicU32::new(0),
-            asked: AtomicU32::new(0),
-            answered: AtomicU32::new(0),
-        }
-    }
-
-    fn ring(&self) {
-        self.bell.fetch_add(1, SeqCst);
-        futex::wake(&self.bell, Reach::Shared);
-    }
-
-    /// False: an earlier question has no answer yet, and nobody waits for another.
-    fn ask(&self) -> bool {
-        let is_first = self.ask_in_silence();
-        if is_first {
-            self.ring();
-        }
-        is_first
-    }
-
-    fn ask_in_silence(&self) -> bool {
-        let answered = self.answered.load(SeqCst);
-        self.asked.compare_exchange(answered, answered.wrapping_add(1), SeqCst, SeqCst).is_ok()
-    }
-
-    fn await_answer(&self, deadline_ns: u64) {
-        loop {
-            let answered = self.answered.load(SeqCst);
-            if answered == self.asked.load(SeqCst) || monotonic_ns() >= deadline_ns {
-                return;
-            }
-            futex::wait(&self.answered, answered, deadline_ns, Reach::Shared);
-        }
-    }
-
-    fn answer(&self, asked: u32) {
-        self.answered.store(asked, SeqCst);
-        futex::wake(&self.answered, Reach::Shared);
-    }
-}
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
 
 /// Where the table is mapped; null: there is none. It stays for the life of the process.
 static TABLE: AtomicPtr<Place> = AtomicPtr::new(core::ptr::null_mut());
@@ -113,18 +52,13 @@ pub fn open(named: &Table) {
         return;
     }
     let Ok(file) = Descriptor::open_at(None, &path, libc::O_RDWR | libc::O_NONBLOCK | libc::O_NOCTTY) else { return };
-    let Some(bytes) = file.sealed_bytes().filter(|_| file.identity() == Some(identity)) else { return };
-    let places = (bytes / size_of::<Place>()).min(PLACES_MAX);
-    let access = libc::PROT_READ | libc::PROT_WRITE;
-    // SAFETY: a new mapping of a file that is at least that long and cannot become shorter.
-    let mapped = unsafe {
-        let bytes = places * size_of::<Place>();
-        libc::mmap(core::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.number(), 0)
-    };
-    if places > 0 && mapped != libc::MAP_FAILED {
-        PLACES.store(places, SeqCst);
-        TABLE.store(mapped.cast(), SeqCst);
+    if file.identity() != Some(identity) {
+        return;
     }
+    // SAFETY: the descriptor is open until the end of this function.
+    let Some(mapped) = genba_bells::map(unsafe { BorrowedFd::borrow_raw(file.number()) }) else { return };
+    PLACES.store(mapped.len(), SeqCst);
+    TABLE.store(mapped.as_ptr().cast_mut(), SeqCst);
 }
 
 /// The sampler's thread takes a place for its process, if there is one.
@@ -211,9 +145,8 @@ pub fn answer_again() {
 /// Before a signal that may end processes is sent to `target`, as `kill` takes it: those of this run write what they have. Called in signal
 /// handlers, too; `errno` stays.
 pub fn before_signal(target: libc::pid_t, signal: c_int) {
-    const DEADLY: [c_int; 6] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGABRT, libc::SIGKILL, libc::SIGTERM];
     let table = table();
-    if !table.is_empty() && DEADLY.contains(&signal) {
+    if !table.is_empty() && is_deadly(signal) {
         let errno = proc::errno();
         let own = proc::own_pid();
         ask_all(table, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
@@ -234,27 +167,9 @@ fn reaches(target: libc::pid_t, pid: u32) -> bool {
     }
 }
 
-/// Rings at all first: they write side by side.
-fn ask_all(table: &[Place], is_meant: impl Fn(u32) -> bool, deadline_ns: u64) {
-    let mut asked = [0_u64; PLACES_MAX / 64];
-    for (at, place) in table.iter().enumerate() {
-        let pid = place.pid.load(SeqCst);
-        if pid != 0 && is_meant(pid) && place.ask() {
-            asked[at / 64] |= 1 << (at % 64);
-        }
-    }
-    for (at, place) in table.iter().enumerate() {
-        if asked[at / 64] & 1 << (at % 64) != 0 {
-            place.await_answer(deadline_ns);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const FAR_NS: u64 = 60_000_000_000;
 
     fn table_of(pids: &[u32]) -> Vec<Place> {
         pids.iter().map(|&pid| Place::of(pid)).collect()
@@ -273,36 +188,6 @@ mod tests {
         assert_eq!(taken_at(&table_of(&[5, 6, 7]), 8, &[6]), Some(1));
         assert_eq!(taken_at(&table_of(&[5, 6, 7]), 8, &[]), None);
         assert_eq!(taken_at(&[], 8, &[]), None);
-    }
-
-    #[test]
-    fn a_killer_waits_for_the_answer() {
-        let table = table_of(&[5, 6]);
-        std::thread::scope(|scope| {
-            let sampler = scope.spawn(|| {
-                let place = &table[1];
-                while place.asked.load(SeqCst) == 0 {
-                    futex::wait(&place.bell, 0, monotonic_ns() + FAR_NS, Reach::Shared);
-                }
-                place.answer(1);
-            });
-            ask_all(&table, |pid| pid == 6, monotonic_ns() + FAR_NS);
-            assert_eq!(table[1].answered.load(SeqCst), 1);
-            sampler.join().unwrap();
-        });
-        assert_eq!(table[0].asked.load(SeqCst), 0);
-    }
-
-    #[test]
-    fn nobody_waits_behind_an_open_question() {
-        let table = table_of(&[5]);
-        ask_all(&table, |_| true, 0);
-        // Would wait for a minute.
-        ask_all(&table, |_| true, monotonic_ns() + FAR_NS);
-        assert_eq!((table[0].asked.load(SeqCst), table[0].bell.load(SeqCst)), (1, 1));
-        table[0].answer(1);
-        ask_all(&table, |_| true, 0);
-        assert_eq!(table[0].asked.load(SeqCst), 2);
     }
 
     #[test]

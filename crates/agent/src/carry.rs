@@ -7,8 +7,8 @@
 //! the child's, are born into a table that holds them.
 
 use crate::descriptor::{Descriptor, Identity};
-use crate::futex::{self, Reach};
 use crate::proc::monotonic_ns;
+use genba_bells::futex::{self, Reach};
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 

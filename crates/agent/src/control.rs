@@ -2,9 +2,9 @@
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
 use crate::bells;
-use crate::futex::{self, Reach};
 use crate::life::LIFE;
 use crate::proc::{monotonic_ns, own_tid};
+use genba_bells::futex::{self, Reach};
 use genba_format::{ProcessKey, proto};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};

@@ -97,19 +97,6 @@ impl Descriptor {
         }
     }
 
-    /// How long a file in memory is that can become neither shorter nor longer.
-    #[must_use]
-    pub fn sealed_bytes(&self) -> Option<usize> {
-        let wanted = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
-        // SAFETY: plain numbers; writes one stat on this stack.
-        unsafe {
-            let seals = libc::fcntl(self.0, libc::F_GET_SEALS);
-            let mut found: libc::stat = core::mem::zeroed();
-            let is_sealed = seals >= 0 && seals & wanted == wanted && libc::fstat(self.0, &raw mut found) == 0;
-            is_sealed.then_some(found.st_size as usize)
-        }
-    }
-
     #[must_use]
     pub fn identity(&self) -> Option<Identity> {
         // SAFETY: writes one stat on this stack.

@@ -14,7 +14,6 @@ mod control;
 mod described;
 mod descriptor;
 mod environment;
-mod futex;
 mod interpose;
 mod later;
 mod leaving;

@@ -1,0 +1,181 @@
+//! The table that all processes of a run share: whoever is about to kill one of them rings there first, so that it writes what it has.
+//! Owns: the layout of the table, its mapping, how one process asks and another answers. Never: waits beyond the deadline it is given, waits
+//! for a process that left a bell unanswered, takes memory or a lock. Partners: crates/agent/src/bells.rs, crates/cli/src/run/bells.rs.
+//!
+//! The table is only a hint: a stale entry costs a killed process its last block, and its killer the wait.
+
+pub mod futex;
+
+use std::ffi::c_int;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+
+use futex::Reach;
+
+/// More places than that are not used: a killer looks at each.
+pub const PLACES_MAX: usize = 1024;
+/// A killer waits at most so long for all that one signal goes to.
+pub const ANSWER_NS_MAX: u64 = 5_000_000;
+
+/// Whether `signal` may end processes that do nothing against it, and is sent to do so.
+#[must_use]
+pub fn is_deadly(signal: c_int) -> bool {
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGABRT, libc::SIGKILL, libc::SIGTERM].contains(&signal)
+}
+
+/// SeqCst throughout: the sampler's and a killer's accesses to several of these words must be seen in one order.
+#[repr(C)]
+pub struct Place {
+    /// As the process itself sees it; 0: nobody's.
+    pub pid: AtomicU32,
+    /// The sampler sleeps on it: another value ends the sleep.
+    pub bell: AtomicU32,
+    /// How often it was asked to write, and how many of these it has done.
+    pub asked: AtomicU32,
+    pub answered: AtomicU32,
+}
+
+impl Place {
+    #[must_use]
+    pub const fn of(pid: u32) -> Place {
+        Place {
+            pid: AtomicU32::new(pid),
+            bell: AtomicU32::new(0),
+            asked: AtomicU32::new(0),
+            answered: AtomicU32::new(0),
+        }
+    }
+
+    pub fn ring(&self) {
+        self.bell.fetch_add(1, SeqCst);
+        futex::wake(&self.bell, Reach::Shared);
+    }
+
+    /// False: an earlier question has no answer yet, and nobody waits for another.
+    fn ask(&self) -> bool {
+        let is_first = self.ask_in_silence();
+        if is_first {
+            self.ring();
+        }
+        is_first
+    }
+
+    pub fn ask_in_silence(&self) -> bool {
+        let answered = self.answered.load(SeqCst);
+        self.asked.compare_exchange(answered, answered.wrapping_add(1), SeqCst, SeqCst).is_ok()
+    }
+
+    fn await_answer(&self, deadline_ns: u64) {
+        loop {
+            let answered = self.answered.load(SeqCst);
+            if answered == self.asked.load(SeqCst) || monotonic_ns() >= deadline_ns {
+                return;
+            }
+            futex::wait(&self.answered, answered, deadline_ns, Reach::Shared);
+        }
+    }
+
+    pub fn answer(&self, asked: u32) {
+        self.answered.store(asked, SeqCst);
+        futex::wake(&self.answered, Reach::Shared);
+    }
+}
+
+/// The table in `file`, mapped for the life of this process. `None`: the file may become shorter, is too short, or cannot be mapped.
+#[must_use]
+pub fn map(file: BorrowedFd<'_>) -> Option<&'static [Place]> {
+    let bytes = sealed_bytes(file)?;
+    let places = (bytes / size_of::<Place>()).min(PLACES_MAX);
+    if places == 0 {
+        return None;
+    }
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: a new mapping of a file that is at least that long and cannot become shorter.
+    let mapped = unsafe {
+        let bytes = places * size_of::<Place>();
+        libc::mmap(core::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
+    };
+    if mapped == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the mapping above, which is never taken away and begins at a page; each value of its words is one, and all are atomic.
+    Some(unsafe { core::slice::from_raw_parts(mapped.cast::<Place>(), places) })
+}
+
+/// The size of a file that is sealed against becoming shorter or longer.
+fn sealed_bytes(file: BorrowedFd<'_>) -> Option<usize> {
+    let wanted = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW;
+    // SAFETY: plain numbers; writes one stat on this stack.
+    unsafe {
+        let seals = libc::fcntl(file.as_raw_fd(), libc::F_GET_SEALS);
+        let mut found: libc::stat = core::mem::zeroed();
+        let is_sealed = seals >= 0 && seals & wanted == wanted && libc::fstat(file.as_raw_fd(), &raw mut found) == 0;
+        is_sealed.then_some(found.st_size as usize)
+    }
+}
+
+/// Lets the processes that `is_meant` says write what they have, and waits until they have. Rings at all first: they write side by side.
+pub fn ask_all(table: &[Place], is_meant: impl Fn(u32) -> bool, deadline_ns: u64) {
+    let mut asked = [0_u64; PLACES_MAX / 64];
+    for (at, place) in table.iter().enumerate().take(PLACES_MAX) {
+        let pid = place.pid.load(SeqCst);
+        if pid != 0 && is_meant(pid) && place.ask() {
+            asked[at / 64] |= 1 << (at % 64);
+        }
+    }
+    for (at, place) in table.iter().enumerate().take(PLACES_MAX) {
+        if asked[at / 64] & 1 << (at % 64) != 0 {
+            place.await_answer(deadline_ns);
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC.
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec on this stack.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FAR_NS: u64 = 60_000_000_000;
+
+    fn table_of(pids: &[u32]) -> Vec<Place> {
+        pids.iter().map(|&pid| Place::of(pid)).collect()
+    }
+
+    #[test]
+    fn a_killer_waits_for_the_answer() {
+        let table = table_of(&[5, 6]);
+        std::thread::scope(|scope| {
+            let sampler = scope.spawn(|| {
+                let place = &table[1];
+                while place.asked.load(SeqCst) == 0 {
+                    futex::wait(&place.bell, 0, monotonic_ns() + FAR_NS, Reach::Shared);
+                }
+                place.answer(1);
+            });
+            ask_all(&table, |pid| pid == 6, monotonic_ns() + FAR_NS);
+            assert_eq!(table[1].answered.load(SeqCst), 1);
+            sampler.join().unwrap();
+        });
+        assert_eq!(table[0].asked.load(SeqCst), 0);
+    }
+
+    #[test]
+    fn nobody_waits_behind_an_open_question() {
+        let table = table_of(&[5]);
+        ask_all(&table, |_| true, 0);
+        // Would wait for a minute.
+        ask_all(&table, |_| true, monotonic_ns() + FAR_NS);
+        assert_eq!((table[0].asked.load(SeqCst), table[0].bell.load(SeqCst)), (1, 1));
+        table[0].answer(1);
+        ask_all(&table, |_| true, 0);
+        assert_eq!(table[0].asked.load(SeqCst), 2);
+    }
+}
