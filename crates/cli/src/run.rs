@@ -147,7 +147,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&format!("note: {moved}"));
     }
     let asked_interval_ns = arguments.interval.or(arguments.rate_as_interval_ns);
-    let bells = if arguments.no_children { None } else { bells::Bells::create() };
+    let bells = bells::Bells::create();
     let session = session::Session {
         recording: output.path.clone(),
         interval_ns: asked_interval_ns.unwrap_or(INTERVAL_NS_DEFAULT),
@@ -163,7 +163,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         output.begin();
         format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown)
     };
-    let started = start::run(&program, &session, &agent, &begun);
+    let chain = bells.as_ref().map(bells::Bells::chain).unwrap_or_default();
+    let started = start::run(&program, &session, &agent, chain, &begun);
     let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
 
     let ended_ns = monotonic_ns();

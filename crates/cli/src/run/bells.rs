@@ -1,13 +1,14 @@
-//! The table that all processes of a run share: one that is about to kill another rings there first.
-//! Owns: the memory file, for as long as genba runs. Never: looks into it (the agent does).
-//! Partner: crates/agent/src/bells.rs.
+//! The table that all processes of a run share: one that is about to kill another rings there first. So does genba, before it passes a
+//! signal on to the program.
+//! Owns: the memory file, for as long as genba runs. Never: takes a place in it.
+//! Partners: crates/bells, crates/agent/src/bells.rs.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use genba_bells::{ANSWER_NS_MAX, PLACES_MAX, Place, ask_all, is_deadly, monotonic_ns};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 
-/// Room for 1024 processes, 16 bytes each.
-const TABLE_BYTES: u64 = 1024 * 16;
+const TABLE_BYTES: u64 = (PLACES_MAX * size_of::<Place>()) as u64;
 
 pub struct Bells {
     file: OwnedFd,
@@ -26,8 +27,25 @@ impl Bells {
         Some(Bells { file, device: found.st_dev, inode: found.st_ino })
     }
 
+    pub fn chain(&self) -> Chain {
+        Chain(genba_bells::map(self.file.as_fd()))
+    }
+
     /// What the agent finds it by.
     pub fn name(&self) -> String {
         format!("{},{},/proc/{}/fd/{}", self.device, self.inode, std::process::id(), self.file.as_raw_fd())
+    }
+}
+
+/// What genba rings by. `None`: there is no table, and nobody is asked.
+#[derive(Clone, Copy, Default)]
+pub struct Chain(Option<&'static [Place]>);
+
+impl Chain {
+    /// Before `signal` goes to the process `pid`: lets it write what it has, where the signal may end it.
+    pub fn before_signal(self, pid: u32, signal: i32) {
+        if let Some(table) = self.0.filter(|_| is_deadly(signal)) {
+            ask_all(table, |other| other == pid, monotonic_ns() + ANSWER_NS_MAX);
+        }
     }
 }

@@ -12,6 +12,7 @@ use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
+use super::bells::Chain;
 use crate::failure::say;
 
 /// Passed on. Ctrl-Z does not stop genba itself: it stops when the program has stopped.
@@ -26,7 +27,10 @@ pub struct Caught {
 
 /// What the signals are passed on to, shared with the thread that does it.
 #[derive(Clone)]
-pub struct Passing(Arc<Mutex<Program>>);
+pub struct Passing {
+    program: Arc<Mutex<Program>>,
+    chain: Chain,
+}
 
 enum Program {
     Running(Pid),
@@ -41,9 +45,9 @@ impl Caught {
         Ok(Caught { signals: SignalsInfo::new(caught)?, ignored })
     }
 
-    /// From now on a thread passes signals on; `farewell` is said when the second Ctrl-C ends genba.
-    pub fn pass_on_to(self, program: Pid, farewell: String) -> Passing {
-        let passing = Passing(Arc::new(Mutex::new(Program::Running(program))));
+    /// From now on a thread passes signals on, and rings by `chain` first; `farewell` is said when the second Ctrl-C ends genba.
+    pub fn pass_on_to(self, program: Pid, farewell: String, chain: Chain) -> Passing {
+        let passing = Passing { program: Arc::new(Mutex::new(Program::Running(program))), chain };
         let shared = passing.clone();
         let Caught { mut signals, ignored } = self;
         // Not before the program was started: it inherits what is ignored. It may want them all the same.
@@ -74,13 +78,13 @@ enum Next {
 impl Passing {
     /// The program ended and is reaped by `reap` while nothing can be passed on.
     pub fn ended<T>(&self, reap: impl FnOnce() -> T) -> T {
-        let mut program = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut program = self.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *program = Program::Ended;
         reap()
     }
 
     fn receive(&self, origin: &Origin, ignored: u64, interrupts: &mut u32) -> Next {
-        let program = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let program = self.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_from_terminal = origin.cause == Cause::Kernel;
         // The terminal's signals go to every process in the foreground, the program too. One that is seen only after
         // the program ended may be the one that ended it, whoever sent it.
@@ -95,6 +99,7 @@ impl Passing {
             }
         };
         if let Some(signal) = Signal::from_named_raw(origin.signal) {
+            self.chain.before_signal(pid.as_raw_nonzero().get().unsigned_abs(), origin.signal);
             // It may have ended on its own: then there is nothing to pass on to.
             let _ = kill_process(pid, signal);
         }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
+use super::bells::Chain;
 use super::output::words;
 use super::session::{Session, preload};
 use super::signals::{Caught, Passing, stop_with};
@@ -43,6 +44,7 @@ pub fn run(
     program: &Program,
     session: &Session,
     agent: &Path,
+    chain: Chain,
     begun: &dyn Fn(u32) -> String,
 ) -> Result<(Ending, u32), Failure> {
     let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
@@ -62,7 +64,7 @@ pub fn run(
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
     };
-    let passing: Passing = caught.pass_on_to(handle, begun(pid));
+    let passing: Passing = caught.pass_on_to(handle, begun(pid), chain);
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {
