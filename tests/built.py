@@ -22,6 +22,14 @@ def spin(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def masks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("masks") / "masks.so"
+    source = PROGRAMS / "masks.c"
+    subprocess.run(["cc", "-O1", "-w", "-shared", "-fPIC", "-pthread", str(source), "-o", str(built)], check=True)
+    return built
+
+
+@pytest.fixture(scope="session")
 def bounce(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The extension, built once against the stable ABI of the oldest CPython with headers here."""
     header = next(

@@ -10,11 +10,13 @@ mod children;
 mod ends;
 mod execs;
 mod handlers;
+mod masks;
 mod namespaces;
+mod starts;
 mod waits;
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 31] = [
+const NAMES: [&CStr; 37] = [
     c"__ppoll_chk",
     c"__sysv_signal",
     c"abort",
@@ -28,9 +30,13 @@ const NAMES: [&CStr; 31] = [
     c"fexecve",
     c"killpg",
     c"pause",
+    c"posix_spawn",
+    c"posix_spawnp",
     c"ppoll",
     c"pselect",
+    c"pthread_create",
     c"pthread_kill",
+    c"pthread_sigmask",
     c"pthread_sigqueue",
     c"setns",
     c"sigignore",
@@ -38,11 +44,13 @@ const NAMES: [&CStr; 31] = [
     c"signal",
     c"signalfd",
     c"sigpending",
+    c"sigprocmask",
     c"sigqueue",
     c"sigset",
     c"sigsuspend",
     c"sigtimedwait",
     c"sysv_signal",
+    c"thrd_create",
     c"unshare",
     c"wait4",
     c"waitid",
@@ -104,6 +112,7 @@ macro_rules! next {
     }};
 }
 use next;
+pub use starts::{create_thread, forked};
 
 /// Where this library was loaded from.
 #[must_use]

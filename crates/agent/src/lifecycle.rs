@@ -20,6 +20,7 @@ use crate::recorder::Recorder;
 use crate::room;
 use crate::sampler::{Left, Sampler};
 use crate::session::Session;
+use crate::signals::mask;
 use crate::stacks::Stacks;
 use crate::{life, prompt, signals, symbols};
 use genba_format::proto;
@@ -84,6 +85,8 @@ fn on_load_with_room() {
             api::begun_by_command();
             let start = describe(&session, &version);
             begin(session, python, start);
+            // What the program before this one blocked.
+            mask::take_over();
         }
     }
 }
@@ -345,15 +348,14 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
     // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
     // thread is made, so that it inherits a mask in which only faults get through.
     unsafe {
-        let (all, mut before) = (signals::all_but_faults(), core::mem::zeroed::<libc::sigset_t>());
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let before = mask::in_kernel(libc::SIG_SETMASK, mask::word(&mask::all_but_faults()));
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
         let mut thread: libc::pthread_t = 0;
-        let failed = libc::pthread_create(&raw mut thread, &raw const attributes, body, sampler.cast());
+        let failed = interpose::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
         libc::pthread_attr_destroy(&raw mut attributes);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut());
+        mask::in_kernel(libc::SIG_SETMASK, before);
         if failed == 0 {
             THREAD.store(thread, SeqCst);
         } else {
@@ -436,14 +438,13 @@ fn announce(session: &Session, start: proto::Start) {
 fn without_file_size_signal(write: impl FnOnce()) {
     // SAFETY: masks on this stack; the signal is taken back before it is unblocked.
     unsafe {
-        let (mut limit, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
-        libc::sigemptyset(&raw mut limit);
+        let mut limit: libc::sigset_t = core::mem::zeroed();
         libc::sigaddset(&raw mut limit, libc::SIGXFSZ);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const limit, &raw mut before);
+        let before = mask::in_kernel(libc::SIG_BLOCK, mask::word(&limit));
         write();
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         libc::sigtimedwait(&raw const limit, core::ptr::null_mut(), &raw const at_once);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut());
+        mask::in_kernel(libc::SIG_SETMASK, before);
     }
 }
 

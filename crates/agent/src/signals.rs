@@ -1,6 +1,7 @@
 //! Which handlers the kernel has for the three signals that genba uses, and what the program believes.
-//! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). A handler of the program's for SIGURG takes genba's place; for faults
-//! genba's stands in front of it (signals/faults.rs).
+//! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). A handler of the program's for SIGURG takes genba's place, and for faults
+//! genba's stands in front of it (signals/faults.rs); so it does for SIGURG once a thread blocks that in the program's belief only
+//! (signals/mask.rs).
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
 use crate::proc::{errno, own_pid, own_tid};
@@ -10,6 +11,7 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 mod faults;
+pub mod mask;
 mod view;
 use view::{View, changing};
 
@@ -30,6 +32,8 @@ static PROCESS: AtomicU32 = AtomicU32::new(0);
 static TAKEN_BY_DESCRIPTOR: AtomicBool = AtomicBool::new(false);
 /// A thread of the program has an alternate stack that genba's handler might not fit on.
 static SMALL_ALTERNATE_STACK: AtomicBool = AtomicBool::new(false);
+/// The thread that replaces the process; 0: none.
+static LEAVING: AtomicU32 = AtomicU32::new(0);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
 /// libc's own `sigaction`.
@@ -64,31 +68,19 @@ pub fn install() {
             }
         }
     });
+    mask::sample_is_ours(is_ours(SAMPLE, &in_kernel(SAMPLE)));
     INSTALLED.store(true, SeqCst);
 }
 
 /// In a forked child: the views are its own copies.
 pub fn forked() {
     view::forked();
+    LEAVING.store(0, SeqCst);
     PROCESS.store(own_pid(), SeqCst);
 }
 
 fn index_of(signal: c_int) -> Option<usize> {
     OURS.iter().position(|&ours| ours == signal)
-}
-
-/// A mask in which only faults get through.
-#[must_use]
-pub fn all_but_faults() -> libc::sigset_t {
-    // SAFETY: a mask on this stack.
-    unsafe {
-        let mut mask: libc::sigset_t = core::mem::zeroed();
-        libc::sigfillset(&raw mut mask);
-        for fault in FAULTS {
-            libc::sigdelset(&raw mut mask, fault);
-        }
-        mask
-    }
 }
 
 /// What the kernel does with a signal now.
@@ -105,6 +97,11 @@ fn is_ours(signal: c_int, action: &libc::sigaction) -> bool {
     action.sa_sigaction == our_handler(signal)
 }
 
+/// Whether what the program believes about this signal is its view, and not what the kernel has.
+fn has_view(signal: c_int, action: &libc::sigaction) -> bool {
+    is_ours(signal, action) || action.sa_sigaction == faults::entry()
+}
+
 fn our_handler(signal: c_int) -> usize {
     if signal == SAMPLE { genba_signal::genba_on_sample as *const () as usize } else { faults::entry() }
 }
@@ -117,7 +114,7 @@ fn our_action(signal: c_int, wanted: &libc::sigaction) -> libc::sigaction {
     // SAFETY: plain numbers.
     let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
     action.sa_sigaction = our_handler(signal);
-    action.sa_mask = all_but_faults();
+    action.sa_mask = mask::all_but_faults();
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
     // Go calls for it: its stacks are small and have no guard page.
     if !SMALL_ALTERNATE_STACK.load(SeqCst) {
@@ -169,7 +166,7 @@ pub fn is_shared(signal: c_int) -> bool {
 pub fn seen_by_program(signal: c_int) -> libc::sigaction {
     let now = in_kernel(signal);
     match index_of(signal) {
-        Some(index) if INSTALLED.load(SeqCst) && is_ours(signal, &now) => VIEWS[index].read(),
+        Some(index) if INSTALLED.load(SeqCst) && has_view(signal, &now) => VIEWS[index].read(),
         _ => now,
     }
 }
@@ -196,19 +193,26 @@ pub unsafe fn program_sigaction(
     unsafe {
         if let Some(&new) = new.as_ref() {
             // Seen by a raw system call and put back: what the program means stands behind it.
-            let new = if is_ours(signal, &new) { VIEWS[index].read() } else { new };
+            let new = if has_view(signal, &new) { VIEWS[index].read() } else { new };
             let mut change = || {
+                if signal == SAMPLE && displaces(signal, &new) {
+                    // First: no thread blocks the signal in words only from here on that did not before.
+                    give_sample_up();
+                }
                 changing(|changing| {
                     let now = in_kernel(signal);
-                    before = if is_ours(signal, &now) { VIEWS[index].read() } else { now };
+                    before = if has_view(signal, &now) { VIEWS[index].read() } else { now };
                     result = if signal == SAMPLE {
                         set_sample(changing, index, &new)
                     } else if displaces(signal, &new) {
                         real_sigaction(signal, &raw const new, core::ptr::null_mut())
                     } else {
-                        set_fault(changing, index, &new)
+                        set_behind(changing, index, &new)
                     };
                 });
+                if signal == SAMPLE {
+                    mask::sample_is_ours(held().sample);
+                }
             };
             // Where genba's handler stays in the kernel a guarded read may go on.
             if signal == SAMPLE || displaces(signal, &new) {
@@ -236,6 +240,9 @@ unsafe fn set_sample(changing: &view::Changing, index: usize, new: &libc::sigact
             let mut ignore: libc::sigaction = core::mem::zeroed();
             ignore.sa_sigaction = libc::SIG_IGN;
             real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
+            if mask::was_ever_wished() {
+                return set_behind(changing, index, new);
+            }
         }
         let result = real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut());
         if result == 0 && !displaces(SAMPLE, new) {
@@ -248,14 +255,14 @@ unsafe fn set_sample(changing: &view::Changing, index: usize, new: &libc::sigact
     }
 }
 
-/// Genba's handler stays in front of what the program wants. A fault of another thread in the midst of this call meets the old
-/// action or the new one.
+/// Genba's handler stays, or is put, in front of what the program wants. A fault of another thread in the midst of this call meets the
+/// old action or the new one.
 ///
 /// # Safety
 /// As `sigaction`.
-unsafe fn set_fault(changing: &view::Changing, index: usize, new: &libc::sigaction) -> c_int {
+unsafe fn set_behind(changing: &view::Changing, index: usize, new: &libc::sigaction) -> c_int {
     let (view, signal) = (&VIEWS[index], OURS[index]);
-    let ours = our_action(signal, new);
+    let ours = faults::in_front_of(new);
     // Before the kernel's: from there on genba's handler may be asked for it.
     let before = view.read();
     view.change(changing, new);
@@ -272,7 +279,16 @@ pub fn taken_by_descriptor(paused: impl FnOnce(&mut dyn FnMut())) {
     if !INSTALLED.load(SeqCst) || PROCESS.load(SeqCst) != own_pid() || TAKEN_BY_DESCRIPTOR.swap(true, SeqCst) {
         return;
     }
-    paused(&mut || reinstall_sample(true));
+    paused(&mut || {
+        give_sample_up();
+        reinstall_sample(true);
+    });
+}
+
+/// The masks that the program sets are the kernel's from here on.
+fn give_sample_up() {
+    mask::sample_is_ours(false);
+    mask::settle();
 }
 
 /// A thread of the program is about to get an alternate stack of this size.
@@ -309,25 +325,22 @@ fn reinstall_sample(forget: bool) {
     });
 }
 
-/// Blocks the sample signal on this thread. True: it was blocked before.
+/// Blocks the sample signal on this thread, in the kernel. True: it was blocked there before.
 #[must_use]
 pub fn block_sample() -> bool {
-    // SAFETY: masks on this stack.
-    unsafe {
-        let (mut sample, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
-        libc::sigaddset(&raw mut sample, SAMPLE);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const sample, &raw mut before);
-        libc::sigismember(&raw const before, SAMPLE) == 1
-    }
+    mask::in_kernel(libc::SIG_BLOCK, mask::bit(SAMPLE)) & mask::bit(SAMPLE) != 0
 }
 
 /// Undoes `block_sample`; errno stays.
 pub fn unblock_sample() {
-    // SAFETY: the mask is on this stack; pthread_sigmask leaves errno alone.
-    unsafe {
-        let mut sample: libc::sigset_t = core::mem::zeroed();
-        libc::sigaddset(&raw mut sample, SAMPLE);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const sample, core::ptr::null_mut());
+    mask::in_kernel(libc::SIG_UNBLOCK, mask::bit(SAMPLE));
+}
+
+/// This thread is about to be replaced by another program, or was not: until then it gets no sample signal.
+pub fn leaves(leaves: bool) {
+    // A vfork child gets none, and would leave its number in its parent's memory.
+    if PROCESS.load(SeqCst) == own_pid() {
+        LEAVING.store(if leaves { own_tid() } else { 0 }, SeqCst);
     }
 }
 
@@ -359,6 +372,9 @@ pub const fn is_sample(info: &libc::siginfo_t) -> bool {
 
 /// Sends the sample signal with a ticket to a thread of this process. Err: the `errno`.
 pub fn send(pid: u32, tid: u32, value: u64) -> Result<(), i32> {
+    if tid == LEAVING.load(SeqCst) {
+        return Err(libc::EAGAIN);
+    }
     // siginfo as the kernel takes it: signo, errno, code, (pad,) pid, uid, value.
     let mut info = [0_u64; 16];
     info[0] = SAMPLE as u64;

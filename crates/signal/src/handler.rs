@@ -24,6 +24,8 @@ pub struct Shared {
     pub write_end: AtomicU64,
     /// The rows of libc alone, published early and never freed.
     pub write_rows: AtomicPtr<Modules>,
+    /// Where a thread's word about SIGURG lies, from its thread pointer (foreign.rs); 0: there is none.
+    pub wish: AtomicU64,
 }
 
 pub static SHARED: Shared = Shared {
@@ -34,6 +36,7 @@ pub static SHARED: Shared = Shared {
     write_begin: AtomicU64::new(0),
     write_end: AtomicU64::new(0),
     write_rows: AtomicPtr::new(core::ptr::null_mut()),
+    wish: AtomicU64::new(0),
 };
 
 /// The `si_code` of genba's own signals, so that none of the program's, `sigqueue`'s included, can be taken for one. Negative: the

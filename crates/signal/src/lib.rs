@@ -4,6 +4,7 @@
 #![no_std]
 
 mod cut;
+pub mod foreign;
 pub mod frames;
 pub mod handler;
 pub mod jit;
@@ -49,9 +50,13 @@ pub unsafe extern "C" fn genba_on_sample(_signal: i32, info: *const u64, context
             faults_welcome: *context.add(37) & MASK_FAULTS == 0 && !small,
         }
     };
-    // Not genba's: SIGURG is ignored by default, and a program that has its own handler took ours away (agent/src/interpose.rs).
+    // One that is not genba's is ignored by default, or waits; a program that has its own handler took ours away
+    // (agent/src/signals.rs).
     if handler::answer(&arrival) {
         // SAFETY: the context is the kernel's, and the answer is given.
         unsafe { cut::finish_cut_write(context, &arrival) };
+    } else if arrival.code != handler::SAMPLE_CODE {
+        // SAFETY: the kernel's two records.
+        unsafe { foreign::keep_for_later(info, context) };
     }
 }

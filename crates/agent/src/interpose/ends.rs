@@ -4,6 +4,7 @@
 //! ends it) costs the last 250 ms.
 
 use super::next;
+use crate::signals::mask;
 use crate::{bells, lifecycle, proc, signals};
 use std::ffi::{c_int, c_void};
 
@@ -161,12 +162,7 @@ fn end_when_fatal(signal: c_int, blocked: Blocked) {
     }
     let errno = proc::errno();
     let action = signals::seen_by_program(signal).sa_sigaction;
-    // SAFETY: asks only; the mask is on this stack.
-    let is_blocked = unsafe {
-        let mut mask: libc::sigset_t = core::mem::zeroed();
-        libc::pthread_sigmask(libc::SIG_BLOCK, core::ptr::null(), &raw mut mask);
-        libc::sigismember(&raw const mask, signal) == 1
-    };
+    let is_blocked = mask::in_kernel(libc::SIG_BLOCK, 0) & mask::bit(signal) != 0;
     let ends = match blocked {
         Blocked::Stays => action == libc::SIG_DFL && !is_blocked,
         // `abort` does not take no for an answer; only a handler may leave it.

@@ -3,6 +3,7 @@
 //! Never: lets a sample signal wait for the next program.
 
 use super::next;
+use crate::signals::mask;
 use crate::{lifecycle, signals};
 use std::ffi::{c_char, c_int};
 
@@ -12,68 +13,76 @@ type Words = *const *const c_char;
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execve(path: *const c_char, argv: Words, envp: Words) -> c_int {
-    before();
+    let lent = before();
     let real = next!(c"execve", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
     // SAFETY: libc's function with the caller's arguments.
-    unsafe { failed(real(path, argv, envp)) }
+    unsafe { failed(lent, real(path, argv, envp)) }
 }
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execv(path: *const c_char, argv: Words) -> c_int {
-    before();
+    let lent = before();
     let real = next!(c"execv", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { failed(real(path, argv)) }
+    unsafe { failed(lent, real(path, argv)) }
 }
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvp(file: *const c_char, argv: Words) -> c_int {
-    before();
+    let lent = before();
     let real = next!(c"execvp", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { failed(real(file, argv)) }
+    unsafe { failed(lent, real(file, argv)) }
 }
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvpe(file: *const c_char, argv: Words, envp: Words) -> c_int {
-    before();
+    let lent = before();
     let real = next!(c"execvpe", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { failed(real(file, argv, envp)) }
+    unsafe { failed(lent, real(file, argv, envp)) }
 }
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) -> c_int {
-    before();
+    let lent = before();
     let real = next!(c"fexecve", unsafe extern "C" fn(c_int, Words, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { failed(real(descriptor, argv, envp)) }
+    unsafe { failed(lent, real(descriptor, argv, envp)) }
 }
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execveat(folder: c_int, path: *const c_char, argv: Words, envp: Words, flags: c_int) -> c_int {
-    before();
+    let lent = before();
     // SAFETY: the system call itself; libc has it since 2.34 only, and sets errno in the same way.
-    unsafe { failed(libc::syscall(libc::SYS_execveat, folder, path, argv, envp, flags) as c_int) }
+    unsafe { failed(lent, libc::syscall(libc::SYS_execveat, folder, path, argv, envp, flags) as c_int) }
 }
 
-fn before() {
+/// The next program inherits the mask that this one believes in. True: the kernel had another one.
+#[must_use]
+fn before() -> bool {
+    // First: the flush is answered after the last signal that was on its way to this thread.
+    signals::leaves(true);
     lifecycle::flush_before_exec();
+    let lent = mask::lend();
     signals::drop_pending();
+    lent
 }
 
 /// Behind a call that came back; `errno` stays.
-fn failed(result: c_int) -> c_int {
+fn failed(lent: bool, result: c_int) -> c_int {
+    mask::unlend(lent);
+    signals::leaves(false);
     lifecycle::exec_failed();
     result
 }

@@ -2,7 +2,7 @@
 //! Owns: what the older forms mean for genba's three signals; for all others they are libc's. Never: keeps a handler that the
 //! program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
 
-use super::next;
+use super::{masks, next};
 use crate::{lifecycle, signals};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -95,14 +95,7 @@ pub unsafe extern "C" fn sigset(signal: c_int, disposition: libc::sighandler_t) 
     if old == libc::SIG_ERR {
         return old;
     }
-    // SAFETY: masks on this stack.
-    let was_blocked = unsafe {
-        let (mut one, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
-        libc::sigaddset(&raw mut one, signal);
-        libc::pthread_sigmask(how, &raw const one, &raw mut before);
-        libc::sigismember(&raw const before, signal) == 1
-    };
-    if was_blocked { SIG_HOLD } else { old }
+    if masks::change_one(how, signal) == Some(true) { SIG_HOLD } else { old }
 }
 
 /// # Safety

@@ -5,7 +5,7 @@
 use super::next;
 use crate::lifecycle;
 use crate::proc::{errno, monotonic_ns};
-use crate::signals::{self, SAMPLE};
+use crate::signals::{self, SAMPLE, mask};
 use std::ffi::{c_int, c_void};
 
 type Mask = *const libc::sigset_t;
@@ -24,7 +24,7 @@ pub unsafe extern "C-unwind" fn sigtimedwait(set: Mask, info: *mut libc::siginfo
         };
         let was_blocked = signals::block_sample();
         let mut wanted = set;
-        if !was_blocked {
+        if !was_blocked && !mask::is_wished() {
             // A signal that is ignored and not blocked cannot be waited for.
             libc::sigdelset(&raw mut wanted, SAMPLE);
         }

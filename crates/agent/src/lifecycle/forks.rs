@@ -10,7 +10,8 @@ use crate::arena::SAMPLER_TID;
 use crate::life::{self, LIFE, State};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
-use crate::{arena, bells, carry, control, later, leaving, proc, room, signals};
+use crate::signals::{self, mask};
+use crate::{arena, bells, carry, control, interpose, later, leaving, proc, room};
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
@@ -21,6 +22,7 @@ static FORKING: AtomicU32 = AtomicU32::new(0);
 
 pub(super) extern "C" fn before() {
     let errno = proc::errno();
+    mask::forks();
     if is_owner() {
         let turn = park(carry::Receiver::if_lost);
         if LIFE.has_thread() {
@@ -55,6 +57,8 @@ pub(super) extern "C" fn after_in_child() {
     let errno = proc::errno();
     control::Turn::nobody_has_it();
     signals::forked();
+    mask::forked();
+    interpose::forked();
     bells::forked();
     room::forked();
     arena::no_sampler();

@@ -12,7 +12,7 @@ use crate::descriptor::Descriptor;
 use crate::proc::{self, Doing, monotonic_ns};
 use crate::reaped;
 use crate::recorder::{Dropped, Refused, Sample};
-use crate::signals::Held;
+use crate::signals::{Held, mask};
 use crate::tasks::{self, Tasks};
 use crate::threads::Thread;
 use genba_format::proto;
@@ -215,6 +215,10 @@ impl Sampler {
                 (false, true) => self.recorder.mark(proto::MarkKind::Handler, given_back, 0),
                 _ => {}
             }
+        }
+        if before.sample != held.sample {
+            // Also where a raw system call did it.
+            mask::sample_is_ours(held.sample);
         }
     }
 

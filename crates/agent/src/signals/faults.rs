@@ -7,8 +7,9 @@
 //! `siglongjmp`, as if it had been called by the kernel.
 
 use super::view::changing;
-use super::{PROCESS, VIEWS, index_of, real_sigaction};
+use super::{PROCESS, SAMPLE, VIEWS, index_of, real_sigaction};
 use crate::proc::own_pid;
+use genba_signal::foreign::keep_for_later;
 use genba_signal::memory::resume_after_fault;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::SeqCst;
@@ -88,12 +89,16 @@ unsafe extern "C" fn programs_handler(signal: c_int, info: *mut libc::siginfo_t,
             *pc = resume as i64;
             return 0;
         }
+        if signal == SAMPLE && keep_for_later(info.cast(), context.cast()) {
+            return 0;
+        }
         let Some(view) = index_of(signal).map(|index| &VIEWS[index]) else { return 0 };
         let mut action = view.read();
         if action.sa_flags & libc::SA_RESETHAND != 0 && action.sa_sigaction != libc::SIG_DFL {
             action = take_once(signal);
         }
         match action.sa_sigaction {
+            libc::SIG_DFL if signal == SAMPLE => {}
             libc::SIG_DFL => take_default_action(signal, is_sent),
             // Another thread had it ignored just now.
             libc::SIG_IGN => {}

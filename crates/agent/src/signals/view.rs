@@ -4,6 +4,7 @@
 //! The number of changes says which slot counts. A change fills the other slot, then raises the number; a reader whose slot was
 //! filled again meanwhile sees that the number has moved, and reads again. So a signal handler can read at any moment.
 
+use super::mask;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
 
 /// An action as the kernel keeps it: handler, flags, restorer, mask.
@@ -59,23 +60,22 @@ static LOCK: AtomicBool = AtomicBool::new(false);
 /// Runs `change` with the lock, which is held over a few system calls. Its holder blocks all signals and waits for nobody, so it gives the
 /// lock back; only a fork can take a holder away (`forked`). A vfork child must not come here: killed, it would leave its parent the lock.
 pub fn changing<T>(change: impl FnOnce(&Changing) -> T) -> T {
-    // SAFETY: masks on this stack. No handler of this thread's can come in between and want the lock; SIGSYS stays open for
+    // SAFETY: a mask on this stack. No handler of this thread's can come in between and want the lock; SIGSYS stays open for
     // filters that trap system calls.
-    let before = unsafe {
-        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (core::mem::zeroed(), core::mem::zeroed());
+    let all = unsafe {
+        let mut all: libc::sigset_t = core::mem::zeroed();
         libc::sigfillset(&raw mut all);
         libc::sigdelset(&raw mut all, libc::SIGSYS);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        before
+        mask::word(&all)
     };
+    let before = mask::in_kernel(libc::SIG_SETMASK, all);
     while LOCK.swap(true, SeqCst) {
         // SAFETY: no arguments, no memory. On one CPU the holder needs it.
         unsafe { libc::sched_yield() };
     }
     let result = change(&Changing(()));
     LOCK.store(false, SeqCst);
-    // SAFETY: restores this thread's mask.
-    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, core::ptr::null_mut()) };
+    mask::in_kernel(libc::SIG_SETMASK, before);
     result
 }
 

@@ -1,0 +1,178 @@
+//! Calls that make a thread or a process: what these inherit is the mask that the program believes in.
+//! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between a caller that blocks nothing and libc; leaves a frame of its
+//! own on the stack of a thread; allocates.
+//!
+//! A thread that blocks SIGURG in the program's belief only does so in the kernel, too, while it makes another one. That one begins with it
+//! blocked, takes it over (signals/mask.rs), and *jumps* to its function: what unwinds, cancels or looks at its stack meets libc's
+//! frame below the program's own.
+
+use super::next;
+use crate::signals::mask;
+use std::ffi::{c_char, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+
+type Body = extern "C" fn(*mut c_void) -> *mut c_void;
+type Attributes = *const libc::pthread_attr_t;
+type Create = unsafe extern "C" fn(*mut libc::pthread_t, Attributes, Body, *mut c_void) -> c_int;
+type CreateC11 = unsafe extern "C" fn(*mut libc::pthread_t, Body, *mut c_void) -> c_int;
+
+/// What a thread is to do that has not begun.
+struct Start {
+    is_taken: AtomicBool,
+    body: AtomicU64,
+    argument: AtomicU64,
+}
+
+/// So many threads may be made at once; what more there are begin with the signal blocked, and keep it so.
+static STARTS: [Start; 64] =
+    [const { Start { is_taken: AtomicBool::new(false), body: AtomicU64::new(0), argument: AtomicU64::new(0) } }; 64];
+
+/// In registers: rax, rdx.
+#[repr(C)]
+struct Task {
+    body: u64,
+    argument: u64,
+}
+
+core::arch::global_asm!(
+    ".pushsection .text.genba_thread_begins,\"ax\",@progbits",
+    ".hidden genba_thread_begins",
+    ".globl genba_thread_begins",
+    ".type genba_thread_begins,@function",
+    "genba_thread_begins:",
+    ".cfi_startproc",
+    "push rdi",
+    ".cfi_adjust_cfa_offset 8",
+    "call {task}",
+    "pop rdi",
+    ".cfi_adjust_cfa_offset -8",
+    "mov rdi, rdx",
+    "jmp rax",
+    ".cfi_endproc",
+    ".size genba_thread_begins, . - genba_thread_begins",
+    ".popsection",
+    task = sym task,
+);
+
+unsafe extern "C" {
+    safe fn genba_thread_begins(start: *mut c_void) -> *mut c_void;
+}
+
+/// On the new thread.
+extern "C" fn task(start: &'static Start) -> Task {
+    let task = Task { body: start.body.load(SeqCst), argument: start.argument.load(SeqCst) };
+    start.is_taken.store(false, SeqCst);
+    mask::take_over();
+    task
+}
+
+/// In a forked child: the threads that had not begun are not there.
+pub fn forked() {
+    for start in &STARTS {
+        start.is_taken.store(false, SeqCst);
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: Attributes,
+    body: Body,
+    argument: *mut c_void,
+) -> c_int {
+    let real = next!(c"pthread_create", Create, libc::EAGAIN);
+    // SAFETY: libc's function; what the thread is given lives as long as the process.
+    with_belief(body, argument, |body, argument| unsafe { real(thread, attributes, body, argument) })
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn thrd_create(thread: *mut libc::pthread_t, body: Body, argument: *mut c_void) -> c_int {
+    const ERROR: c_int = 2;
+    let real = next!(c"thrd_create", CreateC11, ERROR);
+    // SAFETY: as above. The function gives an `int`: it is jumped to, so nobody here looks at that.
+    with_belief(body, argument, |body, argument| unsafe { real(thread, body, argument) })
+}
+
+/// libc's own, for a thread of genba's.
+///
+/// # Safety
+/// As `pthread_create`.
+pub unsafe fn create_thread(
+    thread: *mut libc::pthread_t,
+    attributes: Attributes,
+    body: Body,
+    argument: *mut c_void,
+) -> c_int {
+    let real = next!(c"pthread_create", Create, libc::EAGAIN);
+    // SAFETY: as the caller promises.
+    unsafe { real(thread, attributes, body, argument) }
+}
+
+/// `create` makes the thread, and gives 0 then.
+fn with_belief(body: Body, argument: *mut c_void, create: impl FnOnce(Body, *mut c_void) -> c_int) -> c_int {
+    if !mask::is_wished() {
+        return create(body, argument);
+    }
+    let lent = mask::lend();
+    let free = STARTS.iter().find(|start| !start.is_taken.swap(true, SeqCst));
+    let result = if let Some(start) = free {
+        start.body.store(body as usize as u64, SeqCst);
+        start.argument.store(argument as u64, SeqCst);
+        let result = create(genba_thread_begins, core::ptr::from_ref(start).cast_mut().cast());
+        if result != 0 {
+            start.is_taken.store(false, SeqCst);
+        }
+        result
+    } else {
+        create(body, argument)
+    };
+    mask::unlend(lent);
+    result
+}
+
+type Words = *const *mut c_char;
+type Actions = *const libc::posix_spawn_file_actions_t;
+type SpawnAttributes = *const libc::posix_spawnattr_t;
+type Spawn = unsafe extern "C" fn(*mut libc::pid_t, *const c_char, Actions, SpawnAttributes, Words, Words) -> c_int;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawn(
+    pid: *mut libc::pid_t,
+    path: *const c_char,
+    actions: Actions,
+    attributes: SpawnAttributes,
+    argv: Words,
+    envp: Words,
+) -> c_int {
+    let real = next!(c"posix_spawn", Spawn, libc::ENOSYS);
+    let lent = mask::lend();
+    // SAFETY: libc's function with the caller's arguments.
+    let result = unsafe { real(pid, path, actions, attributes, argv, envp) };
+    mask::unlend(lent);
+    result
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn posix_spawnp(
+    pid: *mut libc::pid_t,
+    file: *const c_char,
+    actions: Actions,
+    attributes: SpawnAttributes,
+    argv: Words,
+    envp: Words,
+) -> c_int {
+    let real = next!(c"posix_spawnp", Spawn, libc::ENOSYS);
+    let lent = mask::lend();
+    // SAFETY: as above.
+    let result = unsafe { real(pid, file, actions, attributes, argv, envp) };
+    mask::unlend(lent);
+    result
+}
