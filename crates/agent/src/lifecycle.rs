@@ -84,9 +84,10 @@ fn on_load_with_room() {
             leaving::watch();
             api::begun_by_command();
             let start = describe(&session, &version);
-            begin(session, python, start);
-            // What the program before this one blocked.
+            prepare();
+            // What the program before this one blocked; before anybody is asked.
             mask::take_over();
+            begin(session, python, start);
         }
     }
 }
