@@ -1,4 +1,5 @@
-//! Genba's handler for SIGSEGV and SIGBUS, which stands in front of the program's own.
+//! Genba's handler for SIGSEGV and SIGBUS, which stands in front of the program's own; and in front of its own for SIGURG, where a thread
+//! may block that in words only (mask.rs).
 //! Owns: which fault is whose. Never: leaves a frame of its own below the program's handler, touches `errno` on the way to it.
 //!
 //! The kernel has genba's handler with the program's own flags and mask, so what the kernel does on the way to a handler (mask, stack,
@@ -84,7 +85,7 @@ unsafe extern "C" fn programs_handler(signal: c_int, info: *mut libc::siginfo_t,
     unsafe {
         let pc = &mut (&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs)[libc::REG_RIP as usize];
         // One that somebody sent is the program's, wherever it meets this thread.
-        let is_sent = (*info).si_code <= 0;
+        let is_sent = (*info).si_code <= 0 || signal == SAMPLE;
         if let Some(resume) = resume_after_fault(*pc as u64).filter(|_| !is_sent) {
             *pc = resume as i64;
             return 0;
