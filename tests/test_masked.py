@@ -70,6 +70,7 @@ def test_a_program_that_begins_with_all_signals_blocked_is_sampled(workshop: Wor
 
 def is_covered(run: Run, tid: int) -> None:
     profile = run.profile()
+    assert not [mark for mark in profile["marks"] if mark["kind"] == "masked"]
     thread = max((thread for thread in profile["threads"] if thread["tid"] == tid), key=lambda thread: thread["cpu_ns"])
     assert thread["cpu_ns"] > 290_000_000
     assert thread["cpu_not_sampled_ns"] < 0.2 * thread["cpu_ns"]

@@ -37,6 +37,8 @@ const KERNEL_TICK_NS_MAX: u64 = 10_000_000;
 const BUSY_TICKS: u64 = 64;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
+/// No handler of genba's takes so much CPU: a thread that lost its CPU in one blocks the signal meanwhile, and will answer.
+const IN_HANDLER_NS_MAX: u64 = 1_000_000;
 
 impl Sampler {
     /// Whether the other threads' CPU, the process's without this thread's, moved since it last did. What cannot be told from
@@ -332,7 +334,10 @@ impl Sampler {
         if now_ns - open.sent_ns < SENT_AGAIN_NS {
             return;
         }
+        let ran =
+            || proc::thread_cpu_ns(self.threads[index].tid).is_some_and(|now| now >= open.cpu_ns + IN_HANDLER_NS_MAX);
         if now_ns - open.asked_ns >= UNANSWERED_NS
+            && ran()
             && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks.folder()))
         {
             self.threads[index].masked_until_ns = now_ns + MASKED_NS;
