@@ -90,7 +90,10 @@ def of_import(options: Namespace, folder: Path) -> list[Row]:
         return []
     program = [options.python, "-c", "import pandas"]
     cache = folder / "cache"
-    environment = {**os.environ, "PYTHONPATH": str(PANDAS), "XDG_CACHE_HOME": str(cache)}
+    # An installed package lies in a folder of this name; what lies elsewhere is the user's own.
+    packages = folder / "site-packages"
+    packages.symlink_to(PANDAS)
+    environment = {**os.environ, "PYTHONPATH": str(packages), "XDG_CACHE_HOME": str(cache)}
     traced = recorded(options, folder / "import.genba", program)
     runs: dict[str, list[Used]] = {"bare": [], "first": [], "second": []}
     # Compiles pandas, and brings its files into memory.

@@ -99,7 +99,7 @@ pub struct Arguments {
     #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
     tags: Vec<String>,
 
-    /// Source text to store: of whole files hit, of the lines around each hit, or none
+    /// Source text to store: of your own files hit and the lines around each hit elsewhere, only those lines, or none
     #[arg(long, value_name = "WHAT", default_value = "all")]
     source: SourceText,
 

@@ -28,7 +28,7 @@ enum Step {
     Finish {
         /// The recording
         file: PathBuf,
-        /// Source text to store: of whole files hit, of the lines around each hit, or none
+        /// Source text to store: of your own files hit and the lines around each hit elsewhere, only those lines, or none
         #[arg(long, value_name = "WHAT", default_value = "all")]
         source: SourceText,
         /// Read source texts that stand in no file from stdin: a path, a zero byte, the text, a zero byte, and so on

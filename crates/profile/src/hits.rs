@@ -7,13 +7,25 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use genba_format::{Recording, proto};
 
 use crate::locations::Locations;
+use crate::owner::{self, Owner, Places};
 use crate::stored::{self, Stored, absolute};
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hits {
     pub modules: BTreeMap<HitModule, HitAddresses>,
-    /// Lines by absolute path; names such as `<string>` are left out.
-    pub files: BTreeMap<String, BTreeSet<u32>>,
+    /// By absolute path; names such as `<string>` are left out.
+    pub files: BTreeMap<String, HitFile>,
+}
+
+/// Lines of a source file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HitFile {
+    /// Where expressions begin and end.
+    pub lines: BTreeSet<u32>,
+    /// Where their functions begin.
+    pub definitions: BTreeSet<u32>,
+    /// Not of an installed package or the standard library.
+    pub is_users_own: bool,
 }
 
 /// A module as `Tables` stores it: `CName` names it by the same path and build id.
@@ -42,6 +54,7 @@ pub fn hits(recording: &Recording) -> Hits {
 
 fn of_process(stored: &Stored, hits: &mut Hits) {
     let cwd = stored.start().map(|start| start.cwd.as_str());
+    let places = Places { executable: stored.start().map_or("", |start| &start.executable) };
     let samples = stored.blocks.iter().filter_map(|read| read.samples.as_ref());
     let mut waiting: Vec<u32> = samples
         .flat_map(|samples| samples.rows())
@@ -77,13 +90,17 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
         let Some(filename) = stored.string(code.filename).filter(|name| !name.starts_with('<')) else {
             continue;
         };
-        let lines = hits.files.entry(absolute(&filename, cwd)).or_default();
+        let path = absolute(&filename, cwd);
+        let is_users_own = owner::of_python(&path, places) == Owner::User;
+        let file = hits.files.entry(path).or_default();
+        file.is_users_own |= is_users_own;
+        file.definitions.insert(code.first_line);
         let locations = Locations::decode(&stored.linetable(index, code), code.first_line);
         for unit in units {
             let location = u32::try_from(unit).ok().and_then(|unit| locations.at(unit));
             match location {
-                Some(location) => lines.extend([location.line, location.end_line]),
-                None => lines.extend([code.first_line]),
+                Some(location) => file.lines.extend([location.line, location.end_line]),
+                None => file.lines.extend([code.first_line]),
             }
         }
     }

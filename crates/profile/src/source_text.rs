@@ -1,7 +1,9 @@
 //! The text of source files as stored in a recording: lines, and columns turned from bytes into characters.
 //! Owns: `SourceText`. Never: opens a file; gives a column it cannot know to be right.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use genba_format::proto;
 
@@ -46,6 +48,19 @@ impl SourceText {
         self.chunks.iter().find_map(|chunk| chunk.line(line))
     }
 
+    /// Of the same text.
+    fn add_lines(&mut self, chunks: Vec<Chunk>) {
+        let mut all = mem::take(&mut self.chunks);
+        all.extend(chunks);
+        all.sort_by_key(|chunk| chunk.first_line);
+        for chunk in all {
+            match self.chunks.last_mut() {
+                Some(before) if chunk.first_line < before.behind() => before.go_on(&chunk),
+                _ => self.chunks.push(chunk),
+            }
+        }
+    }
+
     /// None: without columns, or outside of what is stored, or the columns do not fit the text.
     pub fn expression(&self, location: Location) -> Option<Expression> {
         let bytes = location.byte_columns?;
@@ -82,6 +97,19 @@ impl Chunk {
         Chunk { first_line, text, line_starts }
     }
 
+    /// The line below the last one.
+    fn behind(&self) -> u32 {
+        self.first_line.saturating_add(self.line_starts.len() as u32 - 1)
+    }
+
+    /// With the lines of `other`, which begins inside, that are not in it.
+    fn go_on(&mut self, other: &Chunk) {
+        let known = (self.behind() - other.first_line) as usize;
+        if let Some(&start) = other.line_starts.get(known).filter(|&&start| start < other.text.len()) {
+            *self = Chunk::new(self.first_line, mem::take(&mut self.text) + &other.text[start..]);
+        }
+    }
+
     fn line(&self, line: u32) -> Option<&str> {
         let position = line.checked_sub(self.first_line)? as usize;
         let start = *self.line_starts.get(position)?;
@@ -113,11 +141,14 @@ impl Sources {
         other.iter().filter(differs).map(|source| source.path.clone()).collect()
     }
 
-    /// Adds the files of another recording, each under the path that `path` gives it; the first text of a path stays.
+    /// Adds the files of another recording, each under the path that `path` gives it: paths of another text must get another one.
     pub fn join(&mut self, other: Sources, path: impl Fn(&str) -> String) {
         for source in other.by_path.into_values() {
             let path = path(&source.path);
-            self.by_path.entry(path.clone()).or_insert(SourceText { path, ..source });
+            match self.by_path.entry(path.clone()) {
+                Entry::Vacant(free) => drop(free.insert(SourceText { path, ..source })),
+                Entry::Occupied(mut known) => known.get_mut().add_lines(source.chunks),
+            }
         }
     }
 
@@ -149,6 +180,31 @@ mod tests {
             None => "none".to_string(),
             Some(found) => format!("{}..{} {:?}", found.column, found.end_column, found.text),
         });
+    }
+
+    #[track_caller]
+    fn check_joined(one: &[(u32, &str)], other: &[(u32, &str)], expected: &[(u32, &str)]) {
+        let sources = |chunks: &[(u32, &str)]| {
+            let chunks =
+                chunks.iter().map(|&(first_line, text)| proto::SourceChunk { first_line, text: text.to_string() });
+            let mut sources = Sources::default();
+            sources.add(&proto::Source { path: "x.py".to_string(), chunks: chunks.collect(), ..Default::default() });
+            sources
+        };
+        let mut joined = sources(one);
+        joined.join(sources(other), str::to_string);
+        let chunks = &joined.get("x.py").unwrap().chunks;
+        let found: Vec<(u32, &str)> = chunks.iter().map(|chunk| (chunk.first_line, chunk.text.as_str())).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_joined_text_has_the_lines_of_both() {
+        check_joined(&[(3, "c\n")], &[(1, "a\n"), (9, "i")], &[(1, "a\n"), (3, "c\n"), (9, "i")]);
+        check_joined(&[(1, "a\nb\nc\n")], &[(2, "b\n"), (3, "c\nd")], &[(1, "a\nb\nc\nd")]);
+        check_joined(&[(4, "d\ne\n")], &[(1, "a\nb\nc\nd\ne\nf\n")], &[(1, "a\nb\nc\nd\ne\nf\n")]);
+        check_joined(&[(1, "a\nb\n")], &[(1, "a\nb\n")], &[(1, "a\nb\n")]);
+        check_joined(&[(1, "a\n")], &[(2, "b\n")], &[(1, "a\n"), (2, "b\n")]);
     }
 
     #[test]

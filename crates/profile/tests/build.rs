@@ -248,6 +248,7 @@ fn hits_are_what_samples_touched() {
         "
         process 7 3.13.0 cwd=/app
         f@a.py:3[0-4:1] > known[x.so] > ?guess[y.so] x1
+        f@a.py:3[0-4:1] > g@/usr/lib/python3.13/b.py:9 x1
         <lambda>@<string>.py:1 x1
         ",
     );
@@ -256,13 +257,15 @@ fn hits_are_what_samples_touched() {
     for (module, addresses) in &hits.modules {
         shown += &format!("{}: {:x?}\n", module.path, addresses.inside);
     }
-    for (file, lines) in &hits.files {
-        shown += &format!("{file}: {lines:?}\n");
+    for (path, file) in &hits.files {
+        let own = if file.is_users_own { "own " } else { "" };
+        shown += &format!("{own}{path}: {:?}, defined at {:?}\n", file.lines, file.definitions);
     }
     expect![[r#"
         /usr/lib/x.so: {10ff}
         /usr/lib/y.so: {1100}
-        /app/a.py: {3, 4}
+        own /app/a.py: {3, 4}, defined at {1}
+        /usr/lib/python3.13/b.py: {9}, defined at {1}
     "#]]
     .assert_eq(&shown);
 }

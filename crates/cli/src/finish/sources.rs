@@ -1,15 +1,16 @@
 //! The text of the source files that were hit, within limits.
 //! Owns: which files and lines are stored. Never: reads what is not a regular file, leaves out a file in silence.
 //! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the lines around hits come before whole files, the user's own files before
-//! others.
+//! others, which are never stored whole.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use genba_format::{Recording, proto};
+use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
 use super::source_encoding;
@@ -27,40 +28,40 @@ const LINES_AROUND: u32 = 20;
 pub type Told = BTreeMap<String, String>;
 
 /// Rows for the hit lines of each file, and words about files that found no room.
-pub fn read(
-    files: &BTreeMap<String, BTreeSet<u32>>,
-    told: &Told,
-    kept: SourceText,
-) -> (Vec<proto::Source>, Vec<String>) {
+pub fn read(files: &BTreeMap<String, HitFile>, told: &Told, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
     if kept == SourceText::None {
         return (Vec::new(), Vec::new());
     }
-    let mut by_importance: Vec<(&String, &BTreeSet<u32>)> = files.iter().collect();
-    by_importance.sort_by_key(|(path, lines)| (is_library(path), std::cmp::Reverse(lines.len())));
+    let mut by_importance: Vec<(&String, &HitFile)> = files.iter().collect();
+    by_importance.sort_by_key(|(_, hit)| (!hit.is_users_own, std::cmp::Reverse(hit.lines.len())));
     let mut room_bytes = TOTAL_BYTES_MAX;
     let mut left_out = 0_u64;
-    let mut stored: Vec<(SourceFile, proto::Source)> = Vec::new();
-    for (path, lines) in by_importance {
+    let mut rows: Vec<proto::Source> = Vec::new();
+    // What may become whole, by the position of its row.
+    let mut own: Vec<(usize, String)> = Vec::new();
+    for (path, hit) in by_importance {
         let Some(file) = SourceFile::read(path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
             continue;
         };
-        let row = file.around(path, lines);
+        let row = file.around(path, hit);
         match room_bytes.checked_sub(text_bytes(&row)) {
             Some(rest) => {
                 room_bytes = rest;
-                stored.push((file, row));
+                if kept == SourceText::All && hit.is_users_own && file.text.len() <= WHOLE_BYTES_MAX {
+                    own.push((rows.len(), file.text));
+                }
+                rows.push(row);
             }
             None => left_out += 1,
         }
     }
-    for (file, row) in &mut stored {
-        let more_bytes = file.text.len().saturating_sub(text_bytes(row));
-        if kept == SourceText::All && file.text.len() <= WHOLE_BYTES_MAX && more_bytes <= room_bytes {
+    for (row, text) in own {
+        let more_bytes = text.len().saturating_sub(text_bytes(&rows[row]));
+        if more_bytes <= room_bytes {
             room_bytes -= more_bytes;
-            row.chunks = vec![proto::SourceChunk { first_line: 1, text: std::mem::take(&mut file.text) }];
+            rows[row].chunks = vec![proto::SourceChunk { first_line: 1, text }];
         }
     }
-    let rows = stored.into_iter().map(|(_, row)| row).collect();
     let notes = (left_out > 0).then(|| {
         format!("the text of {left_out} source files is not stored, the recording holds 4 MiB of text already")
     });
@@ -72,7 +73,7 @@ fn text_bytes(row: &proto::Source) -> usize {
 }
 
 /// As `read`, of Python files that nobody wrote to since the recording ended.
-pub fn read_unchanged(files: &BTreeMap<String, BTreeSet<u32>>, ended_realtime_ns: u64) -> Vec<proto::Source> {
+pub fn read_unchanged(files: &BTreeMap<String, HitFile>, ended_realtime_ns: u64) -> Vec<proto::Source> {
     let unchanged = |path: &String| {
         let modified_ns = fs::metadata(path).ok().and_then(|found| {
             let seconds = u64::try_from(found.mtime()).ok()?;
@@ -81,7 +82,7 @@ pub fn read_unchanged(files: &BTreeMap<String, BTreeSet<u32>>, ended_realtime_ns
         path.ends_with(".py") && modified_ns.is_some_and(|modified_ns| modified_ns <= ended_realtime_ns)
     };
     let files =
-        files.iter().filter(|(path, _)| unchanged(path)).map(|(path, lines)| (path.clone(), lines.clone())).collect();
+        files.iter().filter(|(path, _)| unchanged(path)).map(|(path, hit)| (path.clone(), hit.clone())).collect();
     read(&files, &Told::new(), SourceText::All).0
 }
 
@@ -93,11 +94,6 @@ pub fn realtime_end_ns(recording: &Recording) -> u64 {
         (Some(start), Some(end_ns)) => start.realtime_ns.saturating_add(end_ns.saturating_sub(start.monotonic_ns)),
         _ => 0,
     }
-}
-
-/// Only the order depends on this: the standard library and installed packages come last.
-fn is_library(path: &str) -> bool {
-    path.contains("/site-packages/") || path.contains("/dist-packages/") || path.contains("/lib/python3")
 }
 
 struct SourceFile {
@@ -129,7 +125,7 @@ impl SourceFile {
         Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec() })
     }
 
-    fn around(&self, path: &str, hit: &BTreeSet<u32>) -> proto::Source {
+    fn around(&self, path: &str, hit: &HitFile) -> proto::Source {
         let mut lines = LineStarts::of(&self.text);
         let chunks = stretches(hit, self.line_count)
             .into_iter()
@@ -183,15 +179,23 @@ impl<'t> LineStarts<'t> {
     }
 }
 
-/// The lines around each hit, joined where they meet; hits behind the end of the file are none.
-fn stretches(hit: &BTreeSet<u32>, line_count: u32) -> Vec<RangeInclusive<u32>> {
-    let mut found: Vec<RangeInclusive<u32>> = Vec::new();
-    for &line in hit.iter().filter(|&&line| (1..=line_count).contains(&line)) {
+/// The lines around each hit and the first one of each function, joined where they meet; what lies behind the end of the file is none.
+fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
+    let around = |line: u32| {
         let first = line.saturating_sub(LINES_AROUND).max(1);
-        let last = line.saturating_add(LINES_AROUND).min(line_count);
+        first..=line.saturating_add(LINES_AROUND).min(line_count)
+    };
+    let is_there = |line: &u32| (1..=line_count).contains(line);
+    let definitions = hit.definitions.iter().copied().filter(is_there).map(|line| line..=line);
+    let mut all: Vec<_> = hit.lines.iter().copied().filter(is_there).map(around).chain(definitions).collect();
+    all.sort_unstable_by_key(|stretch| *stretch.start());
+    let mut found: Vec<RangeInclusive<u32>> = Vec::new();
+    for stretch in all {
         match found.last_mut() {
-            Some(before) if first <= before.end().saturating_add(1) => *before = *before.start()..=last,
-            _ => found.push(first..=last),
+            Some(before) if *stretch.start() <= before.end().saturating_add(1) => {
+                *before = *before.start()..=*before.end().max(stretch.end());
+            }
+            _ => found.push(stretch),
         }
     }
     found
@@ -201,23 +205,32 @@ fn stretches(hit: &BTreeSet<u32>, line_count: u32) -> Vec<RangeInclusive<u32>> {
 mod tests {
     use super::{LineStarts, SourceFile, Told, read, stretches};
     use crate::run::SourceText;
-    use std::collections::{BTreeMap, BTreeSet};
+    use genba_profile::hits::HitFile;
+    use std::collections::BTreeMap;
+
+    /// Of the user.
+    fn hit(lines: &[u32], definitions: &[u32]) -> HitFile {
+        let set = |lines: &[u32]| lines.iter().copied().collect();
+        HitFile { lines: set(lines), definitions: set(definitions), is_users_own: true }
+    }
 
     #[test]
     fn lines_around_hits_join_where_they_meet() {
-        let check = |hit: &[u32], line_count, expected: &[(u32, u32)]| {
-            let found: Vec<(u32, u32)> = stretches(&hit.iter().copied().collect(), line_count)
+        let check = |lines: &[u32], definitions: &[u32], line_count, expected: &[(u32, u32)]| {
+            let found: Vec<(u32, u32)> = stretches(&hit(lines, definitions), line_count)
                 .into_iter()
                 .map(|stretch| (*stretch.start(), *stretch.end()))
                 .collect();
-            assert_eq!(found, expected, "{hit:?} of {line_count}");
+            assert_eq!(found, expected, "{lines:?}, {definitions:?} of {line_count}");
         };
-        check(&[1], 100, &[(1, 21)]);
-        check(&[50], 60, &[(30, 60)]);
-        check(&[50, 91], 200, &[(30, 111)]);
-        check(&[50, 92], 200, &[(30, 70), (72, 112)]);
-        check(&[0, 7, 300], 9, &[(1, 9)]);
-        check(&[5], 0, &[]);
+        check(&[1], &[], 100, &[(1, 21)]);
+        check(&[50], &[], 60, &[(30, 60)]);
+        check(&[50, 91], &[], 200, &[(30, 111)]);
+        check(&[50, 92], &[], 200, &[(30, 70), (72, 112)]);
+        check(&[0, 7, 300], &[], 9, &[(1, 9)]);
+        check(&[5], &[], 0, &[]);
+        check(&[50], &[2], 60, &[(2, 2), (30, 60)]);
+        check(&[50], &[29, 40, 61], 60, &[(29, 60)]);
     }
 
     #[test]
@@ -242,10 +255,16 @@ mod tests {
     /// What is stored of a file with `lines` lines of `line_bytes` bytes, hit at line 500.
     #[track_caller]
     fn check(lines: usize, line_bytes: usize, kept: SourceText, expected: &[(u32, usize)]) {
-        let name = format!("genba-sources-{}-{lines}-{line_bytes}-{kept:?}.py", std::process::id());
+        check_owned(true, lines, line_bytes, kept, expected);
+    }
+
+    #[track_caller]
+    fn check_owned(is_users_own: bool, lines: usize, line_bytes: usize, kept: SourceText, expected: &[(u32, usize)]) {
+        let name = format!("genba-sources-{}-{is_users_own}-{lines}-{line_bytes}-{kept:?}.py", std::process::id());
         let path = std::env::temp_dir().join(name);
         std::fs::write(&path, format!("{}\n", "x".repeat(line_bytes - 1)).repeat(lines)).unwrap();
-        let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), BTreeSet::from([500]))]);
+        let file = HitFile { is_users_own, ..hit(&[500], &[450]) };
+        let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), file)]);
         let (rows, notes) = read(&files, &Told::new(), kept);
         std::fs::remove_file(&path).unwrap();
         let stored: Vec<(u32, usize)> = rows
@@ -261,9 +280,17 @@ mod tests {
     #[test]
     fn small_files_are_stored_whole_and_large_ones_around_their_hits() {
         check(1024, 256, SourceText::All, &[(1, 256 << 10)]);
-        check(1025, 256, SourceText::All, &[(480, 41 * 256)]);
-        check(1024, 256, SourceText::Hit, &[(480, 41 * 256)]);
+        check(1025, 256, SourceText::All, &[(450, 256), (480, 41 * 256)]);
+        check(1024, 256, SourceText::Hit, &[(450, 256), (480, 41 * 256)]);
         check(1024, 256, SourceText::None, &[]);
+    }
+
+    #[test]
+    fn of_a_library_the_lines_around_hits_are_stored() {
+        for kept in [SourceText::All, SourceText::Hit] {
+            check_owned(false, 1024, 40, kept, &[(450, 40), (480, 41 * 40)]);
+        }
+        check_owned(false, 1024, 40, SourceText::None, &[]);
     }
 
     #[test]
@@ -274,7 +301,7 @@ mod tests {
         for number in 0..30 {
             let path = folder.join(format!("{number}.py"));
             std::fs::write(&path, format!("{}\n", "x".repeat(199)).repeat(1000)).unwrap();
-            files.insert(path.to_str().unwrap().to_owned(), BTreeSet::from([500]));
+            files.insert(path.to_str().unwrap().to_owned(), hit(&[500], &[]));
         }
         let (rows, notes) = read(&files, &Told::new(), SourceText::All);
         std::fs::remove_dir_all(&folder).unwrap();
@@ -291,7 +318,7 @@ mod tests {
             let path = folder.join(format!("{number}.py"));
             // One line, so that the lines around a hit are the whole file.
             std::fs::write(&path, "x".repeat(256 << 10)).unwrap();
-            files.insert(path.to_str().unwrap().to_owned(), BTreeSet::from([1]));
+            files.insert(path.to_str().unwrap().to_owned(), hit(&[1], &[]));
         }
         let (rows, notes) = read(&files, &Told::new(), SourceText::All);
         std::fs::remove_dir_all(&folder).unwrap();
