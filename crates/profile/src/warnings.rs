@@ -11,7 +11,7 @@ use crate::weight::{Totals, Weight};
 /// Below this many samples the margin of a share is worth a word.
 pub(crate) const FEW_SAMPLES: u64 = 200;
 /// Normal quantile of a 95 % interval.
-const QUANTILE_95: f64 = 1.96;
+pub(crate) const QUANTILE_95: f64 = 1.96;
 
 /// Sentences without an end mark, the most important first.
 pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {

@@ -45,6 +45,8 @@ pub(super) struct Recursion {
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub whole: Totals,
+    /// Sum of the squares of the samples' CPU, in microseconds.
+    pub cpu_us2: u64,
     /// CPU by the deepest own code.
     pub running: HashMap<Option<FrameIndex>, u64>,
     pub importing_wall_ns: u64,
@@ -113,6 +115,12 @@ impl Facts {
         self.running.get(&None).copied().unwrap_or(0)
     }
 
+    /// How many samples of the same CPU time tell as much as these do, of which some stand for more than others.
+    pub fn equal_samples(&self) -> f64 {
+        let cpu_us = self.whole.cpu_ns as f64 / 1e3;
+        if self.cpu_us2 == 0 { 0.0 } else { cpu_us * cpu_us / self.cpu_us2 as f64 }
+    }
+
     /// CPU of each expression, the largest first. What ran outside of Python is none.
     pub fn expressions_ns(&self) -> Vec<u64> {
         let expressions = self.running.iter().filter(|(frame, _)| frame.is_some());
@@ -124,6 +132,7 @@ impl Facts {
     fn add(&mut self, group: &SampleGroup, stack: &Stack) {
         let totals = Totals::of_group(group);
         self.whole.add(totals);
+        add(&mut self.cpu_us2, group.cpu_us2);
         if stack.in_loop {
             add(&mut self.loop_samples, totals.samples);
         }

@@ -7,6 +7,7 @@ mod words;
 
 use crate::figures::share;
 use crate::profile::Profile;
+use crate::warnings::QUANTILE_95;
 use crate::weight::{Weight, choose};
 use facts::Facts;
 
@@ -27,6 +28,8 @@ const RECURSION_DEPTH_MIN: u64 = 3;
 const SPREAD_LARGEST_MAX: f64 = 0.1;
 const SPREAD_TEN_MAX: f64 = 0.5;
 const TEN: usize = 10;
+/// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
+const MARGIN_SAMPLES_MIN: f64 = 200.0;
 /// Of the samples of running threads: in what asyncio's event loop ran.
 const LOOP_MIN: f64 = 0.05;
 
@@ -96,10 +99,15 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
         let expressions = facts.expressions_ns();
         let largest = of_cpu(expressions.first().copied().unwrap_or(0));
         let ten = of_cpu(expressions.iter().take(TEN).sum());
-        let small = largest.max(of_cpu(facts.outside_ns())) <= SPREAD_LARGEST_MAX;
+        let margin = |share: f64| match facts.equal_samples() {
+            equal if equal >= MARGIN_SAMPLES_MIN => QUANTILE_95 * (share * (1.0 - share) / equal).sqrt(),
+            _ => 0.0,
+        };
+        let at_most = |share: f64, max: f64| share - margin(share) <= max;
+        let small = at_most(largest.max(of_cpu(facts.outside_ns())), SPREAD_LARGEST_MAX);
         if largest >= ONE_PLACE_MIN {
             Reason::OnePlace
-        } else if cpu_ns > 0 && small && ten <= SPREAD_TEN_MAX {
+        } else if cpu_ns > 0 && small && at_most(ten, SPREAD_TEN_MAX) {
             Reason::Spread
         } else {
             Reason::NoSingleCause
