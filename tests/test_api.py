@@ -131,7 +131,7 @@ except FileExistsError as error:
     print(error.__notes__[0])
 genba.start("first.genba", force=True)
 genba.stop()
-for wrong in ({"interval_ns": 5}, {"duration_ns": 0}, {"tags": {"a=b": "c"}}):
+for wrong in ({"interval_ns": 5}, {"budget": 5}, {"budget": 0.05, "interval_ns": 1_000_000}, {"duration_ns": 0}, {"tags": {"a=b": "c"}}):
     try:
         genba.start("third.genba", **wrong)
     except ValueError as error:
@@ -158,6 +158,7 @@ except genba.CannotRead as error:
         "hint: genba.stop() ends the first one",
         "hint: force=True replaces it",
         "interval_ns is 5, and may be 50,000 (50 us) to 1,000,000,000 (1 s)",
+        "budget is 5, and may be 0.001 to 1: a share of the program's CPU", "interval_ns is kept whatever it costs: it cannot be set together with budget",
         "duration_ns is 0, and must be above 0",
         "'a=b' cannot be the name of a tag: it is empty or contains '='",
         f"{inside.workshop.place.inside}/nowhere/app.genba",

@@ -10,7 +10,7 @@ pytestmark = pytest.mark.measures
 
 @pytest.mark.parametrize("name", ["flat.py", "deep.py", "sort_in_sub.py"])
 def test_not_sampled_is_small(workshop: Workshop, name: str) -> None:
-    profile = workshop.run(workshop.program(f"tests/programs/{name}"), "1.5").profile()
+    profile = workshop.run(workshop.program(f"tests/programs/{name}"), "1.5", flags=("--rate", "1000")).profile()
     (process,) = profile["processes"]
     assert process["cpu_ns"] >= 1_000_000_000
     assert profile.coverage_faults() == []

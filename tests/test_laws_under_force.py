@@ -118,10 +118,11 @@ def rates(forced: Forced) -> list[dict]:
 
 
 def test_a_rate_that_sinks(workshop: Workshop, figure: Figure) -> None:
-    forced = force(workshop, figure, [workshop.program("tests/programs/restless.py"), "150", "400"], flags=())
+    # Each of the 150 wakes 2,000 times, for some 10 µs of CPU: the first second of it is free.
+    forced = force(workshop, figure, [workshop.program("tests/programs/restless.py"), "150", "2000"], flags=("--budget", "0.5%"))
     figure("genba's share of a core", forced.process["cpu_genba_ns"] / forced.process["wall_ns"], "share")
     assert rates(forced), forced.process
-    assert rates(forced)[0]["value"] == 2_000_000 and "doubled" in rates(forced)[0]["text"]
+    assert rates(forced)[0]["value"] > 1_000_000 and "budget" in rates(forced)[0]["text"]
 
 
 def test_a_rate_that_was_asked_for_stays(workshop: Workshop, figure: Figure) -> None:

@@ -33,7 +33,7 @@ def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
         pytest.skip(f"CPython {interpreter.minor} of pyenv is not stripped: it has its own symbols")
     if not (debug_folder() / ".build-id").is_dir():
         pytest.skip(f"no debug files in {debug_folder()} (make prepare, as root)")
-    run = workshop.run(workshop.program(PROGRAM), SECONDS_A_PART)
+    run = workshop.run(workshop.program(PROGRAM), SECONDS_A_PART, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     judged = judge(run.recording, interpreter.root)
     shares = {name: share["named"] / share["frames"] for name, share in judged["shares"].items()}

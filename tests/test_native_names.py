@@ -44,7 +44,7 @@ def body_of(function: str) -> range:
 
 
 def recorded(workshop: Workshop, library: Path, function: str, kind: str) -> Run:
-    run = workshop.run(workshop.program(FOREIGN), workshop.take(library), function, kind, SECONDS)
+    run = workshop.run(workshop.program(FOREIGN), workshop.take(library), function, kind, SECONDS, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     return run
 

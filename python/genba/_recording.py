@@ -49,6 +49,7 @@ def start(
     path: str | os.PathLike[str],
     *,
     interval_ns: int | None = None,
+    budget: float | None = None,
     duration_ns: int | None = None,
     native: bool = True,
     children: bool = False,
@@ -58,7 +59,8 @@ def start(
 ) -> Path:
     """Begins to record this process, all of its threads, and returns where to.
 
-    `interval_ns`: time between two looks at a thread, 50,000 to 1,000,000,000; None is 1 ms, longer when that costs too much.
+    `interval_ns`: time between two looks at a thread, 50,000 to 1,000,000,000, kept exactly. None is 1 ms at first, then as often as `budget`
+    allows, the share of the program's own CPU that sampling may take: 0.001 to 1, None is 0.02.
     `duration_ns`: recording stops after it. `native`: C frames, too. `children`: forked children, too (not what they `exec`).
     `memory`: the resident size as well. `tags`: stored in the recording. `force`: replaces an empty file or a recording, nothing else.
 
@@ -67,7 +69,7 @@ def start(
     Raises AlreadyRecording; FileExistsError and other OSErrors for the file; ValueError for an option; CannotRecord when
     the interpreter or the system does not allow it.
     """
-    options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}))
+    options = Options(interval_ns, duration_ns, native, children, memory, dict(tags or {}), budget)
     asked = Path(os.path.abspath(path))
     return _start(asked, options, force)
 
@@ -321,6 +323,7 @@ class record:  # noqa: N801  (used as a function)
         path: str | os.PathLike[str],
         *,
         interval_ns: int | None = None,
+        budget: float | None = None,
         native: bool = True,
         children: bool = False,
         memory: bool = False,
@@ -328,7 +331,7 @@ class record:  # noqa: N801  (used as a function)
         force: bool = False,
     ) -> None:
         self._path = Path(path)
-        self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}))
+        self._options = Options(interval_ns, None, native, children, memory, dict(tags or {}), budget)
         self._force = force
         self._calls = 0
         self._began = False

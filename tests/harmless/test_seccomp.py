@@ -1,7 +1,7 @@
 """Filters that answer genba's system calls with errors: the program does what it does without genba, to its end.
 
 A filter is inherited (a wrapper installs it, then starts the program) or installed by the program itself, with all its threads or
-alone. One system call at a time: each of those that genba makes in the program.
+alone. One system call at a time: each of those that genba makes in the program, also when that is idle and genba rests.
 """
 
 import subprocess
@@ -16,10 +16,10 @@ from soak import SOAK
 CALLS = {
     "pread64": 17, "mremap": 25, "madvise": 28, "prctl": 157, "gettid": 186, "getdents64": 217, "clock_gettime": 228,
     "unshare": 272, "rt_tgsigqueueinfo": 297, "prlimit64": 302, "process_vm_readv": 310, "getrandom": 318, "close_range": 436,
-    "sched_setattr": 314, "sched_getattr": 315, "lseek": 8, "socket": 41, "readlink": 89, "readlinkat": 267, "getcwd": 79, "rt_sigtimedwait": 128, "faccessat": 269, "faccessat2": 439, "fstatfs": 138,
+    "sched_setattr": 314, "sched_getattr": 315, "lseek": 8, "socket": 41, "readlink": 89, "readlinkat": 267, "getcwd": 79, "rt_sigtimedwait": 128, "timer_create": 222, "timer_settime": 223, "timer_delete": 226, "faccessat": 269, "faccessat2": 439, "fstatfs": 138,
 }
 TOGETHER = [*CALLS, "close_range and unshare"]
-SHORT = ["rt_tgsigqueueinfo", "process_vm_readv", "clock_gettime", "close_range and unshare"]
+SHORT = ["rt_tgsigqueueinfo", "timer_settime", "rt_sigtimedwait", "process_vm_readv", "clock_gettime", "close_range and unshare"]
 SHORT_ON = "3.13"
 FILTER = """
 import ctypes, errno, os, struct, sys
@@ -48,10 +48,10 @@ def child():
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 """
 INHERITED = FILTER + "install(eval(sys.argv[1]), int(sys.argv[2]))\nos.execv(sys.argv[3], sys.argv[3:])\n"
-PROGRAM = "import os, threading, time\n" + WORK + "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.2)\nthread.join()\nprint(child())\n"
+PROGRAM = "import os, threading, time\n" + WORK + "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.2)\nthread.join()\ntime.sleep(0.2)\nprint(child())\n"
 ITSELF = (
     FILTER + "import threading, time\n" + WORK + "work(0.1)\ninstall(eval(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))\n"
-    "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.1)\nthread.join()\nprint(child())\n"
+    "thread = threading.Thread(target=work, args=[0.1])\nthread.start()\nwork(0.1)\nthread.join()\ntime.sleep(0.2)\nprint(child())\n"
 )
 EPERM, ENOSYS, ALL_THREADS = 1, 38, 1
 

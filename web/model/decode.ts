@@ -43,6 +43,8 @@ export function decodeProfile(at: Value): Profile {
       wall: ns(meta("wall_ns")),
       cpu: ns(meta("cpu_ns")),
       interval: orNull(meta("interval_ns"), ns),
+      intervalMostly: orNull(meta("interval_mostly_ns"), ns),
+      budgetPerMille: orNull(meta("budget_per_mille"), whole),
       startRealtimeMs: realtimeNs === null ? null : Math.floor(realtimeNs / 1_000_000),
       exitCode: orNull(meta("exit_code"), integer),
       exitSignal: orNull(meta("exit_signal"), integer),

@@ -85,6 +85,9 @@ export interface Meta {
   readonly wall: Ns;
   readonly cpu: Ns;
   readonly interval: Ns | null;
+  /** For most of the time; another than `interval` where a budget slowed genba down. */
+  readonly intervalMostly: Ns | null;
+  readonly budgetPerMille: number | null;
   readonly startRealtimeMs: number | null;
   readonly exitCode: number | null;
   readonly exitSignal: number | null;

@@ -4,13 +4,23 @@ import { test } from "node:test";
 import { madeProfile } from "./made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
 import { buildTree, placeOf } from "./tree";
-import { accountingWords, bytesWords, cells, fitted, intervalWords, keptWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
+import { accountingWords, bytesWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
   assert.deepEqual(said, ["0 ns", "999 ns", "1.00 µs", "12.3 µs", "1.00 ms", "1.97 s", "61.2 s"]);
   assert.equal(timeWords(1_234_000_000_000 as Ns), "1,234 s");
   assert.deepEqual([1_000_000, 50_000, 1_500_000].map((ns) => intervalWords(ns as Ns)), ["1 ms", "50 µs", "1.5 ms"]);
+});
+
+test("the interval of most of the time stands beside the one it began with", () => {
+  const meta = { interval: 1_000_000 as Ns, intervalMostly: 5_000_000 as Ns, budgetPerMille: 20 };
+  assert.equal(paceWords(meta), "every 1 ms, mostly 5 ms (budget 2 %)");
+  assert.equal(paceWords({ ...meta, budgetPerMille: 5 }), "every 1 ms, mostly 5 ms (budget 0.5 %)");
+  assert.equal(paceWords({ ...meta, intervalMostly: meta.interval }), "every 1 ms");
+  // Written by an older genba.
+  assert.equal(paceWords({ ...meta, intervalMostly: null, budgetPerMille: null }), "every 1 ms");
+  assert.equal(paceWords({ ...meta, interval: null }), null);
 });
 
 test("a share that is not nothing never reads as nothing", () => {

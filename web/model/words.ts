@@ -1,6 +1,6 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Clocks, Filters, Frame, Process, Reason } from "./profile";
+import type { Accounting, Clocks, Filters, Frame, Meta, Process, Reason } from "./profile";
 import type { Place } from "./tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
@@ -14,6 +14,14 @@ export function timeWords(ns: Ns): string {
 export function intervalWords(ns: Ns): string {
   const step = STEPS.find(([size]) => ns >= size);
   return step === undefined ? `${ns} ns` : `${ns / step[0]} ${step[1]}`;
+}
+/** `every 1 ms`, `every 1 ms, mostly 5 ms (budget 2 %)` */
+export function paceWords(meta: Pick<Meta, "interval" | "intervalMostly" | "budgetPerMille">): string | null {
+  if (meta.interval === null) return null;
+  const begun = `every ${intervalWords(meta.interval)}`;
+  if (meta.intervalMostly === null || meta.intervalMostly === meta.interval) return begun;
+  const budget = meta.budgetPerMille === null ? "" : ` (budget ${meta.budgetPerMille / 10} %)`;
+  return `${begun}, mostly ${intervalWords(meta.intervalMostly)}${budget}`;
 }
 export function exactTime(ns: Ns): string {
   return `${grouped(ns)} ns`;

@@ -3,7 +3,7 @@ import type { JSX, RefObject } from "preact";
 import type { Profile } from "../model/profile";
 import { WEIGHTS } from "../model/units";
 import type { Count } from "../model/units";
-import { bytesWords, countWords, intervalWords, keptWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
+import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
 import type { PageState } from "./page-state";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
@@ -78,7 +78,8 @@ function summary(profile: Profile): string[] {
     `${timeWords(meta.cpu)} CPU`,
     `${plural(processes.length, "process", "processes")}, ${plural(threads, "thread")}`,
   ];
-  if (meta.interval !== null) parts.push(`every ${intervalWords(meta.interval)}`);
+  const pace = paceWords(meta);
+  if (pace !== null) parts.push(pace);
   if (meta.rssMaxBytes !== null) parts.push(`up to ${bytesWords(meta.rssMaxBytes)} resident`);
   if (meta.exitSignal !== null) parts.push(`ended by signal ${meta.exitSignal}`);
   else if (meta.exitCode !== null && meta.exitCode !== 0) parts.push(`exit code ${meta.exitCode}`);

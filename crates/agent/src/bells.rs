@@ -5,15 +5,32 @@
 //! `genba run` makes the table, in a memory file that is sealed so that it never shrinks, and holds it open. Processes find it through
 //! `/proc`: an inherited descriptor would be closed by programs that close all of theirs. Forks inherit the mapping.
 
+use crate::alarm::TIMER_CODE;
 use crate::descriptor::{Descriptor, Identity};
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::session::Table;
+use crate::signals;
 use genba_bells::futex::{self, Reach};
 use genba_bells::{ANSWER_NS_MAX, Place, ask_all, is_deadly};
+use genba_signal::handler::SAMPLE_CODE;
 use std::ffi::{CString, c_int};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+
+/// What ended a rest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// Its time, the bell, or nothing that is known.
+    Over,
+    /// The alarm: the program runs.
+    Disturbed,
+    /// The kernel does not wait for signals here.
+    Forbidden,
+}
+
+// Whoever rings ends a rest with a signal that genba's handler knows as its own.
+const _: () = assert!(genba_bells::REST_SIGNAL == signals::SAMPLE && genba_bells::REST_CODE == SAMPLE_CODE);
 
 /// Where the table is mapped; null: there is none. It stays for the life of the process.
 static TABLE: AtomicPtr<Place> = AtomicPtr::new(core::ptr::null_mut());
@@ -70,6 +87,7 @@ pub fn take_place() {
     });
     if let Some(place) = taken {
         place.answered.store(place.asked.load(SeqCst), SeqCst);
+        place.resting.store(0, SeqCst);
         OWN.store((&raw const *place).cast_mut(), SeqCst);
     }
 }
@@ -98,6 +116,7 @@ pub fn leave_place() {
 /// In a forked child: the place is its parent's.
 pub fn forked() {
     answer_again();
+    ELSEWHERE.resting.store(0, SeqCst);
     OWN.store((&raw const ELSEWHERE).cast_mut(), SeqCst);
 }
 
@@ -112,6 +131,30 @@ pub fn sleep_until(deadline_ns: u64, is_idle: impl FnOnce() -> bool) {
     let rung = place.bell.load(SeqCst);
     if is_idle() {
         futex::wait(&place.bell, rung, deadline_ns, Reach::Shared);
+    }
+}
+
+/// The same in a process in which SIGURG is genba's: it takes each that comes meanwhile, the alarm's among them. The calling thread blocks it.
+pub fn rest_until(deadline_ns: u64, is_idle: impl FnOnce() -> bool) -> Rest {
+    let place = own();
+    place.resting.store(proc::own_tid(), SeqCst);
+    let rest = if is_idle() { wait_for_signal(deadline_ns.saturating_sub(monotonic_ns())) } else { Rest::Over };
+    place.resting.store(0, SeqCst);
+    rest
+}
+
+fn wait_for_signal(wait_ns: u64) -> Rest {
+    let time = libc::timespec { tv_sec: (wait_ns / 1_000_000_000) as i64, tv_nsec: (wait_ns % 1_000_000_000) as i64 };
+    let mask = 1_u64 << (signals::SAMPLE - 1);
+    // SAFETY: the kernel writes one siginfo on this stack and reads the mask of eight bytes and the time.
+    unsafe {
+        let mut came: libc::siginfo_t = core::mem::zeroed();
+        match libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const time, 8) {
+            signal if signal > 0 && came.si_code == TIMER_CODE => Rest::Disturbed,
+            signal if signal > 0 => Rest::Over,
+            _ if matches!(proc::errno(), libc::EAGAIN | libc::EINTR) => Rest::Over,
+            _ => Rest::Forbidden,
+        }
     }
 }
 

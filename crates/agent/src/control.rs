@@ -1,7 +1,7 @@
 //! The word between the program's threads and the sampler: what it shall do, and what it has done.
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
-use crate::bells;
+use crate::bells::{self, Rest};
 use crate::life::LIFE;
 use crate::proc::{monotonic_ns, own_tid};
 use genba_bells::futex::{self, Reach};
@@ -145,6 +145,11 @@ pub fn reported() -> Done {
 /// One that may answer a killer's question is woken by that, too.
 pub fn sleep_until(deadline_ns: u64, present: Order) {
     bells::sleep_until(deadline_ns, || order() == present && !(present == Order::Run && bells::question().is_some()));
+}
+
+/// The same, but the alarm's signal ends it, too (bells.rs).
+pub fn rest_until(deadline_ns: u64) -> Rest {
+    bells::rest_until(deadline_ns, || order() == Order::Run && !is_paused() && bells::question().is_none())
 }
 
 /// Waits for a report, at most `wait_ns_max`. False: it did not come.

@@ -26,6 +26,7 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
         python_version: version.to_owned(),
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         interval_ns: session.interval_ns,
+        budget_per_mille: session.budget_per_mille.unwrap_or(0),
         realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
         monotonic_ns: monotonic_ns(),
         cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),

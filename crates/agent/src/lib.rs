@@ -2,6 +2,7 @@
 //! Never: prints, exits, calls the program's malloc from its own thread, brings the program down (style 6.8).
 //! ARCHITECTURE.md lists the invariants I-NN that the parts keep.
 
+mod alarm;
 mod api;
 mod arena;
 mod argv;

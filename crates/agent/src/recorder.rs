@@ -266,6 +266,12 @@ impl Recorder {
         self.thread_clocks.push(clock);
     }
 
+    /// What handlers measured of themselves, in all.
+    #[must_use]
+    pub fn handler_ns(&self) -> u64 {
+        self.tsc.to_ns(self.handler_tsc)
+    }
+
     /// The sampler's thread ends: its CPU goes on counting as genba's.
     pub fn thread_ends(&mut self) -> u64 {
         let own_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
@@ -313,7 +319,7 @@ impl Recorder {
             wall_not_sampled_ns: self.wall_not_sampled_ns,
             thread_clocks: std::mem::take(&mut self.thread_clocks),
             rss_bytes: self.rss_bytes,
-            handler_ns: self.tsc.to_ns(self.handler_tsc),
+            handler_ns: self.handler_ns(),
             handler_runs: self.handler_runs,
             cpu_reaped_ns: reaped::cpu_ns(),
         };

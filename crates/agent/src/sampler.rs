@@ -2,6 +2,7 @@
 //! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 
+use crate::alarm::Alarm;
 use crate::arena::SAMPLER_TID;
 use crate::bells;
 use crate::carry;
@@ -32,12 +33,16 @@ mod births;
 mod block_times;
 mod bookkeeping;
 mod looks;
+mod pace;
 mod parking;
+mod rests;
+mod spending;
 mod stops;
 use belief::Belief;
 pub use births::Birth;
 use block_times::{FLUSH_EVERY_NS, next_flush_ns};
 pub use bookkeeping::random_key;
+use pace::{Pace, Spent};
 
 const LIST_EVERY_NS: u64 = 250_000_000;
 const STATES_EVERY_NS: u64 = 20_000_000;
@@ -83,7 +88,7 @@ pub struct Sampler {
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
     pid: u32,
-    interval_ns: u64,
+    pace: Pace,
     jitter: u64,
     /// When the present tick was due.
     due_ns: u64,
@@ -98,8 +103,18 @@ pub struct Sampler {
     memory_at_ns: u64,
     /// How long this thread had waited for a CPU in all, when it was last asked.
     delayed_ns: Option<u64>,
-    /// The sampler's own clock and the wall clock when the rate was last judged.
-    judged: (u64, u64),
+    /// The totals when the rate was last judged.
+    judged: Spent,
+    /// The last tick that found a thread which runs, or has run.
+    stirred_ns: u64,
+    /// The present tick comes after a rest.
+    rested: bool,
+    /// Ends a rest when the program begins to run; made with the first one.
+    alarm: Option<Alarm>,
+    /// The kernel has no such timer here, or forbids it.
+    no_alarm: bool,
+    /// What a signal costs the thread that gets it, once it was measured.
+    echo_ns: Option<u64>,
     /// So much compiling is not held against the rate any more.
     compile_free_ns: u64,
     /// The CPU of all other threads was at most this when it was last seen to move.
@@ -148,7 +163,7 @@ impl Sampler {
         stacks: Stacks,
         recorder: Recorder,
     ) -> Sampler {
-        let interval_ns = session.interval_ns;
+        let pace = Pace::new(session.interval_ns, session.budget_per_mille);
         let pid = proc::own_pid();
         let is_within = start.within;
         Sampler {
@@ -168,7 +183,7 @@ impl Sampler {
             proc: None,
             tasks: None,
             pid,
-            interval_ns,
+            pace,
             jitter: monotonic_ns() | 1,
             due_ns: 0,
             ticks: 0,
@@ -180,7 +195,12 @@ impl Sampler {
             flush_at_ns: 0,
             memory_at_ns: 0,
             delayed_ns: None,
-            judged: (0, 0),
+            judged: Spent::default(),
+            stirred_ns: 0,
+            rested: false,
+            alarm: None,
+            no_alarm: false,
+            echo_ns: None,
             compile_free_ns: COMPILE_FREE_NS,
             others_cpu_ns_max: 0,
             busy_ticks: 0,
@@ -220,7 +240,7 @@ impl Sampler {
                 due_ns = monotonic_ns() + self.random_interval_ns();
             }
             let slept_ns = monotonic_ns();
-            control::sleep_until(due_ns, Order::Run);
+            due_ns = self.sleep_until(due_ns);
             self.note_forks_without();
             self.answer_killer();
             match control::order() {
@@ -282,11 +302,11 @@ impl Sampler {
             if now_ns < due_ns {
                 continue;
             }
-            let late = (now_ns - due_ns) / self.interval_ns;
+            let late = (now_ns - due_ns) / self.pace.interval_ns();
             let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
-            self.due_ns = due_ns + late * self.interval_ns;
-            due_ns = self.due_ns + self.random_interval_ns();
+            self.due_ns = due_ns + late * self.pace.interval_ns();
             self.tick(now_ns, if stopped { 0 } else { late });
+            due_ns = self.next_due_ns();
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);
                 return Left::Ended;
@@ -328,8 +348,8 @@ impl Sampler {
     }
 
     fn resume(&mut self, now_ns: u64) {
-        let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        self.judged = (own_cpu_ns, now_ns);
+        self.judged = self.spent_in_all(now_ns);
+        self.stirred_ns = now_ns;
         self.held = signals::held();
         self.delayed_ns = self.own_delay_ns();
         match self.parked_at_ns.take() {
@@ -377,7 +397,7 @@ impl Sampler {
         self.jitter ^= self.jitter << 13;
         self.jitter ^= self.jitter >> 7;
         self.jitter ^= self.jitter << 17;
-        self.interval_ns / 2 + self.jitter % self.interval_ns.max(1)
+        self.pace.interval_ns() / 2 + self.jitter % self.pace.interval_ns().max(1)
     }
 
     fn reading(&self) -> Reading {
@@ -390,6 +410,9 @@ impl Sampler {
         let all = self.threads.len() <= EVERY_TICK_MAX;
         if all || self.anyone_ran() {
             self.ran_ns = now_ns;
+            if !all {
+                self.stirred_ns = now_ns;
+            }
             let began = self.list_is_due(now_ns) && self.list_threads(now_ns);
             let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
             if began || due || self.states_are_outdated() {
@@ -429,7 +452,7 @@ impl Sampler {
             self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
             self.flush(None);
             // The first blocks come too early for a judgement.
-            if now_ns - self.judged.1 >= FLUSH_EVERY_NS {
+            if now_ns - self.judged.wall_ns >= FLUSH_EVERY_NS {
                 self.judge_rate(now_ns);
                 self.delayed_ns = self.own_delay_ns();
             }

@@ -10,8 +10,8 @@ pub struct Session {
     /// Absolute path of the recording; the command has created it.
     pub out: String,
     pub interval_ns: u64,
-    /// The interval may be doubled when it costs too much.
-    pub adaptive: bool,
+    /// The interval grows until sampling takes no more than so many thousandths of the program's CPU. `None`: it is kept.
+    pub budget_per_mille: Option<u32>,
     pub native: bool,
     pub children: bool,
     pub memory: bool,
@@ -51,7 +51,7 @@ impl Session {
         let mut session = Session {
             out: String::new(),
             interval_ns: 1_000_000,
-            adaptive: true,
+            budget_per_mille: None,
             native: true,
             children: true,
             memory: false,
@@ -69,7 +69,9 @@ impl Session {
                 "v" => version = value,
                 "out" => session.out = value,
                 "interval_ns" => session.interval_ns = value.parse().ok()?,
-                "adaptive" => session.adaptive = value != "0",
+                "budget_per_mille" => {
+                    session.budget_per_mille = Some(value.parse().ok()?).filter(|&share: &u32| share != 0)
+                }
                 "native" => session.native = value != "0",
                 "children" => session.children = value != "0",
                 "memory" => session.memory = value != "0",
@@ -110,11 +112,11 @@ mod tests {
     #[test]
     fn reads_what_the_command_writes() {
         let session = Session::parse(
-            "v=1;out=/a%20b.genba;interval_ns=250000;adaptive=0;children=0;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
+            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
         )
         .unwrap();
         assert_eq!(session.out, "/a b.genba");
-        assert_eq!((session.interval_ns, session.adaptive, session.children), (250_000, false, false));
+        assert_eq!((session.interval_ns, session.budget_per_mille, session.children), (250_000, Some(20), false));
         assert_eq!((session.tags, session.until_ns), (vec!["k=v".to_owned()], Some(7)));
         assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
     }

@@ -14,6 +14,9 @@ use futex::Reach;
 
 /// More places than that are not used: a killer looks at each.
 pub const PLACES_MAX: usize = 1024;
+/// What ends a rest: the agent's own signal, with its code and without a ticket, so that its handler knows one that comes late.
+pub const REST_SIGNAL: c_int = libc::SIGURG;
+pub const REST_CODE: i32 = -0x6762;
 /// A killer waits at most so long for all that one signal goes to.
 pub const ANSWER_NS_MAX: u64 = 5_000_000;
 
@@ -33,6 +36,8 @@ pub struct Place {
     /// How often it was asked to write, and how many of these it has done.
     pub asked: AtomicU32,
     pub answered: AtomicU32,
+    /// The sampler's thread while it waits for a signal in place of the bell; 0: it does not.
+    pub resting: AtomicU32,
 }
 
 impl Place {
@@ -43,12 +48,18 @@ impl Place {
             bell: AtomicU32::new(0),
             asked: AtomicU32::new(0),
             answered: AtomicU32::new(0),
+            resting: AtomicU32::new(0),
         }
     }
 
     pub fn ring(&self) {
         self.bell.fetch_add(1, SeqCst);
         futex::wake(&self.bell, Reach::Shared);
+        // Pairs with the sampler, which asks whether there is something to do after it has said that it rests.
+        let tid = self.resting.load(SeqCst);
+        if tid != 0 {
+            end_rest(self.pid.load(SeqCst), tid);
+        }
     }
 
     /// False: an earlier question has no answer yet, and nobody waits for another.
@@ -79,6 +90,20 @@ impl Place {
         self.answered.store(asked, SeqCst);
         futex::wake(&self.answered, Reach::Shared);
     }
+}
+
+/// Of the thread `tid` of the process `pid`; 0: of this one.
+fn end_rest(pid: u32, tid: u32) {
+    // SAFETY: plain numbers.
+    let own_pid = || unsafe { libc::getpid() } as u32;
+    let pid = if pid == 0 { own_pid() } else { pid };
+    // siginfo as the kernel takes it: signo, errno, code, (pad,) pid, uid, value.
+    let mut info = [0_u64; 16];
+    info[0] = REST_SIGNAL as u64;
+    info[1] = u64::from(REST_CODE as u32);
+    info[2] = u64::from(pid);
+    // SAFETY: the kernel reads the 128 bytes.
+    unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, REST_SIGNAL, info.as_ptr()) };
 }
 
 /// The table in `file`, mapped for the life of this process. `None`: the file may become shorter, is too short, or cannot be mapped.

@@ -4,6 +4,7 @@
 
 pub mod agent_file;
 mod bells;
+mod budget;
 pub mod durations;
 mod ending;
 mod executable;
@@ -47,13 +48,17 @@ pub struct Arguments {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Time between two looks at a thread, 50us to 1s; kept exactly [default: 1ms, longer when that costs too much]
+    /// Time between two looks at a thread, 50us to 1s; kept exactly [default: as --budget allows, 1ms to 20ms]
     #[arg(long, value_name = "DURATION", value_parser = durations::interval_ns, conflicts_with = "rate_as_interval_ns")]
     interval: Option<u64>,
 
     /// The same as looks a second, 1 to 20000
     #[arg(short, long = "rate", value_name = "N", value_parser = durations::rate_as_interval_ns)]
     rate_as_interval_ns: Option<u64>,
+
+    /// Look as often as this share of the program's own CPU pays for, 1 ms apart at first [default: 2%]
+    #[arg(long, value_name = "SHARE", value_parser = budget::per_mille, conflicts_with_all = ["interval", "rate_as_interval_ns"])]
+    budget: Option<u32>,
 
     /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
     #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
@@ -151,7 +156,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let session = session::Session {
         recording: output.path.clone(),
         interval_ns: asked_interval_ns.unwrap_or(INTERVAL_NS_DEFAULT),
-        is_adaptive: asked_interval_ns.is_none(),
+        budget_per_mille: asked_interval_ns
+            .map_or(Some(arguments.budget.unwrap_or(budget::DEFAULT_PER_MILLE)), |_| None),
         native: !arguments.no_native,
         children: !arguments.no_children,
         memory: arguments.mem,

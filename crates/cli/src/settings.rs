@@ -30,6 +30,7 @@ const KEYS: [(&str, &[&str]); 4] = [
     (
         "run",
         &[
+            "budget",
             "children",
             "color",
             "duration",
@@ -237,6 +238,8 @@ mod tests {
         check("--interval 1ms", &[], &["rate"], "");
         check("-r 100", &[], &["interval"], "");
         check("", &["interval"], &["rate"], "interval of variable");
+        check("--interval 1ms", &[], &["budget"], "");
+        check("--budget 5%", &["rate"], &["interval"], "");
         check("", &[], &["interval", "rate"], "error: file: `rate` cannot be set together with `interval`");
         check("--no-children", &[], &["children"], "");
         check("--children", &["native"], &["children", "native"], "native of variable");

@@ -96,7 +96,7 @@ fn the_golden_recording() {
     sandbox.check("report v1.genba --weight cpu", expect![[r#"
         exit code 0
         stdout
-          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, later 2 ms · resident 31.0 MB at most, 31.0 MB on average
+          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, mostly 2 ms · resident 31.0 MB at most, 31.0 MB on average
           ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
           waiting: 750 ms wall, 6.00 ms CPU (0.8 %)
              97.2 %   240 ms  outside of Python   in poll(2)

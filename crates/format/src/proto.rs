@@ -87,6 +87,9 @@ pub struct Start {
     /// begun by the running program itself: what it did before is not this recording's
     #[prost(bool, tag = "18")]
     pub within: bool,
+    /// what sampling may take of the program's CPU: interval_ns holds at first, then as marks RATE say. 0: interval_ns was asked for and is kept
+    #[prost(uint32, tag = "19")]
+    pub budget_per_mille: u32,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tables {

@@ -20,6 +20,7 @@ pub mod nameless;
 pub mod names;
 mod own_code;
 pub mod owner;
+pub mod pace;
 pub mod paint;
 pub mod profile;
 pub mod report;

@@ -74,6 +74,8 @@ pub struct Process {
     pub cwd: Option<String>,
     pub tags: Vec<String>,
     pub interval_ns: Option<u64>,
+    /// What sampling may take of the program's CPU; `None`: the interval is kept.
+    pub budget_per_mille: Option<u32>,
     pub native: Option<bool>,
     /// Why it was not sampled.
     pub refused: Option<String>,

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::figures::{count, counted, duration, percent, setting, size};
-use crate::profile::{Accounting, Clocks, MarkKind, ProcessIndex, Profile};
+use crate::figures::{count, counted, duration, percent, size};
+use crate::pace::Pace;
+use crate::profile::{Accounting, Clocks, ProcessIndex, Profile};
 use crate::table::TableIndex;
 use crate::verdict::{Reason, Verdict};
 use crate::weight::{Choice, Totals, Weight};
@@ -193,11 +194,10 @@ pub fn kept_line(profile: &Profile, weight: Weight) -> Option<String> {
     Some(format!("kept: {share} % of {whole} ({flags})"))
 }
 
-/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, later 2 ms`
+/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, mostly 5 ms (budget 2 %)`
 fn who(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
-    let intervals: BTreeSet<u64> = recorded().filter_map(|process| process.interval_ns).collect();
     let threads: u64 = profile
         .processes
         .enumerate()
@@ -218,11 +218,7 @@ fn who(profile: &Profile) -> String {
         counted(recorded().count() as u64, "process", "processes"),
         counted(threads, "thread", "threads")
     ));
-    if !intervals.is_empty() {
-        let backed_off = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Rate).filter_map(|mark| mark.value);
-        let later = backed_off.max().map_or(String::new(), |interval_ns| format!(", later {}", setting(interval_ns)));
-        parts.push(intervals.into_iter().map(setting).collect::<Vec<_>>().join(", ") + &later);
-    }
+    parts.extend(Pace::of(profile).words());
     if let Some(resident) = profile.resident_max() {
         let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));
         parts.push(format!("resident {max} at most, {mean} on average"));

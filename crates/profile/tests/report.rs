@@ -247,6 +247,36 @@ fn what_was_not_recorded_is_no_waiting() {
     .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
 }
 
+#[test]
+fn how_often_it_looked_for_most_of_the_time() {
+    let first_line = |marks: &[(u64, u64)], budget_per_mille| {
+        let mut profile = profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x1000"), &Additions::default());
+        let process = ProcessIndex::new(0);
+        profile.processes[process].budget_per_mille = budget_per_mille;
+        let mark = |&(at_ns, value)| Mark { process, at_ns, kind: MarkKind::Rate, text: None, value: Some(value) };
+        profile.marks = marks.iter().map(mark).collect();
+        let report = report(&profile, &Options::default());
+        text::text(&profile, &report, None, Paint::Plain)
+            .lines()
+            .next()
+            .unwrap()
+            .rsplit(" · ")
+            .next()
+            .unwrap()
+            .to_string()
+    };
+    // It took 1.6 s.
+    assert_eq!(first_line(&[], Some(20)), "1.6 ms");
+    assert_eq!(first_line(&[(500_000_000, 5_000_000)], Some(20)), "1.6 ms, mostly 5 ms (budget 2 %)");
+    assert_eq!(
+        first_line(&[(200_000_000, 7_000_000), (700_000_000, 5_000_000)], Some(5)),
+        "1.6 ms, mostly 5 ms (budget 0.5 %)"
+    );
+    assert_eq!(first_line(&[(1_400_000_000, 5_000_000)], Some(20)), "1.6 ms, later 5 ms (budget 2 %)");
+    // Of an older genba.
+    assert_eq!(first_line(&[(500_000_000, 3_200_000)], None), "1.6 ms, mostly 3.2 ms");
+}
+
 /// A zip archive, `python -c`: the expressions of one line must not look the same.
 #[test]
 fn without_its_text_an_expression_is_its_columns() {

@@ -32,6 +32,8 @@ fn as_json() {
           "wall_ns": 32000000,
           "cpu_ns": 34000000,
           "interval_ns": 1600000,
+          "interval_mostly_ns": 1600000,
+          "budget_per_mille": null,
           "accounting": {
             "ticks": 21,
             "sampled": 20,

@@ -103,6 +103,7 @@ impl Sampler {
             proc,
             tasks,
             outside,
+            echo_ns,
             ..
         } = self;
         // Descriptors of a table that ended with its thread: their numbers are the program's here.
@@ -119,6 +120,7 @@ impl Sampler {
             threads,
             left_behind,
             outside,
+            echo_ns,
             ..Sampler::with(session, python, layout, start, stacks, recorder)
         }
     }

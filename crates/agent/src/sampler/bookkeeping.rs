@@ -1,10 +1,7 @@
 //! What the sampler does between looks: ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{
-    BACK_OFF_NS_MIN, COMPILE_NS_MAX, FILES_MAX, FLUSH_EVERY_NS, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS,
-    Sampler, WALKING_NS_MAX,
-};
+use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
@@ -229,7 +226,7 @@ impl Sampler {
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
-        self.compile_until(now_ns + (self.interval_ns / 2).min(COMPILE_NS_MAX));
+        self.compile_until(now_ns + (self.pace.interval_ns() / 2).min(COMPILE_NS_MAX));
     }
 
     pub(super) fn compile_until(&mut self, deadline_ns: u64) {
@@ -239,13 +236,12 @@ impl Sampler {
         let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
         let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
         self.compile_free_ns -= spent_ns;
-        self.judged.0 += spent_ns;
     }
 
     /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
     /// threads are listed.
     pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
-        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.interval_ns;
+        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.pace.interval_ns();
         let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
         let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
         text.is_some_and(|text| Doing::parse_stat(&text).is_none())
@@ -382,6 +378,7 @@ impl Sampler {
         self.flush(Some(why));
         bells::leave_place();
         self.recorder.set_file(None);
+        self.alarm = None;
         control::report(Done::Ended);
     }
 
@@ -408,34 +405,9 @@ impl Sampler {
         super::Left::Ended
     }
 
-    /// Doubles the interval when the sampler costs more than it may: 10 % of a core, 25 % above 200 threads. Halves it again, down
-    /// to what was asked for, when it would then cost less than four fifths of that.
-    pub(super) fn judge_rate(&mut self, now_ns: u64) {
-        let own_cpu_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        let (before_cpu_ns, before_ns) = self.judged;
-        self.judged = (own_cpu_ns, now_ns);
-        if !self.session.adaptive || now_ns - before_ns < FLUSH_EVERY_NS / 2 {
-            return;
-        }
-        let share_max_percent = if self.threads.len() > 200 { 25 } else { 10 };
-        let (spent_ns, passed_ns) = (own_cpu_ns.saturating_sub(before_cpu_ns) * 100, now_ns - before_ns);
-        if spent_ns > share_max_percent * passed_ns && self.interval_ns < 64 * BACK_OFF_NS_MIN {
-            self.interval_ns *= 2;
-            let text = "sampling cost too much: the interval was doubled";
-            self.recorder.mark(proto::MarkKind::Rate, text, self.interval_ns);
-        } else if 5 * spent_ns < 2 * share_max_percent * passed_ns && self.interval_ns > self.session.interval_ns {
-            self.interval_ns /= 2;
-            self.recorder.mark(
-                proto::MarkKind::Rate,
-                "sampling is cheap again: the interval was halved",
-                self.interval_ns,
-            );
-        }
-    }
-
     /// Looks that a time without the sampler took away.
     pub(super) fn count_gap(&mut self, gap_ns: u64, why: Dropped) {
-        let missed = gap_ns / self.interval_ns * self.threads.len() as u64;
+        let missed = gap_ns / self.pace.interval_ns() * self.threads.len() as u64;
         if missed > 0 {
             self.recorder.look(missed);
             self.recorder.dropped(why, missed);

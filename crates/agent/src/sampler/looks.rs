@@ -138,6 +138,7 @@ impl Sampler {
             self.threads[index] = Thread::new(tid, number, 0, monotonic_ns());
         }
         let moved = cpu_ns != self.threads[index].cpu_ns;
+        let ran_ns = cpu_ns - self.threads[index].cpu_ns;
         self.threads[index].cpu_ns = cpu_ns;
         self.take_answer(index);
         let Some(tasks) = &self.tasks else {
@@ -152,6 +153,12 @@ impl Sampler {
         let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
         if moved {
             self.settle_glances(index);
+        }
+        if moved || doing == Doing::Runnable {
+            self.stirred_ns = read_ns;
+        }
+        if moved && self.rested && doing == Doing::Runnable {
+            self.waited_until(index, read_ns.saturating_sub(ran_ns));
         }
         let thread = &mut self.threads[index];
         thread.last_used = self.ticks;

@@ -20,6 +20,7 @@ impl Sampler {
         for thread in &mut self.threads {
             thread.close_file();
         }
+        self.alarm = None;
         let recording = self.recorder.take_file();
         let (proc, tasks) = (self.proc.take(), self.tasks.take());
         if let (Some(recording), Some(proc)) = (&recording, &proc) {

@@ -59,7 +59,7 @@ impl Sampler {
     }
 
     fn skip_stop(&mut self, due_ns: u64, now_ns: u64) {
-        let missed = (now_ns - due_ns) / self.interval_ns;
+        let missed = (now_ns - due_ns) / self.pace.interval_ns();
         self.recorder.look(missed);
         self.recorder.dropped(Dropped::Stopped, missed);
         self.recorder.mark(proto::MarkKind::Halt, "", now_ns - due_ns);

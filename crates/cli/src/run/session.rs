@@ -11,8 +11,8 @@ pub struct Session {
     /// Absolute; exists and is empty.
     pub recording: PathBuf,
     pub interval_ns: u64,
-    /// The interval may grow when the machine cannot keep it: only when none was asked for.
-    pub is_adaptive: bool,
+    /// The interval may grow until sampling takes no more than so many thousandths of the program's CPU: only when none was asked for.
+    pub budget_per_mille: Option<u32>,
     pub native: bool,
     pub children: bool,
     pub memory: bool,
@@ -32,7 +32,7 @@ impl Session {
         let mut line = String::from("v=1;out=");
         push_encoded(&mut line, self.recording.as_os_str().as_bytes());
         line.push_str(&format!(";interval_ns={}", self.interval_ns));
-        line.push_str(&format!(";adaptive={}", flag(self.is_adaptive)));
+        line.push_str(&format!(";budget_per_mille={}", self.budget_per_mille.unwrap_or(0)));
         line.push_str(&format!(";native={}", flag(self.native)));
         line.push_str(&format!(";children={}", flag(self.children)));
         line.push_str(&format!(";memory={}", flag(self.memory)));
@@ -84,7 +84,7 @@ mod tests {
         let session = Session {
             recording: PathBuf::from("/tmp/a b;ü%.genba"),
             interval_ns: 1_000_000,
-            is_adaptive: true,
+            budget_per_mille: Some(20),
             native: true,
             children: false,
             memory: false,
@@ -94,7 +94,7 @@ mod tests {
         };
         assert_eq!(
             session.encode(),
-            "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;adaptive=1;native=1;children=0;memory=0;\
+            "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=0;memory=0;\
              until_ns=7;source_argv=1;bells=1,22,/proc/3/fd/4;tag=run=1%3B2;tag=x="
         );
     }

@@ -57,6 +57,7 @@ fn parent_first() -> Block {
             cwd: "/home/u".to_owned(),
             memory: true,
             within: false,
+            budget_per_mille: 0,
         }),
         tables: Some(first_tables()),
         samples: Some(Samples {

@@ -132,6 +132,7 @@ fn process_row(stored: &Stored, clock: &Clock) -> Process {
         argv: start.map(|start| start.argv.clone()).unwrap_or_default(),
         cwd: start.and_then(|start| text(&start.cwd)),
         tags: start.map(|start| start.tags.clone()).unwrap_or_default(),
+        budget_per_mille: start.map(|start| start.budget_per_mille).filter(|per_mille| *per_mille > 0),
         interval_ns: start.map(|start| start.interval_ns).filter(|interval_ns| *interval_ns > 0),
         native: start.map(|start| start.native),
         refused: start.and_then(|start| text(&start.refused)),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::pace::Pace;
 use crate::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
@@ -60,6 +61,8 @@ struct Meta<'a> {
     wall_ns: u64,
     cpu_ns: u64,
     interval_ns: Option<u64>,
+    interval_mostly_ns: Option<u64>,
+    budget_per_mille: Option<u32>,
     start_realtime_ns: Option<u64>,
     native: Option<bool>,
     tags: &'a [String],
@@ -99,6 +102,7 @@ struct ProcessRow<'a> {
     argv: &'a [String],
     cwd: Option<&'a str>,
     interval_ns: Option<u64>,
+    budget_per_mille: Option<u32>,
     native: Option<bool>,
     refused: Option<&'a str>,
     ended: Option<&'a str>,
@@ -243,6 +247,7 @@ fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
     let of_first = first.map(|process| process.argv.as_slice()).filter(|argv| !argv.is_empty());
     let title = of_first.or(argv).map(|argv| argv.join(" "));
     let choice = choose(None, profile);
+    let pace = Pace::of(profile);
     let resident = profile.resident_max();
     Meta {
         title: title.filter(|title| !title.is_empty()),
@@ -254,6 +259,8 @@ fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,
         interval_ns: profile.processes.iter().find_map(|process| process.interval_ns),
+        interval_mostly_ns: pace.mostly_ns,
+        budget_per_mille: pace.budget_per_mille,
         start_realtime_ns: profile.start_realtime_ns,
         native: profile.processes.iter().find_map(|process| process.native),
         tags: first.map(|process| process.tags.as_slice()).unwrap_or_default(),
@@ -285,6 +292,7 @@ fn process<'a>(profile: &'a Profile, index: ProcessIndex, row: &'a Process) -> P
         argv: &row.argv,
         cwd: row.cwd.as_deref(),
         interval_ns: row.interval_ns,
+        budget_per_mille: row.budget_per_mille,
         native: row.native,
         refused: row.refused.as_deref(),
         ended: row.ended.as_deref(),

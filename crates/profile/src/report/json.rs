@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::figures::share;
+use crate::pace::Pace;
 use crate::profile::{ProcessIndex, Profile};
 use crate::report::{Report, Row};
 use crate::table::TableIndex;
@@ -16,6 +17,8 @@ struct Page<'a> {
     wall_ns: u64,
     cpu_ns: u64,
     interval_ns: Option<u64>,
+    interval_mostly_ns: Option<u64>,
+    budget_per_mille: Option<u32>,
     accounting: AccountingPage<'a>,
     verdict: VerdictPage<'a>,
     filters: Option<FiltersPage<'a>>,
@@ -113,6 +116,7 @@ struct FoldedPage {
 pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
     let resident = profile.resident_max();
     let accounting = profile.accounting();
+    let pace = Pace::of(profile);
     let weight = report.choice.weight;
     let page = Page {
         version: 1,
@@ -121,6 +125,8 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,
         interval_ns: profile.processes.iter().find_map(|process| process.interval_ns),
+        interval_mostly_ns: pace.mostly_ns,
+        budget_per_mille: pace.budget_per_mille,
         accounting: accounting_page(&accounting),
         verdict: VerdictPage {
             name: report.verdict.reason.name(),

@@ -1,0 +1,53 @@
+//! What sampling takes and what the program uses, as clocks tell, and what follows for the rate (pace.rs).
+//! Owns: the measurement of what a signal costs beside the handler. A part of sampler.rs.
+
+use super::pace::Spent;
+use super::{COMPILE_FREE_NS, Sampler};
+use crate::proc;
+use crate::signals;
+use genba_format::proto;
+
+/// So many signals tell what one costs.
+const SIGNALS: u64 = 32;
+
+impl Sampler {
+    /// In all, since the sampler's thread began.
+    pub(super) fn spent_in_all(&self, now_ns: u64) -> Spent {
+        Spent {
+            wall_ns: now_ns,
+            process_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
+            own_ns: proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0),
+            free_ns: COMPILE_FREE_NS - self.compile_free_ns,
+            handler_ns: self.recorder.handler_ns(),
+            signals: self.recorder.handler_runs,
+        }
+    }
+
+    pub(super) fn judge_rate(&mut self, now_ns: u64) {
+        let in_all = self.spent_in_all(now_ns);
+        let spent = in_all.since(std::mem::replace(&mut self.judged, in_all));
+        if self.session.budget_per_mille.is_none() {
+            return;
+        }
+        if self.echo_ns.is_none() && self.held.sample {
+            self.echo_ns = self.measure_echo_ns();
+        }
+        if let Some(interval_ns) = self.pace.judge(spent, self.echo_ns.unwrap_or(0)) {
+            self.recorder.mark(proto::MarkKind::Rate, "as often as the budget pays for", interval_ns);
+        }
+    }
+
+    /// What a signal costs the thread that gets it, beside what the handler measures of itself: the way in, and the way back. It is measured
+    /// on this thread, with signals that carry no question. The call that sends one is in it, in place of the interrupt that a signal from
+    /// another CPU is.
+    fn measure_echo_ns(&self) -> Option<u64> {
+        let tid = proc::own_tid();
+        signals::unblock_sample();
+        let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let sent = (0..SIGNALS).all(|_| signals::send(self.pid, tid, 0).is_ok());
+        let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let _ = signals::block_sample();
+        let (before_ns, after_ns) = before_ns.zip(after_ns).filter(|_| sent)?;
+        Some(after_ns.saturating_sub(before_ns) / SIGNALS)
+    }
+}
