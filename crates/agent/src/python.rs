@@ -1,5 +1,5 @@
 //! Which CPython this process is, and where things lie in it.
-//! Owns: the tables of offsets, their check before first use (I-10), the refusals by name. Never: calls the interpreter.
+//! Owns: the tables of offsets, the refusals by name. Never: calls the interpreter. Partner: python/check.rs (I-10).
 //! Sources: CPython 3.11.7, 3.12.1, 3.13.0, 3.14.10, 3.15.2 headers (Include/internal/pycore_*.h), printed by offsetof; from 3.13
 //! on `_Py_DebugOffsets` is read and the numbers are its own offsets (pycore_runtime.h, pycore_debug_offsets.h).
 
@@ -7,6 +7,10 @@ use crate::symbols;
 use genba_signal::jit::Jit;
 use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
 use genba_signal::memory::{Address, Memory};
+
+// Benches read this file by its path.
+#[path = "python/check.rs"]
+pub mod check;
 
 /// What stands behind `_PyRuntime`.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +21,9 @@ pub struct Python {
     pub jit: u64,
     /// `PyObject_GetItem`, below which an operand names the slot.
     pub get_item: Option<u64>,
+    /// Addresses of `PyUnicode_Type` and `PyBytes_Type`.
+    pub str_type: u64,
+    pub bytes_type: u64,
 }
 
 /// A CPython that genba records, or the reason why it does not.
@@ -63,9 +70,10 @@ pub fn find<M: Memory>(memory: &M) -> Found {
     if symbols::address(c"_Py_PrintReferences").is_some() {
         return refused("it is built with --with-trace-refs");
     }
-    let (Some(code_type), Some(type_type)) = (symbols::address(c"PyCode_Type"), symbols::address(c"PyType_Type"))
-    else {
-        return refused("it does not export PyCode_Type");
+    let code_and_type = symbols::address(c"PyCode_Type").zip(symbols::address(c"PyType_Type"));
+    let texts = symbols::address(c"PyUnicode_Type").zip(symbols::address(c"PyBytes_Type"));
+    let Some(((code_type, type_type), (str_type, bytes_type))) = code_and_type.zip(texts) else {
+        return refused("it does not export PyCode_Type and the like");
     };
     let runtime = Address(runtime);
     let layout = match minor {
@@ -89,7 +97,7 @@ pub fn find<M: Memory>(memory: &M) -> Found {
         _ => symbols::address(c"_PyJIT_Entry").unwrap_or(Jit::NONE),
     };
     let get_item = symbols::address(c"PyObject_GetItem");
-    Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item }), version }
+    Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item, str_type, bytes_type }), version }
 }
 
 /// `0x030f02f0` -> `3.15.2`.
@@ -278,39 +286,6 @@ fn layout_from_debug_offsets<M: Memory>(memory: &M, runtime: Address, minor: u8,
         operands,
         ..BASE
     })
-}
-
-/// The check before first use (I-10): a thread state of this thread leads to a frame whose code object is one and has a
-/// str for a name. `None`: nothing runs yet, ask again; `Some(false)`: this is not the layout.
-pub fn fits<M: Memory>(memory: &M, python: &Python, thread_state: Address) -> Option<bool> {
-    let layout = &python.layout;
-    let mut frame = match layout.current {
-        CurrentFrame::ByCFrame { cframe, current_frame, .. } => {
-            let cframe = memory.address(thread_state.at(cframe)).ok()?;
-            memory.address(cframe.at(current_frame)).ok()?
-        }
-        CurrentFrame::InThreadState { current_frame, .. } => memory.address(thread_state.at(current_frame)).ok()?,
-    };
-    for _ in 0..16 {
-        if frame.is_null() {
-            return None;
-        }
-        if memory.byte(frame.at(layout.frame_owner)).ok()? < 3 {
-            break;
-        }
-        frame = memory.address(frame.at(layout.frame_previous)).ok()?;
-    }
-    let code = Address(memory.word(frame.at(layout.frame_code)).ok()? & !7);
-    if code.is_null() {
-        return None;
-    }
-    if memory.word(code.at(8)).ok()? != layout.code_type {
-        return Some(false);
-    }
-    let qualname = memory.address(code.at(layout.code_qualname)).ok()?;
-    let state = memory.half(qualname.at(layout.str_state)).ok()?;
-    let str_type = symbols::address(c"PyUnicode_Type")?;
-    Some(memory.word(qualname.at(8)).ok()? == str_type && state >> 5 & 1 == 1)
 }
 
 #[cfg(test)]

@@ -290,8 +290,10 @@ impl Sampler {
     /// I-10: the table of offsets is checked on a living frame before the handler may use it.
     fn check_layout(&mut self, thread_state: Address) {
         let fits = match self.reading() {
-            Reading::Guarded => python::fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => python::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state),
+            Reading::Guarded => python::check::fits(&Guarded, &self.python, thread_state),
+            Reading::ByKernel => {
+                python::check::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state)
+            }
         };
         self.belief = self.belief.after(fits);
         match self.belief {
