@@ -65,7 +65,7 @@ def stripped(python: Interpreter) -> Interpreter:
 
 
 def test_most_first_frames_have_a_name(stripped: Interpreter, workshop: Workshop, figure: Figure) -> None:
-    run = workshop.run(workshop.program(MANY), "0.25", WITHOUT)
+    run = workshop.run(workshop.program(MANY), "0.25", WITHOUT, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     names = sum(first_c_names(run.profile()).values(), Counter())
     share = sum(samples for name, samples in names.items() if has_own_name(name)) / names.total()
@@ -81,7 +81,7 @@ def test_one_operation_has_one_name(stripped: Interpreter, workshop: Workshop, f
         for name, (setup, operation, _) in OPERATIONS.items()
     ]
     text = "from itertools import repeat\nfrom math import fsum\nfrom time import process_time\n" + "".join(functions)
-    run = workshop.run(workshop.write("operations.py", text))
+    run = workshop.run(workshop.write("operations.py", text), flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     found = first_c_names(run.profile())
     wrong, named = {}, 0
