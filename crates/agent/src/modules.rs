@@ -365,9 +365,20 @@ impl Loaded {
     }
 }
 
-/// Adds a range to ranges that lie apart from each other.
+/// So many ranges of code that went are told apart.
+const RANGES_MAX: usize = 1024;
+
+/// Adds a range to ranges that lie apart from each other. Beyond RANGES_MAX the nearest one grows to hold it, and what lies between the two:
+/// nothing is forgotten, and a frame there is marked as one of a file that went (I-07).
 fn remember_code(ranges: &mut Vec<(u64, u64)>, (mut start, mut end): (u64, u64)) {
-    const RANGES_MAX: usize = 1024;
+    let distance = |&(first, behind): &(u64, u64), (start, end): (u64, u64)| {
+        first.saturating_sub(end).max(start.saturating_sub(behind))
+    };
+    if ranges.len() >= RANGES_MAX
+        && let Some(&(first, behind)) = ranges.iter().min_by_key(|range| distance(range, (start, end)))
+    {
+        (start, end) = (start.min(first), end.max(behind));
+    }
     ranges.retain(|&(first, behind)| {
         let apart = behind < start || end < first;
         if !apart {
@@ -375,9 +386,7 @@ fn remember_code(ranges: &mut Vec<(u64, u64)>, (mut start, mut end): (u64, u64))
         }
         apart
     });
-    if ranges.len() < RANGES_MAX {
-        ranges.push((start, end));
-    }
+    ranges.push((start, end));
 }
 
 /// The file that has `write`. It stays as long as the process.
@@ -398,7 +407,7 @@ pub fn nobody_walks() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Loaded, UNLOADED_MAX, remember_code};
+    use super::{Loaded, RANGES_MAX, UNLOADED_MAX, remember_code};
     use std::ffi::CString;
 
     #[test]
@@ -437,6 +446,20 @@ mod tests {
             loaded.modules.iter().filter(|module| module.path.contains("copy-") && !module.compiled.rows.is_empty());
         assert!(rows.count() <= UNLOADED_MAX + 1);
         assert!(loaded.modules.len() <= at_first + UNLOADED_MAX + 2, "{} of {at_first}", loaded.modules.len());
+    }
+
+    #[test]
+    fn beyond_the_bound_the_nearest_range_grows() {
+        let mut ranges = Vec::new();
+        let apart = |index: u64| (1000 * index, 1000 * index + 100);
+        for index in 0..RANGES_MAX as u64 {
+            remember_code(&mut ranges, apart(index));
+        }
+        assert_eq!(ranges.len(), RANGES_MAX);
+        remember_code(&mut ranges, (7_300, 7_400));
+        remember_code(&mut ranges, (8_800, 8_850));
+        assert_eq!(ranges.len(), RANGES_MAX);
+        assert!(ranges.contains(&(7_000, 7_400)) && ranges.contains(&(8_800, 9_100)), "{ranges:?}");
     }
 
     #[test]
