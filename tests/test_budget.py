@@ -10,6 +10,7 @@ import pytest
 from figures import Figure
 from profile_tables import RUNNING
 from recording import Run, Workshop
+from stalls import Stalls
 
 pytestmark = pytest.mark.measures
 
@@ -83,7 +84,7 @@ for _ in range(4):
     time.sleep(1)
     work(0.1)
 """
-BURSTS_NS, SLEPT_NS = 400_000_000, 4_000_000_000
+SLEEPS, BURSTS_NS, SLEPT_NS = 4, 400_000_000, 4_000_000_000
 FIRST_NS = 1_000_000_000
 REST_NS_MAX = BLOCK_NS = 250_000_000
 WATCHED_NS = 2_000_000_000
@@ -168,7 +169,7 @@ def test_an_idle_program_is_let_alone_and_found_again(workshop: Workshop, figure
     assert waited_ns > passed_ns, profile.facts()
 
 
-def test_a_burst_after_idleness_is_seen_from_its_begin(workshop: Workshop, figure: Figure) -> None:
+def test_a_burst_after_idleness_is_seen_from_its_begin(workshop: Workshop, figure: Figure, stalls: Stalls) -> None:
     """After a second of idleness a rest lasts for an eighth of one, longer than a burst: genba's thread is woken by the program's CPU clock, at
     the kernel's next tick, 10 ms later at the latest."""
     profile = workshop.run(workshop.write("bursts.py", BURSTS)).profile()
@@ -180,6 +181,6 @@ def test_a_burst_after_idleness_is_seen_from_its_begin(workshop: Workshop, figur
     assert share > 0.75, profile.facts()
     work_ns = profile.sum("cpu_ns", lambda row: row.state in RUNNING and "work" in row.names())
     assert work_ns > 0.95 * BURSTS_NS, profile.facts()
-    # What was slept is told whole, though nobody looked.
+    # What was slept is told whole, though nobody looked: but when a sleep began, genba knows no sooner than this machine gives it a CPU.
     slept_ns = profile.sum("wall_ns", lambda row: row.state.startswith("in clock_nanosleep") or row.state.startswith("in pselect"))
-    assert slept_ns > 0.99 * SLEPT_NS, profile.facts()
+    assert slept_ns > 0.99 * SLEPT_NS - SLEEPS * stalls.worst_ns(), (profile.facts(), stalls.worst_ns())

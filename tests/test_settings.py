@@ -54,6 +54,7 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
         "force": (False, "default"),
         "interval": ("7ms", "pyproject.toml:5"),
         "rate": (None, "not set"),
+        "budget": (None, "default: 2%, unless a rate is asked for"),
         "python": (None, "default: the active virtual environment's, else python3"),
         "duration": (None, "not set"),
         "native": (False, "pyproject.toml:6"),
@@ -78,6 +79,8 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
     # What says the same in another way decides, too.
     page = shown(tmp_path, *command, "-r", "100", variables=variables)
     assert (page["rate"], page["interval"][0]) == ((100, "--rate"), None)
+    page = shown(tmp_path, *command, "--budget", "5%", variables=variables)
+    assert (page["budget"], page["interval"][0]) == (("5%", "--budget"), None)
 
 
 def test_every_verb_says_what_holds(tmp_path: Path) -> None:
@@ -116,7 +119,7 @@ def test_the_nearest_file_is_taken_alone(tmp_path: Path) -> None:
         ('mem = true\nintervall = "1ms"', "6: `intervall` is not a setting", "did you mean `interval`?"),
         ('min_share = "1%"', "5: `min_share` is not a setting", "did you mean `min-share`?"),
         ("no-native = true", "5: `no-native` is not a setting", "native = false"),
-        ('output = "x.genba"', "5: `output` is not a setting", "the settings are by, children, color"),
+        ('output = "x.genba"', "5: `output` is not a setting", "the settings are budget, by, children, color"),
         ("mem = 1", "5: `mem` cannot be an integer", "mem = true"),
         ("interval = true", "5: `interval` cannot be a boolean", "interval = "),
         ('tag = "a=b"', "5: `tag` cannot be a string", "tag = ["),
