@@ -32,6 +32,7 @@ mod belief;
 mod births;
 mod block_times;
 mod bookkeeping;
+mod interpreter;
 mod looks;
 mod pace;
 mod parking;

@@ -4,19 +4,16 @@
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
 use crate::proc::{self, Call, Doing, monotonic_ns};
-use crate::python;
 use crate::recorder::{Dropped, More, Refused, Sample};
 use crate::signals;
 use crate::stacks::Seen;
 use crate::threads::{NotTold, Open, Ran, Still, Thread, Turns};
 use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
-use genba_signal::handler::{self, SHARED};
-use genba_signal::jit::JIT;
-use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
-use genba_signal::request::{Answer, POOL, Phase, PythonEnd, Question, Reading, THREAD_STATES_MAX};
+use genba_signal::handler;
+use genba_signal::memory::{Blocks, ByKernel, Guarded};
+use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::unwind::Registers;
-use std::sync::atomic::Ordering::SeqCst;
 
 /// State numbers of the recording (genba.proto, Samples.state).
 const RUNNING: u32 = 0;
@@ -265,74 +262,6 @@ impl Sampler {
             Some(before.waited_since_ns(now, began_ns)? < due_ns)
         };
         waited().unwrap_or(false)
-    }
-
-    fn question(&mut self, tid: u32) -> Question {
-        let mut states = self.states.of(tid);
-        if states.len == 0 && self.belief != Belief::Wrong {
-            self.refresh_states();
-            states = self.states.of(tid);
-        }
-        if self.belief.is_unchecked() && states.len > 0 {
-            self.check_layout(states.addresses[0]);
-        }
-        Question {
-            pid: self.pid,
-            tid,
-            native: self.session.native,
-            reading: self.reading(),
-            thread_states: states.addresses,
-            thread_states_len: if self.belief == Belief::Checked { states.len } else { 0 },
-            thread_states_more: states.more,
-        }
-    }
-
-    /// I-10: the table of offsets is checked on a living frame before the handler may use it.
-    fn check_layout(&mut self, thread_state: Address) {
-        let fits = match self.reading() {
-            Reading::Guarded => python::check::fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => {
-                python::check::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state)
-            }
-        };
-        self.belief = self.belief.after(fits);
-        match self.belief {
-            Belief::Unchecked { .. } => {}
-            Belief::Checked => {
-                JIT.set(self.python.jit);
-                SHARED.layout.store(&raw mut *self.layout, SeqCst);
-            }
-            Belief::Wrong => {
-                let text = "this interpreter's structures are not where its version says: Python frames are left out";
-                self.recorder.mark(proto::MarkKind::Note, text, 0);
-            }
-        }
-    }
-
-    pub(super) fn refresh_states(&mut self) {
-        let before = self.states.beyond;
-        match self.reading() {
-            Reading::Guarded => self.states.refresh(&Guarded, &self.python),
-            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
-        }
-        for text in self.states.beyond.since(before) {
-            self.recorder.mark(proto::MarkKind::Note, &text, 0);
-        }
-    }
-
-    fn note_too_many(&mut self, python_end: PythonEnd) {
-        if python_end == PythonEnd::TooMany && !std::mem::replace(&mut self.states.beyond.states_of_a_thread, true) {
-            let text = format!("a thread is in more than {THREAD_STATES_MAX} interpreters: its looks are refused");
-            self.recorder.mark(proto::MarkKind::Note, &text, 0);
-        }
-    }
-
-    /// Whether the interpreter's lists of thread states changed since they were read.
-    pub(super) fn states_are_outdated(&self) -> bool {
-        match self.reading() {
-            Reading::Guarded => self.states.is_outdated(&Guarded, &self.python),
-            Reading::ByKernel => self.states.is_outdated(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
-        }
     }
 
     /// A question that stays without an answer. The kernel drops a signal while an older one of the same number is pending, which
