@@ -1,6 +1,6 @@
 //! Which handlers the kernel has for the three signals that genba uses, and what the program believes.
 //! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). A handler of the program's for SIGURG takes genba's place, and for faults
-//! genba's stands in front of it (signals/faults.rs); so it does for SIGURG once a thread blocks that in the program's belief only
+//! genba's stands in front of it (signals/faults.rs); the same holds for SIGURG once a thread blocks it in the program's belief only
 //! (signals/mask.rs).
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 

@@ -1,5 +1,5 @@
 //! How often genba looked: what was asked for, what most of the time was recorded with, and the budget behind that.
-//! Owns: the words of the header about it. Never: weighs samples by it; what each stands for comes from clocks.
+//! Owns: the words of the header about it. Never: weighs samples by the interval: clocks say what each sample stands for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

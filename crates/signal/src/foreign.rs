@@ -46,7 +46,7 @@ pub unsafe fn keep_for_later(info: *const u64, context: *mut u64) -> bool {
         if *info.add(1) as i32 == SI_TKILL {
             call(SYS_RT_TGSIGQUEUEINFO, [call(SYS_GETPID, [0; 4]), tid, SIGURG, info as u64]);
         } else {
-            // The number of any thread stands for its process here, and only with its own may it send what `kill` sent.
+            // The kernel takes any thread's number for its process here, and lets a thread send a record of `kill` to its own number only.
             call(SYS_RT_SIGQUEUEINFO, [tid, SIGURG, info as u64, 0]);
         }
     }

@@ -1,6 +1,6 @@
 //! Calls that change a thread's mask: SIGURG is blocked in the program's view, and the thread is sampled all the same.
-//! Owns: `pthread_sigmask`, `sigprocmask` and their older forms. Never: changes the view; what it is stands in signals/mask.rs. These are
-//! called in signal handlers and after `vfork`.
+//! Owns: `pthread_sigmask`, `sigprocmask` and their older forms. Never: changes what the program believes: signals/mask.rs does. Programs
+//! call these in signal handlers and after `vfork`.
 
 use super::next;
 use crate::signals::mask;

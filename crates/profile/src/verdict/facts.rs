@@ -115,7 +115,7 @@ impl Facts {
         self.running.get(&None).copied().unwrap_or(0)
     }
 
-    /// How many samples of the same CPU time tell as much as these do, of which some stand for more than others.
+    /// The effective number of samples: samples that stand for unequal CPU tell less than as many equal ones.
     pub fn equal_samples(&self) -> f64 {
         let cpu_us = self.whole.cpu_ns as f64 / 1e3;
         if self.cpu_us2 == 0 { 0.0 } else { cpu_us * cpu_us / self.cpu_us2 as f64 }
