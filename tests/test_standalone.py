@@ -1,10 +1,11 @@
-"""What python-build-standalone's own builds cannot bear, shown without genba (docs/limits.md)."""
+"""What python-build-standalone's own builds cannot bear, shown without genba (docs/limits.md), and that genba does them no harm."""
 
 import subprocess
 
 import pytest
 
 from interpreters import Interpreter
+from recording import Workshop
 
 BROKEN = "3.14.6"
 # A child for each hash: a signal every 0.3 ms, for a second of CPU.
@@ -31,3 +32,33 @@ def test_a_build_dies_of_any_signal_in_a_few_functions(python: Interpreter) -> N
     done = subprocess.run([python.path, "-c", PROGRAM, *FUNCTIONS], capture_output=True, text=True, timeout=120)
     ends = dict(zip(FUNCTIONS, map(int, done.stdout.split()), strict=True))
     assert ends == FUNCTIONS, done.stderr
+
+
+# The same functions, on the first thread and on others, with stacks of two sizes.
+RECORDED = """
+import importlib, sys, threading, time
+def work(make, seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until: make(b'x' * 100_000)
+makes = [getattr(importlib.import_module(module), function) for module, function in (name.split('.') for name in sys.argv[2:])]
+seconds = float(sys.argv[1])
+for make in makes:
+    work(make, seconds)
+    for bytes_of_stack in (0, 1 << 20):
+        threading.stack_size(bytes_of_stack)
+        threads = [threading.Thread(target=work, args=[make, seconds / 2]) for _ in range(2)]
+        for thread in threads: thread.start()
+        for thread in threads: thread.join()
+print("whole")
+"""
+
+
+@pytest.mark.parametrize("rate", ["1000", "10000"])
+def test_genba_does_not_end_it(python: Interpreter, workshop: Workshop, rate: str) -> None:
+    if not python.is_standalone or python.version != BROKEN:
+        pytest.skip(f"a fault of python-build-standalone's CPython {BROKEN}")
+    run = workshop.run(workshop.write("hashes.py", RECORDED), "0.3", *FUNCTIONS, flags=("--rate", rate))
+    assert (run.exit_code, run.stdout) == (0, "whole\n"), run.stderr
+    row = run.report_json("--by", "function")["rows"][0]
+    assert row["function"] == "work", row
+    assert run.profile()["accounting"]["sampled"] > 100

@@ -46,6 +46,15 @@ impl Descriptor {
         buffer.get(..usize::try_from(read).ok()?)
     }
 
+    /// So many bytes from an offset on. `None`: there are fewer.
+    #[must_use]
+    pub fn read_at(&self, offset: u64, count: usize) -> Option<Vec<u8>> {
+        let mut bytes = vec![0_u8; count];
+        // SAFETY: writes at most `count` bytes into the vector.
+        let read = unsafe { libc::pread(self.0, bytes.as_mut_ptr().cast(), count, offset.cast_signed()) };
+        (usize::try_from(read) == Ok(count)).then_some(bytes)
+    }
+
     /// Reads on.
     #[must_use]
     pub fn read<'a>(&self, buffer: &'a mut [u8]) -> Option<&'a [u8]> {

@@ -3,6 +3,7 @@
 //! ARCHITECTURE.md lists the invariants I-NN that the parts keep.
 
 mod alarm;
+mod alternate;
 mod api;
 mod arena;
 mod argv;

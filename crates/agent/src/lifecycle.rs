@@ -22,7 +22,7 @@ use crate::sampler::{Left, Sampler};
 use crate::session::Session;
 use crate::signals::mask;
 use crate::stacks::Stacks;
-use crate::{life, prompt, signals, symbols};
+use crate::{alternate, life, prompt, signals, symbols};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
@@ -84,6 +84,7 @@ fn on_load_with_room() {
             leaving::watch();
             api::begun_by_command();
             let start = describe(&session, &version);
+            alternate::begin(python.runtime.0);
             prepare();
             // What the program before this one blocked; before anybody is asked.
             mask::take_over();

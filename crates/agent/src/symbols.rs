@@ -1,6 +1,7 @@
 //! Addresses of symbols in the loaded files.
-//! Owns: the one use of dlsym. Never: calls what it finds.
+//! Owns: the one use of dlsym, and of dladdr. Never: calls what it finds.
 
+use crate::descriptor::Descriptor;
 use std::ffi::CStr;
 
 /// In the order of the dynamic linker.
@@ -41,5 +42,26 @@ pub fn extent(name: &CStr) -> Option<(u64, u64)> {
         }
         let bytes = symbol.cast::<libc::Elf64_Sym>().as_ref()?.st_size;
         (info.dli_saddr as u64 == begin && bytes > 0).then_some((begin, begin + bytes))
+    }
+}
+
+/// The loaded file around an address, opened.
+#[must_use]
+pub fn file_of(address: u64) -> Option<Descriptor> {
+    let (base, name) = loaded_around(address)?;
+    // SAFETY: asks what the kernel told the program. Of the program itself the linker knows no more than what it was called by.
+    let program = unsafe { libc::getauxval(libc::AT_PHDR) };
+    let is_program = loaded_around(program).is_some_and(|(program_base, _)| program_base == base);
+    Descriptor::open_at(None, if is_program { c"/proc/self/exe" } else { name }, libc::O_RDONLY).ok()
+}
+
+/// Where the file around an address begins, and its name, which stays as long as the file is loaded.
+fn loaded_around(address: u64) -> Option<(u64, &'static CStr)> {
+    // SAFETY: the linker fills the record, with a pointer to its own list. Asked of the program's and the interpreter's files alone, which
+    // stay.
+    unsafe {
+        let mut info: libc::Dl_info = core::mem::zeroed();
+        let found = libc::dladdr(address as *const libc::c_void, &raw mut info) != 0;
+        (found && !info.dli_fname.is_null()).then(|| (info.dli_fbase as u64, CStr::from_ptr(info.dli_fname)))
     }
 }

@@ -1,15 +1,17 @@
-//! Calls that make a thread or a process: what these inherit is the mask that the program believes in.
-//! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between a caller that blocks nothing and libc; leaves a frame of its
-//! own on the stack of a thread; allocates.
+//! Calls that make a thread or a process: what these inherit is the mask that the program believes in, and where a thread needs an alternate
+//! stack it gets one (alternate.rs).
+//! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between libc and a caller for which there is nothing to do; leaves a
+//! frame of its own on the stack of a thread; allocates.
 //!
 //! A thread that blocks SIGURG in the program's belief only does so in the kernel, too, while it makes another one. That one begins with it
 //! blocked, takes it over (signals/mask.rs), and *jumps* to its function: what unwinds, cancels or looks at its stack meets libc's
 //! frame below the program's own.
 
 use super::next;
+use crate::alternate::{self, Room};
 use crate::signals::mask;
 use std::ffi::{c_char, c_int, c_void};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
 type Body = extern "C" fn(*mut c_void) -> *mut c_void;
 type Attributes = *const libc::pthread_attr_t;
@@ -21,11 +23,25 @@ struct Start {
     is_taken: AtomicBool,
     body: AtomicU64,
     argument: AtomicU64,
+    /// For its alternate stack; 0: it gets none.
+    stack_bytes: AtomicUsize,
+    guard_bytes: AtomicUsize,
+}
+
+impl Start {
+    const fn free() -> Start {
+        Start {
+            is_taken: AtomicBool::new(false),
+            body: AtomicU64::new(0),
+            argument: AtomicU64::new(0),
+            stack_bytes: AtomicUsize::new(0),
+            guard_bytes: AtomicUsize::new(0),
+        }
+    }
 }
 
 /// So many threads may be made at once; what more there are begin with the signal blocked, and keep it so.
-static STARTS: [Start; 64] =
-    [const { Start { is_taken: AtomicBool::new(false), body: AtomicU64::new(0), argument: AtomicU64::new(0) } }; 64];
+static STARTS: [Start; 1024] = [const { Start::free() }; 1024];
 
 /// In registers: rax, rdx.
 #[repr(C)]
@@ -61,7 +77,11 @@ unsafe extern "C" {
 /// On the new thread.
 extern "C" fn task(start: &'static Start) -> Task {
     let task = Task { body: start.body.load(SeqCst), argument: start.argument.load(SeqCst) };
+    let (stack_bytes, guard_bytes) = (start.stack_bytes.load(SeqCst), start.guard_bytes.load(SeqCst));
     start.is_taken.store(false, SeqCst);
+    if stack_bytes > 0 {
+        alternate::set_for_thread(Room { stack_bytes, guard_bytes });
+    }
     mask::take_over();
     task
 }
@@ -84,7 +104,7 @@ pub unsafe extern "C" fn pthread_create(
 ) -> c_int {
     let real = next!(c"pthread_create", Create, libc::EAGAIN);
     // SAFETY: libc's function; what the thread is given lives as long as the process.
-    with_belief(body, argument, |body, argument| unsafe { real(thread, attributes, body, argument) })
+    unsafe { started(attributes, body, argument, |body, argument| real(thread, attributes, body, argument)) }
 }
 
 /// # Safety
@@ -94,7 +114,7 @@ pub unsafe extern "C" fn thrd_create(thread: *mut libc::pthread_t, body: Body, a
     const ERROR: c_int = 2;
     let real = next!(c"thrd_create", CreateC11, ERROR);
     // SAFETY: as above. The function gives an `int`: it is jumped to, so nobody here looks at that.
-    with_belief(body, argument, |body, argument| unsafe { real(thread, body, argument) })
+    unsafe { started(core::ptr::null(), body, argument, |body, argument| real(thread, body, argument)) }
 }
 
 /// libc's own, for a thread of genba's.
@@ -113,8 +133,18 @@ pub unsafe fn create_thread(
 }
 
 /// `create` makes the thread, and gives 0 then.
-fn with_belief(body: Body, argument: *mut c_void, create: impl FnOnce(Body, *mut c_void) -> c_int) -> c_int {
-    if !mask::is_wished() {
+///
+/// # Safety
+/// `attributes` are null, or were made.
+unsafe fn started(
+    attributes: Attributes,
+    body: Body,
+    argument: *mut c_void,
+    create: impl FnOnce(Body, *mut c_void) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let room = if alternate::is_needed() { unsafe { alternate::room(attributes) } } else { None };
+    if !mask::is_wished() && room.is_none() {
         return create(body, argument);
     }
     let lent = mask::lend();
@@ -122,6 +152,8 @@ fn with_belief(body: Body, argument: *mut c_void, create: impl FnOnce(Body, *mut
     let result = if let Some(start) = free {
         start.body.store(body as usize as u64, SeqCst);
         start.argument.store(argument as u64, SeqCst);
+        start.stack_bytes.store(room.map_or(0, |room| room.stack_bytes), SeqCst);
+        start.guard_bytes.store(room.map_or(0, |room| room.guard_bytes), SeqCst);
         let result = create(genba_thread_begins, core::ptr::from_ref(start).cast_mut().cast());
         if result != 0 {
             start.is_taken.store(false, SeqCst);
