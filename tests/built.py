@@ -30,6 +30,14 @@ def masks(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built = tmp_path_factory.mktemp("late") / "late.so"
+    source = PROGRAMS / "late.c"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(built), "-ldl"], check=True)
+    return built
+
+
+@pytest.fixture(scope="session")
 def bounce(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The extension, built once against the stable ABI of the oldest CPython with headers here."""
     header = next(

@@ -13,7 +13,7 @@ import pytest
 
 import interpreters
 from busy import busy  # noqa: F401  (fixture)
-from built import bounce, masks, spin  # noqa: F401  (fixtures)
+from built import bounce, late, masks, spin  # noqa: F401  (fixtures)
 from compiled import throws  # noqa: F401  (fixture)
 from figures import Outcomes, figure  # noqa: F401  (fixture)
 from interpreters import Interpreter

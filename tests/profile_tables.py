@@ -98,6 +98,7 @@ class Profile:
         """Processes of which more than 1 % of the CPU was not sampled, what passed before the agent started aside."""
         faults = []
         for process in self.tables["processes"]:
-            if process["refused"] is None and process["cpu_not_sampled_ns"] * 100 > process["cpu_ns"]:
-                faults.append(f"pid {process['pid']}: {process['cpu_not_sampled_ns']} of {process['cpu_ns']} ns")
+            missing_ns = process["cpu_not_sampled_ns"] - process["cpu_before_ns"]
+            if process["refused"] is None and missing_ns * 100 > process["cpu_ns"]:
+                faults.append(f"pid {process['pid']}: {missing_ns} of {process['cpu_ns']} ns")
         return faults

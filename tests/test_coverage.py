@@ -1,5 +1,7 @@
 """Law 2 on programs of a second or more: at most 1 % of the CPU is not sampled (I-02); and what a tick costs is in the file."""
 
+from pathlib import Path
+
 import pytest
 
 from profile_tables import RUNNING
@@ -18,6 +20,20 @@ def test_not_sampled_is_small(workshop: Workshop, name: str) -> None:
     # Each running sample is one answer of the handler; answers that were not believed make it more, never less.
     assert process["handler_runs"] >= running > 0
     assert process["handler_ns"] > 0
+
+
+@pytest.mark.parametrize("forked", [False, True], ids=["started", "forked"])
+def test_a_sampler_that_begins_late_misses_nothing(workshop: Workshop, late: Path, forked: bool) -> None:
+    """What the program did until genba's thread got a CPU is in the first sample."""
+    text = "import os, time\nif FORKED and (pid := os.fork()): os._exit(os.waitpid(pid, 0)[1])\nwhile time.process_time() < 0.5: pass\n"
+    run = workshop.run(
+        workshop.write("begins.py", text.replace("FORKED", str(forked))), environment={"LD_PRELOAD": workshop.take(late)}
+    )
+    assert run.exit_code == 0, run.stderr
+    process = run.profile()["processes"][-1]
+    assert process["cpu_ns"] >= 500_000_000
+    # The 100 ms that it begins late are 20 % of the program.
+    assert process["cpu_not_sampled_ns"] - process["cpu_before_ns"] <= 0.02 * process["cpu_ns"]
 
 
 def test_a_rate_that_was_asked_for_is_kept(workshop: Workshop) -> None:

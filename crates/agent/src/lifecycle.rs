@@ -83,11 +83,11 @@ fn on_load_with_room() {
             }
             leaving::watch();
             api::begun_by_command();
-            let start = describe(&session, &version);
             alternate::begin(python.runtime.0);
             prepare();
             // What the program before this one blocked; before anybody is asked.
             mask::take_over();
+            let start = describe(&session, &version);
             begin(session, python, start);
         }
     }

@@ -373,9 +373,12 @@ impl Sampler {
                     let words = "the kernel shows none of the program's threads: nothing can be looked at";
                     self.recorder.mark(proto::MarkKind::Note, words, 0);
                 }
-                // What these threads used before is not genba's to tell.
+                // What these threads used before is not genba's to tell. The first thread of a process that is recorded from its start
+                // has run on since then, for as long as this thread waited for a CPU.
+                let from_start_ns = if self.is_within { u64::MAX } else { self.start.cpu_before_ns };
                 for thread in &mut self.threads {
-                    thread.credited_cpu_ns = thread.cpu_ns;
+                    let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
+                    thread.credited_cpu_ns = thread.cpu_ns.min(from_ns);
                 }
                 // Where the program had a handler of its own before the recording began.
                 if self.is_within && !self.held.sample {
