@@ -32,7 +32,8 @@ pub fn is_needed() -> bool {
 
 /// Before `main`, on its thread: `address` lies in the file with the interpreter.
 pub fn begin(address: u64) {
-    if symbols::file_of(address).is_some_and(|file| is_made_by_bolt(&file)) {
+    let file = symbols::file_around(address).and_then(|path| Descriptor::open_at(None, path, libc::O_RDONLY).ok());
+    if file.is_some_and(|file| is_made_by_bolt(&file)) {
         NEEDED.store(true, SeqCst);
         set_for_first_thread();
     }

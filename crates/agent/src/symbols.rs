@@ -1,7 +1,6 @@
 //! Addresses of symbols in the loaded files.
 //! Owns: the one use of dlsym, and of dladdr. Never: calls what it finds.
 
-use crate::descriptor::Descriptor;
 use std::ffi::CStr;
 
 /// In the order of the dynamic linker.
@@ -45,14 +44,14 @@ pub fn extent(name: &CStr) -> Option<(u64, u64)> {
     }
 }
 
-/// The loaded file around an address, opened.
+/// Where to open the loaded file around an address.
 #[must_use]
-pub fn file_of(address: u64) -> Option<Descriptor> {
+pub fn file_around(address: u64) -> Option<&'static CStr> {
     let (base, name) = loaded_around(address)?;
     // SAFETY: asks what the kernel told the program. Of the program itself the linker knows no more than what it was called by.
     let program = unsafe { libc::getauxval(libc::AT_PHDR) };
     let is_program = loaded_around(program).is_some_and(|(program_base, _)| program_base == base);
-    Descriptor::open_at(None, if is_program { c"/proc/self/exe" } else { name }, libc::O_RDONLY).ok()
+    Some(if is_program { c"/proc/self/exe" } else { name })
 }
 
 /// Where the file around an address begins, and its name, which stays as long as the file is loaded.
