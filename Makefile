@@ -36,14 +36,14 @@ test-python: build wheel twin
 	$(TOOLS)/bin/pytest -m measures tests || failed=1; \
 	exit $$failed
 
-# The figures are kept in build/figures.jsonl; GENBA_SOAK_SECONDS shortens the hour of the web server.
-soak: build wheel twin ## the measuring and the harmless tests in their long form; hours
-	@make/prepare.sh tools
-	@rm -f build/figures.jsonl
-	@failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/figures.jsonl; \
-	$(TOOLS)/bin/pytest --timeout 0 tests/harmless tests/test_harmless.py -m 'not measures' || failed=1; \
-	$(TOOLS)/bin/pytest --timeout 0 -m measures tests || failed=1; \
-	$(TOOLS)/bin/python make/measured.py build/figures.jsonl || failed=1; \
+# Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/sittings.py). Run nothing
+# beside what measures. PART="tests/harmless tests/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
+# shortens the hour of the web server.
+soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
+	@make/prepare.sh tools compiled
+	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
+	$(TOOLS)/bin/pytest --timeout 0 tests || failed=1; \
+	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
 
 check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols

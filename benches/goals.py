@@ -18,6 +18,7 @@ import goal_real
 import goal_sampler
 import goal_size
 import goal_startup
+import machine
 import recordings
 import table
 from row import Row
@@ -86,7 +87,7 @@ def emitted(rows: list[Row]) -> list[Row]:
         with open(path, "a") as file:
             for row in rows:
                 line = {"test": "make bench", "python": None, "figure": row.goal, "value": row.value, "unit": row.unit}
-                file.write(json.dumps({**line, "bound": row.bound, "soak": True}, ensure_ascii=False) + "\n")
+                file.write(json.dumps({**line, "bound": row.bound, "soak": True, "commit": machine.commit()}, ensure_ascii=False) + "\n")
     return rows
 
 

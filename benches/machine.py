@@ -26,6 +26,10 @@ def said(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
+def commit() -> str:
+    return said("git", "-C", str(Path(__file__).parent), "describe", "--always", "--exclude=*", "--dirty=+")
+
+
 def newest_python() -> str:
     """pyenv's newest that all peers know, else the system's."""
     pyenv = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"

@@ -1,78 +1,182 @@
-"""Makes docs/measured.md of the figures that tests and benches wrote: `make soak` and `make bench` call it.
+"""Makes docs/measured.md of the figures that tests and benches wrote; `make soak` calls it, and it says whether the long run is whole.
 
-Argv: files of JSON lines as tests/figures.py writes them, the newest last. One row a figure, one column a CPython; the
-machine stands at the top. Owns: that page. Never: rounds a figure past its bound, leaves one out.
+Argv: files of JSON lines as tests/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
+that each was measured at; at the top the machine, and what the long run lacks. What a run did not measure stays, with its own commit.
+Owns: that page. Never: rounds a figure past its bound, leaves one out.
 """
 
 import datetime
 import json
 import os
 import platform
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "docs/measured.md"
+REPOSITORY = Path(__file__).resolve().parent.parent
+PAGE = REPOSITORY / "docs/measured.md"
 VERSIONS = ("3.11", "3.12", "3.13", "3.14", "3.15", "3.11-standalone", "3.14-standalone")
+COLUMNS = (*VERSIONS, "all")
 
-
-# One row: what stands in each column, by the column's title, and the bound.
+# One row: what stands in each column, by the column's title, the bound and the commits.
 Row = dict[str, str]
-BOUND = "bound"
+BOUND, COMMIT = "bound", "commit"
 # The bounds of a row that differ stand behind each value.
 APART = "in parentheses"
+# Of rows that are older than the column.
+UNKNOWN = "unknown"
+LONG_RUN = re.compile(r"^The long run .*?(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
+NEVER_RUN = "The long run (`make soak`) was not begun.\n"
 
 
 def main() -> int:
     lines = [json.loads(line) for path in sys.argv[1:] for line in Path(path).read_text().splitlines()]
     if not lines:
         sys.exit("error: no figures to make docs/measured.md of\nhint: make soak")
-    sections = rows_of(PAGE.read_text()) if PAGE.exists() else {}
-    put(lines, sections)
-    PAGE.write_text(page(sections, machine()))
-    print(f"{PAGE}: {len(lines)} figures")
+    before = PAGE.read_text() if PAGE.exists() else ""
+    sections = {name: rows for name, rows in rows_of(before).items() if still_there(name)}
+    figures = [line for line in lines if "figure" in line]
+    files = standing(lines)
+    put(figures + passed(files), sections)
+    found = LONG_RUN.search(before)
+    plans = [line for line in lines if "plan" in line]
+    words = long_run(files, plans[-1]["commit"]) if plans else found[0].strip() + "\n" if found else NEVER_RUN
+    PAGE.write_text(page(sections, machine(), words))
+    print(f"{words}{PAGE}: {len(figures)} figures")
     return 0
+
+
+def still_there(section: str) -> bool:
+    return not section.startswith("tests/") or (REPOSITORY / section).exists()
+
+
+class Standing:
+    """How far the long run of one file's tests on one CPython is."""
+
+    def __init__(self, file: str, version: str, tests: int) -> None:
+        self.file, self.version, self.tests = file, version, tests
+        self.outcomes: dict[str, str] = {}
+        self.commit = ""
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(self.outcomes.values())
+
+    @property
+    def not_run(self) -> int:
+        return self.tests - len(self.outcomes)
+
+    def failed(self) -> list[str]:
+        return [test for test, outcome in self.outcomes.items() if outcome == "failed"]
+
+
+def standing(lines: list[dict]) -> list[Standing]:
+    """By the newest plan: an outcome at another state of the sources does not count."""
+    plan = next((line["plan"] for line in reversed(lines) if "plan" in line), {})
+    found = {(file, version): Standing(file, version, tests) for file, one in plan.items() for version, tests in one["tests"].items()}
+    for line in lines:
+        file, version = line.get("test", "").partition("::")[0], line.get("python")
+        if "outcome" in line and (file, version) in found and line["state"] == plan[file]["state"]:
+            one = found[file, version]
+            one.outcomes[line["test"]] = line["outcome"]
+            one.commit = line["commit"]
+    return list(found.values())
+
+
+def passed(files: list[Standing]) -> list[dict]:
+    """A row of each file, of what ran of it: a figure, too."""
+    rows = []
+    for one in files:
+        if one.outcomes:
+            others = {"failed": one.counts["failed"], "expected to fail": one.counts["xfailed"], "skipped": one.counts["skipped"]}
+            words = [f"{count} {name}" for name, count in {**others, "not run": one.not_run}.items() if count]
+            line = {"test": one.file, "python": one.version, "figure": "passed", "value": one.counts["passed"]}
+            unit = ", ".join([f"of {one.tests}", *words])
+            rows.append({**line, "unit": unit, "bound": "all", "soak": True, "commit": one.commit})
+    return rows
+
+
+def long_run(files: list[Standing], commit: str) -> str:
+    """Whether it is whole, and what is missing."""
+    counts = sum((one.counts for one in files), Counter())
+    not_run = sum(one.not_run for one in files)
+    is_whole = not counts["failed"] and not not_run
+    words = f"The long run (`make soak`) {'is whole' if is_whole else 'is **not whole**'} at {commit}: of"
+    words += f" {sum(one.tests for one in files):,} tests {counts['passed']:,} passed, {counts['xfailed']} failed as expected,"
+    words += f" {counts['skipped']:,} were skipped, {counts['failed']} failed, {not_run:,} were not run.\n"
+    for test in (test for one in files for test in one.failed()):
+        words += f"\n- failed: `{test}`"
+    for file in sorted({one.file for one in files if one.not_run}):
+        missing = [f"{one.version} ({one.not_run})" for one in files if one.file == file and one.not_run]
+        words += f"\n- not run: {file} on {', '.join(missing)}"
+    return words.rstrip() + "\n"
 
 
 def put(lines: list[dict], sections: dict[str, dict[str, Row]]) -> None:
     """Each figure into its row; what stood there for the same version gives way."""
     for line in lines:
         row = sections.setdefault(line["test"].partition("::")[0], {}).setdefault(line["figure"], {})
-        column, bound = minor(line["python"]) or "all", bound_text(line)
+        column, bound = line["python"] or "all", bound_text(line)
         text = value_text(line) + (" *long*" if line["soak"] else "")
-        others = [title for title in row if title not in (column, BOUND)]
+        others = [title for title in row if title in COLUMNS and title != column]
         before = row.get(BOUND, bound)
         if others and before != bound:
             if before != APART:
                 row.update({title: f"{row[title]} ({before})" for title in others})
             text, bound = f"{text} ({bound})", APART
-        row[column], row[BOUND] = text, bound
+        commits = {**commits_of(row), column: line["commit"]}
+        row[column], row[BOUND], row[COMMIT] = text, bound, commits_text(commits)
+
+
+def commits_of(row: Row) -> dict[str, str]:
+    """The commit of each column, of `44ff4ee` or `3.11, 3.12: 44ff4ee; 3.13: 6407451`."""
+    text = row.get(COMMIT, UNKNOWN)
+    if ": " not in text:
+        return {title: text for title in row if title in COLUMNS}
+    parts = [part.partition(": ") for part in text.split("; ")]
+    return {title: commit for titles, _, commit in parts for title in titles.split(", ")}
+
+
+def commits_text(commits: dict[str, str]) -> str:
+    columns: dict[str, list[str]] = {}
+    for title in sorted(commits, key=COLUMNS.index):
+        columns.setdefault(commits[title], []).append(title)
+    if len(columns) == 1:
+        return next(iter(columns))
+    return "; ".join(f"{', '.join(titles)}: {commit}" for commit, titles in columns.items())
 
 
 def rows_of(page: str) -> dict[str, dict[str, Row]]:
-    """What an earlier run left in the page."""
+    """What an earlier run left in the page; a column where nothing stands is not of the row."""
     sections: dict[str, dict[str, Row]] = {}
     for part in page.split("\n## ")[1:]:
         name, *lines = part.splitlines()
         table = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("|")]
         titles, _, *rows = table
-        sections[name] = {row[0]: dict(zip(titles[1:], row[1:], strict=True)) for row in rows}
+        sections[name] = {row[0]: row_of(titles, row) for row in rows}
     return sections
 
 
-def page(sections: dict[str, dict[str, Row]], machine: str) -> str:
+def row_of(titles: list[str], row: list[str]) -> Row:
+    return {title: cell for title, cell in zip(titles[1:], row[1:], strict=True) if cell or title not in COLUMNS}
+
+
+def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
     head = (
         "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means stands in [promises.md](promises.md).\n\n"
         f"{machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of `make bench`. What the newest run\n"
-        "did not measure stands as the one before left it.\n"
+        "did not measure stays as an earlier run left it: *commit* is what a figure was measured at, with `+` where the sources were edited after it.\n\n"
     )
-    return head + "".join(section(name, sections[name]) for name in sorted(sections))
+    return head + words + "".join(section(name, sections[name]) for name in sorted(sections))
 
 
 def section(name: str, rows: dict[str, Row]) -> str:
-    columns = [one for one in (*VERSIONS, "all") if any(one in row for row in rows.values())]
-    text = f"\n## {name}\n\n| figure | {' | '.join(columns)} | bound |\n|---|{'---|' * len(columns)}---|\n"
+    columns = [one for one in COLUMNS if any(one in row for row in rows.values())]
+    text = f"\n## {name}\n\n| figure | {' | '.join(columns)} | bound | commit |\n|---|{'---|' * len(columns)}---|---|\n"
     for figure, row in sorted(rows.items()):
-        text += f"| {figure} | {' | '.join(row.get(one, '') for one in columns)} | {row.get(BOUND, '')} |\n"
+        cells = [*(row.get(one, "") for one in columns), row.get(BOUND, ""), row.get(COMMIT, UNKNOWN)]
+        text += f"| {figure} | {' | '.join(cells)} |\n"
     return text
 
 
@@ -86,10 +190,6 @@ def bound_text(line: dict) -> str:
 
 def number(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:.4g}" if isinstance(value, float) else f"{value:,}"
-
-
-def minor(version: str | None) -> str:
-    return ".".join(version.split(".")[:2]) if version else ""
 
 
 def machine() -> str:

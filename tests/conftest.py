@@ -15,9 +15,11 @@ import interpreters
 from busy import busy  # noqa: F401  (fixture)
 from built import bounce, late, masks, spin  # noqa: F401  (fixtures)
 from compiled import throws  # noqa: F401  (fixture)
-from figures import Outcomes, figure  # noqa: F401  (fixture)
+from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
 from recording import REPOSITORY, Place, Workshop, binary
+from sittings import Sittings
+from soak import SOAK
 from stalls import stalls  # noqa: F401  (fixture)
 
 
@@ -42,8 +44,9 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))
-    if "GENBA_FIGURES" in os.environ and "PYTEST_XDIST_WORKER" not in os.environ:
-        config.pluginmanager.register(Outcomes(Path(os.environ["GENBA_FIGURES"])))
+    if SOAK and "GENBA_FIGURES" in os.environ:
+        parts, versions = (os.environ.get(name, "").split() for name in ("PART", "VERSIONS"))
+        config.pluginmanager.register(Sittings(Path(os.environ["GENBA_FIGURES"]), config.rootpath, parts, versions))
 
 
 def pytest_report_header() -> list[str]:

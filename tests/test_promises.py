@@ -17,28 +17,66 @@ def test_every_test_that_is_named_exists() -> None:
     assert [one for one in named if not (PROMISES.parent / one).exists()] == []
 
 
-def test_a_page_of_figures() -> None:
-    def line(test: str, python: str | None, name: str, value: float | str, bound: float | None) -> dict:
-        return {"test": test, "python": python, "figure": name, "value": value, "unit": "%", "bound": bound, "soak": True}
+def line(test: str, python: str | None, name: str, value: float | str, bound: float | None, commit: str = "aa") -> dict:
+    return {"test": test, "python": python, "figure": name, "value": value, "unit": "%", "bound": bound, "soak": True, "commit": commit}
 
+
+def test_a_page_of_figures() -> None:
     sections: dict = {}
     measured.put(
         [
-            line("tests/test_b.py::test_x[3.15]", "3.15.2", "share", 0.25, 1.0),
-            line("tests/test_b.py::test_x[3.11]", "3.11.7", "share", 12, 1.0),
-            line("tests/test_b.py::test_y[3.11]", "3.11.7", "other", 1, 2.0),
-            line("tests/test_b.py::test_y[3.15]", "3.15.2", "other", 1, 3.0),
+            line("tests/test_b.py::test_x[3.15]", "3.15", "share", 0.25, 1.0),
+            line("tests/test_b.py::test_x[3.11]", "3.11", "share", 12, 1.0),
+            line("tests/test_b.py::test_y[3.11]", "3.11", "other", 1, 2.0),
+            line("tests/test_b.py::test_y[3.15]", "3.15", "other", 1, 3.0),
             line("make bench", None, "cost", "none", None),
         ],
         sections,
     )
-    page = measured.page(sections, "a machine")
-    assert "## make bench\n\n| figure | all | bound |\n|---|---|---|\n| cost | none % *long* |  |\n" in page
-    assert "| share | 12 % *long* | 0.25 % *long* | 1 |\n" in page
-    assert "| other | 1 % *long* (2) | 1 % *long* (3) | in parentheses |\n" in page
-    # What a run does not measure stands as it was.
+    page = measured.page(sections, "a machine", "The long run is whole.\n")
+    assert "## make bench\n\n| figure | all | bound | commit |\n|---|---|---|---|\n| cost | none % *long* |  | aa |\n" in page
+    assert "| share | 12 % *long* | 0.25 % *long* | 1 | aa |\n" in page
+    assert "| other | 1 % *long* (2) | 1 % *long* (3) | in parentheses | aa |\n" in page
+    # What a run does not measure stays as it was, with its commit.
     again = measured.rows_of(page)
     assert again == sections
-    measured.put([line("tests/test_b.py::test_x[3.15]", "3.15.2", "share", 0.5, 1.0)], again)
-    assert "| share | 12 % *long* | 0.5 % *long* | 1 |\n" in measured.page(again, "a machine")
-    assert page.index("a machine") < page.index("## make bench") < page.index("## tests/test_b.py")
+    measured.put([line("tests/test_b.py::test_x[3.15]", "3.15", "share", 0.5, 1.0, "bb")], again)
+    page = measured.page(again, "a machine", "The long run is whole.\n")
+    assert "| share | 12 % *long* | 0.5 % *long* | 1 | 3.11: aa; 3.15: bb |\n" in page
+    assert measured.rows_of(page) == again
+    assert page.index("a machine") < page.index("The long run") < page.index("## make bench") < page.index("## tests/test_b.py")
+
+
+def test_a_page_from_before_commits_were_kept() -> None:
+    old = measured.rows_of("# What was measured\n\n## tests/test_b.py\n\n| figure | 3.11 | 3.15 | bound |\n|---|---|---|---|\n| share | 1 |  | 2 |\n")
+    measured.put([line("tests/test_b.py::test_x[3.15]", "3.15", "share", 5, 2)], old)
+    assert "| share | 1 | 5 % *long* | 2 | 3.11: unknown; 3.15: aa |\n" in measured.page(old, "a machine", "")
+
+
+def test_the_page_says_what_the_long_run_lacks() -> None:
+    def outcome(test: str, python: str, outcome: str, state: str = "now") -> dict:
+        return {"test": test, "python": python, "outcome": outcome, "commit": "aa", "state": state}
+
+    plan = {"tests/test_b.py": {"state": "now", "tests": {"3.11": 2, "3.15": 3}}}
+    lines = [
+        {"plan": {}, "commit": "aa"},
+        outcome("tests/test_b.py::x[3.11]", "3.11", "failed"),
+        outcome("tests/test_b.py::y[3.11]", "3.11", "passed"),
+        outcome("tests/test_b.py::x[3.15]", "3.15", "failed"),
+        outcome("tests/test_b.py::y[3.15]", "3.15", "passed", state="before"),
+        {"plan": plan, "commit": "bb"},
+        outcome("tests/test_b.py::x[3.11]", "3.11", "passed"),
+    ]
+    words = measured.long_run(measured.standing(lines), "bb")
+    assert "is **not whole** at bb: of 5 tests 2 passed, 0 failed as expected, 0 were skipped, 1 failed, 2 were not run.\n" in words
+    assert "- failed: `tests/test_b.py::x[3.15]`\n- not run: tests/test_b.py on 3.15 (2)\n" in words
+    sections: dict = {}
+    measured.put(measured.passed(measured.standing(lines)), sections)
+    page = measured.page(sections, "a machine", words)
+    assert "| passed | 2 of 2 *long* | 0 of 3, 1 failed, 2 not run *long* | all | aa |\n" in page
+    found = measured.LONG_RUN.search(page)
+    assert found and found[0].strip() == words.strip()
+
+    lines += [outcome(f"tests/test_b.py::{name}[3.15]", "3.15", end) for name, end in (("x", "passed"), ("y", "xfailed"), ("z", "skipped"))]
+    words = measured.long_run(measured.standing(lines), "bb")
+    assert words == "The long run (`make soak`) is whole at bb: of 5 tests 3 passed, 1 failed as expected, 1 were skipped, 0 failed, 0 were not run.\n"
