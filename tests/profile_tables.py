@@ -43,15 +43,13 @@ class Profile:
     def stack(self, node: int | None) -> tuple[dict[str, Any], ...]:
         if node is None:
             return ()
-        # Not by recursion: a stack may be deeper than Python likes.
-        unknown = []
-        while node is not None and node not in self._stacks:
-            unknown.append(node)
-            node = self.tables["nodes"]["parent"][node]
-        for below in reversed(unknown):
-            frame = self.tables["frames"][self.tables["nodes"]["frame"][below]]
-            self._stacks[below] = (*(() if node is None else self._stacks[node]), frame)
-            node = below
+        if node not in self._stacks:
+            nodes, frames, found, at = self.tables["nodes"], self.tables["frames"], [], node
+            while at is not None:
+                found.append(frames[nodes["frame"][at]])
+                at = nodes["parent"][at]
+            # Only what was asked for is kept: a deep stack has a node for each frame.
+            self._stacks[node] = tuple(reversed(found))
         return self._stacks[node]
 
     def rows(self) -> Iterator[Row]:
@@ -76,11 +74,15 @@ class Profile:
             assert accounting["ticks"] == looked, f"ticks {accounting['ticks']} are not {looked}: {accounting}"
         lost = sum(process["blocks_lost"] for process in self.tables["processes"])
         sampled: dict[int, tuple[int, int]] = {}
-        for row in self.rows():
-            ticks, cpu_ns = sampled.get(row.process, (0, 0))
-            sampled[row.process] = ticks + row.ticks, cpu_ns + row.cpu_ns
-            assert row.ticks >= 1 and row.samples >= 1, row
-            assert row.state in RUNNING or row.cpu_ns == 0, row
+        columns = self.tables["samples"]
+        # Without their stacks, of which a recording may hold very many.
+        for number, thread in enumerate(columns["thread"]):
+            ticks, samples, row_cpu_ns = (columns[name][number] for name in ("ticks", "samples", "cpu_ns"))
+            process, state = self.tables["threads"][thread]["process"], self.tables["states"][columns["state"][number]]
+            all_ticks, cpu_ns = sampled.get(process, (0, 0))
+            sampled[process] = all_ticks + ticks, cpu_ns + row_cpu_ns
+            assert ticks >= 1 and samples >= 1, (number, ticks, samples)
+            assert state in RUNNING or row_cpu_ns == 0, (number, state, row_cpu_ns)
         for index, process in enumerate(self.tables["processes"]):
             parts = process["cpu_sampled_ns"] + process["cpu_not_sampled_ns"] + process["cpu_genba_ns"]
             assert process["cpu_ns"] == parts, f"process CPU {process['cpu_ns']} ns is not {parts}: {process}"

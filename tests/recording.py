@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,20 @@ def genba_said(*arguments: str | Path) -> str:
 
 @dataclass
 class Run:
+    """A program that has ended. What the command says of its recording is asked for once, as long as the file stays the same."""
+
     exit_code: int
     stdout: str
     stderr: str
     recording: Path
+    _read: dict[tuple, Any] = field(default_factory=dict, repr=False)
+
+    def _once(self, name: str, flags: tuple[str, ...], read: Callable[[], Any]) -> Any:
+        file = self.recording.stat()
+        key = (name, flags, file.st_ino, file.st_size, file.st_mtime_ns)
+        if key not in self._read:
+            self._read[key] = read()
+        return self._read[key]
 
     def answer(self) -> Any:
         """What the program printed about itself: one line of JSON, the last."""
@@ -56,10 +67,10 @@ class Run:
         return genba_said("report", self.recording, *flags)
 
     def report_json(self, *flags: str) -> dict[str, Any]:
-        return json.loads(self.report("--format", "json", *flags))
+        return self._once("report", flags, lambda: json.loads(self.report("--format", "json", *flags)))
 
     def collapsed(self, *flags: str) -> list[Stack]:
-        return parse_collapsed(self.collapsed_text(*flags))
+        return self._once("collapsed", flags, lambda: parse_collapsed(self.collapsed_text(*flags)))
 
     def collapsed_text(self, *flags: str) -> str:
         return genba_said("export", self.recording, "--to", "collapsed", "-o", "-", *flags)
@@ -68,10 +79,16 @@ class Run:
         return genba_said("tree", self.recording, *flags)
 
     def profile(self) -> Profile:
-        return Profile(json.loads(genba_said("export", self.recording, "--to", "json", "-o", "-")))
+        return self._once("profile", (), lambda: Profile(json.loads(genba_said("export", self.recording, "--to", "json", "-o", "-"))))
 
     def check(self) -> subprocess.CompletedProcess:
         return genba("check", self.recording)
+
+    def check_laws(self) -> None:
+        """`genba check` agrees, and so do the sums, computed once more from the profile's tables."""
+        done = self.check()
+        assert done.returncode == 0, f"genba check: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        self.profile().check_laws()
 
 
 @dataclass
@@ -171,11 +188,8 @@ class Workshop:
         """Both laws, for every recording made here (I-01, I-02)."""
         for run in self.runs:
             if run.recording.exists() and run.recording.stat().st_size > 0:
-                check_laws(run.recording)
+                run.check_laws()
 
 
 def check_laws(recording: Path) -> None:
-    """`genba check` agrees, and so do the sums, computed once more from the profile's tables."""
-    done = genba("check", recording)
-    assert done.returncode == 0, f"genba check: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    Profile(json.loads(genba_said("export", recording, "--to", "json", "-o", "-"))).check_laws()
+    Run(0, "", "", recording).check_laws()

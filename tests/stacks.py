@@ -11,6 +11,7 @@ Owns: the grammar of both texts and the judgement. Never: samples or counts anyt
 """
 
 import ast
+import functools
 import re
 from dataclasses import dataclass
 
@@ -47,11 +48,15 @@ def parse_collapsed(text: str) -> list[Stack]:
 
 def parse_stack(line: str) -> Stack:
     frames, _, weight = line.rpartition(" ")
-    names = [name.replace("\\;", ";") for name in re.split(r"(?<!\\);", frames)]
+    # Few names have a semicolon in them, and a plain division is many times faster.
+    names = re.split(r"(?<!\\);", frames) if "\\;" in frames else frames.split(";")
     return Stack(tuple(map(parse_frame, names)), int(weight))
 
 
-def parse_frame(text: str) -> Frame:
+@functools.cache
+def parse_frame(escaped: str) -> Frame:
+    """Of thousands of stacks nearly all frames are the same few."""
+    text = escaped.replace("\\;", ";")
     if match := PYTHON.fullmatch(text):
         return Frame("python", match["name"], file=match["file"], line=int(match["line"]))
     if match := C.fullmatch(text):
