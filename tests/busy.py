@@ -1,19 +1,20 @@
-"""Processes that want all of the CPU, whatever the machine has, while a test runs."""
+"""Processes that want all of the CPU, whatever the machine has, while a program runs; not while a test reads what was recorded."""
 
 import subprocess
 import sys
 from collections.abc import Iterator
-
-import pytest
+from contextlib import contextmanager
 
 BUSY_PROCESSES = 4
 
 
-@pytest.fixture
+@contextmanager
 def busy() -> Iterator[None]:
     command = [sys.executable, "-c", "while True: pass"]
     started = [subprocess.Popen(command) for _ in range(BUSY_PROCESSES)]
-    yield
-    for process in started:
-        process.kill()
-        process.wait()
+    try:
+        yield
+    finally:
+        for process in started:
+            process.kill()
+            process.wait()

@@ -50,17 +50,26 @@ def throws(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def build_cython(python: Interpreter, folder: Path) -> Path:
-    """`cythonized.so` for this interpreter, with whose headers it is built."""
-    headers = header_flags(python)
+@pytest.fixture(scope="session")
+def cython_source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What Cython makes of cythonized.pyx: the same C for every interpreter."""
     cython = COMPILED / "cython"
-    if headers is None or not (cython / "Cython").exists():
-        missing = "headers of" if headers is None else "Cython in build/compiled for"
-        pytest.skip(f"no {missing} CPython {python.minor} (make prepare)")
-    source, built = folder / "cythonized.c", folder / "cythonized.so"
+    if not (cython / "Cython").exists():
+        pytest.skip("no Cython in build/compiled (make prepare)")
+    source = tmp_path_factory.mktemp("cython") / "cythonized.c"
     tool = [str(REPOSITORY / "build/tools/bin/python"), "-m", "cython", "-3", str(PROGRAMS / "cythonized.pyx")]
     subprocess.run([*tool, "-o", str(source)], check=True, env={**os.environ, "PYTHONPATH": str(cython)})
-    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", *headers, str(source), "-o", str(built)], check=True)
+    return source
+
+
+@pytest.fixture(scope="session")
+def cythonized(python: Interpreter, cython_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`cythonized.so` for this interpreter, with whose headers it is built."""
+    headers = header_flags(python)
+    if headers is None:
+        pytest.skip(f"no headers of CPython {python.minor} (make prepare)")
+    built = tmp_path_factory.mktemp("cython") / "cythonized.so"
+    subprocess.run(["cc", "-O2", "-g", "-shared", "-fPIC", *headers, str(cython_source), "-o", str(built)], check=True)
     return built
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 import interpreters
-from busy import busy  # noqa: F401  (fixture)
 from built import bounce, late, masks, spin  # noqa: F401  (fixtures)
-from compiled import throws  # noqa: F401  (fixture)
+from compiled import cython_source, cythonized, throws  # noqa: F401  (fixtures)
 from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
 from recording import REPOSITORY, Place, Workshop, binary

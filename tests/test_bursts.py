@@ -9,6 +9,7 @@ import os
 import pytest
 
 from bounds import Matrix, effective_samples
+from busy import busy
 from figures import Figure
 from interpreters import SUPPORTED
 from profile_tables import RUNNING
@@ -52,9 +53,10 @@ def test_every_part_is_seen(workshop: Workshop, figure: Figure, where: str) -> N
     judge(run, figure, where, SEEN_MIN, MATRIX)
 
 
-def test_where_all_cpus_are_busy(workshop: Workshop, busy: None, figure: Figure) -> None:
+def test_where_all_cpus_are_busy(workshop: Workshop, figure: Figure) -> None:
     """The kernel lets a burst begin undisturbed there (docs/limits.md): how far that shifts the shares is a figure, no promise."""
-    run = workshop.run(workshop.program("tests/programs/bursts.py"), str(BURSTS), flags=("--rate", "1000"))
+    with busy():
+        run = workshop.run(workshop.program("tests/programs/bursts.py"), str(BURSTS), flags=("--rate", "1000"))
     judge(run, figure, "all CPUs busy", SEEN_MIN_BUSY, None)
 
 

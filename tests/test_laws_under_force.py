@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from busy import busy
 from figures import Figure
 from profile_tables import RUNNING, Profile
 from recording import REPOSITORY, Workshop
@@ -107,9 +108,10 @@ def test_stale_pointers(workshop: Workshop, stale: Path, figure: Figure, native:
         assert any("main" in row.names() for row in cut) == (workshop.interpreter.minor_number >= 13)
 
 
-def test_too_late(workshop: Workshop, spin: Path, busy: None, figure: Figure) -> None:
+def test_too_late(workshop: Workshop, spin: Path, figure: Figure) -> None:
     target = [workshop.program("tests/programs/crowd.py"), workshop.take(spin), "0", "2", "150"]
-    forced = force(workshop, figure, target, flags=("--rate", "10000"))
+    with busy():
+        forced = force(workshop, figure, target, flags=("--rate", "10000"))
     assert forced.dropped("late") > 0
 
 

@@ -6,11 +6,13 @@ As in test_possible_stacks.py the programs say in their comments what can happen
 
 import shutil
 import subprocess
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from compiled import build_cython, package_folder
+from busy import busy
+from compiled import package_folder
 from figures import Figure
 from recording import REPOSITORY, Run, Workshop
 from stacks import PossibleStacks
@@ -23,9 +25,17 @@ def text_of(name: str) -> str:
     return (REPOSITORY / "tests/programs" / name).read_text()
 
 
-def assert_possible_here(workshop: Workshop, figure: Figure, name: str, *arguments: str, environment: dict[str, str] | None = None) -> Run:
+def assert_possible_here(
+    workshop: Workshop,
+    figure: Figure,
+    name: str,
+    *arguments: str,
+    environment: dict[str, str] | None = None,
+    beside: AbstractContextManager[None] = nullcontext(),
+) -> Run:
     program = workshop.program(f"tests/programs/{name}")
-    run = workshop.run(program, CPU_SECONDS, *arguments, flags=RATE, environment=environment)
+    with beside:
+        run = workshop.run(program, CPU_SECONDS, *arguments, flags=RATE, environment=environment)
     say_marks(run, program, text_of(name), figure)
     assert_possible(run, program, text_of(name))
     return run
@@ -42,8 +52,8 @@ def say_marks(run: Run, program: str, text: str, figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("name", ["nested.py", "generators.py", "operators.py", "coroutines.py"])
-def test_when_others_want_the_cpu(workshop: Workshop, busy: None, figure: Figure, name: str) -> None:
-    assert_possible_here(workshop, figure, name)
+def test_when_others_want_the_cpu(workshop: Workshop, figure: Figure, name: str) -> None:
+    assert_possible_here(workshop, figure, name, beside=busy())
 
 
 @pytest.mark.parametrize("name", ["flat.py", "nested.py", "generators.py", "operators.py", "sort_in_sub.py"])
@@ -93,7 +103,6 @@ def test_trace_functions(request: pytest.FixtureRequest, workshop: Workshop, fig
     assert_possible_here(workshop, figure, "watched.py", how)
 
 
-def test_cython(workshop: Workshop, figure: Figure, tmp_path: Path) -> None:
-    built = build_cython(workshop.interpreter, tmp_path)
-    shutil.copy2(built, workshop.place.outside / built.name)
+def test_cython(workshop: Workshop, figure: Figure, cythonized: Path) -> None:
+    shutil.copy2(cythonized, workshop.place.outside / cythonized.name)
     assert_possible_here(workshop, figure, "with_cython.py", workshop.place.inside)
