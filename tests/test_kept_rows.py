@@ -4,10 +4,7 @@ What is used shows in the stacks: down to the thread's first frame they are whol
 """
 
 import os
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from recording import Run, Workshop
 
@@ -58,8 +55,7 @@ def kept(workshop: Workshop) -> list[Path]:
     return sorted(file for file in (workshop.place.cache_folder() / "rows").glob("*") if file.name.isdecimal())
 
 
-@pytest.mark.parametrize("harm", [cut_short, damage, open_to_others, link, folder], ids=lambda harm: harm.__name__)
-def test_rows_are_kept_and_believed_only_when_whole(cold: Workshop, harm: Callable[[Path], None]) -> None:
+def test_rows_are_kept_and_believed_only_when_whole(cold: Workshop) -> None:
     program = cold.write("hashes.py", HASHES)
     assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
     files = kept(cold)
@@ -67,11 +63,13 @@ def test_rows_are_kept_and_believed_only_when_whole(cold: Workshop, harm: Callab
     assert files and all(file.stat().st_mode & 0o777 == 0o600 for file in files)
     assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
     assert {file: file.read_bytes() for file in kept(cold)} == content
-    for file in files:
-        harm(file)
-    assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN
-    if harm is not folder:
-        assert {file: file.read_bytes() for file in kept(cold)} == content, "written anew"
+    # The last one is not written anew: something that is not genba's stands in the way.
+    for harm in (cut_short, damage, open_to_others, link, folder):
+        for file in files:
+            harm(file)
+        assert share_of_whole(cold.run(program, flags=("-q",))) > WHOLE_MIN, harm.__name__
+        if harm is not folder:
+            assert {file: file.read_bytes() for file in kept(cold)} == content, harm.__name__
 
 
 def test_without_a_folder_everything_is_compiled(cold: Workshop) -> None:

@@ -36,18 +36,25 @@ def outcomes(results: Path) -> dict[str, str]:
     return found
 
 
-def run_test(place: Place, prefix: list[str], name: str, which: str) -> dict[str, str]:
+def start_test(place: Place, prefix: list[str], name: str, which: str) -> subprocess.Popen:
     """`python -m test NAME` behind `prefix`, in a folder of its own."""
     folder = place.outside / which
     folder.mkdir()
     target = [place.interpreter.path, "-m", "test", f"--junit-xml={place.inside}/{which}/results.xml", name]
     command = place.command([*prefix, *target])
     environment = place.environment({"PYTHONHASHSEED": "1"})
-    done = subprocess.run(
-        command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=SECONDS_MAX
-    )
+    said = (folder / "said").open("w")
+    return subprocess.Popen(command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+
+
+def finish_test(place: Place, process: subprocess.Popen, name: str, which: str) -> dict[str, str]:
+    try:
+        process.wait(SECONDS_MAX)
+    finally:
+        process.kill()
+    folder = place.outside / which
     results = folder / "results.xml"
-    assert results.exists(), f"{name} {which}: {done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}"
+    assert results.exists(), f"{name} {which}: {process.returncode}\n{(folder / 'said').read_text()[-6000:]}"
     return outcomes(results)
 
 
@@ -59,9 +66,10 @@ def test_the_same_results(workshop: Workshop, name: str) -> None:
     look = ["-c", f"import test.{name}"]
     if subprocess.run(place.command([place.interpreter.path, *look]), capture_output=True).returncode != 0:
         pytest.skip(f"CPython {place.interpreter.minor} has no test.{name} here (make prepare, as root)")
-    alone = run_test(place, [], name, "alone")
     genba = [place.genba_inside, "run", "-q", "--rate", "1000", "-o", f"{place.inside}/{name}.genba"]
-    with_genba = run_test(place, genba, name, "with")
+    # Side by side, each in a folder of its own: most of their time these tests sleep.
+    started = {which: start_test(place, prefix, name, which) for which, prefix in (("alone", []), ("with", genba))}
+    alone, with_genba = (finish_test(place, process, name, which) for which, process in started.items())
     differ = {
         test: (alone.get(test), with_genba.get(test))
         for test in alone.keys() | with_genba.keys()

@@ -10,7 +10,7 @@ import pytest
 
 from both_ways import built, same_both_ways, without_genba
 from built import PROGRAMS
-from recording import Workshop
+from recording import REPOSITORY, Workshop
 from soak import SOAK
 
 FAST = ("--rate", "10000")
@@ -133,11 +133,10 @@ def go_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     go = shutil.which("go") or next((str(path) for path in [Path("/usr/local/go/bin/go")] if path.exists()), None)
     if go is None:
         pytest.skip("no Go toolchain on this machine")
-    folder = tmp_path_factory.mktemp("go")
-    library = folder / "busy.so"
+    library = tmp_path_factory.mktemp("go") / "busy.so"
     subprocess.run(
         [go, "build", "-buildmode=c-shared", "-o", str(library), str(PROGRAMS / "busy.go")],
-        check=True, env={**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(folder / "cache"), "GOTOOLCHAIN": "local"},
+        check=True, env={**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOCACHE": str(REPOSITORY / "build/go"), "GOTOOLCHAIN": "local"},
     )
     return library
 
