@@ -43,7 +43,25 @@ def in_python():
     return total
 
 
-def sweep(first, second, share, cpu_ns, drawn):
+class Deck:
+    """Twenty cards, as many of them `first` as the share says, shuffled anew when the last one is drawn: drawn by chance, and however few are
+    drawn on a slow machine, both parts are among the first twenty."""
+
+    CARDS = 20
+
+    def __init__(self, chance):
+        self.chance, self.left = chance, {}
+
+    def is_first(self, name, share):
+        left = self.left.setdefault(name, [])
+        if not left:
+            firsts = round(self.CARDS * share)
+            left += [True] * firsts + [False] * (self.CARDS - firsts)
+            self.chance.shuffle(left)
+        return left.pop()
+
+
+def sweep(name, first, second, share, cpu_ns, drawn):
     """Both parts' own nanoseconds."""
     first_ns = second_ns = 0
     until_ns = thread_time_ns() + cpu_ns
@@ -51,7 +69,7 @@ def sweep(first, second, share, cpu_ns, drawn):
         begin_ns = thread_time_ns()
         if begin_ns > until_ns:
             return first_ns, second_ns
-        if drawn.random() < share:
+        if drawn.is_first(name, share):
             first()
             first_ns += thread_time_ns() - begin_ns
         else:
@@ -59,7 +77,7 @@ def sweep(first, second, share, cpu_ns, drawn):
             second_ns += thread_time_ns() - begin_ns
 
 
-def collecting(kept, share, cpu_ns, drawn):
+def collecting(name, kept, share, cpu_ns, drawn):
     """Nanoseconds between the collector's two calls of `gc.callbacks`, and of all else."""
     collected_ns = began_ns = 0
 
@@ -73,7 +91,7 @@ def collecting(kept, share, cpu_ns, drawn):
     gc.callbacks.append(called)
     begin_ns = thread_time_ns()
     while thread_time_ns() < begin_ns + cpu_ns:
-        if drawn.random() < share:
+        if drawn.is_first(name, share):
             gc.collect()
         else:
             in_python()
@@ -83,56 +101,56 @@ def collecting(kept, share, cpu_ns, drawn):
 
 
 def calls_5(cpu_ns, drawn):
-    return sweep(in_calls, written_out, 0.05, cpu_ns, drawn)
+    return sweep("calls_5", in_calls, written_out, 0.05, cpu_ns, drawn)
 
 
 def calls_25(cpu_ns, drawn):
-    return sweep(in_calls, written_out, 0.25, cpu_ns, drawn)
+    return sweep("calls_25", in_calls, written_out, 0.25, cpu_ns, drawn)
 
 
 def calls_50(cpu_ns, drawn):
-    return sweep(in_calls, written_out, 0.50, cpu_ns, drawn)
+    return sweep("calls_50", in_calls, written_out, 0.50, cpu_ns, drawn)
 
 
 def calls_75(cpu_ns, drawn):
-    return sweep(in_calls, written_out, 0.75, cpu_ns, drawn)
+    return sweep("calls_75", in_calls, written_out, 0.75, cpu_ns, drawn)
 
 
 def calls_95(cpu_ns, drawn):
-    return sweep(in_calls, written_out, 0.95, cpu_ns, drawn)
+    return sweep("calls_95", in_calls, written_out, 0.95, cpu_ns, drawn)
 
 
 def c_5(cpu_ns, drawn):
-    return sweep(in_c, in_python, 0.05, cpu_ns, drawn)
+    return sweep("c_5", in_c, in_python, 0.05, cpu_ns, drawn)
 
 
 def c_25(cpu_ns, drawn):
-    return sweep(in_c, in_python, 0.25, cpu_ns, drawn)
+    return sweep("c_25", in_c, in_python, 0.25, cpu_ns, drawn)
 
 
 def c_50(cpu_ns, drawn):
-    return sweep(in_c, in_python, 0.50, cpu_ns, drawn)
+    return sweep("c_50", in_c, in_python, 0.50, cpu_ns, drawn)
 
 
 def c_75(cpu_ns, drawn):
-    return sweep(in_c, in_python, 0.75, cpu_ns, drawn)
+    return sweep("c_75", in_c, in_python, 0.75, cpu_ns, drawn)
 
 
 def c_95(cpu_ns, drawn):
-    return sweep(in_c, in_python, 0.95, cpu_ns, drawn)
+    return sweep("c_95", in_c, in_python, 0.95, cpu_ns, drawn)
 
 
 def gc_25(cpu_ns, drawn):
-    return collecting([[] for _ in range(20_000)], 0.25, cpu_ns, drawn)
+    return collecting("gc_25", [[] for _ in range(20_000)], 0.25, cpu_ns, drawn)
 
 
 def gc_75(cpu_ns, drawn):
-    return collecting([[] for _ in range(20_000)], 0.75, cpu_ns, drawn)
+    return collecting("gc_75", [[] for _ in range(20_000)], 0.75, cpu_ns, drawn)
 
 
 def main(cpu_ns):
     gc.disable()
-    drawn, measured_ns = Random(3), {}
+    drawn, measured_ns = Deck(Random(3)), {}
     for _ in range(4):
         for one in (calls_5, calls_25, calls_50, calls_75, calls_95, c_5, c_25, c_50, c_75, c_95, gc_25, gc_75):
             before = measured_ns.get(one.__name__, (0, 0))
