@@ -63,6 +63,18 @@ def work():
     while time.thread_time() < until: sum(range(100))
 work()
 """
+SHORT = """
+import os, subprocess, sys, time
+def work(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until: sum(range(100))
+work(2.5)
+if sys.argv[1] == "fork":
+    if os.fork() == 0: work(0.15); os._exit(0)
+    os.wait()
+else:
+    subprocess.run([sys.executable, "-c", "while __import__('time').process_time() < 0.15: pass"], check=True)
+"""
 IDLE = """
 import os, time
 def work():
@@ -124,6 +136,20 @@ def test_a_program_that_is_dear_to_look_at(workshop: Workshop, figure: Figure, p
     # What a sample stands for comes from clocks: the CPU is all there.
     work_ns = profile.sum("cpu_ns", lambda row: row.state in RUNNING)
     assert work_ns >= 0.97 * (cpu_ns - process["cpu_genba_ns"]), (work_ns, cpu_ns, process)
+
+
+@pytest.mark.parametrize("way", ["fork", "exec"])
+def test_the_first_second_is_that_of_the_run(workshop: Workshop, way: str) -> None:
+    """A process that is too short for a judgement of its own begins as its run is sampled by then."""
+    run = workshop.run(workshop.write("short.py", SHORT), way, flags=("--budget", "0.1%"))
+    assert run.exit_code == 0, run.stderr
+    profile = run.profile()
+    later = profile["processes"][1]
+    change, *_ = [mark for mark in rates(run) if mark["process"] == 1]
+    assert 1_000_000 < change["value"] <= 5_000_000, change
+    # Its own first judgement comes no earlier.
+    assert change["at_ns"] - later["start_ns"] < BLOCK_NS, (change, later)
+    assert later["accounting"]["sampled"] < 0.8 * later["wall_ns"] / 1_000_000, later
 
 
 def test_where_the_budget_pays_for_it_the_rate_stays(workshop: Workshop) -> None:

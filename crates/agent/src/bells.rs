@@ -9,14 +9,14 @@ use crate::alarm::TIMER_CODE;
 use crate::descriptor::{Descriptor, Identity};
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
-use crate::session::Table;
+use crate::session;
 use crate::signals;
 use genba_bells::futex::{self, Reach};
-use genba_bells::{ANSWER_NS_MAX, Place, ask_all, is_deadly};
+use genba_bells::{ANSWER_NS_MAX, Place, Rate, Table, ask_all, is_deadly};
 use genba_signal::handler::SAMPLE_CODE;
 use std::ffi::{CString, c_int};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
 
 /// What ended a rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,8 +33,7 @@ pub enum Rest {
 const _: () = assert!(genba_bells::REST_SIGNAL == signals::SAMPLE && genba_bells::REST_CODE == SAMPLE_CODE);
 
 /// Where the table is mapped; null: there is none. It stays for the life of the process.
-static TABLE: AtomicPtr<Place> = AtomicPtr::new(core::ptr::null_mut());
-static PLACES: AtomicUsize = AtomicUsize::new(0);
+static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 /// While this process has no place in the table.
 static ELSEWHERE: Place = Place::of(0);
 /// This process's place.
@@ -43,13 +42,18 @@ static OWN: AtomicPtr<Place> = AtomicPtr::new((&raw const ELSEWHERE).cast_mut())
 /// An `exec` is under way: no question is answered, so that one stays open behind it.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
 
-fn table() -> &'static [Place] {
-    let first = TABLE.load(SeqCst);
-    if first.is_null() {
-        return &[];
-    }
-    // SAFETY: a mapping of so many places, which is never taken away and whose file cannot shrink; all fields are atomic.
-    unsafe { core::slice::from_raw_parts(first, PLACES.load(SeqCst)) }
+fn table() -> Option<&'static Table> {
+    // SAFETY: a mapping of that size, which is never taken away and whose file cannot shrink; all fields are atomic.
+    unsafe { TABLE.load(SeqCst).as_ref() }
+}
+
+fn places() -> &'static [Place] {
+    table().map_or(&[], |table| &table.places)
+}
+
+/// What the processes of this run told one another of their cost. `None`: there is no table.
+pub fn rate() -> Option<&'static Rate> {
+    table().map(|table| &table.rate)
 }
 
 fn own() -> &'static Place {
@@ -58,7 +62,7 @@ fn own() -> &'static Place {
 }
 
 /// Maps the table that the session names, if it is still that one. Before `main`.
-pub fn open(named: &Table) {
+pub fn open(named: &session::Table) {
     let (identity, Ok(path)) =
         (Identity { device: named.device, inode: named.inode }, CString::new(named.path.as_str()))
     else {
@@ -74,14 +78,13 @@ pub fn open(named: &Table) {
     }
     // SAFETY: the descriptor is open until the end of this function.
     let Some(mapped) = genba_bells::map(unsafe { BorrowedFd::borrow_raw(file.number()) }) else { return };
-    PLACES.store(mapped.len(), SeqCst);
-    TABLE.store(mapped.as_ptr().cast_mut(), SeqCst);
+    TABLE.store((&raw const *mapped).cast_mut(), SeqCst);
 }
 
 /// The sampler's thread takes a place for its process, if there is one.
 pub fn take_place() {
     let pid = proc::own_pid();
-    let taken = take_place_in(table(), pid, |other| {
+    let taken = take_place_in(places(), pid, |other| {
         // SAFETY: asks whether there is such a process.
         unsafe { libc::syscall(libc::SYS_kill, other, 0) == 0 || proc::errno() != libc::ESRCH }
     });
@@ -188,11 +191,11 @@ pub fn answer_again() {
 /// Before a signal that may end processes is sent to `target`, as `kill` takes it: those of this run write what they have. Called in signal
 /// handlers, too; `errno` stays.
 pub fn before_signal(target: libc::pid_t, signal: c_int) {
-    let table = table();
-    if !table.is_empty() && is_deadly(signal) {
+    let places = places();
+    if !places.is_empty() && is_deadly(signal) {
         let errno = proc::errno();
         let own = proc::own_pid();
-        ask_all(table, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
+        ask_all(places, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
         lifecycle::set_errno(errno);
     }
 }

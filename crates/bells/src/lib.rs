@@ -1,14 +1,15 @@
 //! The table that all processes of a run share: whoever is about to kill one of them rings there first, so that it writes what it has.
+//! And what they told one another of their cost.
 //! Owns: the layout of the table, its mapping, how one process asks and another answers. Never: waits beyond the deadline it is given, waits
 //! for a process that left a bell unanswered, takes memory or a lock. Partners: crates/agent/src/bells.rs, crates/cli/src/run/bells.rs.
 //!
-//! The table is only a hint: a stale entry costs a killed process its last block, and its killer the wait.
+//! The table is only a hint: a stale entry costs a killed process its last block, and its killer the wait; wrong figures cost a few ticks.
 
 pub mod futex;
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, BorrowedFd};
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use futex::Reach;
 
@@ -106,25 +107,37 @@ fn end_rest(pid: u32, tid: u32) {
     unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, REST_SIGNAL, info.as_ptr()) };
 }
 
+/// What all processes of a run have used together, and how often those that were busy were last sampled.
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct Rate {
+    /// CPU of the program, in nanoseconds.
+    pub program_ns: AtomicU64,
+    /// What the budget paid for; 0: nobody has found out yet.
+    pub interval_ns: AtomicU64,
+}
+
+#[repr(C)]
+pub struct Table {
+    pub rate: Rate,
+    pub places: [Place; PLACES_MAX],
+}
+
 /// The table in `file`, mapped for the life of this process. `None`: the file may become shorter, is too short, or cannot be mapped.
 #[must_use]
-pub fn map(file: BorrowedFd<'_>) -> Option<&'static [Place]> {
-    let bytes = sealed_bytes(file)?;
-    let places = (bytes / size_of::<Place>()).min(PLACES_MAX);
-    if places == 0 {
+pub fn map(file: BorrowedFd<'_>) -> Option<&'static Table> {
+    if sealed_bytes(file)? < size_of::<Table>() {
         return None;
     }
     let access = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a new mapping of a file that is at least that long and cannot become shorter.
-    let mapped = unsafe {
-        let bytes = places * size_of::<Place>();
-        libc::mmap(core::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0)
-    };
+    let mapped =
+        unsafe { libc::mmap(core::ptr::null_mut(), size_of::<Table>(), access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
     if mapped == libc::MAP_FAILED {
         return None;
     }
     // SAFETY: the mapping above, which is never taken away and begins at a page; each value of its words is one, and all are atomic.
-    Some(unsafe { core::slice::from_raw_parts(mapped.cast::<Place>(), places) })
+    Some(unsafe { &*mapped.cast::<Table>() })
 }
 
 /// The size of a file that is sealed against becoming shorter or longer.

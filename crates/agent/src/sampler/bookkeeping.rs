@@ -375,6 +375,8 @@ impl Sampler {
             self.end_question(index, Refused::Exited);
             self.settle_glances(index);
         }
+        // For the processes that come after this one.
+        let _ = self.judged_rate(monotonic_ns());
         self.flush(Some(why));
         bells::leave_place();
         self.recorder.set_file(None);

@@ -1,8 +1,10 @@
 //! How often the sampler ticks: a rate that was asked for, or as often as a share of the program's own CPU pays for.
 //! Owns: what is charged, the steps, how long an idle program is let alone. Never: reads a clock (values in, an interval out).
 
-/// Before the program has used so much CPU nothing is judged.
+/// Before all processes of the run have used so much CPU together, nothing is judged.
 const FREE_PROGRAM_NS: u64 = 1_000_000_000;
+/// A later process begins at the rate that others found, but not below this: it may be a short one.
+const BEGIN_INTERVAL_NS_MAX: u64 = 5_000_000;
 /// Of a program that used less in what is judged nothing is known.
 const JUDGED_PROGRAM_NS_MIN: u64 = 5_000_000;
 /// The interval's steps, to 50 Hz: far enough apart that a judgement which wavers stays on one.
@@ -38,6 +40,16 @@ impl Spent {
         }
     }
 
+    /// CPU of the program itself; `echo_ns`: what a signal costs its thread beside the handler.
+    pub const fn program_ns(self, echo_ns: u64) -> u64 {
+        self.process_ns.saturating_sub(self.own_ns + self.on_threads_ns(echo_ns))
+    }
+
+    /// The program had a CPU for a good part of the time.
+    pub const fn is_busy(self) -> bool {
+        self.process_ns >= self.wall_ns / 4
+    }
+
     /// On threads of the program: handlers, and the ways there and back.
     const fn on_threads_ns(self, echo_ns: u64) -> u64 {
         self.handler_ns + self.signals * echo_ns
@@ -55,6 +67,8 @@ pub struct Pace {
     budget_per_mille: Option<u32>,
     interval_ns: u64,
     program_ns: u64,
+    /// The interval is what the budget pays for, as far as is known.
+    is_judged: bool,
     /// Sums that fade by a quarter from block to block: charged × the interval at which it was, and the program's CPU.
     charged_by_interval: u128,
     faded_program_ns: u64,
@@ -65,7 +79,25 @@ pub struct Pace {
 impl Pace {
     #[must_use]
     pub const fn new(interval_ns: u64, budget_per_mille: Option<u32>) -> Pace {
-        Pace { budget_per_mille, interval_ns, program_ns: 0, charged_by_interval: 0, faded_program_ns: 0, debt_ns: 0 }
+        Pace {
+            budget_per_mille,
+            interval_ns,
+            program_ns: 0,
+            is_judged: false,
+            charged_by_interval: 0,
+            faded_program_ns: 0,
+            debt_ns: 0,
+        }
+    }
+
+    /// The process begins where the run's others are, which have used `run_ns` of CPU and were last sampled at that interval; 0: not known.
+    /// The new interval, when it changes.
+    pub fn begin(&mut self, run_ns: u64, interval_ns: u64) -> Option<u64> {
+        let wanted_ns = interval_ns.min(BEGIN_INTERVAL_NS_MAX);
+        let is_over = self.budget_per_mille.is_some() && run_ns >= FREE_PROGRAM_NS;
+        let step_ns = STEPS_NS.into_iter().rev().find(|step_ns| is_over && *step_ns <= wanted_ns)?;
+        self.interval_ns = Some(step_ns).filter(|step_ns| *step_ns > self.interval_ns)?;
+        Some(step_ns)
     }
 
     #[must_use]
@@ -73,22 +105,30 @@ impl Pace {
         self.interval_ns
     }
 
-    /// The new interval, when it changes; `echo_ns`: what a signal costs its thread beside the handler. What is charged grows with the number
+    /// What the budget pays for, where that is known.
+    #[must_use]
+    pub fn found(&self) -> Option<u64> {
+        Some(self.interval_ns).filter(|_| self.is_judged)
+    }
+
+    /// The new interval, when it changes; `run_ns`: what all processes of the run had used before. What is charged grows with the number
     /// of ticks, so charged × interval is what a program of this kind costs at any interval.
-    pub fn judge(&mut self, spent: Spent, echo_ns: u64) -> Option<u64> {
+    pub fn judge(&mut self, spent: Spent, echo_ns: u64, run_ns: u64) -> Option<u64> {
         let budget_per_mille = self.budget_per_mille?;
         let on_threads_ns = spent.on_threads_ns(echo_ns);
         let charged_ns = spent.paid_own_ns() + on_threads_ns;
-        let program_ns = spent.process_ns.saturating_sub(spent.own_ns + on_threads_ns);
+        let program_ns = spent.program_ns(echo_ns);
         let allowed_ns = |program_ns: u64| program_ns.saturating_mul(u64::from(budget_per_mille)) / 1000;
-        if self.program_ns >= FREE_PROGRAM_NS {
+        let used_ns = self.program_ns.max(run_ns);
+        if used_ns >= FREE_PROGRAM_NS {
             self.debt_ns = (self.debt_ns + charged_ns).saturating_sub(allowed_ns(program_ns));
         }
         self.program_ns = self.program_ns.saturating_add(program_ns);
         self.charged_by_interval =
             self.charged_by_interval / 4 * 3 + u128::from(charged_ns) * u128::from(self.interval_ns);
         self.faded_program_ns = self.faded_program_ns / 4 * 3 + program_ns;
-        let is_judged = self.program_ns >= FREE_PROGRAM_NS && self.faded_program_ns >= JUDGED_PROGRAM_NS_MIN;
+        self.is_judged =
+            used_ns.saturating_add(program_ns) >= FREE_PROGRAM_NS && self.faded_program_ns >= JUDGED_PROGRAM_NS_MIN;
         // What is more than wavering is paid back over the blocks that the sums hold, by at most half of what these allow.
         let allowed_ns = allowed_ns(self.faded_program_ns);
         // Of a phase in which 50 Hz was too much, or nothing ran, not all is held against the next one.
@@ -99,10 +139,10 @@ impl Pace {
         // However rich the program is, the sampler's one thread must keep up, from the start.
         let possible_ns =
             u128::from(self.interval_ns) * 2 * u128::from(spent.paid_own_ns()) / u128::from(spent.wall_ns.max(1));
-        if !is_judged && possible_ns <= u128::from(self.interval_ns) {
+        if !self.is_judged && possible_ns <= u128::from(self.interval_ns) {
             return None;
         }
-        let wanted_ns = if is_judged { paid_for_ns.max(possible_ns) } else { possible_ns };
+        let wanted_ns = if self.is_judged { paid_for_ns.max(possible_ns) } else { possible_ns };
         let step_ns = self.step(u64::try_from(wanted_ns).unwrap_or(u64::MAX))?;
         self.interval_ns = step_ns;
         Some(step_ns)
@@ -171,7 +211,7 @@ mod tests {
     /// The interval after each block.
     fn after(pace: &mut Pace, blocks: usize, program: Program) -> Vec<u64> {
         let one = |pace: &mut Pace| {
-            pace.judge(program.block(pace.interval_ns()), ECHO_NS);
+            pace.judge(program.block(pace.interval_ns()), ECHO_NS, 0);
             pace.interval_ns()
         };
         (0..blocks).map(|_| one(pace)).collect()
@@ -193,6 +233,36 @@ mod tests {
         let spent = USUAL.block(1_500_000);
         let charged_ns = spent.own_ns + spent.handler_ns + spent.signals * ECHO_NS;
         assert!(charged_ns * 1000 <= (spent.process_ns - charged_ns) * 20, "{spent:?}");
+    }
+
+    #[test]
+    fn the_first_second_is_that_of_all_processes_together() {
+        const SECOND_NS: u64 = 1_000_000_000;
+        let mut pace = Pace::new(MILLISECOND_NS, TWO_PERCENT);
+        assert_eq!(pace.begin(SECOND_NS - 1, 3 * MILLISECOND_NS), None);
+        assert_eq!(pace.judge(USUAL.block(MILLISECOND_NS), ECHO_NS, SECOND_NS / 2), None);
+        assert_eq!(pace.found(), None);
+        assert_eq!(pace.judge(USUAL.block(MILLISECOND_NS), ECHO_NS, SECOND_NS), Some(1_500_000));
+        assert_eq!(pace.found(), Some(1_500_000));
+    }
+
+    #[test]
+    fn a_later_process_begins_where_the_others_are() {
+        let begun = |run_ns, interval_ns, budget| {
+            let mut pace = Pace::new(MILLISECOND_NS, budget);
+            let told = pace.begin(run_ns, interval_ns);
+            assert_eq!(pace.interval_ns(), told.unwrap_or(MILLISECOND_NS));
+            told
+        };
+        assert_eq!(begun(2_000_000_000, 3_000_000, TWO_PERCENT), Some(3_000_000));
+        assert_eq!(begun(2_000_000_000, 20_000_000, TWO_PERCENT), Some(5_000_000));
+        for nothing in [0, MILLISECOND_NS] {
+            assert_eq!(begun(2_000_000_000, nothing, TWO_PERCENT), None);
+        }
+        assert_eq!(begun(2_000_000_000, 3_000_000, None), None);
+        // The table is shared memory: whatever stands there, the interval is a step.
+        assert_eq!(begun(u64::MAX, u64::MAX, TWO_PERCENT), Some(5_000_000));
+        assert_eq!(begun(u64::MAX, 3_999_999, TWO_PERCENT), Some(3_000_000));
     }
 
     #[test]
@@ -220,7 +290,7 @@ mod tests {
         // What compiles at the start counts for nothing.
         let mut pace = Pace::new(MILLISECOND_NS, TWO_PERCENT);
         let compiles = Spent { own_ns: 200_000_000, free_ns: 190_000_000, ..USUAL.block(MILLISECOND_NS) };
-        assert_eq!(pace.judge(compiles, ECHO_NS), None);
+        assert_eq!(pace.judge(compiles, ECHO_NS, 0), None);
     }
 
     #[test]
@@ -231,7 +301,7 @@ mod tests {
         for block in 0..60 {
             let dear = Program { tick_ns: 60_000, ..USUAL }.block(pace.interval_ns());
             let spent = Spent { own_ns: dear.own_ns + 3_000_000, process_ns: dear.process_ns + 3_000_000, ..dear };
-            pace.judge(spent, ECHO_NS);
+            pace.judge(spent, ECHO_NS, 0);
             if block >= 8 {
                 let block_ns = spent.own_ns + spent.handler_ns + spent.signals * ECHO_NS;
                 charged_ns += block_ns;
@@ -270,7 +340,7 @@ mod tests {
             let wavering = |block: u64| Program { tick_ns: center_ns + center_ns * (block * 7 % 5) / 20, ..USUAL };
             let intervals: Vec<u64> = (0..200)
                 .map(|block| {
-                    pace.judge(wavering(block).block(pace.interval_ns()), ECHO_NS);
+                    pace.judge(wavering(block).block(pace.interval_ns()), ECHO_NS, 0);
                     pace.interval_ns()
                 })
                 .collect();

@@ -3,9 +3,11 @@
 
 use super::pace::Spent;
 use super::{COMPILE_FREE_NS, Sampler};
+use crate::bells;
 use crate::proc;
 use crate::signals;
 use genba_format::proto;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// So many signals tell what one costs.
 const SIGNALS: u64 = 32;
@@ -23,18 +25,46 @@ impl Sampler {
         }
     }
 
-    pub(super) fn judge_rate(&mut self, now_ns: u64) {
-        let in_all = self.spent_in_all(now_ns);
-        let spent = in_all.since(std::mem::replace(&mut self.judged, in_all));
-        if self.session.budget_per_mille.is_none() {
-            return;
+    /// A process that cannot be judged yet goes by what the run's others found.
+    pub(super) fn begin_rate(&mut self) {
+        if let Some(interval_ns) = self.rate_of_others() {
+            self.mark_rate(interval_ns);
         }
-        if self.echo_ns.is_none() && self.held.sample {
+    }
+
+    fn rate_of_others(&mut self) -> Option<u64> {
+        let rate = bells::rate()?;
+        self.pace.begin(rate.program_ns.load(Relaxed), rate.interval_ns.load(Relaxed))
+    }
+
+    pub(super) fn judge_rate(&mut self, now_ns: u64) {
+        if self.echo_ns.is_none() && self.held.sample && self.session.budget_per_mille.is_some() {
             self.echo_ns = self.measure_echo_ns();
         }
-        if let Some(interval_ns) = self.pace.judge(spent, self.echo_ns.unwrap_or(0)) {
-            self.recorder.mark(proto::MarkKind::Rate, "as often as the budget pays for", interval_ns);
+        if let Some(interval_ns) = self.judged_rate(now_ns) {
+            self.mark_rate(interval_ns);
         }
+    }
+
+    /// The new interval, when it changes. The run's other processes are told.
+    pub(super) fn judged_rate(&mut self, now_ns: u64) -> Option<u64> {
+        let in_all = self.spent_in_all(now_ns);
+        let spent = in_all.since(std::mem::replace(&mut self.judged, in_all));
+        self.session.budget_per_mille?;
+        let echo_ns = self.echo_ns.unwrap_or(0);
+        let rate = bells::rate();
+        let run_ns = rate.map_or(0, |rate| rate.program_ns.fetch_add(spent.program_ns(echo_ns), Relaxed));
+        let changed = self.pace.judge(spent, echo_ns, run_ns);
+        let Some(found_ns) = self.pace.found() else { return changed.or_else(|| self.rate_of_others()) };
+        // What an idle process can pay for says nothing about the others.
+        if let Some(rate) = rate.filter(|_| spent.is_busy()) {
+            rate.interval_ns.store(found_ns, Relaxed);
+        }
+        changed
+    }
+
+    fn mark_rate(&mut self, interval_ns: u64) {
+        self.recorder.mark(proto::MarkKind::Rate, "as often as the budget pays for", interval_ns);
     }
 
     /// What a signal costs the thread that gets it, beside what the handler measures of itself: the way in, and the way back. It is measured

@@ -5,10 +5,10 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use genba_bells::{ANSWER_NS_MAX, PLACES_MAX, Place, ask_all, is_deadly, monotonic_ns};
+use genba_bells::{ANSWER_NS_MAX, Table, ask_all, is_deadly, monotonic_ns};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 
-const TABLE_BYTES: u64 = (PLACES_MAX * size_of::<Place>()) as u64;
+const TABLE_BYTES: u64 = size_of::<Table>() as u64;
 
 pub struct Bells {
     file: OwnedFd,
@@ -39,13 +39,13 @@ impl Bells {
 
 /// What genba rings by. `None`: there is no table, and nobody is asked.
 #[derive(Clone, Copy, Default)]
-pub struct Chain(Option<&'static [Place]>);
+pub struct Chain(Option<&'static Table>);
 
 impl Chain {
     /// Before `signal` goes to the process `pid`: lets it write what it has, where the signal may end it.
     pub fn before_signal(self, pid: u32, signal: i32) {
         if let Some(table) = self.0.filter(|_| is_deadly(signal)) {
-            ask_all(table, |other| other == pid, monotonic_ns() + ANSWER_NS_MAX);
+            ask_all(&table.places, |other| other == pid, monotonic_ns() + ANSWER_NS_MAX);
         }
     }
 }
