@@ -29,8 +29,8 @@ print("last", os.getpid() > 0)
 
 
 def test_a_chain_of_execs_at_10_khz(workshop: Workshop) -> None:
-    """Over all versions 200, in the long form 10,000."""
-    same_both_ways(workshop, workshop.write("chain.py", CHAIN), str(2000 if SOAK else 40), flags=FAST)
+    """In the long form 7,000 over all versions: what goes wrong in one exec of 2,300 does not stay hidden (at 95 %)."""
+    same_both_ways(workshop, workshop.write("chain.py", CHAIN), str(1000 if SOAK else 40), flags=FAST)
 
 
 FORKS = """
@@ -55,7 +55,7 @@ print(len(codes), set(codes))
 
 
 def test_forks_from_a_thread_while_others_run(workshop: Workshop) -> None:
-    """In the long form 10,000 over all versions. Python's own warning about them is the same with and without genba."""
+    """In the long form 14,000 over all versions. Python's own warning about them is the same with and without genba."""
     target = [workshop.interpreter.path, "-W", "ignore", workshop.write("forks.py", FORKS), str(2000 if SOAK else 40)]
     run = workshop.run_target(target, flags=("--quiet", *FAST))
     assert (run.exit_code, run.stdout) == (0, f"{target[-1]} {{7}}\n"), run.stderr
