@@ -1,5 +1,10 @@
 """A large write to a slow reader arrives whole: a signal that comes while the pipe fills up would cut it short."""
 
+from pathlib import Path
+
+import pytest
+
+from both_ways import built, same_both_ways
 from recording import Workshop
 
 # An unbuffered text stream asks for no count: what the write left over is lost. The reader is as slow as it takes for
@@ -54,3 +59,24 @@ def test_the_programs_own_signals_still_cut_it(workshop: Workshop) -> None:
     for arrived, exit_code, calls, handled in run.answer():
         assert (arrived, exit_code) == (BYTES, 0), run.stderr
         assert calls > 1 and handled > 1, run.stderr
+
+
+@pytest.fixture(scope="session")
+def tight_writes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("tight_writes", tmp_path_factory)
+
+
+# docs/limits.md: beside the kernel's frame, a handler takes less than this, also where it finishes a write.
+HANDLER_BYTES = 1024
+TIGHT = f"""
+import ctypes, sys
+library = ctypes.CDLL(sys.argv[1])
+library.write_with.restype = ctypes.c_long
+print([library.write_with(ctypes.c_long({HANDLER_BYTES})) for _ in range(5)])
+"""
+
+
+def test_where_little_of_the_stack_is_left(workshop: Workshop, tight_writes: Path) -> None:
+    program = workshop.write("tight.py", TIGHT)
+    run = same_both_ways(workshop, program, workshop.take(tight_writes), flags=("--rate", "10000"))
+    assert run.answer() == [BYTES] * 5

@@ -124,7 +124,7 @@ install([PROCESS_VM_READV, OPENAT], 0, 1)
 until = time.process_time() + 0.3
 while time.process_time() < until: sum(range(1000))
 print(open("/proc/self/comm").read() != "")
-print("trapped" if emulating.trapped() else "never")
+print("trapped" if emulating.traps() else "never")
 """.replace("PROCESS_VM_READV", str(CALLS["process_vm_readv"])).replace("OPENAT", "257")
 
 

@@ -40,7 +40,7 @@ void blocked_faults(void)
     pthread_sigmask(SIG_BLOCK, &one, 0);
 }
 
-int trapped(void)
+long traps(void)
 {
-    return count > 0;
+    return count;
 }
