@@ -26,6 +26,7 @@ BOUND, COMMIT = "bound", "commit"
 APART = "in parentheses"
 # Of rows that are older than the column.
 UNKNOWN = "unknown"
+PYTHON_PARAMETER = re.compile(r"^3\.\d+(-standalone)?")
 LONG_RUN = re.compile(r"^The long run .*?(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
 NEVER_RUN = "The long run (`make soak`) was not begun.\n"
 
@@ -113,10 +114,32 @@ def long_run(files: list[Standing], commit: str) -> str:
     return words.rstrip() + "\n"
 
 
-def put(lines: list[dict], sections: dict[str, dict[str, Row]]) -> None:
-    """Each figure into its row; what stood there for the same version gives way."""
+def titles_of(lines: list[dict]) -> dict[tuple[str, str], set[str]]:
+    """The tests that wrote each figure of a file."""
+    titles: dict[tuple[str, str], set[str]] = {}
     for line in lines:
-        row = sections.setdefault(line["test"].partition("::")[0], {}).setdefault(line["figure"], {})
+        titles.setdefault((line["test"].partition("::")[0], line["figure"]), set()).add(title_of(line["test"]))
+    return titles
+
+
+def title_of(test: str) -> str:
+    """`tests/test_b.py::test_some_thing[3.13-nested.py]` -> `some thing, nested.py`."""
+    name, _, parameters = test.partition("::")[2].removeprefix("test_").rstrip("]").partition("[")
+    others = [one for one in PYTHON_PARAMETER.sub("", parameters).split("-") if one]
+    return ", ".join([name.replace("_", " "), *others])
+
+
+def put(lines: list[dict], sections: dict[str, dict[str, Row]]) -> None:
+    """Each figure into its row; what stood there for the same version gives way. Where several tests of a file write a figure of one name, each
+    has a row."""
+    titles = titles_of(lines)
+    for line in lines:
+        file, name = line["test"].partition("::")[0], line["figure"]
+        rows = sections.setdefault(file, {})
+        if len(titles[file, name]) > 1:
+            rows.pop(name, None)
+            name = f"{name} ({title_of(line['test'])})"
+        row = rows.setdefault(name, {})
         column, bound = line["python"] or "all", bound_text(line)
         text = value_text(line) + (" *long*" if line["soak"] else "")
         others = [title for title in row if title in COLUMNS and title != column]

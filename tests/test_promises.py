@@ -53,6 +53,14 @@ def test_a_page_from_before_commits_were_kept() -> None:
     assert "| share | 1 | 5 % *long* | 2 | 3.11: unknown; 3.15: aa |\n" in measured.page(old, "a machine", "")
 
 
+def test_figures_of_one_name_do_not_hide_each_other() -> None:
+    sections: dict = {"tests/test_b.py": {"samples": {"3.11": "5 %", "bound": ""}}}
+    nodes = ("test_with_numpy[3.11]", "test_busy[3.11-standalone-nested.py]", "test_busy[3.11-flat.py]", "test_busy[3.13-flat.py]")
+    measured.put([line(f"tests/test_b.py::{node}", node.split("[")[1][:4], "samples", 7, None) for node in nodes], sections)
+    assert sorted(sections["tests/test_b.py"]) == ["samples (busy, flat.py)", "samples (busy, nested.py)", "samples (with numpy)"]
+    assert sections["tests/test_b.py"]["samples (busy, flat.py)"] == {"3.11": "7 % *long*", "3.13": "7 % *long*", "bound": "", "commit": "aa"}
+
+
 def test_the_page_says_what_the_long_run_lacks() -> None:
     def outcome(test: str, python: str, outcome: str, state: str = "now") -> dict:
         return {"test": test, "python": python, "outcome": outcome, "commit": "aa", "state": state}
