@@ -15,11 +15,11 @@ def thread_of(profile: Profile, tid: int) -> int:
 
 
 @pytest.mark.parametrize(
-    "program", [("eight_threads.py", "2000000"), ("parallel_threads.py",)], ids=["with the GIL", "without the GIL"]
+    "program", [("eight_threads.py", "1000000"), ("parallel_threads.py", "60")], ids=["with the GIL", "without the GIL"]
 )
 def test_unequal_work(workshop: Workshop, program: tuple[str, ...]) -> None:
     name, *arguments = program
-    run = workshop.run(workshop.program(f"tests/programs/{name}"), *arguments, flags=("--rate", "2000"))
+    run = workshop.run(workshop.program(f"tests/programs/{name}"), *arguments, flags=("--rate", "4000"))
     clocks_ns = {int(tid): clock_ns for tid, clock_ns in run.answer().items()}
     profile = run.profile()
     indices = {thread_of(profile, tid): clock_ns for tid, clock_ns in clocks_ns.items()}

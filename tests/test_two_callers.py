@@ -1,16 +1,23 @@
 """casebook/two-callers: the halves of sum12 by caller, against the CPU time that the program measures itself."""
 
+from collections.abc import Iterator
+
 import pytest
 
 from bounds import assert_share, effective_samples
 from profile_tables import RUNNING, Profile, Row
-from recording import Workshop, genba_said
+from recording import Run, Workshop
 
 pytestmark = pytest.mark.measures
 
 
-def test_halves_by_caller(workshop: Workshop) -> None:
-    run = workshop.run(workshop.program("casebook/two-callers/slow.py"), flags=("--rate", "2000"))
+@pytest.fixture(scope="module")
+def run(module_workshop: Workshop) -> Iterator[Run]:
+    """Half as long as the case itself, with twice as many looks in a second."""
+    yield module_workshop.run(module_workshop.program("casebook/two-callers/slow.py"), "500", flags=("--rate", "4000"))
+
+
+def test_halves_by_caller(run: Run) -> None:
     measured_ns = run.answer()
     profile = run.profile()
     whole_ns = {"true": sum(map(sum, measured_ns.values())), "seen": cpu_ns(profile, None)}
@@ -24,11 +31,10 @@ def test_halves_by_caller(workshop: Workshop) -> None:
             assert_share(f"{caller} → {half}", seen, true_ns / whole_ns["true"], samples)
 
 
-def test_the_tree_keeps_callers_apart(workshop: Workshop) -> None:
+def test_the_tree_keeps_callers_apart(run: Run) -> None:
     """sum12 stands once under foo and once under bar; the flat view would have shown it once."""
-    run = workshop.run(workshop.program("casebook/two-callers/slow.py"), "300")
     run.answer()
-    tree = genba_said("tree", run.recording, "--show", "python", "--min-share", "1%")
+    tree = run.tree("--show", "python", "--min-share", "1%")
     assert sum("sum12" in line for line in outside_of_marks(tree.splitlines())) == 2, tree
 
 

@@ -1,7 +1,8 @@
-"""Four threads of unequal work that let go of the GIL (SHA-256 of large blocks); prints each one's own clock."""
+"""Four threads, the k-th with k parts of work, that let go of the GIL (SHA-256 of large blocks); prints each one's own clock. argv: blocks of a part."""
 
 import hashlib
 import json
+import sys
 import threading
 from time import thread_time_ns
 
@@ -17,7 +18,7 @@ def work(blocks):
 
 
 if __name__ == "__main__":
-    threads = [threading.Thread(target=work, args=(120 * k,)) for k in range(1, 5)]
+    threads = [threading.Thread(target=work, args=(int(sys.argv[1]) * k,)) for k in range(1, 5)]
     for thread in threads:
         thread.start()
     for thread in threads:
