@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench bench-handler fuzz golden screens prepare soak test-rust test-web test-python
+.PHONY: help build demo test check bench bench-handler fuzz golden screens prepare soak test-rust test-web test-web-and-fuzz test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -20,7 +20,7 @@ prepare: ## set this machine up: tools, packages, Debian sid and its debug files
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
 
-test: prepare build test-rust test-web fuzz test-python ## every test, on every CPython that can be had
+test: prepare build test-rust test-web-and-fuzz test-python ## every test, on every CPython that can be had
 
 test-rust:
 	cargo test --workspace --quiet --no-fail-fast
@@ -28,12 +28,17 @@ test-rust:
 test-web: web/node_modules
 	npm --prefix web test
 
-# Tests that measure shares run alone; the others may run side by side.
+# Each is busy with one CPU.
+test-web-and-fuzz:
+	@$(MAKE) --no-print-directory --output-sync=target -j 2 test-web fuzz
+
+# Tests that measure what others on the machine disturb run alone. The others run side by side, one more than a small machine has CPUs, since
+# many of them wait.
 test-python: build wheel twin
 	@make/prepare.sh tools compiled
 	@failed=0; \
-	$(TOOLS)/bin/pytest -n 2 -m 'not measures' tests benches || failed=1; \
-	$(TOOLS)/bin/pytest -m measures tests || failed=1; \
+	$(TOOLS)/bin/pytest -n 3 -m 'not measures or steady' tests benches || failed=1; \
+	$(TOOLS)/bin/pytest -m 'measures and not steady' tests || failed=1; \
 	exit $$failed
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/sittings.py). Run nothing

@@ -39,7 +39,8 @@ class FailuresAtOnce:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it")
+    config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it, where it is not steady")
+    config.addinivalue_line("markers", "steady: what it measures is the same on a busy machine; `make test` runs it beside others")
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))

@@ -2,7 +2,7 @@
 place in the program's own words.
 
 A verdict is a rule about shares of a whole second; nothing here depends on how long the second lasted. So each program computes or
-waits for little more than one on the fastest CPython here: a thousand samples, five times the fewest that a verdict rests on.
+waits for about one on the fastest CPython here: a thousand samples, five times the fewest that a verdict rests on.
 """
 
 import re
@@ -39,7 +39,7 @@ PROGRAMS = {
     "templates": Slow("700", "spread", ("jinja2   ← templates.py:", "your code ("), needs="jinja2"),
     "gil": Slow("800", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
-    "recursion": Slow("33", "recursion", ("fib (recursion.py:6)", "deep")),
+    "recursion": Slow("34", "recursion", ("fib (recursion.py:6)", "deep")),
     "server": Slow("400", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)", TASKS)),
     "native_threads": Slow("20", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
     "healthy": Slow("120", "no single cause", ("the largest expression has",)),
@@ -62,7 +62,7 @@ def test_the_first_screen_says_why(workshop: Workshop, name: str) -> None:
 def test_a_hot_extension(workshop: Workshop, cythonized: Path) -> None:
     """Written in Cython: the call's expression, and the C function below it by its name."""
     built = workshop.take(cythonized)
-    run = workshop.run(workshop.program("tests/verdicts/extension.py"), "100", built)
+    run = workshop.run(workshop.program("tests/verdicts/extension.py"), "800", built)
     judge(run, Slow("", "one place", ("extension.py:19 squares   module.call(none, count)",)))
     first = run.report_json()["rows"][0]
     assert {"spend", "through_c"} & {re.sub("__pyx_f_10cythonized_", "", name) for name in first["chain"]}, first
