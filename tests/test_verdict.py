@@ -35,7 +35,7 @@ PROGRAMS = {
     "one_place": Slow("24", "one place", ("one_place.py:7 pairs", "data[i:]")),
     "spread": Slow("16000", "spread", ("By library:", "your code", "← spread.py")),
     "waiting": Slow("25", "waiting", ("Shares below are of wall", "waiting.py:22 fetch   urllib.request.urlopen(url)   in recvfrom(2) on a socket, at least ")),
-    "requests_loop": Slow("20", "waiting", ("requests_loop.py:26 fetch   session.get(url)   in recvfrom(2) on a socket, at least ",), needs="requests"),
+    "requests_loop": Slow("40", "waiting", ("requests_loop.py:26 fetch   session.get(url)   in recvfrom(2) on a socket, at least ",), needs="requests"),
     "templates": Slow("700", "spread", ("jinja2   ← templates.py:", "your code ("), needs="jinja2"),
     "gil": Slow("800", "GIL", ("gil.py:8 distance", "(x - y) ** 2", "processes")),
     "start_up": Slow("", "start-up", ("is importing", "start_up.py:13 <module>   import vocabulary")),
