@@ -108,9 +108,12 @@ def long_run(files: list[Standing], commit: str) -> str:
     words += f" {counts['skipped']:,} were skipped, {counts['failed']} failed, {not_run:,} were not run.\n"
     for test in (test for one in files for test in one.failed()):
         words += f"\n- failed: `{test}`"
-    for file in sorted({one.file for one in files if one.not_run}):
+    begun = {one.file for one in files if one.outcomes}
+    for file in sorted({one.file for one in files if one.not_run and one.file in begun}):
         missing = [f"{one.version} ({one.not_run})" for one in files if one.file == file and one.not_run]
         words += f"\n- not run: {file} on {', '.join(missing)}"
+    if never := sorted({one.file for one in files} - begun):
+        words += f"\n- nothing was run of {', '.join(never)}"
     return words.rstrip() + "\n"
 
 

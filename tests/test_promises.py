@@ -66,6 +66,8 @@ def test_the_page_says_what_the_long_run_lacks() -> None:
         return {"test": test, "python": python, "outcome": outcome, "commit": "aa", "state": state}
 
     plan = {"tests/test_b.py": {"state": "now", "tests": {"3.11": 2, "3.15": 3}}}
+    rest = {"tests/test_c.py": {"state": "now", "tests": {"3.11": 1, "all": 1}}}
+    assert measured.long_run(measured.standing([{"plan": plan | rest}]), "aa").endswith("- nothing was run of tests/test_b.py, tests/test_c.py\n")
     lines = [
         {"plan": {}, "commit": "aa"},
         outcome("tests/test_b.py::x[3.11]", "3.11", "failed"),
