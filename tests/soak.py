@@ -1,7 +1,7 @@
 """Short or long: `make test` runs the short amounts, `make soak` (GENBA_SOAK=1) the long ones, of the same tests.
 
 Where an amount looks for what the agent does by itself (which allocation fails, which call is refused), every CPython of one kind shows the
-same: the longest amounts run on one of each kind, the others have a choice of them. All of it together takes about four hours on two CPUs.
+same: the longest amounts run on one of each kind, the others have a choice of them. All of it together is meant to take four hours on two CPUs.
 Owns: that switch. Never: changes what is asserted, only how much is done.
 """
 

@@ -18,7 +18,7 @@ ALL = (
     "test_threading test_signal test_subprocess test_generators test_re test_json test_asyncio test_gc test_fork1 test_faulthandler"
     " test_multiprocessing_fork test_multiprocessing_spawn"
 ).split()
-# Each of these takes one to four minutes: together four fifths of the time.
+# These take the most time, minutes each.
 LONG = ("test_asyncio", "test_multiprocessing_fork", "test_multiprocessing_spawn")
 # test_signal sleeps for most of a minute.
 SHORT = {
