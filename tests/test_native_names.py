@@ -106,7 +106,7 @@ def test_overloads_are_two_functions_with_one_short_name(workshop: Workshop, sha
 
 def test_text_says_what_was_inlined_and_the_first_screen_stays_short(workshop: Workshop, shapes: Path) -> None:
     run = recorded(workshop, shapes, "area_of_whole", "whole")
-    (chain,) = [row["chain"] for row in run.report_json()["rows"] if row["expression"] == "call(100_000)"]
+    (chain,) = [row["chain"] for row in run.report_json("--weight", "cpu")["rows"] if row["expression"] == "call(100_000)"]
     at = chain.index("area_of_whole")
     assert chain[at:] == ["area_of_whole", "shapes::Shape::area", "shapes::turn<unsigned long>"], chain
     library = f"[{shapes.name}]"
