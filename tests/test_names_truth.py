@@ -18,7 +18,8 @@ from soak import SOAK
 pytestmark = pytest.mark.measures
 
 PROGRAM = "tests/programs/many_builtins.py"
-SECONDS_A_PART = "3" if SOAK else "0.25"
+# One call that takes a tenth of a second once (a collection, a file) must not weigh much in 22 parts.
+SECONDS_A_PART = "3" if SOAK else "0.75"
 FIRST_MIN = 0.94
 ALL_MIN = 0.70
 
