@@ -42,7 +42,7 @@ test-python: build wheel twin
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
-# changes the twenty minutes of the web server.
+# changes the ten minutes of the web server.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
 	@make/prepare.sh tools compiled
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \

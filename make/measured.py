@@ -112,7 +112,7 @@ def long_run(files: list[Standing], commit: str) -> str:
     for file in sorted({one.file for one in files if one.not_run and one.file in begun}):
         missing = [f"{one.version} ({one.not_run})" for one in files if one.file == file and one.not_run]
         words += f"\n- not run: {file} on {', '.join(missing)}"
-    if never := sorted({one.file for one in files} - begun):
+    if begun and (never := sorted({one.file for one in files} - begun)):
         words += f"\n- nothing was run of {', '.join(never)}"
     return words.rstrip() + "\n"
 
@@ -190,7 +190,7 @@ def row_of(titles: list[str], row: list[str]) -> Row:
 
 def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
     head = (
-        "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means stands in [promises.md](promises.md).\n\n"
+        "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means is said in [promises.md](promises.md).\n\n"
         f"{machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of `make bench`. What the newest run\n"
         "did not measure stays as an earlier run left it: *commit* is what a figure was measured at, with `+` where the sources were edited after it.\n\n"
     )

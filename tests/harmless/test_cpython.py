@@ -1,7 +1,7 @@
 """CPython's own tests under genba: every one of them ends as it does without.
 
 What passes under genba is not harmed: only the others run without it, too, for what they do there. `make soak` runs all of LONG on one CPython of
-each kind and the rest on every one, `make test` a short choice on two. What may differ stands in `EXCEPTIONS` with its
+each kind and the rest on every one, `make test` a short choice on two. What may differ is in `EXCEPTIONS` with its
 reason, and in docs/limits.md.
 """
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import signal
 import time
 from pathlib import Path
@@ -79,6 +78,5 @@ def test_a_stop_is_no_lateness(workshop: Workshop, way: str) -> None:
     for index, thread in enumerate(profile["threads"]):
         wall_ns = profile.sum("wall_ns", lambda row, index=index: row.thread == index)
         assert wall_ns <= row["wall_ns"] - (ended_ns - began_ns), (thread, wall_ns, row)
-    told = re.search(r"the process was stopped for ([\d.]+) s", run.stderr)
-    assert told and float(told[1]) == pytest.approx(max(halts) / 1e9, rel=0.01), (run.stderr, halts)
+    assert f"the process was stopped for {sum(halts) / 1e9:.2f} s (" in run.stderr, (run.stderr, halts)
     assert "`stopped`" not in run.stderr, run.stderr

@@ -36,6 +36,8 @@ def handles(number):
 def ended(child):
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
+# Who runs the tests may ignore it (nohup), and children inherit that.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGABRT, signal.SIGHUP):
     child = fork(forever)
     os.kill(child, number)

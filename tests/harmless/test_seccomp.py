@@ -10,6 +10,7 @@ import pytest
 
 from both_ways import built, same_both_ways
 from recording import Workshop
+from seccomp import FILTER, TRAPS
 from soak import ONE_OF_EACH_KIND, SOAK
 
 # Number on x86-64 of each system call of genba's that a program can do without after its start.
@@ -21,21 +22,6 @@ CALLS = {
 TOGETHER = [*CALLS, "close_range and unshare"]
 SHORT = ["rt_tgsigqueueinfo", "timer_settime", "rt_sigtimedwait", "process_vm_readv", "clock_gettime", "close_range and unshare"]
 SHORT_ON = "3.13"
-FILTER = """
-import ctypes, errno, os, struct, sys
-libc = ctypes.CDLL(None, use_errno=True)
-
-def install(numbers, error, flags=0):
-    code = [(0x20, 0, 0, 0)]
-    for at, number in enumerate(numbers):
-        code.append((0x15, len(numbers) - at, 0, number))
-    code += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | error)]
-    program = b"".join(struct.pack("HBBI", *one) for one in code)
-    buffer = ctypes.create_string_buffer(program, len(program))
-    record = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer)))
-    if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(317, 1, flags, record):
-        raise OSError(ctypes.get_errno(), "seccomp")
-"""
 WORK = """
 def work(seconds):
     until = time.process_time() + seconds
@@ -115,7 +101,7 @@ def test_where_descriptors_are_hidden_a_wait_has_its_call_alone(workshop: Worksh
         assert states == {expected}
 
 
-TRAPPED = FILTER.replace("0x00050000 | error", "0x00030000") + """
+TRAPPED = TRAPS + """
 import signal, time
 emulating = ctypes.CDLL(sys.argv[1])
 emulating.emulate()

@@ -5,7 +5,7 @@
 //!
 //! A thread's alternate stack is the lowest part of its own: nobody has to give it back, and it lies where a thread comes just before it
 //! would overflow. Sources: glibc's nptl/allocatestack.c (2.17 to 2.42): the thread's descriptor, to which the thread pointer
-//! points, stands at the top of the memory for its stack.
+//! points, is at the top of the memory for its stack.
 
 use crate::descriptor::Descriptor;
 use crate::symbols;
@@ -118,7 +118,7 @@ pub fn set_for_thread(room: Room) {
 fn set(lowest: usize) {
     let stack = libc::stack_t { ss_sp: lowest as *mut c_void, ss_flags: 0, ss_size: BYTES };
     // SAFETY: memory that is this thread's as long as it lives, and that nothing else uses. The system call itself: libc's function is
-    // the program's, whose view this is none of.
+    // the program's, which is not told of this stack.
     unsafe { libc::syscall(libc::SYS_sigaltstack, &raw const stack, core::ptr::null_mut::<libc::stack_t>()) };
 }
 

@@ -380,7 +380,7 @@ impl Sampler {
                     let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
                     thread.credited_cpu_ns = thread.cpu_ns.min(from_ns);
                 }
-                self.begin_rate();
+                self.follow_others();
                 // Where the program had a handler of its own before the recording began.
                 if self.is_within && !self.held.sample {
                     let words = "SIGURG is the program's: running threads are not asked";

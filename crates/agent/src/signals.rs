@@ -1,6 +1,6 @@
 //! Which handlers the kernel has for the three signals that genba uses, and what the program believes.
 //! Owns: SIGURG (samples), SIGSEGV and SIGBUS (guarded reads). A handler of the program's for SIGURG takes genba's place, and for faults
-//! genba's stands in front of it (signals/faults.rs); the same holds for SIGURG once a thread blocks it in the program's belief only
+//! genba's comes before it (signals/faults.rs); the same holds for SIGURG once a thread blocks it in the program's belief only
 //! (signals/mask.rs).
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
@@ -192,7 +192,7 @@ pub unsafe fn program_sigaction(
     // SAFETY: `new` and `old` are null or valid, as the caller promises.
     unsafe {
         if let Some(&new) = new.as_ref() {
-            // Seen by a raw system call and put back: what the program means stands behind it.
+            // Seen by a raw system call and put back: it means the view.
             let new = if has_view(signal, &new) { VIEWS[index].read() } else { new };
             let mut change = || {
                 if signal == SAMPLE && displaces(signal, &new) {

@@ -3,8 +3,8 @@
 
 /// Before all processes of the run have used so much CPU together, nothing is judged.
 const FREE_PROGRAM_NS: u64 = 1_000_000_000;
-/// A later process begins at the rate that others found, but not below this: it may be a short one.
-const BEGIN_INTERVAL_NS_MAX: u64 = 5_000_000;
+/// Who goes by what others found is not sampled less often than that: it may be a short one.
+const FOLLOWED_NS_MAX: u64 = 5_000_000;
 /// Of a program that used less in what is judged nothing is known.
 const JUDGED_PROGRAM_NS_MIN: u64 = 5_000_000;
 /// The interval's steps, to 50 Hz: far enough apart that a judgement which wavers stays on one.
@@ -67,8 +67,8 @@ pub struct Pace {
     budget_per_mille: Option<u32>,
     interval_ns: u64,
     program_ns: u64,
-    /// The interval is what the budget pays for, as far as is known.
-    is_judged: bool,
+    /// The interval is what this process's own cost asked for, from the first judgement on.
+    was_judged: bool,
     /// Sums that fade by a quarter from block to block: charged × the interval at which it was, and the program's CPU.
     charged_by_interval: u128,
     faded_program_ns: u64,
@@ -83,19 +83,19 @@ impl Pace {
             budget_per_mille,
             interval_ns,
             program_ns: 0,
-            is_judged: false,
+            was_judged: false,
             charged_by_interval: 0,
             faded_program_ns: 0,
             debt_ns: 0,
         }
     }
 
-    /// The process begins where the run's others are, which have used `run_ns` of CPU and were last sampled at that interval; 0: not known.
-    /// The new interval, when it changes.
-    pub fn begin(&mut self, run_ns: u64, interval_ns: u64) -> Option<u64> {
-        let wanted_ns = interval_ns.min(BEGIN_INTERVAL_NS_MAX);
-        let is_over = self.budget_per_mille.is_some() && run_ns >= FREE_PROGRAM_NS;
-        let step_ns = STEPS_NS.into_iter().rev().find(|step_ns| is_over && *step_ns <= wanted_ns)?;
+    /// As long as nothing is known of the process itself it goes by the run's others, which have used `run_ns` of CPU and were last
+    /// sampled at that interval; 0: not known. The new interval, when it changes.
+    pub fn follow(&mut self, run_ns: u64, interval_ns: u64) -> Option<u64> {
+        let wanted_ns = interval_ns.min(FOLLOWED_NS_MAX);
+        let follows = self.budget_per_mille.is_some() && !self.was_judged && run_ns >= FREE_PROGRAM_NS;
+        let step_ns = STEPS_NS.into_iter().rev().find(|step_ns| follows && *step_ns <= wanted_ns)?;
         self.interval_ns = Some(step_ns).filter(|step_ns| *step_ns > self.interval_ns)?;
         Some(step_ns)
     }
@@ -108,7 +108,7 @@ impl Pace {
     /// What the budget pays for, where that is known.
     #[must_use]
     pub fn found(&self) -> Option<u64> {
-        Some(self.interval_ns).filter(|_| self.is_judged)
+        Some(self.interval_ns).filter(|_| self.was_judged)
     }
 
     /// The new interval, when it changes; `run_ns`: what all processes of the run had used before. What is charged grows with the number
@@ -127,8 +127,9 @@ impl Pace {
         self.charged_by_interval =
             self.charged_by_interval / 4 * 3 + u128::from(charged_ns) * u128::from(self.interval_ns);
         self.faded_program_ns = self.faded_program_ns / 4 * 3 + program_ns;
-        self.is_judged =
+        let is_known =
             used_ns.saturating_add(program_ns) >= FREE_PROGRAM_NS && self.faded_program_ns >= JUDGED_PROGRAM_NS_MIN;
+        self.was_judged |= is_known;
         // What is more than wavering is paid back over the blocks that the sums hold, by at most half of what these allow.
         let allowed_ns = allowed_ns(self.faded_program_ns);
         // Of a phase in which 50 Hz was too much, or nothing ran, not all is held against the next one.
@@ -139,10 +140,10 @@ impl Pace {
         // However rich the program is, the sampler's one thread must keep up, from the start.
         let possible_ns =
             u128::from(self.interval_ns) * 2 * u128::from(spent.paid_own_ns()) / u128::from(spent.wall_ns.max(1));
-        if !self.is_judged && possible_ns <= u128::from(self.interval_ns) {
+        if !is_known && possible_ns <= u128::from(self.interval_ns) {
             return None;
         }
-        let wanted_ns = if self.is_judged { paid_for_ns.max(possible_ns) } else { possible_ns };
+        let wanted_ns = if is_known { paid_for_ns.max(possible_ns) } else { possible_ns };
         let step_ns = self.step(u64::try_from(wanted_ns).unwrap_or(u64::MAX))?;
         self.interval_ns = step_ns;
         Some(step_ns)
@@ -239,7 +240,7 @@ mod tests {
     fn the_first_second_is_that_of_all_processes_together() {
         const SECOND_NS: u64 = 1_000_000_000;
         let mut pace = Pace::new(MILLISECOND_NS, TWO_PERCENT);
-        assert_eq!(pace.begin(SECOND_NS - 1, 3 * MILLISECOND_NS), None);
+        assert_eq!(pace.follow(SECOND_NS - 1, 3 * MILLISECOND_NS), None);
         assert_eq!(pace.judge(USUAL.block(MILLISECOND_NS), ECHO_NS, SECOND_NS / 2), None);
         assert_eq!(pace.found(), None);
         assert_eq!(pace.judge(USUAL.block(MILLISECOND_NS), ECHO_NS, SECOND_NS), Some(1_500_000));
@@ -247,22 +248,29 @@ mod tests {
     }
 
     #[test]
-    fn a_later_process_begins_where_the_others_are() {
-        let begun = |run_ns, interval_ns, budget| {
+    fn a_process_follows_the_others_until_it_is_judged_itself() {
+        let followed = |run_ns, interval_ns, budget| {
             let mut pace = Pace::new(MILLISECOND_NS, budget);
-            let told = pace.begin(run_ns, interval_ns);
+            let told = pace.follow(run_ns, interval_ns);
             assert_eq!(pace.interval_ns(), told.unwrap_or(MILLISECOND_NS));
             told
         };
-        assert_eq!(begun(2_000_000_000, 3_000_000, TWO_PERCENT), Some(3_000_000));
-        assert_eq!(begun(2_000_000_000, 20_000_000, TWO_PERCENT), Some(5_000_000));
+        assert_eq!(followed(2_000_000_000, 3_000_000, TWO_PERCENT), Some(3_000_000));
+        assert_eq!(followed(2_000_000_000, 20_000_000, TWO_PERCENT), Some(5_000_000));
         for nothing in [0, MILLISECOND_NS] {
-            assert_eq!(begun(2_000_000_000, nothing, TWO_PERCENT), None);
+            assert_eq!(followed(2_000_000_000, nothing, TWO_PERCENT), None);
         }
-        assert_eq!(begun(2_000_000_000, 3_000_000, None), None);
+        assert_eq!(followed(2_000_000_000, 3_000_000, None), None);
         // The table is shared memory: whatever stands there, the interval is a step.
-        assert_eq!(begun(u64::MAX, u64::MAX, TWO_PERCENT), Some(5_000_000));
-        assert_eq!(begun(u64::MAX, 3_999_999, TWO_PERCENT), Some(3_000_000));
+        assert_eq!(followed(u64::MAX, u64::MAX, TWO_PERCENT), Some(5_000_000));
+        assert_eq!(followed(u64::MAX, 3_999_999, TWO_PERCENT), Some(3_000_000));
+
+        // What it found of itself stays, also after it was idle for so long that nothing of that counts any more.
+        let mut pace = Pace::new(MILLISECOND_NS, TWO_PERCENT);
+        let found = *after(&mut pace, 20, USUAL).last().unwrap();
+        after(&mut pace, 1000, Program { busy_per_mille: 0, ..USUAL });
+        assert_eq!(pace.follow(20_000_000_000, 5_000_000), None);
+        assert_eq!((pace.interval_ns(), pace.found()), (found, Some(found)));
     }
 
     #[test]

@@ -26,7 +26,7 @@ impl Sampler {
     }
 
     /// A process that cannot be judged yet goes by what the run's others found.
-    pub(super) fn begin_rate(&mut self) {
+    pub(super) fn follow_others(&mut self) {
         if let Some(interval_ns) = self.rate_of_others() {
             self.mark_rate(interval_ns);
         }
@@ -34,7 +34,7 @@ impl Sampler {
 
     fn rate_of_others(&mut self) -> Option<u64> {
         let rate = bells::rate()?;
-        self.pace.begin(rate.program_ns.load(Relaxed), rate.interval_ns.load(Relaxed))
+        self.pace.follow(rate.program_ns.load(Relaxed), rate.interval_ns.load(Relaxed))
     }
 
     pub(super) fn judge_rate(&mut self, now_ns: u64) {

@@ -1,5 +1,5 @@
-//! Genba's handler for SIGSEGV and SIGBUS stands in front of the program's own. Where a thread may block SIGURG in the program's belief only
-//! (mask.rs), genba's handler stands in front of that one, too.
+//! Genba's handler for SIGSEGV and SIGBUS comes before the program's own. Where a thread may block SIGURG in the program's belief only
+//! (mask.rs), it comes before that one, too.
 //! Owns: which fault is whose. Never: leaves a frame of its own below the program's handler, touches `errno` on the way to it.
 //!
 //! The kernel has genba's handler with the program's own flags and mask, so what the kernel does on the way to a handler (mask, stack,

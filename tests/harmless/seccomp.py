@@ -1,0 +1,19 @@
+"""What a test's program begins with to install filters for system calls: `install(numbers, error, flags)` of seccomp(2)."""
+
+FILTER = """
+import ctypes, errno, os, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
+
+def install(numbers, error, flags=0):
+    code = [(0x20, 0, 0, 0)]
+    for at, number in enumerate(numbers):
+        code.append((0x15, len(numbers) - at, 0, number))
+    code += [(0x06, 0, 0, 0x7FFF0000), (0x06, 0, 0, 0x00050000 | error)]
+    program = b"".join(struct.pack("HBBI", *one) for one in code)
+    buffer = ctypes.create_string_buffer(program, len(program))
+    record = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(code), ctypes.addressof(buffer)))
+    if libc.prctl(38, 1, 0, 0, 0) or libc.syscall(317, 1, flags, record):
+        raise OSError(ctypes.get_errno(), "seccomp")
+"""
+# The same, for filters that raise SIGSYS in place of the answer.
+TRAPS = FILTER.replace("0x00050000 | error", "0x00030000")
