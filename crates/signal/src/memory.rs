@@ -157,7 +157,8 @@ unsafe fn read_by_kernel(pid: u32, address: u64, into: *mut u64, bytes: u64) -> 
     if done == bytes { Ok(()) } else { Err(Fault) }
 }
 
-// The two instructions that may fault stand alone between labels, so that the fault handler can tell them by address.
+// The two instructions that may fault have labels, so that the fault handler can tell them by address. Nothing lies on the first page:
+// fields of a null pointer, the commonest of all that cannot be read, are refused without a fault, at which a debugger would stop.
 global_asm!(
     ".pushsection .text.genba_guarded,\"ax\",@progbits",
     ".hidden genba_guarded_load",
@@ -165,6 +166,11 @@ global_asm!(
     ".type genba_guarded_load,@function",
     "genba_guarded_load:",
     ".cfi_startproc",
+    "cmp rdi, 4096",
+    "jb genba_guarded_load_failed",
+    ".hidden genba_guarded_load_at",
+    ".globl genba_guarded_load_at",
+    "genba_guarded_load_at:",
     "mov rax, qword ptr [rdi]",
     "xor edx, edx",
     "ret",
@@ -197,6 +203,7 @@ global_asm!(
 
 unsafe extern "C" {
     fn genba_guarded_load();
+    fn genba_guarded_load_at();
     fn genba_guarded_load_failed();
     fn genba_guarded_tsc();
     fn genba_guarded_tsc_failed();
@@ -205,7 +212,7 @@ unsafe extern "C" {
 /// Where a fault at `pc` continues, when the fault is one of genba's own guarded instructions.
 #[must_use]
 pub fn resume_after_fault(pc: u64) -> Option<u64> {
-    if pc == genba_guarded_load as *const () as u64 {
+    if pc == genba_guarded_load_at as *const () as u64 {
         Some(genba_guarded_load_failed as *const () as u64)
     } else if pc == genba_guarded_tsc as *const () as u64 {
         Some(genba_guarded_tsc_failed as *const () as u64)
@@ -272,5 +279,20 @@ impl Memory for ByKernel<'_> {
         }
         let high = self.aligned((address.0 & !7).wrapping_add(8))?;
         Ok(low >> shift_bits | high << (64 - shift_bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Address, Fault, Guarded, Memory};
+
+    /// Without a handler for faults: one would end the test.
+    #[test]
+    fn fields_of_a_null_pointer_are_refused_without_a_fault() {
+        for offset_bytes in [0, 1, 0x48, 4095] {
+            assert_eq!(Guarded.word(Address::NULL.at(offset_bytes)), Err(Fault));
+        }
+        let word = 7_u64;
+        assert_eq!(Guarded.word(Address(&raw const word as u64)), Ok(7));
     }
 }
