@@ -25,7 +25,7 @@ TABLE = REPOSITORY / "tests/programs/expressions"
 SINCE = {"since_3_12": 12, "since_3_14": 14}
 FILES = {path.stem: read_marked(path) for path in sorted(TABLE.glob("*.marked"))}
 CASES = {str(case): case for marked in FILES.values() for case in cases(marked)}
-CASE_MILLISECONDS = 1000 if SOAK else 40
+CASE_MILLISECONDS = 300 if SOAK else 40
 # One call of the hot expression takes 100 µs and more, what is around it in a loop a hundredth of that.
 HOT_SHARE_MIN = 0.95
 SAMPLES_MIN = 10

@@ -18,10 +18,10 @@ from soak import ONE_OF_EACH_KIND, SOAK
 # What ends a process's part of the recording: no memory, or what ended it in truth; nothing, where an exec did.
 ENDS = {"no memory", "exit"}
 # The first sample comes after some 600 allocations and the whole program makes some 5,000: the first ones are the start's, later they are
-# those of the samples, each like the one before. The agent makes them, so they hardly depend on the CPython: each of them fails on one
-# CPython of each kind. On the others the steps are wider, and end where nothing fails any more.
+# those of the samples, each like the one before. The agent makes them, so they hardly depend on the CPython: the CPythons of each kind share
+# them. On the others the steps are wider. All end where nothing fails any more.
 END = (8000, 12000, 20000, 50000)
-EACH = [*range(1000), *range(1000, 6000, 25), *END]
+EACH = [*range(1000), *range(1000, 6000, 25)]
 WIDE = [*range(0, 1000, 7), *range(1000, 6000, 97), *END]
 SHORT = [*range(0, 1500, 60), *range(1500, 6000, 700), *END]
 SHORT_ON = "3.13"
@@ -61,7 +61,9 @@ def limited(workshop: Workshop, program: str, allocations: int) -> Run:
 
 def steps_on(version: str) -> list[int]:
     if SOAK:
-        return EACH if version in ONE_OF_EACH_KIND else WIDE
+        if version not in ONE_OF_EACH_KIND:
+            return WIDE
+        return [*EACH[ONE_OF_EACH_KIND.index(version) :: len(ONE_OF_EACH_KIND)], *END]
     return SHORT if version == SHORT_ON else FEW
 
 
