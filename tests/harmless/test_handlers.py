@@ -54,6 +54,14 @@ def test_signals_that_look_like_genba_s(workshop: Workshop, handlers: Path) -> N
     same_both_ways(workshop, workshop.write("strange.py", text), workshop.take(handlers), flags=FAST)
 
 
+def test_signals_to_a_thread_that_was_made_without_libc(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """genba asks what such a thread believes to be blocked, where libc's threads have a word for that."""
+    library = workshop.take(built("raw_thread", tmp_path_factory))
+    text = "import ctypes, sys\nprint(ctypes.CDLL(sys.argv[1]).urge(50))\n"
+    run = same_both_ways(workshop, workshop.write("urge.py", text), library)
+    assert run.stdout == "1\n"
+
+
 def test_signals_from_another_process(workshop: Workshop) -> None:
     """kill -URG from outside: by default nothing happens."""
     text = "import os\nprint(os.getpid(), flush=True)\nfor _ in range(400): sum(range(20_000))\nprint('done')\n"
