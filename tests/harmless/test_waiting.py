@@ -105,6 +105,58 @@ def test_a_descriptor_for_all_signals_tells_of_none_of_genba_s(workshop: Worksho
     assert marks == ["the program took SIGURG for itself: running threads are not asked any more"]
 
 
+# Idle for so long before each signal that genba rests, when it does not wake for a tick but for a signal of its own.
+OWN_URGENT = """
+import os, signal, socket, sys, threading, time, fcntl
+def idle(): time.sleep(0.1)
+def sent_to_all():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    came = []
+    def waits():
+        while len(came) < 5: came.append(signal.sigwaitinfo([signal.SIGURG]))
+    thread = threading.Thread(target=waits)
+    thread.start()
+    for count in range(5):
+        idle()
+        os.kill(os.getpid(), signal.SIGURG)
+        while len(came) == count: pass
+    thread.join()
+    print([(one.si_code, one.si_pid == os.getpid()) for one in came])
+def pending():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    os.kill(os.getpid(), signal.SIGURG)
+    idle()
+    came = []
+    signal.signal(signal.SIGURG, lambda number, frame: came.append(number))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGURG])
+    print(came)
+def urgent_data():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    listening = socket.create_server(("127.0.0.1", 0))
+    client = socket.create_connection(listening.getsockname())
+    server, _ = listening.accept()
+    fcntl.fcntl(server, fcntl.F_SETOWN, os.getpid())
+    for byte in b"12345":
+        idle()
+        client.send(bytes([byte]), socket.MSG_OOB)
+        print(signal.sigwaitinfo([signal.SIGURG]).si_signo, server.recv(1, socket.MSG_OOB))
+def timer():
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
+    import ctypes, struct
+    made, event = ctypes.c_int(), struct.pack("PiixxxxxxxxIxxxx", 7, signal.SIGURG, 0, 0).ljust(64, bytes(1))
+    print(ctypes.CDLL(None).syscall(222, time.CLOCK_MONOTONIC, event, ctypes.byref(made)))
+    ctypes.CDLL(None).syscall(223, made, 0, struct.pack("4q", 0, 100_000_000, 0, 150_000_000), None)
+    for _ in range(3): print(signal.sigwaitinfo([signal.SIGURG]).si_code)
+globals()[sys.argv[1]]()
+"""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("way", ["sent_to_all", "pending", "urgent_data", "timer"])
+def test_a_signal_of_the_program_s_comes_while_genba_rests(workshop: Workshop, way: str) -> None:
+    same_both_ways(workshop, workshop.write("urgent.py", OWN_URGENT), way)
+
+
 # The promise is 2 % at 1 kHz: signals go to running threads only, so a wait is interrupted when it begins in the microseconds
 # between the look and the signal. A thread that is awake again but waits for a CPU is still inside of its call: each look finds
 # it there, one a millisecond (two, where a look comes late and the next one in time).

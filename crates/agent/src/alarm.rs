@@ -5,7 +5,16 @@
 use crate::signals;
 
 /// `si_code` of a timer's signal.
-pub const TIMER_CODE: i32 = -2;
+const TIMER_CODE: i32 = -2;
+/// What its signal carries: a timer of the program's may send the same one.
+const VALUE: usize = 0x6762_616c;
+
+/// Whether a signal that was waited for is the alarm's.
+#[must_use]
+pub fn rang(came: &libc::siginfo_t) -> bool {
+    // SAFETY: a timer's signal has a value.
+    came.si_code == TIMER_CODE && unsafe { came.si_value() }.sival_ptr as usize == VALUE
+}
 
 #[derive(Debug)]
 pub struct Alarm {
@@ -23,6 +32,7 @@ impl Alarm {
             let mut event: libc::sigevent = core::mem::zeroed();
             event.sigev_notify = libc::SIGEV_THREAD_ID;
             event.sigev_signo = signals::SAMPLE;
+            event.sigev_value.sival_ptr = core::ptr::without_provenance_mut(VALUE);
             event.sigev_notify_thread_id = tid.cast_signed();
             libc::syscall(
                 libc::SYS_timer_create,

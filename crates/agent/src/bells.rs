@@ -5,18 +5,18 @@
 //! `genba run` makes the table, in a memory file that is sealed so that it never shrinks, and holds it open. Processes find it through
 //! `/proc`: an inherited descriptor would be closed by programs that close all of theirs. Forks inherit the mapping.
 
-use crate::alarm::TIMER_CODE;
+use crate::alarm;
 use crate::descriptor::{Descriptor, Identity};
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::session;
 use crate::signals;
 use genba_bells::futex::{self, Reach};
-use genba_bells::{ANSWER_NS_MAX, Place, Rate, Table, ask_all, is_deadly};
+use genba_bells::{ANSWER_NS_MAX, Place, Rate, Table, ask_all, holder, is_deadly, own_namespace};
 use genba_signal::handler::SAMPLE_CODE;
 use std::ffi::{CString, c_int};
 use std::os::fd::BorrowedFd;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::SeqCst};
 
 /// What ended a rest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,8 +25,8 @@ pub enum Rest {
     Over,
     /// The alarm: the program runs.
     Disturbed,
-    /// The kernel does not wait for signals here.
-    Forbidden,
+    /// There can be none: the kernel does not wait for signals here, or the program's own would be taken from it.
+    Impossible,
 }
 
 // Whoever rings ends a rest with a signal that genba's handler knows as its own.
@@ -38,6 +38,8 @@ static TABLE: AtomicPtr<Table> = AtomicPtr::new(core::ptr::null_mut());
 static ELSEWHERE: Place = Place::of(0);
 /// This process's place.
 static OWN: AtomicPtr<Place> = AtomicPtr::new((&raw const ELSEWHERE).cast_mut());
+/// The pid namespace that this process, or the one that it was forked from, was in when it took a place; 0: not known, and nobody is asked.
+static NAMESPACE: AtomicU32 = AtomicU32::new(0);
 
 /// An `exec` is under way: no question is answered, so that one stays open behind it.
 static IS_SILENT: AtomicBool = AtomicBool::new(false);
@@ -83,8 +85,9 @@ pub fn open(named: &session::Table) {
 
 /// The sampler's thread takes a place for its process, if there is one.
 pub fn take_place() {
-    let pid = proc::own_pid();
-    let taken = take_place_in(places(), pid, |other| {
+    let Some(namespace) = own_namespace() else { return };
+    NAMESPACE.store(namespace, SeqCst);
+    let taken = take_place_in(places(), namespace, proc::own_pid(), |other| {
         // SAFETY: asks whether there is such a process.
         unsafe { libc::syscall(libc::SYS_kill, other, 0) == 0 || proc::errno() != libc::ESRCH }
     });
@@ -95,14 +98,17 @@ pub fn take_place() {
     }
 }
 
-fn take_place_in(table: &[Place], pid: u32, lives: impl Fn(u32) -> bool) -> Option<&Place> {
+/// Whether a process lives is only known of those in the same namespace.
+fn take_place_in(table: &[Place], namespace: u32, pid: u32, lives: impl Fn(u32) -> bool) -> Option<&Place> {
+    let own = holder(namespace, pid);
     // What the program before an `exec` left, or a process that had this number before.
-    let left = table.iter().find(|place| place.pid.load(SeqCst) == pid);
-    let take = |place: &&Place, from: u32| place.pid.compare_exchange(from, pid, SeqCst, SeqCst).is_ok();
+    let left = table.iter().find(|place| place.holder.load(SeqCst) == own);
+    let take = |place: &&Place, from: u64| place.holder.compare_exchange(from, own, SeqCst, SeqCst).is_ok();
     left.or_else(|| table.iter().find(|place| take(place, 0))).or_else(|| {
         table.iter().find(|place| {
-            let holder = place.pid.load(SeqCst);
-            !lives(holder) && take(place, holder)
+            let other = place.holder.load(SeqCst);
+            let other_pid = other as u32;
+            other == holder(namespace, other_pid) && !lives(other_pid) && take(place, other)
         })
     })
 }
@@ -110,7 +116,8 @@ fn take_place_in(table: &[Place], pid: u32, lives: impl Fn(u32) -> bool) -> Opti
 /// The sampler's thread ends, its blocks are written: nobody waits for it any more.
 pub fn leave_place() {
     let place = own();
-    if place.pid.compare_exchange(proc::own_pid(), 0, SeqCst, SeqCst).is_ok() {
+    let held_by = holder(NAMESPACE.load(SeqCst), proc::own_pid());
+    if place.holder.compare_exchange(held_by, 0, SeqCst, SeqCst).is_ok() {
         place.answer(place.asked.load(SeqCst));
     }
     OWN.store((&raw const ELSEWHERE).cast_mut(), SeqCst);
@@ -137,7 +144,8 @@ pub fn sleep_until(deadline_ns: u64, is_idle: impl FnOnce() -> bool) {
     }
 }
 
-/// The same in a process in which SIGURG is genba's: it takes each that comes meanwhile, the alarm's among them. The calling thread blocks it.
+/// The same in a process in which SIGURG is genba's: the alarm's ends it, too. One of the program's, for which all its threads wait or which all
+/// of them block, may come to this thread as well: it goes back. The calling thread blocks the signal.
 pub fn rest_until(deadline_ns: u64, is_idle: impl FnOnce() -> bool) -> Rest {
     let place = own();
     place.resting.store(proc::own_tid(), SeqCst);
@@ -153,10 +161,14 @@ fn wait_for_signal(wait_ns: u64) -> Rest {
     unsafe {
         let mut came: libc::siginfo_t = core::mem::zeroed();
         match libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const time, 8) {
-            signal if signal > 0 && came.si_code == TIMER_CODE => Rest::Disturbed,
-            signal if signal > 0 => Rest::Over,
+            signal if signal > 0 && alarm::rang(&came) => Rest::Disturbed,
+            signal if signal > 0 && signals::is_sample(&came) => Rest::Over,
+            signal if signal > 0 => {
+                signals::hand_back(&came);
+                Rest::Impossible
+            }
             _ if matches!(proc::errno(), libc::EAGAIN | libc::EINTR) => Rest::Over,
-            _ => Rest::Forbidden,
+            _ => Rest::Impossible,
         }
     }
 }
@@ -194,8 +206,8 @@ pub fn before_signal(target: libc::pid_t, signal: c_int) {
     let places = places();
     if !places.is_empty() && is_deadly(signal) {
         let errno = proc::errno();
-        let own = proc::own_pid();
-        ask_all(places, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
+        let (namespace, own) = (NAMESPACE.load(SeqCst), proc::own_pid());
+        ask_all(places, namespace, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
         lifecycle::set_errno(errno);
     }
 }
@@ -217,13 +229,19 @@ fn reaches(target: libc::pid_t, pid: u32) -> bool {
 mod tests {
     use super::*;
 
+    const HERE: u32 = 9;
+
     fn table_of(pids: &[u32]) -> Vec<Place> {
-        pids.iter().map(|&pid| Place::of(pid)).collect()
+        pids.iter().map(|&pid| Place::of(if pid == 0 { 0 } else { holder(HERE, pid) })).collect()
     }
 
     fn taken_at(table: &[Place], pid: u32, dead: &[u32]) -> Option<usize> {
-        let taken = take_place_in(table, pid, |other| !dead.contains(&other))?;
-        assert_eq!(taken.pid.load(SeqCst), pid);
+        taken_from(HERE, table, pid, dead)
+    }
+
+    fn taken_from(namespace: u32, table: &[Place], pid: u32, dead: &[u32]) -> Option<usize> {
+        let taken = take_place_in(table, namespace, pid, |other| !dead.contains(&other))?;
+        assert_eq!(taken.holder.load(SeqCst), holder(namespace, pid));
         table.iter().position(|place| core::ptr::eq(place, taken))
     }
 
@@ -234,6 +252,13 @@ mod tests {
         assert_eq!(taken_at(&table_of(&[5, 6, 7]), 8, &[6]), Some(1));
         assert_eq!(taken_at(&table_of(&[5, 6, 7]), 8, &[]), None);
         assert_eq!(taken_at(&[], 8, &[]), None);
+    }
+
+    #[test]
+    fn processes_of_two_namespaces_have_two_places() {
+        assert_eq!(taken_from(HERE + 1, &table_of(&[1, 0]), 1, &[]), Some(1));
+        // Whether that one lives cannot be asked from there.
+        assert_eq!(taken_from(HERE + 1, &table_of(&[1]), 1, &[1]), None);
     }
 
     #[test]

@@ -235,22 +235,27 @@ pub unsafe fn program_sigaction(
 unsafe fn set_sample(changing: &view::Changing, index: usize, new: &libc::sigaction) -> c_int {
     // SAFETY: actions on this stack.
     unsafe {
-        if displaces(SAMPLE, new) {
-            // Ignoring a signal makes the kernel forget the ones that are pending: they are genba's.
-            let mut ignore: libc::sigaction = core::mem::zeroed();
-            ignore.sa_sigaction = libc::SIG_IGN;
-            real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
-            if mask::was_ever_wished() {
-                return set_behind(changing, index, new);
+        if !displaces(SAMPLE, new) {
+            let result = real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut());
+            if result == 0 {
+                // Taken out again it has the form in which the kernel would tell it.
+                let (ours, mut told) = (our_action(SAMPLE, new), *new);
+                real_sigaction(SAMPLE, &raw const ours, &raw mut told);
+                VIEWS[index].change(changing, &told);
             }
+            return result;
         }
-        let result = real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut());
-        if result == 0 && !displaces(SAMPLE, new) {
-            // Taken out again it has the form in which the kernel would tell it.
-            let (ours, mut told) = (our_action(SAMPLE, new), *new);
-            real_sigaction(SAMPLE, &raw const ours, &raw mut told);
-            VIEWS[index].change(changing, &told);
-        }
+        // Ignoring a signal makes the kernel forget the ones that are pending in all threads: genba's, which the program must not get.
+        let program_s = take_pending();
+        let mut ignore: libc::sigaction = core::mem::zeroed();
+        ignore.sa_sigaction = libc::SIG_IGN;
+        real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
+        let result = if mask::was_ever_wished() {
+            set_behind(changing, index, new)
+        } else {
+            real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut())
+        };
+        program_s.iter().flatten().for_each(hand_back);
         result
     }
 }
@@ -350,17 +355,38 @@ pub fn drop_pending() {
         return;
     }
     let kept_errno = errno();
-    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the kernel writes one siginfo on this stack and reads the mask of eight bytes and the time.
-    unsafe {
-        let mut came: libc::siginfo_t = core::mem::zeroed();
+    take_pending().iter().flatten().for_each(hand_back);
+    // SAFETY: this thread's own.
+    unsafe { *libc::__errno_location() = kept_errno };
+}
+
+/// Takes the signals that wait for this thread and for the process, one each at most: genba's are dropped, the program's must go back.
+fn take_pending() -> [Option<libc::siginfo_t>; 2] {
+    [(); 2].map(|()| {
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mask = 1_u64 << (SAMPLE - 1);
-        let waited = libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const at_once, 8);
-        if waited == i64::from(SAMPLE) && !is_sample(&came) {
-            // The program's own: back to where it was.
-            libc::syscall(libc::SYS_rt_tgsigqueueinfo, own_pid(), own_tid(), SAMPLE, &raw const came);
+        // SAFETY: the kernel writes one siginfo on this stack and reads the mask of eight bytes and the time.
+        unsafe {
+            let mut came: libc::siginfo_t = core::mem::zeroed();
+            let waited =
+                libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const at_once, 8);
+            (waited == i64::from(SAMPLE) && !is_sample(&came)).then_some(came)
         }
-        *libc::__errno_location() = kept_errno;
+    })
+}
+
+/// One of the program's that this thread took goes back to where it was: to the thread, or to the process.
+pub fn hand_back(came: &libc::siginfo_t) {
+    const SI_TKILL: i32 = -6;
+    let record = core::ptr::from_ref(came);
+    // SAFETY: the kernel reads the record. For a process it takes any thread's number, and lets a thread send a record of `kill` to its own
+    // number only.
+    unsafe {
+        if came.si_code == SI_TKILL {
+            libc::syscall(libc::SYS_rt_tgsigqueueinfo, own_pid(), own_tid(), SAMPLE, record);
+        } else {
+            libc::syscall(libc::SYS_rt_sigqueueinfo, own_tid(), SAMPLE, record);
+        }
     }
 }
 

@@ -28,11 +28,32 @@ pub fn is_deadly(signal: c_int) -> bool {
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGABRT, libc::SIGKILL, libc::SIGTERM].contains(&signal)
 }
 
+/// A process by its pid namespace and its number there: a number alone may be that of several.
+#[must_use]
+pub const fn holder(namespace: u32, pid: u32) -> u64 {
+    (namespace as u64) << 32 | pid as u64
+}
+
+const fn pid_of(holder: u64) -> u32 {
+    holder as u32
+}
+
+/// The calling process's pid namespace, as the kernel numbers them. `None`: `/proc` does not show it.
+#[must_use]
+pub fn own_namespace() -> Option<u32> {
+    // SAFETY: the kernel reads the path and writes one stat on this stack.
+    unsafe {
+        let mut found: libc::stat = core::mem::zeroed();
+        let shown = libc::stat(c"/proc/self/ns/pid".as_ptr(), &raw mut found) == 0;
+        if shown { u32::try_from(found.st_ino).ok() } else { None }
+    }
+}
+
 /// SeqCst throughout: the sampler's and a killer's accesses to several of these words must be seen in one order.
 #[repr(C)]
 pub struct Place {
-    /// As the process itself sees it; 0: nobody's.
-    pub pid: AtomicU32,
+    /// Whose it is, as `holder` puts it into a word; 0: nobody's.
+    pub holder: AtomicU64,
     /// The sampler sleeps on it: another value ends the sleep.
     pub bell: AtomicU32,
     /// How often it was asked to write, and how many of these it has done.
@@ -44,9 +65,9 @@ pub struct Place {
 
 impl Place {
     #[must_use]
-    pub const fn of(pid: u32) -> Place {
+    pub const fn of(holder: u64) -> Place {
         Place {
-            pid: AtomicU32::new(pid),
+            holder: AtomicU64::new(holder),
             bell: AtomicU32::new(0),
             asked: AtomicU32::new(0),
             answered: AtomicU32::new(0),
@@ -60,7 +81,7 @@ impl Place {
         // Pairs with the sampler, which asks whether there is something to do after it has said that it rests.
         let tid = self.resting.load(SeqCst);
         if tid != 0 {
-            end_rest(self.pid.load(SeqCst), tid);
+            end_rest(pid_of(self.holder.load(SeqCst)), tid);
         }
     }
 
@@ -153,12 +174,14 @@ fn sealed_bytes(file: BorrowedFd<'_>) -> Option<usize> {
     }
 }
 
-/// Lets the processes that `is_meant` says write what they have, and waits until they have. Rings at all first: they write side by side.
-pub fn ask_all(table: &[Place], is_meant: impl Fn(u32) -> bool, deadline_ns: u64) {
+/// Lets the processes of a pid namespace that `is_meant` says write what they have, and waits until they have. Rings at all first: they write
+/// side by side.
+pub fn ask_all(table: &[Place], namespace: u32, is_meant: impl Fn(u32) -> bool, deadline_ns: u64) {
     let mut asked = [0_u64; PLACES_MAX / 64];
     for (at, place) in table.iter().enumerate().take(PLACES_MAX) {
-        let pid = place.pid.load(SeqCst);
-        if pid != 0 && is_meant(pid) && place.ask() {
+        let held_by = place.holder.load(SeqCst);
+        let pid = pid_of(held_by);
+        if pid != 0 && held_by == holder(namespace, pid) && is_meant(pid) && place.ask() {
             asked[at / 64] |= 1 << (at % 64);
         }
     }
@@ -184,8 +207,10 @@ mod tests {
 
     const FAR_NS: u64 = 60_000_000_000;
 
+    const HERE: u32 = 4_026_531_836;
+
     fn table_of(pids: &[u32]) -> Vec<Place> {
-        pids.iter().map(|&pid| Place::of(pid)).collect()
+        pids.iter().map(|&pid| Place::of(holder(HERE, pid))).collect()
     }
 
     #[test]
@@ -199,7 +224,7 @@ mod tests {
                 }
                 place.answer(1);
             });
-            ask_all(&table, |pid| pid == 6, monotonic_ns() + FAR_NS);
+            ask_all(&table, HERE, |pid| pid == 6, monotonic_ns() + FAR_NS);
             assert_eq!(table[1].answered.load(SeqCst), 1);
             sampler.join().unwrap();
         });
@@ -209,12 +234,25 @@ mod tests {
     #[test]
     fn nobody_waits_behind_an_open_question() {
         let table = table_of(&[5]);
-        ask_all(&table, |_| true, 0);
+        ask_all(&table, HERE, |_| true, 0);
         // Would wait for a minute.
-        ask_all(&table, |_| true, monotonic_ns() + FAR_NS);
+        ask_all(&table, HERE, |_| true, monotonic_ns() + FAR_NS);
         assert_eq!((table[0].asked.load(SeqCst), table[0].bell.load(SeqCst)), (1, 1));
         table[0].answer(1);
-        ask_all(&table, |_| true, 0);
+        ask_all(&table, HERE, |_| true, 0);
         assert_eq!(table[0].asked.load(SeqCst), 2);
+    }
+
+    #[test]
+    fn nobody_of_another_namespace_is_asked() {
+        let table = table_of(&[5, 0]);
+        ask_all(&table, HERE + 1, |_| true, monotonic_ns() + FAR_NS);
+        assert_eq!([0, 1].map(|at| table[at].asked.load(SeqCst)), [0, 0]);
+    }
+
+    #[test]
+    fn the_kernel_tells_this_processs_namespace() {
+        assert_eq!(own_namespace(), own_namespace());
+        assert!(own_namespace().is_some_and(|namespace| namespace != 0));
     }
 }

@@ -58,10 +58,10 @@ impl Sampler {
                 alarm.unset();
             } else if signals::held().sample {
                 let is_set = alarm.set(DISTURBED_CPU_NS);
-                match if is_set { control::rest_until(due_ns) } else { Rest::Forbidden } {
+                match if is_set { control::rest_until(due_ns) } else { Rest::Impossible } {
                     Rest::Over => return due_ns,
                     Rest::Disturbed => return due_ns.min(monotonic_ns()),
-                    Rest::Forbidden => (self.alarm, self.no_alarm) = (None, true),
+                    Rest::Impossible => (self.alarm, self.no_alarm) = (None, true),
                 }
             }
         }

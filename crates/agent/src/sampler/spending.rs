@@ -69,15 +69,17 @@ impl Sampler {
 
     /// What a signal costs the thread that gets it, beside what the handler measures of itself: the way in, and the way back. It is measured
     /// on this thread, with signals that carry no question. The call that sends one is in it, in place of the interrupt that a signal from
-    /// another CPU is.
+    /// another CPU is. Nothing is known where a signal of the program's came meanwhile.
     fn measure_echo_ns(&self) -> Option<u64> {
         let tid = proc::own_tid();
+        signals::mask::give_back_here(true);
         signals::unblock_sample();
         let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let sent = (0..SIGNALS).all(|_| signals::send(self.pid, tid, 0).is_ok());
         let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        let _ = signals::block_sample();
-        let (before_ns, after_ns) = before_ns.zip(after_ns).filter(|_| sent)?;
+        let was_blocked = signals::block_sample();
+        signals::mask::give_back_here(false);
+        let (before_ns, after_ns) = before_ns.zip(after_ns).filter(|_| sent && !was_blocked)?;
         Some(after_ns.saturating_sub(before_ns) / SIGNALS)
     }
 }

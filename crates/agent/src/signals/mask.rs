@@ -200,6 +200,12 @@ pub fn forked() {
     }
 }
 
+/// On a thread of genba's own that opens the signal for its own samples: one of the program's that comes there goes back to the process, and
+/// the kernel blocks the signal again (`genba_signal::foreign`).
+pub fn give_back_here(gives: bool) {
+    set_wish(if gives { own_tid() } else { 0 });
+}
+
 /// Where the word lies, from the thread pointer.
 fn wish_offset() -> u64 {
     let offset: u64;

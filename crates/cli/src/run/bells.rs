@@ -5,7 +5,7 @@
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use genba_bells::{ANSWER_NS_MAX, Table, ask_all, is_deadly, monotonic_ns};
+use genba_bells::{ANSWER_NS_MAX, Table, ask_all, is_deadly, monotonic_ns, own_namespace};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 
 const TABLE_BYTES: u64 = size_of::<Table>() as u64;
@@ -28,7 +28,7 @@ impl Bells {
     }
 
     pub fn chain(&self) -> Chain {
-        Chain(genba_bells::map(self.file.as_fd()))
+        Chain(genba_bells::map(self.file.as_fd()).zip(own_namespace()))
     }
 
     /// What the agent finds it by.
@@ -37,15 +37,15 @@ impl Bells {
     }
 }
 
-/// What genba rings by. `None`: there is no table, and nobody is asked.
+/// What genba rings by, and its own pid namespace. `None`: there is no table, and nobody is asked.
 #[derive(Clone, Copy, Default)]
-pub struct Chain(Option<&'static Table>);
+pub struct Chain(Option<(&'static Table, u32)>);
 
 impl Chain {
     /// Before `signal` goes to the process `pid`: lets it write what it has, where the signal may end it.
     pub fn before_signal(self, pid: u32, signal: i32) {
-        if let Some(table) = self.0.filter(|_| is_deadly(signal)) {
-            ask_all(&table.places, |other| other == pid, monotonic_ns() + ANSWER_NS_MAX);
+        if let Some((table, namespace)) = self.0.filter(|_| is_deadly(signal)) {
+            ask_all(&table.places, namespace, |other| other == pid, monotonic_ns() + ANSWER_NS_MAX);
         }
     }
 }
