@@ -65,6 +65,7 @@ fn on_load_with_room() {
         return;
     }
     interpose::find_all();
+    signals::find_real();
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     arena::allow(session.allocations_max);

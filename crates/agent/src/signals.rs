@@ -36,16 +36,20 @@ static SMALL_ALTERNATE_STACK: AtomicBool = AtomicBool::new(false);
 static LEAVING: AtomicU32 = AtomicU32::new(0);
 static REAL: AtomicU64 = AtomicU64::new(0);
 
+/// Finds libc's own `sigaction`, when the library is loaded: it is called where the dynamic linker must not be.
+pub fn find_real() {
+    REAL.store(symbols::next(c"sigaction").unwrap_or(0), SeqCst);
+}
+
 /// libc's own `sigaction`.
 ///
 /// # Safety
 /// As `sigaction`: pointers are null or valid.
 pub unsafe fn real_sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    let mut address = REAL.load(SeqCst);
-    if address == 0 {
-        address = symbols::next(c"sigaction").unwrap_or(0);
-        REAL.store(address, SeqCst);
+    if REAL.load(SeqCst) == 0 {
+        find_real();
     }
+    let address = REAL.load(SeqCst);
     if address == 0 {
         return -1;
     }
