@@ -11,7 +11,8 @@ import pytest
 from recording import Workshop
 
 STOP_NS = 1_500_000_000
-FUTEX = "202 "
+# The calls in which genba's thread sleeps until the next tick (futex), and in which it rests (rt_sigtimedwait).
+ASLEEP, RESTING = "202 ", "128 "
 TICK_NS_MAX = 1_500_000
 # Says who it is, and goes on when it is told to.
 TEXT = """
@@ -39,25 +40,28 @@ def states(pid: int) -> list[str]:
     return [stat[stat.rindex(")") + 2] for stat in stats]
 
 
-def stop_asleep(pid: int) -> None:
+def stop_asleep(pid: int, call: str) -> None:
     """Stops the process while genba's thread sleeps: of a stop in the middle of a tick nothing is promised."""
     [sampler] = [task for task in Path(f"/proc/{pid}/task").iterdir() if (task / "comm").read_text() == "genba\n"]
     while True:
+        while not (sampler / "syscall").read_text().startswith(call):
+            pass
         os.kill(pid, signal.SIGSTOP)
         while not set(states(pid)) <= {"T", "t"}:
             pass
-        if (sampler / "syscall").read_text().startswith(FUTEX):
+        if (sampler / "syscall").read_text().startswith(call):
             return
         os.kill(pid, signal.SIGCONT)
 
 
-@pytest.mark.parametrize("way", ["busy", "asleep"])
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("way", ["busy", "asleep", "resting"])
 def test_a_stop_is_no_lateness(workshop: Workshop, way: str) -> None:
     target = [workshop.interpreter.path, workshop.write("stopped.py", TEXT), way]
-    flags = ["-o", f"{workshop.place.inside}/recording-0.genba", "--rate", "1000"]
+    flags = ["-o", f"{workshop.place.inside}/recording-0.genba", *(() if way == "resting" else ("--rate", "1000"))]
     process = workshop.start(target, flags, {}, stdin=-1)
     pid = json.loads(process.stdout.readline())
-    stop_asleep(pid)
+    stop_asleep(pid, RESTING if way == "resting" else ASLEEP)
     began_ns = time.monotonic_ns()
     while time.monotonic_ns() < began_ns + STOP_NS:
         time.sleep(0.01)
