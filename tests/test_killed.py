@@ -4,7 +4,6 @@
 import os
 import random
 import signal
-import statistics
 
 import pytest
 
@@ -47,15 +46,13 @@ def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
     assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0, profile.facts()
 
 
-# The command waits for 5 ms at most. The program goes on until the signal has reached it, and tells its clock until then.
-MISSING_NS_MAX = 25_000_000
-
-
 def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop) -> None:
-    """Without that, up to 250 ms were missing, 125 in the middle."""
+    """Without that, up to 250 ms were missing, 125 in the middle. The command waits for it at most 5 ms: of a program that gets no CPU in that
+    time more is missing; of most nothing is of what they had used before the signal."""
     chance = random.Random(f"{SEED} {workshop.interpreter.name} passed on")
     missing = []
-    for turn in range(7):
+    turns = 7
+    for turn in range(turns):
         name = f"passed-{turn}.genba"
         process = workshop.start(
             [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
@@ -67,12 +64,9 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
         process.send_signal(signal.SIGTERM)
         run = workshop.finish(process, name)
         assert run.exit_code == 128 + signal.SIGTERM, run.stderr
-        whole_lines = run.stdout.splitlines()[: run.stdout.count("\n")]
-        cpu_ns = max([cpu_ns, *(int(line.split()[2]) for line in whole_lines)])
         (recorded,) = run.profile()["processes"]
         missing.append(cpu_ns - recorded["cpu_ns"])
-    # Of one that got no CPU in time more is missing; of most it is not.
-    assert statistics.median(missing) < MISSING_NS_MAX, missing
+    assert sum(one <= 0 for one in missing) * 2 > turns, missing
 
 
 def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -> None:

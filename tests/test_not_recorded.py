@@ -56,6 +56,14 @@ def test_a_child_that_is_killed_from_elsewhere(workshop: Workshop, wait: str) ->
     assert_said(run, profile)
 
 
+def assert_written_before_the_kill(profile: Profile, clocks: dict[int, int]) -> None:
+    """`clocks` are those of children when their parent began to kill them. It lets each write first, and waits for that at most 5 ms: of one
+    that gets no CPU in that time more is missing; of most nothing is."""
+    children = {pid: profile["processes"][profile.process_of(pid)] for pid in clocks}
+    whole = [pid for pid, child in children.items() if child["cpu_ns"] >= clocks[pid]]
+    assert len(whole) * 2 > len(clocks), [(clocks[pid], child) for pid, child in children.items()]
+
+
 def assert_said(run: Run, profile: Profile) -> None:
     """The coverage is that of all the program's CPU, and what is missing stands beside it."""
     whole = profile["accounting"]
@@ -73,9 +81,13 @@ def assert_said(run: Run, profile: Profile) -> None:
 def test_a_pool_that_is_terminated(workshop: Workshop, method: str) -> None:
     run = workshop.run(workshop.program("tests/programs/pool.py"), method)
     profile = run.profile()
-    for pid, clock_ns in run.answer().items():
-        worker = profile["processes"][profile.process_of(int(pid))]
+    clocks = {int(pid): clock_ns for pid, clock_ns in run.answer().items()}
+    assert len(clocks) == 6
+    for pid, clock_ns in clocks.items():
+        worker = profile["processes"][profile.process_of(pid)]
+        assert worker["ended"] is None, worker
         assert worker["cpu_ns"] + worker["cpu_not_recorded_ns"] >= clock_ns - ROUNDED_NS, worker
+    assert_written_before_the_kill(profile, clocks)
     assert_said(run, profile)
 
 
