@@ -11,6 +11,7 @@ from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
+import goal_faulthandler
 import goal_handler
 import goal_memory
 import goal_reading
@@ -30,6 +31,7 @@ HANDLER_SHARE_MAX = 0.003
 ABSOLUTE = {
     "real": goal_real,
     "handler": goal_handler,
+    "faulthandler": goal_faulthandler,
     "startup": goal_startup,
     "memory": goal_memory,
     "sampler": goal_sampler,

@@ -55,6 +55,13 @@ def test_start_up_and_memory(tmp_path: Path) -> None:
     assert all(row["value"] > 0 for row in found.values() if row["goal"].startswith("memory"))
 
 
+def test_looks_under_faulthandler(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "faulthandler", folder=tmp_path, ROUNDS="1")
+    rows = [row for row in data["goals"] if row["goal"].startswith("a look under faulthandler")]
+    assert {row["goal"].rpartition(", ")[2] for row in rows} == {"small_c_calls", "deep_recursion"}
+    assert len(rows) == 4 and all(row["value"] > 0 for row in rows)
+
+
 def test_the_handler_from_inside(tmp_path: Path) -> None:
     words, data, _ = bench("--parts", "handler", folder=tmp_path, HANDLER_RUNS="20")
     if not data["goals"]:
