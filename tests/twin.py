@@ -8,6 +8,7 @@ import json
 import random
 import signal
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -39,11 +40,14 @@ def twin(*arguments: str | Path) -> str:
     return done.stdout
 
 
-def watch(workshop: Workshop, program: str, *, under: str, stops: int, seed: int, flags: tuple[str, ...] = ()) -> Watched:
+def watch(
+    workshop: Workshop, program: str, *, under: str, stops: int, seed: int,
+    flags: tuple[str, ...] = (), environment: dict[str, str] | None = None,
+) -> Watched:
     """Records `program` while the twin watches it. It prints `ready PID` and runs until SIGTERM."""
     place, interpreter = workshop.place, workshop.interpreter
     name = f"recording-{len(workshop.runs)}.genba"
-    process = workshop.start([interpreter.path, program], ["-o", f"{place.inside}/{name}", *flags], {"PYTHONHASHSEED": "0"})
+    process = workshop.start([interpreter.path, program], ["-o", f"{place.inside}/{name}", *flags], {"PYTHONHASHSEED": "0", **(environment or {})})
     assert process.stdout is not None
     word, _, pid = process.stdout.readline().partition(" ")
     assert word == "ready", f"the program did not start\n{process.communicate()}"
@@ -68,6 +72,13 @@ def watch(workshop: Workshop, program: str, *, under: str, stops: int, seed: int
 def parse(text: str) -> Distribution:
     rows = (line.rpartition(" ") for line in text.splitlines())
     return {stack: int(count) for stack, _, count in rows}
+
+
+def without_frame(distribution: Distribution, name: str) -> Distribution:
+    left: Counter[str] = Counter()
+    for stack, count in distribution.items():
+        left[";".join(frame for frame in stack.split(";") if frame != name)] += count
+    return dict(left)
 
 
 def variation(one: Distribution, other: Distribution) -> float:
