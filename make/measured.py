@@ -1,7 +1,7 @@
 """Makes docs/measured.md of the figures that tests and benches wrote; `make soak` calls it, and it says whether the long run is whole.
 
 Argv: files of JSON lines as tests/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
-that each was measured at; at the top the machine, and what the long run lacks. What a run did not measure stays, with its own commit.
+that each was measured at; at the top the newest run's machine, and what the long run lacks. What a run did not measure stays, with its own commit.
 Owns: that page. Never: rounds a figure past its bound, leaves one out.
 """
 
@@ -26,6 +26,7 @@ BOUND, COMMIT = "bound", "commit"
 APART = "in parentheses"
 # Of rows that are older than the column.
 UNKNOWN = "unknown"
+ORDINALS = {2: "second", 3: "third"}
 PYTHON_PARAMETER = re.compile(r"^3\.\d+(-standalone)?")
 LONG_RUN = re.compile(r"^The long run .*?(?=\n## |\Z)", re.MULTILINE | re.DOTALL)
 NEVER_RUN = "The long run (`make soak`) was not begun.\n"
@@ -58,6 +59,7 @@ class Standing:
     def __init__(self, file: str, version: str, tests: int) -> None:
         self.file, self.version, self.tests = file, version, tests
         self.outcomes: dict[str, str] = {}
+        self.failures: Counter[str] = Counter()
         self.commit = ""
 
     @property
@@ -71,6 +73,10 @@ class Standing:
     def failed(self) -> list[str]:
         return [test for test, outcome in self.outcomes.items() if outcome == "failed"]
 
+    def tried_again(self) -> dict[str, int]:
+        """The tests that passed after they had failed, and at which try."""
+        return {test: self.failures[test] + 1 for test, outcome in self.outcomes.items() if outcome == "passed" and self.failures[test]}
+
 
 def standing(lines: list[dict]) -> list[Standing]:
     """By the newest plan: an outcome at another state of the sources does not count."""
@@ -81,6 +87,7 @@ def standing(lines: list[dict]) -> list[Standing]:
         if "outcome" in line and (file, version) in found and line["state"] == plan[file]["state"]:
             one = found[file, version]
             one.outcomes[line["test"]] = line["outcome"]
+            one.failures[line["test"]] += line["outcome"] == "failed"
             one.commit = line["commit"]
     return list(found.values())
 
@@ -91,7 +98,8 @@ def passed(files: list[Standing]) -> list[dict]:
     for one in files:
         if one.outcomes:
             others = {"failed": one.counts["failed"], "expected to fail": one.counts["xfailed"], "skipped": one.counts["skipped"]}
-            words = [f"{count} {name}" for name, count in {**others, "not run": one.not_run}.items() if count]
+            counts = {"at a later try": len(one.tried_again()), **others, "not run": one.not_run}
+            words = [f"{count} {name}" for name, count in counts.items() if count]
             line = {"test": one.file, "python": one.version, "figure": "passed", "value": one.counts["passed"]}
             unit = ", ".join([f"of {one.tests}", *words])
             rows.append({**line, "unit": unit, "bound": "all", "soak": True, "commit": one.commit})
@@ -108,6 +116,8 @@ def long_run(files: list[Standing], commit: str) -> str:
     words += f" {counts['skipped']:,} were skipped, {counts['failed']} failed, {not_run:,} were not run.\n"
     for test in (test for one in files for test in one.failed()):
         words += f"\n- failed: `{test}`"
+    for test, tries in (row for one in files for row in one.tried_again().items()):
+        words += f"\n- passed at the {ORDINALS.get(tries, f'{tries}th')} try: `{test}`"
     begun = {one.file for one in files if one.outcomes}
     for file in sorted({one.file for one in files if one.not_run and one.file in begun}):
         missing = [f"{one.version} ({one.not_run})" for one in files if one.file == file and one.not_run]
@@ -191,8 +201,9 @@ def row_of(titles: list[str], row: list[str]) -> Row:
 def page(sections: dict[str, dict[str, Row]], machine: str, words: str) -> str:
     head = (
         "# What was measured\n\nMade by `make soak` and `make bench`; what each promise means is said in [promises.md](promises.md).\n\n"
-        f"{machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of `make bench`. What the newest run\n"
-        "did not measure stays as an earlier run left it: *commit* is what a figure was measured at, with `+` where the sources were edited after it.\n\n"
+        f"The newest run's machine: {machine} Figures with *long* have the amounts of `make soak`, the others those of `make test` or of\n"
+        "`make bench`. What the newest run did not measure stays as an earlier run left it, which may have had another machine: *commit* is what a figure\n"
+        f"was measured at, with `+` where the sources were edited after it. Figures of the commit `{UNKNOWN}` are older than that column, and of other machines.\n\n"
     )
     return head + words + "".join(section(name, sections[name]) for name in sorted(sections))
 

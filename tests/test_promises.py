@@ -44,6 +44,7 @@ def test_a_page_of_figures() -> None:
     page = measured.page(again, "a machine", "The long run is whole.\n")
     assert "| share | 12 % *long* | 0.5 % *long* | 1 | 3.11: aa; 3.15: bb |\n" in page
     assert measured.rows_of(page) == again
+    assert "The newest run's machine: a machine Figures" in page and "Figures of the commit `unknown` are older" in page
     assert page.index("a machine") < page.index("The long run") < page.index("## make bench") < page.index("## tests/test_b.py")
 
 
@@ -81,14 +82,23 @@ def test_the_page_says_what_the_long_run_lacks() -> None:
     ]
     words = measured.long_run(measured.standing(lines), "bb")
     assert "is **not whole** at bb: of 5 tests 2 passed, 0 failed as expected, 0 were skipped, 1 failed, 2 were not run.\n" in words
-    assert "- failed: `tests/test_b.py::x[3.15]`\n- not run: tests/test_b.py on 3.15 (2)\n" in words
+    again = "- passed at the second try: `tests/test_b.py::x[3.11]`"
+    assert f"- failed: `tests/test_b.py::x[3.15]`\n{again}\n- not run: tests/test_b.py on 3.15 (2)\n" in words
     sections: dict = {}
     measured.put(measured.passed(measured.standing(lines)), sections)
     page = measured.page(sections, "a machine", words)
-    assert "| passed | 2 of 2 *long* | 0 of 3, 1 failed, 2 not run *long* | all | aa |\n" in page
+    assert "| passed | 2 of 2, 1 at a later try *long* | 0 of 3, 1 failed, 2 not run *long* | all | aa |\n" in page
     found = measured.LONG_RUN.search(page)
     assert found and found[0].strip() == words.strip()
 
     lines += [outcome(f"tests/test_b.py::{name}[3.15]", "3.15", end) for name, end in (("x", "passed"), ("y", "xfailed"), ("z", "skipped"))]
     words = measured.long_run(measured.standing(lines), "bb")
-    assert words == "The long run (`make soak`) is whole at bb: of 5 tests 3 passed, 1 failed as expected, 1 were skipped, 0 failed, 0 were not run.\n"
+    whole = "The long run (`make soak`) is whole at bb: of 5 tests 3 passed, 1 failed as expected, 1 were skipped, 0 failed, 0 were not run.\n"
+    assert words == "\n".join([whole, again, again.replace("3.11", "3.15"), ""])
+    rows = {row["python"]: row["unit"] for row in measured.passed(measured.standing(lines))}
+    assert rows == {"3.11": "of 2, 1 at a later try", "3.15": "of 3, 1 at a later try, 1 expected to fail, 1 skipped"}
+    lines += [outcome("tests/test_b.py::z[3.15]", "3.15", end) for end in ("failed", "failed", "passed")]
+    assert "- passed at the third try: `tests/test_b.py::z[3.15]`\n" in measured.long_run(measured.standing(lines), "bb")
+    # A failure at another state of the sources is no try at this one.
+    lines += [outcome("tests/test_b.py::y[3.11]", "3.11", "failed", state="before")]
+    assert "y[3.11]" not in measured.long_run(measured.standing(lines), "bb")

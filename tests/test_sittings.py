@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+import ledger
 from recording import REPOSITORY
+
+sys.path.insert(0, str(REPOSITORY / "make"))
+import measured  # noqa: E402
 
 CONFTEST = """
 import os
@@ -83,6 +87,10 @@ class Small:
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
         return Sitting(done.returncode, (self.folder / "ran").read_text().split("\n")[:-1], done.stdout + done.stderr)
 
+    def words(self) -> str:
+        """What docs/measured.md says of the long run."""
+        return measured.long_run(measured.standing(ledger.lines(self.folder / "ledger.jsonl")), "aa")
+
     def outcomes(self) -> dict[str, str]:
         lines = [json.loads(line) for line in (self.folder / "ledger.jsonl").read_text().splitlines()]
         return {line["test"].partition("::")[2]: line["outcome"] for line in lines if "outcome" in line}
@@ -135,6 +143,12 @@ def test_what_failed_is_run_again_until_it_passes(small: Small) -> None:
     (small.folder / "fails").unlink()
     assert (small.sit().ran, small.outcomes()["test_two"]) == (["two"], "passed")
     assert small.sit().ran == []
+    # The page of figures tells of it, until the sources change.
+    again = "- passed at the third try: `tests/harmless/test_harm.py::test_two`"
+    assert again in small.words()
+    small.write("crates/product.rs", "two")
+    small.sit()
+    assert "try" not in small.words()
 
 
 def test_a_change_of_the_sources_begins_anew(small: Small) -> None:
