@@ -62,3 +62,46 @@ def test_genba_does_not_end_it(python: Interpreter, workshop: Workshop, rate: st
     row = run.report_json("--by", "function")["rows"][0]
     assert row["function"] == "work", row
     assert run.profile()["accounting"]["sampled"] > 100
+
+
+# An alternate stack that genba's handler might not fit on, one given back, one of another thread, and none.
+ALTERNATES = """
+import ctypes, sys, threading, time, _blake2
+class Stack(ctypes.Structure): _fields_ = [('lowest', ctypes.c_void_p), ('flags', ctypes.c_int), ('bytes', ctypes.c_size_t)]
+libc = ctypes.CDLL(None)
+kept = []
+def give(size):
+    kept.append(ctypes.create_string_buffer(size))
+    assert libc.sigaltstack(ctypes.byref(Stack(ctypes.addressof(kept[-1]), 0, size)), None) == 0
+def take_back():
+    assert libc.sigaltstack(ctypes.byref(Stack(None, 2, 0)), None) == 0
+def work():
+    until = time.thread_time() + 0.4
+    while time.thread_time() < until: _blake2.blake2b(b'x' * 100_000)
+def case(name):
+    if name == 'small': give(8192)
+    if name == 'small, given back': give(8192); take_back()
+    if name == 'large, given back': give(65536); take_back()
+    if name == 'disabled': take_back()
+    if name == 'faulthandler': __import__('faulthandler').enable()
+    if name == 'of another thread':
+        told = threading.Event()
+        other = threading.Thread(target=lambda: (give(8192), told.set(), work(), take_back()))
+        other.start(); told.wait()
+    work()
+case(sys.argv[1])
+thread = threading.Thread(target=case, args=[sys.argv[1]])
+thread.start(); thread.join()
+print("whole")
+"""
+CASES = ["small", "small, given back", "large, given back", "disabled", "faulthandler", "of another thread"]
+
+
+@pytest.mark.parametrize("rate", ["1000", "10000"])
+@pytest.mark.parametrize("case", CASES)
+def test_whatever_alternate_stacks_the_program_has(python: Interpreter, workshop: Workshop, case: str, rate: str) -> None:
+    if not python.is_standalone or python.version != BROKEN:
+        pytest.skip(f"a fault of python-build-standalone's CPython {BROKEN}")
+    run = workshop.run(workshop.write("alternates.py", ALTERNATES), case, flags=("--rate", rate))
+    assert (run.exit_code, run.stdout) == (0, "whole\n"), run.stderr
+    assert run.profile()["accounting"]["sampled"] > 100

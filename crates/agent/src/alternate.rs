@@ -1,7 +1,8 @@
 //! Alternate signal stacks for builds that BOLT made: their code may keep data farther below the stack pointer than the 128 bytes that the
 //! kernel leaves alone (docs/limits.md), so no signal may arrive on a thread's own stack.
-//! Owns: recognising such a build; where each thread's alternate stack lies. Never: allocates on a thread of the program's, replaces an
-//! alternate stack that the program set. Partners: interpose/starts.rs (each new thread comes by), signals.rs (`SA_ONSTACK`).
+//! Owns: recognising such a build; where each thread's alternate stack lies. Never: allocates on a thread of the program's, lets the
+//! program's handlers run there. Partners: interpose/starts.rs (each new thread comes by), signals.rs (`SA_ONSTACK`), below: view.rs (the
+//! program's own alternate stack), frame.rs (its handlers).
 //!
 //! A thread's alternate stack is the lowest part of its own: nobody has to give it back, and it lies where a thread comes just before it
 //! would overflow. Sources: glibc's nptl/allocatestack.c (2.17 to 2.42): the thread's descriptor, to which the thread pointer
@@ -10,11 +11,30 @@
 use crate::descriptor::Descriptor;
 use crate::symbols;
 use core::arch::asm;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+mod frame;
+mod view;
+pub use frame::distance_to_programs_stack;
+pub use view::program_sigaltstack;
+
+core::arch::global_asm!(
+    ".pushsection .tbss.genba_alternate,\"awT\",@nobits",
+    ".hidden genba_alternate",
+    ".globl genba_alternate",
+    ".type genba_alternate,@object",
+    ".size genba_alternate, 8",
+    ".p2align 3",
+    "genba_alternate:",
+    ".zero 8",
+    ".popsection",
+);
 
 /// Room for four frames of the kernel with all registers, AMX's among them, and what handlers need.
 const BYTES: usize = 64 << 10;
+/// Its lowest bytes, which the kernel does not get: what the program set instead (view.rs).
+const HEAD_BYTES: usize = 64;
 /// A thread with a smaller stack keeps all of it.
 const THREAD_BYTES_MIN: usize = 512 << 10;
 /// The thread's descriptor takes less at the top of its stack.
@@ -62,14 +82,24 @@ fn section_names(file: &Descriptor) -> Option<Vec<u8>> {
 
 /// The first thread's stack grows as it is used: its lowest part is not known.
 fn set_for_first_thread() {
-    let access = libc::PROT_READ | libc::PROT_WRITE;
+    if let Some(own) = map() {
+        own.begin(false);
+    }
+}
+
+/// One that belongs to no thread's stack, with a guard page below it; it stays as long as the process.
+fn map() -> Option<Own> {
+    const GUARD_BYTES: usize = 4 << 10;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
-    // SAFETY: a new mapping, which stays as long as the process.
+    // SAFETY: a new mapping, and the access to all of it but its lowest page.
     unsafe {
-        let lowest = libc::mmap(core::ptr::null_mut(), BYTES, access, flags, -1, 0);
-        if lowest != libc::MAP_FAILED {
-            set(lowest as usize);
+        let guard = libc::mmap(core::ptr::null_mut(), GUARD_BYTES + BYTES, libc::PROT_NONE, flags, -1, 0);
+        if guard == libc::MAP_FAILED {
+            return None;
         }
+        let lowest = guard as usize + GUARD_BYTES;
+        let is_open = libc::mprotect(lowest as *mut c_void, BYTES, libc::PROT_READ | libc::PROT_WRITE) == 0;
+        is_open.then_some(Own { lowest })
     }
 }
 
@@ -112,14 +142,75 @@ impl Room {
 
 /// On a thread that was just made with this room.
 pub fn set_for_thread(room: Room) {
-    set(room.lowest(thread_pointer()));
+    Own { lowest: room.lowest(thread_pointer()) }.begin(false);
 }
 
-fn set(lowest: usize) {
-    let stack = libc::stack_t { ss_sp: lowest as *mut c_void, ss_flags: 0, ss_size: BYTES };
-    // SAFETY: memory that is this thread's as long as it lives, and that nothing else uses. The system call itself: libc's function is
-    // the program's, which is not told of this stack.
-    unsafe { libc::syscall(libc::SYS_sigaltstack, &raw const stack, core::ptr::null_mut::<libc::stack_t>()) };
+/// Genba's alternate stack of one thread.
+#[derive(Clone, Copy)]
+struct Own {
+    lowest: usize,
+}
+
+impl Own {
+    /// This thread's.
+    fn here() -> Option<Own> {
+        let lowest: usize;
+        // SAFETY: this thread's word.
+        unsafe { asm!("mov {0}, qword ptr fs:[{0}]", inout(reg) word_offset() => lowest, options(nostack, readonly)) };
+        (lowest != 0).then_some(Own { lowest })
+    }
+
+    /// As the kernel has it: without the head, and without as much again where the program has set one instead.
+    const fn as_kernels(self, is_instead: bool) -> libc::stack_t {
+        let above = if is_instead { 2 * HEAD_BYTES } else { HEAD_BYTES };
+        libc::stack_t { ss_sp: (self.lowest + above) as *mut c_void, ss_flags: 0, ss_size: BYTES - above }
+    }
+
+    /// The kernel gets it for this thread.
+    fn begin(self, is_instead: bool) {
+        if in_kernel(&self.as_kernels(is_instead)) == 0 {
+            // SAFETY: this thread's word, which nothing else holds a reference to.
+            unsafe { asm!("mov qword ptr fs:[{}], {}", in(reg) word_offset(), in(reg) self.lowest, options(nostack)) };
+        }
+    }
+
+    const fn holds(self, address: usize) -> bool {
+        address.wrapping_sub(self.lowest) <= BYTES
+    }
+
+    /// What the program has, where the kernel has the stack that begins there. `None`: that is not genba's.
+    fn programs(self, kernels: *mut c_void) -> Option<libc::stack_t> {
+        if kernels == self.as_kernels(true).ss_sp {
+            // SAFETY: the head, which was written before the kernel got this, and which only this thread reads and writes.
+            return Some(unsafe { (self.lowest as *const libc::stack_t).read() });
+        }
+        (kernels == self.as_kernels(false).ss_sp).then_some(view::NONE)
+    }
+
+    /// For as long as the kernel has genba's instead.
+    const fn keep_programs(self, stack: libc::stack_t) {
+        // SAFETY: as above; the head is aligned to 16 bytes and large enough.
+        unsafe { (self.lowest as *mut libc::stack_t).write(stack) };
+    }
+}
+
+/// The system call itself: libc's function is the program's, which is not told of genba's stacks.
+fn in_kernel(stack: &libc::stack_t) -> c_int {
+    // SAFETY: the kernel reads the record. What it names is memory of this thread's that nothing else uses, or what the program wants.
+    unsafe {
+        libc::syscall(libc::SYS_sigaltstack, core::ptr::from_ref(stack), core::ptr::null_mut::<libc::stack_t>())
+            as c_int
+    }
+}
+
+/// Where the word lies, from the thread pointer.
+fn word_offset() -> usize {
+    let offset: usize;
+    // SAFETY: reads a constant that the dynamic linker has written.
+    unsafe {
+        asm!("mov {}, qword ptr [rip + genba_alternate@GOTTPOFF]", out(reg) offset, options(nostack, pure, readonly))
+    };
+    offset
 }
 
 fn thread_pointer() -> usize {

@@ -4,6 +4,7 @@
 //! (signals/mask.rs).
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
+use crate::alternate;
 use crate::proc::{errno, own_pid, own_tid};
 use crate::symbols;
 use genba_signal::handler::SAMPLE_CODE;
@@ -12,6 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 mod faults;
 pub mod mask;
+mod on_stack;
 mod view;
 use view::{View, changing};
 
@@ -73,6 +75,9 @@ pub fn install() {
         }
     });
     mask::sample_is_ours(is_ours(SAMPLE, &in_kernel(SAMPLE)));
+    if alternate::is_needed() {
+        on_stack::install();
+    }
     INSTALLED.store(true, SeqCst);
 }
 
@@ -85,6 +90,16 @@ pub fn forked() {
 
 fn index_of(signal: c_int) -> Option<usize> {
     OURS.iter().position(|&ours| ours == signal)
+}
+
+fn is_signal(number: c_int) -> bool {
+    (1..=on_stack::SIGNALS).contains(&number)
+}
+
+/// Whether this process has the views: a vfork child has its parent's memory.
+#[must_use]
+pub fn is_own_process() -> bool {
+    PROCESS.load(SeqCst) == own_pid()
 }
 
 /// What the kernel does with a signal now.
@@ -162,7 +177,8 @@ pub fn samples_are_ours() -> bool {
 /// Whether the program has its own view of this signal here.
 #[must_use]
 pub fn is_shared(signal: c_int) -> bool {
-    OURS.contains(&signal) && INSTALLED.load(SeqCst)
+    let is_known = if alternate::is_needed() { is_signal(signal) } else { OURS.contains(&signal) };
+    is_known && INSTALLED.load(SeqCst)
 }
 
 /// What the program believes to be the action of any signal.
@@ -171,11 +187,11 @@ pub fn seen_by_program(signal: c_int) -> libc::sigaction {
     let now = in_kernel(signal);
     match index_of(signal) {
         Some(index) if INSTALLED.load(SeqCst) && has_view(signal, &now) => VIEWS[index].read(),
-        _ => now,
+        _ => on_stack::seen(signal, now),
     }
 }
 
-/// The program calls `sigaction` for `signal`: `None` when the signal is none of genba's. `paused` runs a change of handlers
+/// The program calls `sigaction` for `signal`: `None` when genba has no part in it. `paused` runs a change of handlers
 /// while none of genba's is in use.
 ///
 /// # Safety
@@ -186,7 +202,11 @@ pub unsafe fn program_sigaction(
     old: *mut libc::sigaction,
     paused: impl FnOnce(&mut dyn FnMut()),
 ) -> Option<c_int> {
-    let index = index_of(signal)?;
+    let Some(index) = index_of(signal) else {
+        let is_concerned = alternate::is_needed() && is_signal(signal) && INSTALLED.load(SeqCst);
+        // SAFETY: as the caller promises.
+        return is_concerned.then(|| unsafe { on_stack::program_sigaction(signal, new, old) });
+    };
     // After vfork the handlers are the child's own and the views are its parent's.
     if !INSTALLED.load(SeqCst) || (!new.is_null() && PROCESS.load(SeqCst) != own_pid()) {
         return None;
@@ -254,7 +274,7 @@ unsafe fn set_sample(changing: &view::Changing, index: usize, new: &libc::sigact
         let mut ignore: libc::sigaction = core::mem::zeroed();
         ignore.sa_sigaction = libc::SIG_IGN;
         real_sigaction(SAMPLE, &raw const ignore, core::ptr::null_mut());
-        let result = if mask::was_ever_wished() {
+        let result = if mask::was_ever_wished() || alternate::is_needed() && new.sa_flags & libc::SA_ONSTACK != 0 {
             set_behind(changing, index, new)
         } else {
             real_sigaction(SAMPLE, core::ptr::from_ref(new), core::ptr::null_mut())
@@ -300,11 +320,12 @@ fn give_sample_up() {
     mask::settle();
 }
 
-/// A thread of the program is about to get an alternate stack of this size.
+/// Two frames of the kernel with all registers (3.4 kB each with AVX-512) and the handlers' own.
+pub const ALTERNATE_BYTES_MIN: usize = 16 << 10;
+
+/// A thread of the program is about to get an alternate stack of this size, in a build whose threads' own stacks bear signals.
 pub fn alternate_stack(bytes: usize) {
-    /// Two frames of the kernel with all registers (3.4 kB each with AVX-512) and the handlers' own.
-    const BYTES_MIN: usize = 16 << 10;
-    if bytes >= BYTES_MIN
+    if bytes >= ALTERNATE_BYTES_MIN
         || !INSTALLED.load(SeqCst)
         || PROCESS.load(SeqCst) != own_pid()
         || SMALL_ALTERNATE_STACK.swap(true, SeqCst)

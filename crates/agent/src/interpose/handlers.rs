@@ -1,9 +1,10 @@
 //! `sigaction` and its older forms, and `sigaltstack`: the program sees its own handlers as if genba had none.
-//! Owns: what the older forms mean for genba's three signals; for all others they are libc's. Never: keeps a handler that the
+//! Owns: what the older forms mean for genba's three signals, and for all in builds that need alternate stacks (signals/on_stack.rs);
+//! for others they are libc's. Never: keeps a handler that the
 //! program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
 
 use super::{masks, next};
-use crate::{lifecycle, signals};
+use crate::{alternate, lifecycle, signals};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
@@ -136,7 +137,11 @@ pub unsafe extern "C" fn siginterrupt(signal: c_int, interrupts: c_int) -> c_int
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    // SAFETY: null or valid, as the caller promises.
+    if alternate::is_needed() {
+        // SAFETY: null or valid, as the caller promises.
+        return unsafe { alternate::program_sigaltstack(new, old) };
+    }
+    // SAFETY: as above.
     if let Some(new) = unsafe { new.as_ref() }
         && new.ss_flags & libc::SS_DISABLE == 0
     {

@@ -1,14 +1,17 @@
 //! Genba's handler for SIGSEGV and SIGBUS comes before the program's own. Where a thread may block SIGURG in the program's belief only
 //! (mask.rs), it comes before that one, too.
+//! In builds that need alternate stacks it comes before each handler that asks for one (on_stack.rs).
 //! Owns: which fault is whose. Never: leaves a frame of its own below the program's handler, touches `errno` on the way to it.
 //!
 //! The kernel has genba's handler with the program's own flags and mask, so what the kernel does on the way to a handler (mask, stack,
 //! restarted calls) it does as the program asked. A fault of genba's guarded reads is stepped over. With every other one
 //! this code *jumps* to the program's handler, with the registers as the kernel set them: it returns to the kernel, or leaves by
-//! `siglongjmp`, as if it had been called by the kernel.
+//! `siglongjmp`, as if it had been called by the kernel. Where the kernel has put the frame on genba's alternate stack, it moves first
+//! (alternate/frame.rs).
 
 use super::view::changing;
-use super::{PROCESS, SAMPLE, VIEWS, index_of, real_sigaction};
+use super::{PROCESS, SAMPLE, VIEWS, index_of, on_stack, real_sigaction};
+use crate::alternate;
 use crate::proc::own_pid;
 use genba_signal::foreign::keep_for_later;
 use genba_signal::memory::resume_after_fault;
@@ -30,12 +33,16 @@ core::arch::global_asm!(
     ".cfi_adjust_cfa_offset 8",
     "call {whose}",
     "mov r11, rax",
+    "mov r10, rdx",
     "pop rdx",
     ".cfi_adjust_cfa_offset -8",
     "pop rsi",
     ".cfi_adjust_cfa_offset -8",
     "pop rdi",
     ".cfi_adjust_cfa_offset -8",
+    "add rdx, r10",
+    "add rsi, r10",
+    "add rsp, r10",
     // As the kernel leaves it.
     "xor eax, eax",
     "test r11, r11",
@@ -46,7 +53,7 @@ core::arch::global_asm!(
     ".cfi_endproc",
     ".size genba_on_fault, . - genba_on_fault",
     ".popsection",
-    whose = sym programs_handler,
+    whose = sym way,
 );
 
 unsafe extern "C" {
@@ -79,8 +86,33 @@ pub fn behind(front: &libc::sigaction, action: &libc::sigaction) -> libc::sigact
     told
 }
 
-/// The handler that the program has for this signal. 0: nothing is left to do in a handler.
-unsafe extern "C" fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> usize {
+/// In registers: rax, rdx.
+#[repr(C)]
+struct Way {
+    handler: usize,
+    distance: usize,
+}
+
+/// The handler that the program has for this signal (0: none), and how far the frame is moved for it.
+unsafe extern "C" fn way(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> Way {
+    // SAFETY: the kernel gives a siginfo and a ucontext; the entry goes on where the frame is.
+    unsafe {
+        let handler = if index_of(signal).is_some() {
+            programs_handler(signal, info, context)
+        } else {
+            on_stack::handler(signal)
+        };
+        let distance = if handler == 0 || on_stack::stays(handler) {
+            0
+        } else {
+            alternate::distance_to_programs_stack(context.cast())
+        };
+        Way { handler, distance }
+    }
+}
+
+/// For one of genba's signals. 0: nothing is left to do in a handler.
+unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> usize {
     // SAFETY: the kernel gives a siginfo and a ucontext, which is read and written in place.
     unsafe {
         let pc = &mut (&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs)[libc::REG_RIP as usize];
