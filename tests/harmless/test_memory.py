@@ -135,17 +135,24 @@ import resource
 genba.start("app.genba")
 before(50)
 used = int(open("/proc/self/statm").read().split()[0]) * 4096
-text = "x" * 300_000
+text, outcomes = "x" * 300_000, []
 for room in (400_000, 0):
     resource.setrlimit(resource.RLIMIT_AS, (used + room, resource.RLIM_INFINITY))
     for _ in range(20):
-        genba._agent.mark(text)
+        outcomes.append(genba._agent.mark(text)[0])
         genba._agent.own_stack()
         during(5)
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-if genba.is_active():
+was_active = genba.is_active()
+if was_active:
     genba.stop()
-print("done")
+written = outcomes.count(genba._agent.Outcome.DONE)
+print("stop" if was_active else "no memory", written, sep="\\n")
 """
     )
-    assert lines == ["done"]
+    profile = inside.recording("app.genba").profile()
+    (process,) = profile["processes"]
+    # Each mark that the program was told of is there, whole.
+    marks = sum(mark["text"] == "x" * 300_000 for mark in profile["marks"])
+    assert [process["ended"], str(marks)] == lines
+    assert "before" in inside.functions("app.genba")
