@@ -19,8 +19,8 @@ const BYTES_MAX: usize = 4 << 20;
 /// Fewer rows are compiled as fast as read.
 const ROWS_MIN: usize = 1000;
 
-/// The file whose rows they are: by its build id, and by its program headers, since a file that was rearranged after linking keeps its
-/// build id.
+/// The file whose rows they are: by its build id (the executable, where it has none, by what the file system says of it), and by its program
+/// headers, since a file that was rearranged after linking keeps its build id.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key([u64; 2]);
 

@@ -179,7 +179,12 @@ fn found(bias: u64, headers: &[libc::Elf64_Phdr], name: &str, known: &[Module]) 
     }) {
         return Some(Found::Known(index));
     }
-    let key = Key::of(&build_id, headers);
+    // The name is empty for the executable alone.
+    let key = if build_id.is_empty() && name.is_empty() {
+        Key::of(&executable_identity(), headers)
+    } else {
+        Key::of(&build_id, headers)
+    };
     let module = Module {
         path,
         build_id,
@@ -211,6 +216,21 @@ fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {
         at = value + (value_bytes as usize).next_multiple_of(4);
     }
     None
+}
+
+/// What tells this executable from every other file, and from itself after a change. Empty: it cannot be asked for.
+fn executable_identity() -> Vec<u8> {
+    // SAFETY: writes one stat on this stack. This path leads to the file that is mapped, whatever lies where it was.
+    let found = unsafe {
+        let mut found: libc::stat = core::mem::zeroed();
+        if libc::stat(c"/proc/self/exe".as_ptr(), &raw mut found) != 0 {
+            return Vec::new();
+        }
+        found
+    };
+    let times = [found.st_mtime, found.st_mtime_nsec, found.st_ctime, found.st_ctime_nsec].map(i64::cast_unsigned);
+    let file = [found.st_dev, found.st_ino, found.st_size.cast_unsigned()];
+    file.into_iter().chain(times).flat_map(u64::to_le_bytes).collect()
 }
 
 /// What `/proc/self/exe` leads to.
