@@ -10,6 +10,8 @@ from recording import REPOSITORY, Run, Workshop
 
 # Who copies in a slice of bytes: which of them are functions of their own, and have a name of their own, differs between builds.
 COPIERS = {"PyBytes_FromStringAndSize", "bytes_subscript", "bytes.__getitem__"}
+# Some 0.3 s: the program's start weighs little beside them.
+SLICES = "180000"
 SHAPES = REPOSITORY / "tests/programs/shapes.cpp"
 
 
@@ -18,7 +20,7 @@ def kept(workshop: Workshop) -> list[Path]:
 
 
 def copied(workshop: Workshop) -> Run:
-    run = workshop.run(workshop.program("casebook/bytes-slice/slow.py"), "60000")
+    run = workshop.run(workshop.program("casebook/bytes-slice/slow.py"), SLICES)
     assert run.exit_code == 0, run.stderr
     return run
 
@@ -66,7 +68,7 @@ def test_damaged_files_are_learned_anew(cold: Workshop) -> None:
 
 
 def test_two_runs_at_once(cold: Workshop) -> None:
-    program = [cold.interpreter.path, cold.program("casebook/bytes-slice/slow.py"), "60000"]
+    program = [cold.interpreter.path, cold.program("casebook/bytes-slice/slow.py"), SLICES]
     both = [cold.start(program, ["-o", f"{cold.place.inside}/{name}"], {}) for name in ("one.genba", "other.genba")]
     check_named(cold.finish(both[0], "one.genba"))
     check_named(cold.finish(both[1], "other.genba"))
