@@ -105,7 +105,7 @@ def test_a_descriptor_for_all_signals_tells_of_none_of_genba_s(workshop: Worksho
     assert marks == ["the program took SIGURG for itself: running threads are not asked any more"]
 
 
-# Idle for so long before each signal that genba rests, when it does not wake for a tick but for a signal of its own.
+# The idle time is what is tested, no synchronisation: genba rests then, and waits for a signal of its own in place of the next tick.
 OWN_URGENT = """
 import os, signal, socket, sys, threading, time, fcntl
 def idle(): time.sleep(0.1)
@@ -147,12 +147,19 @@ def timer():
     print(ctypes.CDLL(None).syscall(222, time.CLOCK_MONOTONIC, event, ctypes.byref(made)))
     ctypes.CDLL(None).syscall(223, made, 0, struct.pack("4q", 0, 100_000_000, 0, 150_000_000), None)
     for _ in range(3): print(signal.sigwaitinfo([signal.SIGURG]).si_code)
+def errno_stays():
+    import ctypes
+    libc, kind = ctypes.CDLL(None, use_errno=True), ctypes.CFUNCTYPE(None, ctypes.c_int)
+    handler, libc.signal.argtypes = kind(print), [ctypes.c_int, kind]
+    ctypes.set_errno(77)
+    libc.signal(signal.SIGURG, handler)
+    print(ctypes.get_errno())
 globals()[sys.argv[1]]()
 """
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("way", ["sent_to_all", "pending", "urgent_data", "timer"])
+@pytest.mark.parametrize("way", ["sent_to_all", "pending", "urgent_data", "timer", "errno_stays"])
 def test_a_signal_of_the_program_s_comes_while_genba_rests(workshop: Workshop, way: str) -> None:
     same_both_ways(workshop, workshop.write("urgent.py", OWN_URGENT), way)
 

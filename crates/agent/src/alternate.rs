@@ -1,7 +1,7 @@
 //! Alternate signal stacks for builds that BOLT made: their code may keep data farther below the stack pointer than the 128 bytes that the
 //! kernel leaves alone (docs/limits.md), so no signal may arrive on a thread's own stack.
-//! Owns: recognising such a build; where each thread's alternate stack lies. Never: allocates on a thread of the program's, lets the
-//! program's handlers run there. Partners: interpose/starts.rs (each new thread comes by), signals.rs (`SA_ONSTACK`), below: view.rs (the
+//! Owns: recognising such a build; where each thread's alternate stack lies. Never: uses the heap on a thread of the program's, lets
+//! the program's handlers run there. Partners: interpose/starts.rs (each new thread comes by), signals.rs (`SA_ONSTACK`), below: view.rs (the
 //! program's own alternate stack), frame.rs (its handlers).
 //!
 //! A thread's alternate stack is the lowest part of its own: nobody has to give it back, and it lies where a thread comes just before it

@@ -5,6 +5,7 @@
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
 use crate::alternate;
+use crate::lifecycle::set_errno;
 use crate::proc::{errno, own_pid, own_tid};
 use crate::symbols;
 use genba_signal::handler::SAMPLE_CODE;
@@ -379,15 +380,14 @@ pub fn drop_pending() {
     if !INSTALLED.load(SeqCst) {
         return;
     }
-    let kept_errno = errno();
     take_pending().iter().flatten().for_each(hand_back);
-    // SAFETY: this thread's own.
-    unsafe { *libc::__errno_location() = kept_errno };
 }
 
-/// Takes the signals that wait for this thread and for the process, one each at most: genba's are dropped, the program's must go back.
+/// Takes the signals that wait for this thread and for the process, one each at most: genba's are dropped, the program's must go back. `errno`
+/// stays.
 fn take_pending() -> [Option<libc::siginfo_t>; 2] {
-    [(); 2].map(|()| {
+    let kept_errno = errno();
+    let taken = [(); 2].map(|()| {
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mask = 1_u64 << (SAMPLE - 1);
         // SAFETY: the kernel writes one siginfo on this stack and reads the mask of eight bytes and the time.
@@ -397,12 +397,15 @@ fn take_pending() -> [Option<libc::siginfo_t>; 2] {
                 libc::syscall(libc::SYS_rt_sigtimedwait, &raw const mask, &raw mut came, &raw const at_once, 8);
             (waited == i64::from(SAMPLE) && !is_sample(&came)).then_some(came)
         }
-    })
+    });
+    set_errno(kept_errno);
+    taken
 }
 
-/// One of the program's that this thread took goes back to where it was: to the thread, or to the process.
+/// One of the program's that this thread took goes back to where it was: to the thread, or to the process. `errno` stays.
 pub fn hand_back(came: &libc::siginfo_t) {
     const SI_TKILL: i32 = -6;
+    let kept_errno = errno();
     let record = core::ptr::from_ref(came);
     // SAFETY: the kernel reads the record. For a process it takes any thread's number, and lets a thread send a record of `kill` to its own
     // number only.
@@ -413,6 +416,7 @@ pub fn hand_back(came: &libc::siginfo_t) {
             libc::syscall(libc::SYS_rt_sigqueueinfo, own_tid(), SAMPLE, record);
         }
     }
+    set_errno(kept_errno);
 }
 
 /// A signal that genba sent: no other has this code.

@@ -94,6 +94,9 @@ struct Way {
 }
 
 /// The handler that the program has for this signal (0: none), and how far the frame is moved for it.
+///
+/// # Safety
+/// Only the entry above calls this, with what the kernel gave it.
 unsafe extern "C" fn way(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> Way {
     // SAFETY: the kernel gives a siginfo and a ucontext; the entry goes on where the frame is.
     unsafe {
@@ -112,6 +115,9 @@ unsafe extern "C" fn way(signal: c_int, info: *mut libc::siginfo_t, context: *mu
 }
 
 /// For one of genba's signals. 0: nothing is left to do in a handler.
+///
+/// # Safety
+/// As `way`.
 unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) -> usize {
     // SAFETY: the kernel gives a siginfo and a ucontext, which is read and written in place.
     unsafe {
@@ -164,6 +170,9 @@ fn take_once(signal: c_int) -> libc::sigaction {
 }
 
 /// The program has no handler. A real fault happens again at the same instruction, a signal that was sent is sent again.
+///
+/// # Safety
+/// The handler that calls this returns at once.
 unsafe fn take_default_action(signal: c_int, is_sent: bool) {
     // SAFETY: the default action; the process ends with it.
     unsafe {
