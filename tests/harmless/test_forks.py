@@ -143,8 +143,9 @@ def test_a_fork_that_finds_the_sampler_held_up(inside: Inside) -> None:
     parent_notes = [text for text in notes if "did not wait" in text]
     child_notes = [text for text in notes if "begins anew" in text]
     assert (len(parent_notes), len(child_notes)) == (1, 1), notes
-    # What could not be told as done in time is there all the same, if the sampler had it already.
-    assert {mark["text"] for mark in profile["marks"] if mark["kind"] == "program"} == {"late", "written"}
+    # What could not be told as done in time was taken back, unless the sampler had it before it was held up.
+    marks = {mark["text"] for mark in profile["marks"] if mark["kind"] == "program"}
+    assert {"written"} <= marks <= {"late", "written"}
 
 
 def test_a_mark_that_cannot_be_written_is_not_told_as_done(inside: Inside) -> None:

@@ -101,15 +101,15 @@ def nest(depth):
 nest(8)
 print("done")
 """
-# A limit leaves the program less than without genba: it says itself what it could not do, and goes on.
-LOADS = LIMIT + """
+# A limit leaves the program less than without genba: it says itself what it could not do, and goes on. It imports nothing then: where there
+# are not 32 bytes, CPython up to 3.13 goes round in a circle for good when an exception leaves a `with`, of which imports are full.
+LOADS = "import _ctypes" + LIMIT + """
 def tried(words, call):
     try: call()
-    except (OSError, MemoryError, ImportError): pass
+    except (OSError, MemoryError): pass
     print(words, flush=True)
-import importlib
-for name in ("ssl", "sqlite3", "decimal", "lzma"):
-    tried(name, lambda: importlib.import_module(name))
+for name in ("libcrypto.so.3", "libsqlite3.so.0", "libstdc++.so.6", "liblzma.so.5"):
+    tried(name, lambda: _ctypes.dlopen(name, 0))
     time.sleep(0.05)
 tried("fork", lambda: os.fork() or os._exit(0))
 """
@@ -123,7 +123,7 @@ def test_children_of_a_program_with_a_limit(workshop: Workshop, room_bytes: int)
 @pytest.mark.parametrize("room_bytes", [1 << 19, 1 << 21, 3 << 21, 1 << 24])
 def test_libraries_of_a_program_with_a_limit(workshop: Workshop, room_bytes: int) -> None:
     run = workshop.run(workshop.write("loads.py", LOADS), str(room_bytes), flags=("-q",))
-    assert (run.exit_code, run.stdout.split()) == (0, ["ssl", "sqlite3", "decimal", "lzma", "fork"]), run.stderr
+    assert (run.exit_code, run.stdout.split()) == (0, ["libcrypto.so.3", "libsqlite3.so.0", "libstdc++.so.6", "liblzma.so.5", "fork"]), run.stderr
     # The interpreter itself may say that it has no memory.
     assert not re.search("panicked|memory allocation of|genba", words_of(run.stderr)), run.stderr
 
