@@ -61,7 +61,7 @@ pub unsafe fn distance_to_programs_stack(context: *mut libc::ucontext_t) -> usiz
 /// How much the registers of a frame take.
 ///
 /// # Safety
-/// The address of the kernel's part for the registers.
+/// `registers` is the address at which the kernel wrote them into the frame.
 const unsafe fn registers_bytes(registers: usize) -> usize {
     const LEGACY_BYTES: usize = 512;
     /// Where the kernel says so, and how it marks that.
