@@ -12,6 +12,7 @@ import pytest
 import interpreters
 from profile_tables import Profile
 from recording import binary, check_laws
+from terminal import until_the_end_of
 from test_shells import verbs
 
 APP = "import sys\nfor _ in range(100_000): sum((1, 2))\nprint(sys.argv)\n"
@@ -240,15 +241,8 @@ def test_colour_is_for_terminals_and_can_be_set(folder: Path, python: str) -> No
         screen, terminal = os.openpty()
         environment = {"PATH": os.environ["PATH"], "TERM": "xterm", **variables}
         done = subprocess.Popen([str(binary()), *words], cwd=folder, env=environment, stdout=terminal, stderr=subprocess.DEVNULL)
-        os.close(terminal)
-        page = b""
-        try:
-            while block := os.read(screen, 4096):
-                page += block
-        except OSError:  # EIO: nobody has the terminal open any more.
-            pass
-        os.close(screen)
-        assert done.wait(timeout=60) == 0 and page
+        page = until_the_end_of(done, screen, terminal)
+        assert done.returncode == 0 and page
         return b"\x1b[" in page
 
     for verb in ("report", "tree"):

@@ -8,12 +8,12 @@ import os
 import re
 import shutil
 import subprocess
-import threading
 from pathlib import Path
 
 import pytest
 
 from recording import Workshop, binary
+from terminal import until, until_the_end_of
 
 GOLDEN = Path(__file__).resolve().parent.parent / "testdata/golden/v2.genba"
 # Cursor saved, words, rest of the line deleted, cursor back; at the end the rest of the line deleted once more.
@@ -31,24 +31,6 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": str(folder), "TERM": "xterm", **more}
 
 
-def until(screen: int, words: bytes) -> bytes:
-    """What the terminal got until `words` are in it."""
-    seen = b""
-    while words not in seen:
-        seen += os.read(screen, 4096)
-    return seen
-
-
-def rest_of(screen: int) -> bytes:
-    seen = b""
-    try:
-        while block := os.read(screen, 4096):
-            seen += block
-    except OSError:  # EIO: nobody has the terminal open any more.
-        pass
-    return seen
-
-
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_reader_says_what_takes_long(verb: str, tmp_path: Path) -> None:
     pipe = tmp_path / "app.genba"
@@ -58,18 +40,15 @@ def test_a_reader_says_what_takes_long(verb: str, tmp_path: Path) -> None:
     reader = subprocess.Popen(
         command, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal
     )
-    os.close(terminal)
     try:
         with pipe.open("wb") as recording:
             seen = until(screen, b"reading the recording")
             recording.write(GOLDEN.read_bytes())
-        seen += rest_of(screen)
-        assert reader.wait(timeout=60) == 0, seen
-        stdout = reader.stdout.read()
+        seen += until_the_end_of(reader, screen, terminal)
+        stdout, _ = reader.communicate()
+        assert reader.returncode == 0, seen
     finally:
         reader.kill()
-        reader.wait()
-        os.close(screen)
     drawn = DRAWN.findall(seen)
     assert drawn and b"\x1b" not in DRAWN.sub(b"", seen), seen
     # The same from a file, into pipes: what is left of the terminal is that.
@@ -89,7 +68,6 @@ def test_nothing_where_nobody_could_take_it_back(how: str, tmp_path: Path) -> No
     reader = subprocess.Popen(
         command, env=environment(tmp_path, TERM="dumb" if how == "a dumb terminal" else "xterm"), stdout=-1, stderr=terminal
     )
-    os.close(terminal)
     with pipe.open("wb") as recording:
         # Longer than genba is silent by itself: another one, started later, has shown its seconds.
         other, other_terminal = os.openpty()
@@ -104,9 +82,8 @@ def test_nothing_where_nobody_could_take_it_back(how: str, tmp_path: Path) -> No
         clock.communicate(timeout=60)
         os.close(other)
         recording.write(GOLDEN.read_bytes())
-    seen = rest_of(screen)
-    reader.communicate(timeout=60)
-    os.close(screen)
+    seen = until_the_end_of(reader, screen, terminal)
+    reader.communicate()
     assert (reader.returncode, seen) == (0, b"")
 
 
@@ -125,14 +102,8 @@ def test_the_end_of_a_run(workshop: Workshop) -> None:
     run = subprocess.Popen(
         command, cwd=place.outside, env={**place.environment({}), "TERM": "xterm"}, stdout=subprocess.PIPE, stderr=terminal, text=True
     )
-    os.close(terminal)
-    seen: list[bytes] = []
-    reading = threading.Thread(target=lambda: seen.append(rest_of(screen)))
-    reading.start()
+    page = until_the_end_of(run, screen, terminal)
     workshop.finish(run, name)
-    reading.join()
-    os.close(screen)
-    page = seen[0]
     assert run.returncode == 0, page
     assert any(words.startswith(b"naming C functions") for words in DRAWN.findall(page)), page
     left = DRAWN.sub(b"", page)

@@ -12,6 +12,7 @@ import pytest
 
 import interpreters
 from recording import binary, genba, genba_said
+from terminal import until_the_end_of
 
 # One line that is wider than any of the windows, and calls that are deeper than they are wide.
 APP = """\
@@ -52,15 +53,8 @@ def on_screen(folder: Path, columns: int, *words: str) -> list[str]:
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
     environment = {"PATH": os.environ["PATH"], "TERM": "xterm", "NO_COLOR": "1", "XDG_CACHE_HOME": str(folder / "cache")}
     done = subprocess.Popen([str(binary()), *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal)
-    os.close(terminal)
-    page = b""
-    try:
-        while block := os.read(screen, 4096):
-            page += block
-    except OSError:  # EIO: nobody has the terminal open any more.
-        pass
-    os.close(screen)
-    assert done.wait(timeout=120) == 0, page.decode()
+    page = until_the_end_of(done, screen, terminal)
+    assert done.returncode == 0, page.decode()
     # A progress line is wiped from its begin on.
     return [line.rpartition("\r")[2].rpartition("\x1b[K")[2] for line in page.decode().replace("\r\n", "\n").splitlines()]
 

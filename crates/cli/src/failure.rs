@@ -72,9 +72,10 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Writes one line (or several) of words to stderr. A closed stderr is no reason to fail.
+/// Writes one line (or several) of words to stderr, in one piece: what the program writes there comes before or after.
+/// A closed stderr is no reason to fail.
 pub fn say(words: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{words}");
+    let _ = std::io::stderr().write_all(format!("{words}\n").as_bytes());
 }
 
 /// Prints what clap found: help and version to stdout with exit code 0, anything else as a failure of the command line.
