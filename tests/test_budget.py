@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 
 from figures import Figure
+from interpreters import Interpreter
 from profile_tables import RUNNING
 from recording import Run, Workshop
+from soak import skip_where_one_of_each_kind_will_do
 from stalls import Stalls
 
 pytestmark = pytest.mark.measures
+
+
+@pytest.fixture(autouse=True)
+def kinds(python: Interpreter) -> None:
+    skip_where_one_of_each_kind_will_do(python)
+
 
 # What genba's thread uses is read from the kernel, from a moment on at which the rate has settled. `work` is each thread's.
 ALONE = """

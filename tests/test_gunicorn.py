@@ -12,7 +12,7 @@ import pytest
 
 from profile_tables import RUNNING
 from recording import REPOSITORY, Workshop
-from soak import ONE_OF_EACH_KIND, SOAK
+from soak import skip_where_one_of_each_kind_will_do
 from test_not_recorded import ROUNDED_NS, assert_said, assert_written_before_the_kill
 
 REQUESTS_EACH = 30
@@ -58,8 +58,7 @@ HANGING = 5
 @pytest.mark.parametrize("path, ends_by", [("/hang", signal.SIGABRT), ("/hang/on", signal.SIGKILL)])
 def test_workers_that_time_out(workshop: Workshop, path: str, ends_by: signal.Signals) -> None:
     """The master sends SIGABRT, by which gunicorn's worker ends as Python programs end, and SIGKILL to one that is still there when it looks again."""
-    if not SOAK and workshop.interpreter.name not in ONE_OF_EACH_KIND:
-        pytest.skip(f"make soak; the agent does that by itself, so the short form runs on {', '.join(ONE_OF_EACH_KIND)}: one CPython of each kind")
+    skip_where_one_of_each_kind_will_do(workshop.interpreter)
     process = start(workshop, "--workers", str(HANGING), "--timeout", "1", "--config", workshop.write("tells.py", TELLS_CLOCKS))
     clocks: dict[int, int] = {}
     try:

@@ -15,7 +15,7 @@ from figures import Figure
 from recording import REPOSITORY, Workshop
 from soak import SOAK
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.steady]
 
 PROGRAM = "tests/programs/many_builtins.py"
 # One call that takes a tenth of a second once (a collection, a file) must not weigh much in 22 parts.

@@ -2,12 +2,10 @@
 
 import json
 
-import pytest
-
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Workshop
-from soak import ONE_OF_EACH_KIND, SOAK
+from soak import skip_where_one_of_each_kind_will_do
 
 GENERATIONS = 200
 PAGE_KB = 4
@@ -127,9 +125,7 @@ print(first, second, third)
 def test_a_fork_that_finds_the_sampler_held_up(inside: Inside) -> None:
     """It waits for two seconds and goes on without, the next one at once. The recording goes on when the sampler can, says so, and holds
     the child that lived as long."""
-    interpreter = inside.workshop.interpreter.name
-    if not SOAK and interpreter not in ONE_OF_EACH_KIND:
-        pytest.skip(f"make soak; the agent does that by itself, so the short form runs on {', '.join(ONE_OF_EACH_KIND)}: one CPython of each kind")
+    skip_where_one_of_each_kind_will_do(inside.workshop.interpreter)
     *lines, pids = inside.said(HELD_UP)
     assert lines == ["mark LATE", "True", "False 0", "mark LATE", "pause LATE False", "0", "False 0"]
     first, second, third = map(int, pids.split())
