@@ -182,7 +182,9 @@ fn start(text: &str) -> (Outcome, Text) {
         Found::No => return refused("no interpreter is found in this process"),
         Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
         Found::Yes { python, version } => {
-            let start = proto::Start { within: true, ..described::describe(&session, &version) };
+            let described = described::describe(&session, &version);
+            let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
+            let start = proto::Start { within: true, began_realtime_ns, ..described };
             COMMANDED.store(false, SeqCst);
             control::pause(false);
             if !lifecycle::begin(session, python, start) {

@@ -52,6 +52,24 @@ pub fn is_mounted() -> bool {
     unsafe { libc::access(c"/proc/self/task".as_ptr(), libc::F_OK) == 0 }
 }
 
+/// CLOCK_REALTIME when this process was forked, rounded up to the clock tick in which /proc counts it.
+#[must_use]
+pub fn began_realtime_ns() -> Option<u64> {
+    let stat = read_whole(None, c"/proc/self/stat")?;
+    let began_ticks = parse_began(&stat)?;
+    // SAFETY: no memory.
+    let tick_ns =
+        1_000_000_000 / u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&hz| hz > 0)?;
+    let age_ns = clock_ns(libc::CLOCK_BOOTTIME)?.saturating_sub(began_ticks.checked_add(1)?.checked_mul(tick_ns)?);
+    clock_ns(libc::CLOCK_REALTIME)?.checked_sub(age_ns)
+}
+
+/// Field 22 of `stat`, of which the name in parentheses is field 2.
+fn parse_began(stat: &[u8]) -> Option<u64> {
+    let close = stat.iter().rposition(|&byte| byte == b')')?;
+    std::str::from_utf8(stat.get(close + 2..)?).ok()?.split(' ').nth(22 - 3)?.parse().ok()
+}
+
 /// The soft limit of descriptors.
 #[must_use]
 pub fn descriptor_limit() -> usize {
@@ -178,7 +196,7 @@ impl Doing {
 
 #[cfg(test)]
 mod tests {
-    use super::{Call, Doing};
+    use super::{Call, Doing, began_realtime_ns, clock_ns, parse_began};
 
     #[test]
     fn reads_the_syscall_file() {
@@ -198,5 +216,14 @@ mod tests {
     fn reads_the_state_behind_an_odd_name() {
         assert_eq!(Doing::parse_stat(b"12 (a) R) S 1"), Some(Doing::AsleepUnseen));
         assert_eq!(Doing::parse_stat(b"12 (x) R 1"), Some(Doing::Runnable));
+    }
+
+    #[test]
+    fn reads_when_a_process_began() {
+        let stat = b"12 (a) 3 4) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77123 9 10\n";
+        assert_eq!(parse_began(stat), Some(77_123));
+        assert_eq!(parse_began(b"12 (x) R 1"), None);
+        let now_ns = clock_ns(libc::CLOCK_REALTIME).unwrap();
+        assert!(began_realtime_ns().unwrap() <= now_ns + 10_000_000);
     }
 }

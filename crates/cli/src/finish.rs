@@ -11,6 +11,7 @@ mod facts;
 mod kept;
 mod kept_file;
 mod pieces;
+mod ran;
 mod source_encoding;
 mod sources;
 
@@ -56,9 +57,8 @@ pub fn found_beside(recording: &Recording) -> Additions {
         return Additions::default();
     }
     let hits = hits::hits(recording);
-    let ended_ns = sources::realtime_end_ns(recording);
     let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let sources = sources::read_unchanged(&hits.files, ended_ns);
+    let (sources, _) = sources::read(&hits.files, &Told::new(), SourceText::All);
     Additions { c_names, c_places, sources, ..Additions::default() }
 }
 
@@ -135,7 +135,7 @@ mod tests {
     fn recording(folder: &Path, build_id: &[u8], addresses: &[(proto::NodeKind, u64)]) -> PathBuf {
         let source = folder.join("app.py");
         std::fs::write(&source, b"# coding: latin-1\nb'x'[0:]  # \xe9\n").unwrap();
-        let strings = [SHOP, source.to_str().unwrap(), "main", "memmove"];
+        let strings = [SHOP, source.to_str().unwrap(), "<module>", "memmove"];
         let mut nodes = proto::Nodes { parent: vec![0], kind: vec![0], table: vec![0], address: vec![0] };
         for (index, &(kind, address)) in (1..).zip(addresses) {
             nodes.parent.push(index);

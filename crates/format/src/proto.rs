@@ -90,6 +90,9 @@ pub struct Start {
     /// what sampling may take of the program's CPU: interval_ns holds at first, then as marks RATE say. 0: interval_ns was asked for and is kept
     #[prost(uint32, tag = "19")]
     pub budget_per_mille: u32,
+    /// CLOCK_REALTIME before which nothing of this program was read; of a forked child as of its parent. 0: not told (realtime_ns, then)
+    #[prost(uint64, tag = "20")]
+    pub began_realtime_ns: u64,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tables {
@@ -407,6 +410,9 @@ pub struct Source {
     /// the whole file is one chunk from line 1
     #[prost(message, repeated, tag = "4")]
     pub chunks: ::prost::alloc::vec::Vec<SourceChunk>,
+    /// why there are no chunks
+    #[prost(enumeration = "SourceLack", tag = "5")]
+    pub lack: i32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct SourceChunk {
@@ -532,6 +538,37 @@ impl MarkKind {
             "PROGRAM" => Some(Self::Program),
             "HALT" => Some(Self::Halt),
             "MASKED" => Some(Self::Masked),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum SourceLack {
+    NoLack = 0,
+    /// the file was written after the program had begun
+    WrittenLater = 1,
+    /// a function that ran does not begin in the file where it says
+    NotWhatRan = 2,
+}
+impl SourceLack {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::NoLack => "NO_LACK",
+            Self::WrittenLater => "WRITTEN_LATER",
+            Self::NotWhatRan => "NOT_WHAT_RAN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "NO_LACK" => Some(Self::NoLack),
+            "WRITTEN_LATER" => Some(Self::WrittenLater),
+            "NOT_WHAT_RAN" => Some(Self::NotWhatRan),
             _ => None,
         }
     }

@@ -22,8 +22,10 @@ pub struct Hits {
 pub struct HitFile {
     /// Where expressions begin and end.
     pub lines: BTreeSet<u32>,
-    /// Where their functions begin.
-    pub definitions: BTreeSet<u32>,
+    /// Where their functions begin, and their names without what they are defined in.
+    pub definitions: BTreeMap<u32, BTreeSet<String>>,
+    /// CLOCK_REALTIME at which the first program began that ran it: a text that was written later may be another one. 0: not known.
+    pub began_realtime_ns: u64,
     /// Not of an installed package or the standard library.
     pub is_users_own: bool,
 }
@@ -55,6 +57,10 @@ pub fn hits(recording: &Recording) -> Hits {
 fn of_process(stored: &Stored, hits: &mut Hits) {
     let cwd = stored.start().map(|start| start.cwd.as_str());
     let places = Places { executable: stored.start().map_or("", |start| &start.executable) };
+    let began_realtime_ns = stored.start().map_or(0, |start| match start.began_realtime_ns {
+        0 => start.realtime_ns,
+        told_ns => told_ns,
+    });
     let samples = stored.blocks.iter().filter_map(|read| read.samples.as_ref());
     let mut waiting: Vec<u32> = samples
         .flat_map(|samples| samples.rows())
@@ -94,7 +100,13 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
         let is_users_own = owner::of_python(&path, places) == Owner::User;
         let file = hits.files.entry(path).or_default();
         file.is_users_own |= is_users_own;
-        file.definitions.insert(code.first_line);
+        file.began_realtime_ns = match file.began_realtime_ns {
+            0 => began_realtime_ns,
+            before_ns => before_ns.min(began_realtime_ns),
+        };
+        let qualname = stored.string(code.qualname).unwrap_or_default();
+        let name = qualname.rsplit('.').next().unwrap_or_default();
+        file.definitions.entry(code.first_line).or_default().insert(name.to_string());
         let locations = Locations::decode(&stored.linetable(index, code), code.first_line);
         for unit in units {
             let location = u32::try_from(unit).ok().and_then(|unit| locations.at(unit));

@@ -17,6 +17,17 @@ pub struct SourceText {
     /// Of the whole file, known or not.
     pub line_count: u32,
     pub chunks: Vec<Chunk>,
+    /// Why there are none.
+    pub lack: Option<Lack>,
+}
+
+/// Why the text at a path is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// The file was written after the program had begun.
+    WrittenLater,
+    /// The functions that ran do not begin there.
+    NotWhatRan,
 }
 
 #[derive(Clone, Debug)]
@@ -40,7 +51,13 @@ impl SourceText {
         let mut chunks: Vec<Chunk> =
             source.chunks.iter().map(|chunk| Chunk::new(chunk.first_line, chunk.text.clone())).collect();
         chunks.sort_by_key(|chunk| chunk.first_line);
-        SourceText { path: source.path.clone(), sha256: source.sha256.clone(), line_count: source.lines, chunks }
+        SourceText {
+            path: source.path.clone(),
+            sha256: source.sha256.clone(),
+            line_count: source.lines,
+            chunks,
+            lack: Lack::of(source),
+        }
     }
 
     /// Without its line break. None: the line is not stored.
@@ -82,6 +99,32 @@ impl SourceText {
         };
         Some(Expression { column: before.chars().count() as u32, end_column: through.chars().count() as u32, text })
             .filter(|expression| !expression.text.is_empty())
+    }
+}
+
+impl Lack {
+    /// Said of the file.
+    pub fn words(self) -> &'static str {
+        match self {
+            Lack::WrittenLater => "the file was changed after the program began",
+            Lack::NotWhatRan => "the file is not the source of what ran",
+        }
+    }
+
+    /// As machines read it.
+    pub fn key(self) -> &'static str {
+        match self {
+            Lack::WrittenLater => "written-later",
+            Lack::NotWhatRan => "not-what-ran",
+        }
+    }
+
+    fn of(source: &proto::Source) -> Option<Lack> {
+        match source.lack() {
+            proto::SourceLack::NoLack => None,
+            proto::SourceLack::WrittenLater => Some(Lack::WrittenLater),
+            proto::SourceLack::NotWhatRan => Some(Lack::NotWhatRan),
+        }
     }
 }
 

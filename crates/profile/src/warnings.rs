@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::figures::{count, counted, duration, percent};
 use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
+use crate::source_text::Lack;
 use crate::weight::{Totals, Weight};
 
 /// Below this many samples the margin of a share is worth a word.
@@ -33,6 +34,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     warnings.extend(losses(profile));
     warnings.extend(coverage(profile));
     warnings.extend(masked(profile));
+    warnings.extend(changed_sources(profile));
     for mark in &profile.marks {
         let process = &profile.processes[mark.process];
         match (mark.kind, &mark.text) {
@@ -90,6 +92,15 @@ fn why_none(profile: &Profile) -> String {
     format!("no samples: {why}")
 }
 
+/// Files with samples whose text may be another one by now.
+fn changed_sources(profile: &Profile) -> Option<String> {
+    let changed = profile.sources.iter().filter(|source| source.lack == Some(Lack::WrittenLater));
+    let paths: Vec<String> = changed.map(|source| source.path.clone()).collect();
+    let named = first_few(&paths, ", ")?;
+    let (are, their) = if paths.len() == 1 { ("was", "its") } else { ("were", "their") };
+    Some(format!("{named} {are} changed after the program began: {their} text is not shown"))
+}
+
 fn not_sampled(process: &Process) -> Option<String> {
     let why = process.refused.as_deref()?;
     let pid = process.pid?;
@@ -102,6 +113,16 @@ fn not_sampled(process: &Process) -> Option<String> {
 /// A block is written every quarter of a second: what is missing beyond twice that was not lost with the last one.
 const LAST_BLOCK_NS_MAX: u64 = 500_000_000;
 const NAMED_MAX: usize = 3;
+
+/// The first names, and how many more there are. None: there is none.
+fn first_few(names: &[String], between: &str) -> Option<String> {
+    let (named, others) = names.split_at(names.len().min(NAMED_MAX));
+    match (named, others.len()) {
+        ([], _) => None,
+        (named, 0) => Some(named.join(between)),
+        (named, others) => Some(format!("{} and {} more", named.join(between), count(others as u64))),
+    }
+}
 
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
@@ -118,14 +139,11 @@ fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64
 fn without_end(profile: &Profile) -> Option<String> {
     let names: Vec<String> =
         missing_ends(profile).filter(|(_, before_ns)| before_ns.is_none()).map(|(process, _)| name(process)).collect();
-    let (named, others) = names.split_at(names.len().min(NAMED_MAX));
-    let who = match (named, others.len()) {
-        ([], _) => return None,
-        ([one], _) => format!("{one} has no end"),
-        (named, 0) => format!("{} have no end", named.join(", ")),
-        (named, others) => format!("{} and {} more have no end", named.join(", "), count(others as u64)),
-    };
-    Some(format!("{who} in this recording: killed, or still running; the last quarter of a second may be missing"))
+    let who = first_few(&names, ", ")?;
+    let has = if names.len() == 1 { "has" } else { "have" };
+    Some(format!(
+        "{who} {has} no end in this recording: killed, or still running; the last quarter of a second may be missing"
+    ))
 }
 
 /// Processes whose last block is long before the end of the run: when they stop, and how much may be missing.
@@ -136,12 +154,7 @@ fn stopped_early(profile: &Profile) -> Option<String> {
             Some(format!("{} after {after}, {before} before the run ended", name(process)))
         })
         .collect();
-    let (named, others) = stops.split_at(stops.len().min(NAMED_MAX));
-    let who = match (named, others.len()) {
-        ([], _) => return None,
-        (named, 0) => named.join("; "),
-        (named, others) => format!("{}; and {} more", named.join("; "), count(others as u64)),
-    };
+    let who = first_few(&stops, "; ")?;
     Some(format!(
         "the recording stops without an end in {who}: killed then, or nothing more could be written (a full disk, a \
          file-size limit), or no memory was left; what came later is missing"
@@ -229,20 +242,12 @@ pub(crate) fn masked(profile: &Profile) -> Option<String> {
         .iter()
         .map(|(thread, unseen_ns)| format!("{} ({})", thread_name(thread), duration(*unseen_ns)))
         .collect();
-    let (named, others) = names.split_at(names.len().min(NAMED_MAX));
     let unseen = duration(threads.iter().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns)));
-    match (named, others.len()) {
-        ([], _) => None,
-        ([_], _) => {
-            let name = thread_name(threads.first()?.0);
-            Some(format!("{name} blocks signals, SIGURG among them: {unseen} of its CPU have no stacks"))
-        }
-        (named, others) => {
-            let more = if others > 0 { format!(" and {} more", count(others as u64)) } else { String::new() };
-            let named = named.join(", ");
-            Some(format!("{named}{more} block signals, SIGURG among them: {unseen} of their CPU have no stacks"))
-        }
-    }
+    let (who, block, their) = match &threads[..] {
+        [(only, _)] => (thread_name(only), "blocks", "its"),
+        _ => (first_few(&names, ", ")?, "block", "their"),
+    };
+    Some(format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks"))
 }
 
 /// The thread that a mark names, the last of this number that had begun, and its CPU that is in no sample.

@@ -264,8 +264,8 @@ fn hits_are_what_samples_touched() {
     expect![[r#"
         /usr/lib/x.so: {10ff}
         /usr/lib/y.so: {1100}
-        own /app/a.py: {3, 4}, defined at {1}
-        /usr/lib/python3.13/b.py: {9}, defined at {1}
+        own /app/a.py: {3, 4}, defined at {1: {"f"}}
+        /usr/lib/python3.13/b.py: {9}, defined at {1: {"g"}}
     "#]]
     .assert_eq(&shown);
 }

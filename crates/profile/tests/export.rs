@@ -101,7 +101,7 @@ fn the_whole_profile_as_json() {
           {"at_ns":16000000,"bytes":3000,"process":0}
         samples: {"cpu_ns":[4800000,3200000,1600000,0,1600000,1600000],"cpu_us2":[7680000,5120000,2560000,0,2560000,2560000],"node":[2,5,8,10,null,12],"samples":[3,2,1,4,1,1],"state":[0,0,0,2,0,1],"thread":[0,0,0,1,1,1],"ticks":[3,2,1,8,1,1],"wall_ns":[4800000,3200000,1600000,12800000,1600000,1600000]}
         sources:
-          {"chunks":[{"first_line":1,"text":"x = 表[i:]\ny = f(x); z()\n"}],"lines":2,"path":"/app/app.py","sha256":null}
+          {"chunks":[{"first_line":1,"text":"x = 表[i:]\ny = f(x); z()\n"}],"lack":null,"lines":2,"path":"/app/app.py","sha256":null}
         states:
           "running"
           "in gc"

@@ -1,5 +1,6 @@
 //! The text of the source files that were hit, within limits.
-//! Owns: which files and lines are stored. Never: reads what is not a regular file, leaves out a file in silence.
+//! Owns: which files and lines are stored. Never: reads what is not a regular file, stores a text that is not the one that ran, leaves out
+//! a file in silence.
 //! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the lines around hits come before whole files, the user's own files before
 //! others, which are never stored whole.
 
@@ -8,12 +9,13 @@ use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
-use genba_format::{Recording, proto};
+use genba_format::proto;
 use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
-use super::source_encoding;
+use super::{ran, source_encoding};
 use crate::run::SourceText;
 
 /// A larger file is stored as the lines around each hit.
@@ -43,7 +45,11 @@ pub fn read(files: &BTreeMap<String, HitFile>, told: &Told, kept: SourceText) ->
         let Some(file) = SourceFile::read(path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
             continue;
         };
-        let row = file.around(path, hit);
+        let row = file.row(path, hit);
+        if row.lack != proto::SourceLack::NoLack as i32 {
+            rows.push(row);
+            continue;
+        }
         match room_bytes.checked_sub(text_bytes(&row)) {
             Some(rest) => {
                 room_bytes = rest;
@@ -72,34 +78,12 @@ fn text_bytes(row: &proto::Source) -> usize {
     row.chunks.iter().map(|chunk| chunk.text.len()).sum()
 }
 
-/// As `read`, of Python files that nobody wrote to since the recording ended.
-pub fn read_unchanged(files: &BTreeMap<String, HitFile>, ended_realtime_ns: u64) -> Vec<proto::Source> {
-    let unchanged = |path: &String| {
-        let modified_ns = fs::metadata(path).ok().and_then(|found| {
-            let seconds = u64::try_from(found.mtime()).ok()?;
-            Some(seconds * 1_000_000_000 + u64::try_from(found.mtime_nsec()).ok()?)
-        });
-        path.ends_with(".py") && modified_ns.is_some_and(|modified_ns| modified_ns <= ended_realtime_ns)
-    };
-    let files =
-        files.iter().filter(|(path, _)| unchanged(path)).map(|(path, hit)| (path.clone(), hit.clone())).collect();
-    read(&files, &Told::new(), SourceText::All).0
-}
-
-/// CLOCK_REALTIME of the end of the last block.
-pub fn realtime_end_ns(recording: &Recording) -> u64 {
-    let start = recording.blocks.iter().find_map(|read| read.block.start.as_ref());
-    let end_ns = recording.blocks.iter().map(|read| read.header.end_ns).max();
-    match (start, end_ns) {
-        (Some(start), Some(end_ns)) => start.realtime_ns.saturating_add(end_ns.saturating_sub(start.monotonic_ns)),
-        _ => 0,
-    }
-}
-
 struct SourceFile {
     text: String,
     line_count: u32,
     sha256: Vec<u8>,
+    /// CLOCK_REALTIME. None: the text is in no file.
+    written_realtime_ns: Option<u64>,
 }
 
 impl SourceFile {
@@ -109,20 +93,29 @@ impl SourceFile {
         if !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
+        let written = Duration::new(u64::try_from(found.mtime()).ok()?, u32::try_from(found.mtime_nsec()).ok()?);
         let bytes = fs::read(path).ok()?;
         let text = source_encoding::decoded(&bytes)?;
-        SourceFile::new(text, &bytes)
+        SourceFile::new(text, &bytes, u64::try_from(written.as_nanos()).ok())
     }
 
     fn of_text(text: &str) -> Option<Self> {
-        SourceFile::new(text.to_owned(), text.as_bytes())
+        SourceFile::new(text.to_owned(), text.as_bytes(), None)
     }
 
-    fn new(text: String, bytes: &[u8]) -> Option<Self> {
+    fn new(text: String, bytes: &[u8], written_realtime_ns: Option<u64>) -> Option<Self> {
         let ends: usize = text.as_bytes().chunks(BLOCK_BYTES).map(|block| usize::from(line_ends(block))).sum();
         let has_open_line = !text.is_empty() && !text.ends_with('\n');
         let line_count = u32::try_from(ends + usize::from(has_open_line)).ok()?;
-        Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec() })
+        Some(SourceFile { text, line_count, sha256: Sha256::digest(bytes).to_vec(), written_realtime_ns })
+    }
+
+    /// With the lines around hits, or without any and the reason.
+    fn row(&self, path: &str, hit: &HitFile) -> proto::Source {
+        match ran::lack(&self.text, &hit.definitions, self.written_realtime_ns, hit.began_realtime_ns) {
+            proto::SourceLack::NoLack => self.around(path, hit),
+            lack => proto::Source { path: path.to_owned(), lack: lack as i32, ..Default::default() },
+        }
     }
 
     fn around(&self, path: &str, hit: &HitFile) -> proto::Source {
@@ -135,7 +128,7 @@ impl SourceFile {
                 proto::SourceChunk { first_line, text: text.to_owned() }
             })
             .collect();
-        proto::Source { path: path.to_owned(), sha256: self.sha256.clone(), lines: self.line_count, chunks }
+        proto::Source { path: path.to_owned(), sha256: self.sha256.clone(), lines: self.line_count, chunks, lack: 0 }
     }
 }
 
@@ -186,7 +179,7 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
         first..=line.saturating_add(LINES_AROUND).min(line_count)
     };
     let is_there = |line: &u32| (1..=line_count).contains(line);
-    let definitions = hit.definitions.iter().copied().filter(is_there).map(|line| line..=line);
+    let definitions = hit.definitions.keys().copied().filter(is_there).map(|line| line..=line);
     let mut all: Vec<_> = hit.lines.iter().copied().filter(is_there).map(around).chain(definitions).collect();
     all.sort_unstable_by_key(|stretch| *stretch.start());
     let mut found: Vec<RangeInclusive<u32>> = Vec::new();
@@ -205,13 +198,15 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
 mod tests {
     use super::{LineStarts, SourceFile, Told, read, stretches};
     use crate::run::SourceText;
+    use genba_format::proto;
     use genba_profile::hits::HitFile;
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     /// Of the user.
     fn hit(lines: &[u32], definitions: &[u32]) -> HitFile {
-        let set = |lines: &[u32]| lines.iter().copied().collect();
-        HitFile { lines: set(lines), definitions: set(definitions), is_users_own: true }
+        let names = BTreeSet::from(["<module>".to_string()]);
+        let definitions = definitions.iter().map(|&line| (line, names.clone())).collect();
+        HitFile { lines: lines.iter().copied().collect(), definitions, is_users_own: true, began_realtime_ns: 0 }
     }
 
     #[test]
@@ -307,6 +302,29 @@ mod tests {
         std::fs::remove_dir_all(&folder).unwrap();
         let whole = rows.iter().filter(|row| row.chunks[0].first_line == 1).count();
         assert_eq!((rows.len(), whole, notes), (30, 20, Vec::new()));
+    }
+
+    #[test]
+    fn a_text_that_is_not_the_one_that_ran_is_a_reason_instead() {
+        let path = std::env::temp_dir().join(format!("genba-sources-lack-{}.py", std::process::id()));
+        std::fs::write(&path, "def f(): pass\n").unwrap();
+        let shown = |definitions: &[(u32, &str)], began_realtime_ns| {
+            let definitions = definitions.iter().map(|&(line, name)| (line, BTreeSet::from([name.to_string()])));
+            let file = HitFile { definitions: definitions.collect(), began_realtime_ns, ..hit(&[1], &[]) };
+            let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), file)]);
+            let (rows, notes) = read(&files, &Told::new(), SourceText::All);
+            assert_eq!((rows.len(), notes.len()), (1, 0));
+            (rows[0].chunks.len(), rows[0].lack())
+        };
+        let found = [
+            shown(&[(1, "f")], 0),
+            shown(&[(1, "f")], u64::MAX / 2),
+            shown(&[(1, "f")], 1),
+            shown(&[(1, "f"), (1, "g")], 0),
+        ];
+        std::fs::remove_file(&path).unwrap();
+        use proto::SourceLack::{NoLack, NotWhatRan, WrittenLater};
+        assert_eq!(found, [(1, NoLack), (1, NoLack), (0, WrittenLater), (0, NotWhatRan)]);
     }
 
     #[test]

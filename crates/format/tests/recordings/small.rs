@@ -58,6 +58,7 @@ fn parent_first() -> Block {
             memory: true,
             within: false,
             budget_per_mille: 0,
+            began_realtime_ns: 0,
         }),
         tables: Some(first_tables()),
         samples: Some(Samples {
@@ -225,6 +226,7 @@ fn command() -> Block {
             sha256: vec![0x5a; 32],
             lines: 12,
             chunks: vec![SourceChunk { first_line: 5, text: "def before(b):\n    n += len(b[i:])\n".to_owned() }],
+            lack: 0,
         }],
         recorder: Some(Recorder {
             genba_version: "0.1.0".to_owned(),

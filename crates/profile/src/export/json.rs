@@ -10,7 +10,7 @@ use crate::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
 use crate::report::json::{FiltersPage, filters_page, key};
-use crate::source_text::SourceText;
+use crate::source_text::{Lack, SourceText};
 use crate::state::State;
 use crate::table::TableIndex;
 use crate::weight::choose;
@@ -176,6 +176,7 @@ struct SourceRow<'a> {
     path: &'a str,
     lines: u32,
     sha256: Option<String>,
+    lack: Option<&'static str>,
     chunks: Vec<ChunkRow<'a>>,
 }
 
@@ -400,6 +401,7 @@ fn source(source: &SourceText) -> SourceRow<'_> {
         path: &source.path,
         lines: source.line_count,
         sha256: (!source.sha256.is_empty()).then(hexadecimal),
+        lack: source.lack.map(Lack::key),
         chunks: source
             .chunks
             .iter()

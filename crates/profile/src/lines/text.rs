@@ -126,7 +126,10 @@ impl Layout<'_> {
         let text = self.source.and_then(|source| source.line(at));
         let whole = match text {
             Some(text) => self.dedented(&expand(text.trim_end(), 0)).to_string(),
-            None => "(source not recorded)".to_string(),
+            None => match self.source.and_then(|source| source.lack) {
+                Some(lack) => format!("({})", lack.words()),
+                None => "(source not recorded)".to_string(),
+            },
         };
         let fits = whole.width() <= self.room;
         let shown = match fits {

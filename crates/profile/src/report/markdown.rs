@@ -24,7 +24,7 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
             percent(measured.by(weight), report.whole.by(weight)),
             measured.words(weight),
             code(&text::name(profile, report.by, &files, row)),
-            expression(row),
+            expression(profile, row),
             escaped(&chain(profile, &row.chain)),
         );
     }
@@ -40,9 +40,9 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
 }
 
 /// The first line, and a sign when it goes on.
-fn expression(row: &Row) -> String {
+fn expression(profile: &Profile, row: &Row) -> String {
     let Some(expression) = &row.subject.expression else {
-        return text::columns_without_text(&row.subject).unwrap_or_default();
+        return text::without_text(profile, &row.subject).unwrap_or_default();
     };
     match expression.text.split_once('\n') {
         None => code(&expression.text),

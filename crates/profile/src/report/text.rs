@@ -162,9 +162,8 @@ impl Layout {
         let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
         match source {
             None => {
-                let columns =
-                    columns_without_text(&row.subject).map_or(String::new(), |columns| format!(" ({columns})"));
-                self.write_name(&head, &line.name, &columns, page);
+                let words = without_text(profile, &row.subject).map_or(String::new(), |words| format!(" ({words})"));
+                self.write_name(&head, &line.name, &words, page);
             }
             Some(source) => self.write_with_source(&head, &line.name, source, &row.subject, page),
         }
@@ -257,8 +256,16 @@ impl Layout {
     }
 }
 
-/// What tells the expressions of a line apart whose text is not known. They count from 1, as editors do.
-pub(super) fn columns_without_text(subject: &Subject) -> Option<String> {
+/// What is said of an expression whose text is not known.
+pub(super) fn without_text(profile: &Profile, subject: &Subject) -> Option<String> {
+    let lack =
+        subject.function.and_then(|function| profile.source_of(function)?.lack).map(|lack| lack.words().to_string());
+    let words: Vec<String> = columns(subject).into_iter().chain(lack).collect();
+    (!words.is_empty()).then(|| words.join("; "))
+}
+
+/// What tells the expressions of a line apart. They count from 1, as editors do.
+fn columns(subject: &Subject) -> Option<String> {
     let columns = subject.byte_columns?;
     let (first, last) = (columns.start + 1, columns.end);
     Some(match subject.end_line {
