@@ -113,12 +113,13 @@ print(gone(), outer())
 try:
     fails()
 except KeyError as error:
-    print(error)
+    print(error, [note.partition(":")[0] for note in error.__notes__])
 assert not genba.is_active()
 """
     )
-    assert (done.returncode, done.stdout) == (0, "42 2\n'mine'\n"), done.stderr
-    assert done.stderr.count("RuntimeWarning: genba: ") == 3, done.stderr
+    assert (done.returncode, done.stdout) == (0, "42 2\n'mine' ['genba']\n"), done.stderr
+    # An exception that is on its way gets a note: a warning may be made an exception itself.
+    assert done.stderr.count("RuntimeWarning: genba: ") == 2, done.stderr
     assert "during" in inside.functions("outer.genba")
     assert not (inside.workshop.place.outside / "inner.genba").exists()
 
@@ -331,3 +332,35 @@ assert os.waitpid(child, 0)[1] == 0
 thread.join()
 """
     )
+
+
+def test_a_block_ends_the_recording_that_it_began(inside: Inside) -> None:
+    inside.said(
+        """
+with genba.record("one.genba"):
+    copies(20)
+    genba.stop()
+    genba.start("two.genba")
+assert genba.is_active() and genba.path().name == "two.genba"
+# The same path is another recording all the same.
+genba.stop()
+with genba.record("one.genba", force=True):
+    genba.stop()
+    genba.start("one.genba", force=True)
+assert genba.is_active()
+genba.stop()
+"""
+    )
+
+
+def test_a_path_that_is_not_utf_8(inside: Inside) -> None:
+    lines = inside.said(
+        """
+try:
+    genba.start(os.fsdecode(b"folder-\\xff/app.genba"))
+except ValueError as error:
+    print(error)
+assert not genba.is_active()
+"""
+    )
+    assert lines == [f"'{inside.workshop.place.inside}/folder-\\udcff/app.genba' or a tag is not UTF-8: choose another path, such as /tmp/app.genba"]

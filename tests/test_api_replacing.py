@@ -25,3 +25,25 @@ genba.open("empty.genba").rows()
 """
     )
     assert lines == ["hint: remove it, or record to another path: it is neither empty nor a recording"] * 8, lines
+
+
+def test_what_force_replaces_comes_back_when_nothing_is_recorded(inside: Inside) -> None:
+    inside.said(
+        """
+from genba import _agent
+with genba.record("old.genba"):
+    copies(20)
+before = open("old.genba", "rb").read()
+start, _agent.start = _agent.start, lambda session: (_agent.Outcome.REFUSED, "told so by a test")
+try:
+    genba.start("old.genba", force=True)
+except genba.CannotRecord:
+    pass
+assert open("old.genba", "rb").read() == before
+_agent.start = start
+with genba.record("old.genba", force=True):
+    copies(20)
+assert sorted(name for name in os.listdir() if "old.genba" in name) == ["old.genba"], os.listdir()
+assert open("old.genba", "rb").read() != before
+"""
+    )

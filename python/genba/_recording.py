@@ -4,12 +4,10 @@ Owns: the recording's file until it begins, and what the calls mean inside of `g
 recording that there is. Never: samples, reads a recording.
 """
 
-import errno
 import functools
 import inspect
 import linecache
 import os
-import stat
 import warnings
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
 from contextlib import suppress
@@ -20,6 +18,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 from genba import _agent
 from genba._agent import Outcome
 from genba._profile import Profile, open_recording
+from genba._replacing import HINT_FOREIGN, forget_aside, is_replaceable, put_back, set_aside
 from genba._session import Options
 from genba._turn import Turn
 from genba.errors import AlreadyRecording, CannotRecord, GenbaError, NotRecording
@@ -119,13 +118,14 @@ def _forget(asked: Path) -> None:
 def _undo(path: Path) -> None:
     if stop_aside(path):
         path.unlink(missing_ok=True)
+        put_back(path)
 
 
 def begin(path: Path, options: Options, force: bool) -> None:
     """A recording that goes to `path`, which is absolute. The caller has the turn."""
-    if force:
-        _remove_replaceable(path)
     try:
+        if force:
+            set_aside(path)
         # An empty file that only its owner may read: it will hold source text.
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
         outcome, words = _agent.start(options.encode(str(path)))
@@ -135,60 +135,16 @@ def begin(path: Path, options: Options, force: bool) -> None:
             raise CannotRecord("the sampler did not begin within 5 s: the machine is too busy, or another thread is starting one")
         if outcome is not Outcome.DONE:
             raise CannotRecord(f"{path} was not begun: {words}")
+        forget_aside(path)
     except FileExistsError as failure:
         # Somebody's, perhaps an empty one.
-        failure.add_note("hint: force=True replaces it" if _is_replaceable(path) else _HINT_FOREIGN)
+        failure.add_note("hint: force=True replaces it" if not force and is_replaceable(path) else HINT_FOREIGN)
         raise
     except BaseException:
         _undo(path)
         _remove_if_empty(path)
+        put_back(path)
         raise
-
-
-# The first bytes of each recording, `MAGIC` in crates/format/src/framing.rs.
-_MAGIC = b"\x89genba\r\n"
-_HINT_FOREIGN = "hint: remove it, or record to another path: it is neither empty nor a recording"
-
-
-def _is_replaceable(path: Path) -> bool:
-    """Whether `force` may replace what is at `path`: an empty file or a recording, and not what a link leads to."""
-    try:
-        return _identity(path) is not None
-    except OSError:
-        return False
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of the replaceable file at `path`; None if it is something else."""
-    # O_NONBLOCK: a FIFO must not make the program wait.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    try:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode) or os.read(descriptor, len(_MAGIC)) not in (b"", _MAGIC):
-            return None
-        return found.st_dev, found.st_ino
-    finally:
-        os.close(descriptor)
-
-
-def _remove_replaceable(path: Path) -> None:
-    """Raises FileExistsError where somebody else's file is."""
-    try:
-        checked = _identity(path)
-        found = os.lstat(path)
-        # The file that was checked, not one that took its place in between.
-        if checked == (found.st_dev, found.st_ino):
-            path.unlink()
-            return
-    except FileNotFoundError:
-        return
-    except OSError as failure:
-        # ELOOP: a symbolic link.
-        if failure.errno != errno.ELOOP:
-            raise
-    refusal = FileExistsError(errno.EEXIST, "force=True replaces only an empty file or a recording", str(path))
-    refusal.add_note(_HINT_FOREIGN)
-    raise refusal
 
 
 def stop_aside(path: Path) -> bool:
@@ -251,8 +207,10 @@ def _ended() -> tuple[Path, bool]:
 
 def sources_in_no_file() -> str:
     """What `linecache` was told by a notebook, a debugger, a template: a path, a zero byte, a text, a zero byte, and so on."""
-    cached = [(name, entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4]
-    return "".join(f"{name}\0{''.join(lines)}\0" for name, lines in cached if not os.path.exists(name))
+    cached = {name: "".join(entry[2]) for name, entry in list(linecache.cache.items()) if len(entry) == 4}
+    # Nobody runs a text with a zero byte: it cannot be compiled.
+    told = {name: text for name, text in cached.items() if "\0" not in name + text}
+    return "".join(f"{name}\0{text}\0" for name, text in told.items() if not os.path.exists(name))
 
 
 def pause() -> None:
@@ -309,6 +267,14 @@ class Recorded:
         return open_recording(self.path)
 
 
+def _tell(failure: Exception, error: BaseException | None) -> None:
+    """`error` is on its way to the program: a warning that is made an exception (`-W error`) must not take its place."""
+    if error is None:
+        warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=4)
+    else:
+        error.add_note(f"genba: {failure}")
+
+
 class record:  # noqa: N801  (used as a function)
     """Records a piece of the program: `with genba.record("x.genba") as r:`, or `@genba.record("x.genba")` on a function, a coroutine
     function, a generator function or an asynchronous one.
@@ -336,10 +302,13 @@ class record:  # noqa: N801  (used as a function)
         self._calls = 0
         self._began = False
         self._pid = os.getpid()
+        # What it began: the very object, since two recordings may have one path.
+        self._asked: Path | None = None
 
     def __enter__(self) -> Recorded:
         asked = Path(os.path.abspath(self._path))
         try:
+            self._asked = asked
             return Recorded(_start(asked, self._options, self._force))
         except BaseException:
             # Begun, and then interrupted: `__exit__` will not be called.
@@ -349,20 +318,24 @@ class record:  # noqa: N801  (used as a function)
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._end()
+        self._end(error)
 
     def _begin(self, path: Path, force: bool) -> None:
-        _start(Path(os.path.abspath(path)), self._options, force)
+        self._asked = Path(os.path.abspath(path))
+        _start(self._asked, self._options, force)
 
-    def _end(self) -> None:
-        """The program's own result stands, or its own exception: what goes wrong here is a warning."""
+    def _end(self, error: BaseException | None) -> None:
+        """The program's own result stands, or its own exception: what goes wrong here is a warning, or a note to that exception."""
+        if _begun is not self._asked:
+            # The program has stopped it itself, and perhaps begun another.
+            return
         try:
             stop()
         except NotRecording:
             # The program has stopped it itself.
             return
         except (GenbaError, OSError) as failure:
-            warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
+            _tell(failure, error)
         except BaseException:
             # Interrupted: nobody else will end it. Its names are found when it is read.
             with suppress(GenbaError):
@@ -441,7 +414,7 @@ class _Call:
             warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
         except BaseException:
             # Interrupted: `__exit__` will not be called.
-            self._leave_and_end()
+            self._leave_and_end(None)
             raise
 
     @_calls_turn
@@ -460,13 +433,13 @@ class _Call:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         try:
-            self._leave_and_end()
+            self._leave_and_end(error)
         except GenbaError as failure:
-            warnings.warn(f"genba: {failure}", RuntimeWarning, stacklevel=3)
+            _tell(failure, error)
 
-    def _leave_and_end(self) -> None:
+    def _leave_and_end(self, error: BaseException | None) -> None:
         if self._leave():
-            self._owner._end()
+            self._owner._end(error)
 
     @_calls_turn
     def _leave(self) -> bool:

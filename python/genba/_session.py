@@ -56,4 +56,7 @@ class Options:
             ("until_ns", until_ns),
             *(("tag", f"{key}={value}") for key, value in self.tags.items()),
         ]
-        return ";".join(f"{key}={quote(str(value), safe='/')}" for key, value in fields)
+        try:
+            return ";".join(f"{key}={quote(str(value), safe='/')}" for key, value in fields)
+        except UnicodeEncodeError:
+            raise ValueError(f"{path!r} or a tag is not UTF-8: choose another path, such as /tmp/app.genba") from None

@@ -1,11 +1,10 @@
 //! Who is recorded: the first block's words about this process.
-//! Owns: what is asked of the system for them. Never: stores an argument that argv.rs would mask, or the environment.
+//! Owns: what is asked of the system for them. Never: stores an argument that is to be masked, or the environment.
 
-use crate::argv;
 use crate::modules::own_executable;
 use crate::proc::{self, monotonic_ns};
 use crate::session::Session;
-use genba_format::proto;
+use genba_format::{masking, proto};
 use std::ffi::CStr;
 
 #[must_use]
@@ -22,7 +21,7 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
         parent_pid: unsafe { libc::getppid() } as u32,
         parent_key: Vec::new(),
         executable: own_executable(),
-        argv: argv::masked(argv),
+        argv: masking::masked(argv.iter().map(String::as_str)),
         python_version: version.to_owned(),
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         interval_ns: session.interval_ns,

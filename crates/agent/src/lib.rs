@@ -6,7 +6,6 @@ mod alarm;
 mod alternate;
 mod api;
 mod arena;
-mod argv;
 mod bells;
 mod calls;
 mod carry;

@@ -120,7 +120,8 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
 fn opened(path: &Path) -> Result<File, Failure> {
     let failed = |error| cannot_write(path, &error);
     let Ok(found) = fs::metadata(path) else {
-        return OpenOptions::new().write(true).create_new(true).open(path).map_err(|error| {
+        // As private as the recording: it holds the same source text and command lines.
+        return OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|error| {
             if error.kind() == ErrorKind::AlreadyExists && path.is_symlink() {
                 return Failure::no(format!("{} is a symbolic link to a file that does not exist", path.display()))
                     .hint("name the file itself with -o");

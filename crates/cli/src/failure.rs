@@ -6,6 +6,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
+use genba_profile::report::printable;
 
 /// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
 #[derive(Debug)]
@@ -72,10 +73,17 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Writes one line (or several) of words to stderr, in one piece: what the program writes there comes before or after.
-/// A closed stderr is no reason to fail.
+/// Writes one line (or several) of words to stderr. Words may come from a recording, which is somebody else's: what would steer the
+/// terminal is written as its number.
 pub fn say(words: &str) {
-    let _ = std::io::stderr().write_all(format!("{words}\n").as_bytes());
+    let lines: Vec<String> = words.split('\n').map(printable).collect();
+    show(&lines.join("\n"));
+}
+
+/// The same of a view, which has escaped what it shows and is in colour. In one piece: what the program writes there comes before or after.
+/// A closed stderr is no reason to fail.
+pub fn show(page: &str) {
+    let _ = std::io::stderr().write_all(format!("{page}\n").as_bytes());
 }
 
 /// Prints what clap found: help and version to stdout with exit code 0, anything else as a failure of the command line.

@@ -9,6 +9,7 @@ mod view_options;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 use genba_profile::paint::Paint;
+use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
 use rustix::termios::tcgetwinsize;
 
@@ -40,10 +41,11 @@ pub fn paint(when: ColourWhen, stream: Stream) -> Paint {
     }
 }
 
-/// Of the terminal; COLUMNS stands before it. None: neither, as in a pipe, where lines may be of any length.
+/// Of the terminal; COLUMNS stands before it, where it is not 0. None: neither, as in a pipe, where lines may be of any length.
 pub fn screen_width(stream: Stream) -> Option<usize> {
     const NARROWEST: usize = 40;
     let named = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse::<usize>().ok());
+    let named = named.filter(|columns| *columns > 0);
     let size = || match stream {
         Stream::Stdout => tcgetwinsize(std::io::stdout()),
         Stream::Stderr => tcgetwinsize(std::io::stderr()),
@@ -77,5 +79,5 @@ pub fn warn(warnings: &[String]) {
 
 /// For stderr.
 pub fn warning_lines(warning: &str) -> Vec<String> {
-    wrapped_on_screen(&format!("warning: {warning}"), screen_width(Stream::Stderr))
+    wrapped_on_screen(&printable(&format!("warning: {warning}")), screen_width(Stream::Stderr))
 }

@@ -9,7 +9,6 @@ pub mod durations;
 mod ending;
 mod executable;
 mod interpreter;
-mod masking;
 mod output;
 mod session;
 mod signals;
@@ -25,10 +24,10 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
-use genba_format::proto;
+use genba_format::{masking, proto};
 use genba_profile::figures;
 
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, show};
 use crate::finish;
 use crate::progress::during;
 use crate::report;
@@ -165,25 +164,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         tags: arguments.tags.clone(),
         bells: bells.as_ref().map(bells::Bells::name),
     };
-    let begun = |pid| {
-        output.begin();
-        format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown)
-    };
+    let farewell =
+        |pid| format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown);
     let chain = bells.as_ref().map(bells::Bells::chain).unwrap_or_default();
-    let started = start::run(&program, &session, &agent, chain, &begun);
-    let (ending, _pid) = started.inspect_err(|_| output.remove_if_empty())?;
+    let started = start::run(&program, &session, &agent, chain, &farewell);
+    let (ending, _pid) = started.inspect_err(|_| output.give_up())?;
 
     let ended_ns = monotonic_ns();
     let bytes = std::fs::read(&output.path).map_err(|error| {
+        output.give_up();
         Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
             .with_exit_code(ending.exit_code().max(1))
     })?;
     let recording = during("reading the recording", || genba_format::read(&bytes));
     let recording = recording.ok().filter(ending::has_python);
     let Some(recording) = recording else {
-        output.remove_if_empty();
+        output.give_up();
         return Err(ending::no_python(&program, known, &ending, &ending::still_running(&session)));
     };
+    output.keep();
     // Without --quiet the report says so itself.
     for warning in ending::words_for_refused(&recording).into_iter().filter(|_| arguments.quiet) {
         say(&warning);
@@ -212,7 +211,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             say(&words);
         }
         match report::closing(&output.path, ended_ns, &arguments.closing) {
-            Ok(page) => say(page.trim_end()),
+            Ok(page) => show(page.trim_end()),
             Err(failure) => drop(failure.print()),
         }
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());

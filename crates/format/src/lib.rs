@@ -1,5 +1,5 @@
 //! The recording: framing, writing, reading, recovering, and the two laws. FORMAT.md is its description.
-//! Owns: every byte of a `.genba` file. Never: opens a file, asks a clock, prints, panics on what it reads.
+//! Owns: every byte of a `.genba` file, and which words of a command line are kept out of it. Never: opens a file, asks a clock, prints, panics on what it reads.
 //! Without the feature `read` only the writing half is here: what the agent needs inside the program.
 #![forbid(unsafe_code)]
 
@@ -12,6 +12,7 @@ mod fault;
 mod framing;
 #[cfg(feature = "read")]
 pub mod laws;
+pub mod masking;
 mod planes;
 pub mod proto;
 #[cfg(feature = "read")]

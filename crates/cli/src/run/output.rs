@@ -25,7 +25,7 @@ pub struct Output {
     pub shown: String,
     /// Set when the current directory cannot be written: words for the user.
     pub moved: Option<String>,
-    /// Where the file lies that `--force` replaces, until the program has started.
+    /// Where the file lies that `--force` replaces, until something was recorded.
     replaced: Option<PathBuf>,
 }
 
@@ -37,20 +37,20 @@ impl Output {
         }
     }
 
-    /// The program has started: what `--force` replaces is gone.
-    pub fn begin(&self) {
+    /// Something was recorded: what `--force` replaces is gone.
+    pub fn keep(&self) {
         if let Some(replaced) = &self.replaced {
             let _ = fs::remove_file(replaced);
         }
     }
 
-    /// Takes the file away again if nothing was recorded into it. What it was to replace comes back if it is still there.
-    pub fn remove_if_empty(&self) {
+    /// Nothing was recorded: takes the file away again if it is empty. What it was to replace comes back.
+    pub fn give_up(&self) {
         if fs::metadata(&self.path).is_ok_and(|found| found.len() == 0) {
             let _ = fs::remove_file(&self.path);
-            if let Some(replaced) = &self.replaced {
-                let _ = fs::rename(replaced, &self.path);
-            }
+        }
+        if let Some(replaced) = &self.replaced {
+            let _ = rename_to_free(replaced, &self.path);
         }
     }
 }
@@ -58,6 +58,11 @@ impl Output {
 fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Output, Failure> {
     let shown = path.display().to_string();
     let refused = |why: &str| Failure::usage(format!("cannot write the recording {shown}: {why}"));
+    if path == Path::new("-") {
+        return Err(refused("- is no file")
+            .detail("several processes append to a recording, and genba reads it back at the end")
+            .hint("-o app.genba; genba export -o - writes a recording in another format to stdout"));
+    }
     let mut replaced = None;
     if let Ok(found) = fs::symlink_metadata(path) {
         let behind = fs::metadata(path);

@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, getpgid, getpid, getppid, getsid, kill_process};
-use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
+use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use signal_hook::iterator::SignalsInfo;
 use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
@@ -43,6 +43,15 @@ impl Caught {
         let ignored = ignored_signals();
         let caught = CAUGHT.iter().filter(|signal| !is_in(ignored, **signal));
         Ok(Caught { signals: SignalsInfo::new(caught)?, ignored })
+    }
+
+    /// Where genba was started with SIGCHLD ignored, the kernel would keep from it how the program ended. Called when the program has been
+    /// started: that one inherits what it would have without genba.
+    pub fn take_children_back(&self) -> std::io::Result<()> {
+        if is_in(self.ignored, SIGCHLD) {
+            signal_hook::flag::register(SIGCHLD, Arc::default())?;
+        }
+        Ok(())
     }
 
     /// From now on a thread passes signals on, and rings by `chain` first; `farewell` is said when the second Ctrl-C ends genba.

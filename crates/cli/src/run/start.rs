@@ -38,14 +38,13 @@ impl Ending {
     }
 }
 
-/// Starts the program and waits until it ended. `begun` is told when it has started; what it returns is said when the second Ctrl-C ends
-/// genba. Err: it could not be started.
+/// Starts the program and waits until it ended. `farewell` is said of its pid when the second Ctrl-C ends genba. Err: it could not be started.
 pub fn run(
     program: &Program,
     session: &Session,
     agent: &Path,
     chain: Chain,
-    begun: &dyn Fn(u32) -> String,
+    farewell: &dyn Fn(u32) -> String,
 ) -> Result<(Ending, u32), Failure> {
     let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
@@ -60,11 +59,13 @@ pub fn run(
         Failure::no(format!("cannot start {}: {}", program.path.display(), words(&error)))
             .hint(format!("try it without genba: {}", program.name.display()))
     })?;
+    let taken = caught.take_children_back();
+    taken.map_err(|error| Failure::ours(format!("cannot catch SIGCHLD: {}", words(&error))))?;
     let pid = child.id();
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
     };
-    let passing: Passing = caught.pass_on_to(handle, begun(pid), chain);
+    let passing: Passing = caught.pass_on_to(handle, farewell(pid), chain);
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {

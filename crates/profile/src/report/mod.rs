@@ -10,6 +10,8 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 
+pub use excerpt::printable;
+
 use std::collections::{HashMap, HashSet};
 
 use crate::event_loop::EventLoop;
