@@ -38,7 +38,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Row:
-    """One expression of the program's own code. Lines count from 1, columns from 0, in characters; times are nanoseconds; `share` and
+    """One expression of the program's own code. Lines count from 1, columns from 0, in characters, or in bytes (`byte_column`) where the
+    text is not known; times are nanoseconds; `share` and
     `total_share` are 0 to 1 of the weight. `samples`, `cpu_ns`, `wall_ns` and `share` count what ends here, `total_…` all that passes
     through. `chain`: names from the expression down to the leaf."""
 
@@ -49,6 +50,8 @@ class Row:
     expression: str | None
     column: int | None
     end_column: int | None
+    byte_column: int | None
+    byte_end_column: int | None
     samples: int
     cpu_ns: int
     wall_ns: int

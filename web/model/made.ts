@@ -69,7 +69,7 @@ export function madeDocument(text: string): Made {
 }
 
 function madeFrame(text: string): Made {
-  const absent = { file: null, first_line: null, line: null, end_line: null, column: null, end_column: null, expression: null, module: null, origin: null, full_name: null };
+  const absent = { file: null, first_line: null, line: null, end_line: null, column: null, end_column: null, byte_column: null, byte_end_column: null, expression: null, module: null, origin: null, full_name: null };
   const c: Readonly<Record<string, Made>> = {
     "+": { kind: "c", owner: "interpreter", module: "/usr/bin/python3" },
     "%": { kind: "c", owner: "libc", module: "/usr/lib/libc.so.6" },

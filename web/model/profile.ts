@@ -17,6 +17,9 @@ export interface Frame {
   /** From 0, in characters of the source line; `endColumn` exclusive. */
   readonly column: number | null;
   readonly endColumn: number | null;
+  /** The same in bytes, of an expression whose text is not known; else null. */
+  readonly byteColumn: number | null;
+  readonly byteEndColumn: number | null;
   readonly expression: string | null;
   readonly module: string | null;
   readonly origin: string | null;
@@ -129,11 +132,14 @@ export interface Profile {
 export interface Row {
   readonly file: string | null;
   readonly line: number | null;
+  readonly endLine: number | null;
   /** Null: no Python was on the stack. */
   readonly function: string | null;
   readonly expression: string | null;
   readonly column: number | null;
   readonly endColumn: number | null;
+  readonly byteColumn: number | null;
+  readonly byteEndColumn: number | null;
   readonly samples: Count;
   readonly cpu: Ns;
   readonly wall: Ns;

@@ -249,6 +249,6 @@ function foreignKey(frame: Frame): string {
   return `foreign ${JSON.stringify([frame.kind, frame.name, frame.fullName, frame.module])}`;
 }
 /** The same expression, wherever it is asked for: rows of the report are matched by it, too. */
-export function expressionKey(at: Pick<Frame, "file" | "line" | "column" | "endColumn">): string {
-  return JSON.stringify([at.file, at.line, at.column, at.endColumn]);
+export function expressionKey(at: Pick<Frame, "file" | "line" | "endLine" | "column" | "endColumn" | "byteColumn" | "byteEndColumn">): string {
+  return JSON.stringify([at.file, at.line, at.endLine, at.column, at.endColumn, at.byteColumn, at.byteEndColumn]);
 }

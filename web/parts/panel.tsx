@@ -4,7 +4,7 @@ import { callersOf } from "../model/everywhere";
 import { linesAround } from "../model/source";
 import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree";
 import type { Place } from "../model/tree";
-import type { BoxIndex, PlaceIndex, Share } from "../model/units";
+import type { BoxIndex, Share } from "../model/units";
 import { placeNature, placeWhere, plural, shareWords } from "../model/words";
 import { Figures } from "./figures";
 import type { PageState } from "./page-state";

@@ -4,6 +4,7 @@ import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { markExpression } from "../model/source";
 import type { Link, WhereRow } from "../model/rows";
+import { expressionKey } from "../model/tree";
 import { exactTime, fileName, plural, shareWords, weightWords } from "../model/words";
 import type { PageState } from "./page-state";
 
@@ -118,5 +119,5 @@ function Step({ link }: { link: Link }): JSX.Element {
 }
 
 function keyOf({ row }: WhereRow): string {
-  return `${row.file ?? ""}:${row.line ?? ""}:${row.column ?? ""}:${row.endColumn ?? ""}:${row.function ?? ""}`;
+  return JSON.stringify([expressionKey(row), row.function]);
 }

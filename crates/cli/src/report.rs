@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use genba_profile::nameless::nameless;
+use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::profile::Profile;
 use genba_profile::report::{self, By, Options, json, markdown, text};
 use genba_profile::warnings::warnings;
@@ -132,7 +132,11 @@ pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<S
 /// The warnings, and which package has the names that much of the time is missing.
 fn warnings_and_packages(profile: &Profile, weight: Weight) -> Vec<String> {
     let nameless = nameless(profile, weight).into_iter();
-    let packages = nameless.map(|file| format!("{}; {}", file.words, packages::with_names_of(Path::new(&file.path))));
+    let why = |file: &Nameless| match file.is_replaced {
+        true => "the file is not the one that was loaded any more".to_owned(),
+        false => packages::with_names_of(Path::new(&file.path)),
+    };
+    let packages = nameless.map(|file| format!("{}; {}", file.words, why(&file)));
     warnings(profile, weight).into_iter().chain(packages).collect()
 }
 

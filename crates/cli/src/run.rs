@@ -25,11 +25,13 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum, ValueHint};
 use genba_format::{masking, proto};
-use genba_profile::figures;
+use genba_profile::warnings::not_sampled;
+use genba_profile::{build, figures};
 
 use crate::failure::{Failure, say, show};
 use crate::finish;
 use crate::progress::during;
+use crate::read;
 use crate::report;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
@@ -177,6 +179,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .with_exit_code(ending.exit_code().max(1))
     })?;
     let recording = during("reading the recording", || genba_format::read(&bytes));
+    drop(bytes);
     let recording = recording.ok().filter(ending::has_python);
     let Some(recording) = recording else {
         output.give_up();
@@ -184,8 +187,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     output.keep();
     // Without --quiet the report says so itself.
-    for warning in ending::words_for_refused(&recording).into_iter().filter(|_| arguments.quiet) {
-        say(&warning);
+    if arguments.quiet {
+        read::warn(&not_sampled(&build::accounts(&recording)));
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
@@ -200,6 +203,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             ended_ns,
         )
     });
+    // The report reads it anew, with what was added.
+    drop(recording);
     match finished {
         Ok(left_out) if arguments.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),

@@ -40,6 +40,8 @@ pub struct HitModule {
 /// File addresses.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct HitAddresses {
+    /// As for a source file: a module without a build id that was written later may be another one.
+    pub began_realtime_ns: u64,
     /// Each lies inside the function it stands for: of a return address, the byte before it.
     pub inside: BTreeSet<u64>,
     /// First addresses and names that the dynamic linker told.
@@ -78,9 +80,9 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
             Ok(proto::NodeKind::Python) => {
                 instructions.entry(row.table).or_default().insert(row.address);
             }
-            Ok(proto::NodeKind::CReturn) => address(stored, row.table, row.address.saturating_sub(1), hits),
+            Ok(proto::NodeKind::CReturn) => address(stored, row.table, row.address.saturating_sub(1), began_realtime_ns, hits),
             Ok(proto::NodeKind::Mark) | Err(_) => {}
-            Ok(_) => address(stored, row.table, row.address, hits),
+            Ok(_) => address(stored, row.table, row.address, began_realtime_ns, hits),
         }
         waiting.extend(row.parent.filter(|parent| seen.insert(*parent)));
     }
@@ -100,10 +102,7 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
         let is_users_own = owner::of_python(&path, places) == Owner::User;
         let file = hits.files.entry(path).or_default();
         file.is_users_own |= is_users_own;
-        file.began_realtime_ns = match file.began_realtime_ns {
-            0 => began_realtime_ns,
-            before_ns => before_ns.min(began_realtime_ns),
-        };
+        file.began_realtime_ns = earlier(file.began_realtime_ns, began_realtime_ns);
         let qualname = stored.string(code.qualname).unwrap_or_default();
         let name = qualname.rsplit('.').next().unwrap_or_default();
         file.definitions.entry(code.first_line).or_default().insert(name.to_string());
@@ -118,9 +117,19 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
     }
 }
 
-fn address(stored: &Stored, index: u32, inside: u64, hits: &mut Hits) {
+fn address(stored: &Stored, index: u32, inside: u64, began_realtime_ns: u64, hits: &mut Hits) {
     if let Some(module) = module(stored, index) {
-        hits.modules.entry(module).or_default().inside.insert(inside);
+        let hit = hits.modules.entry(module).or_default();
+        hit.began_realtime_ns = earlier(hit.began_realtime_ns, began_realtime_ns);
+        hit.inside.insert(inside);
+    }
+}
+
+/// 0: not known.
+fn earlier(one_ns: u64, other_ns: u64) -> u64 {
+    match (one_ns, other_ns) {
+        (0, known_ns) | (known_ns, 0) => known_ns,
+        (one_ns, other_ns) => one_ns.min(other_ns),
     }
 }
 

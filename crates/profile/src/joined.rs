@@ -4,7 +4,9 @@
 
 use std::collections::HashMap;
 
+use crate::build::promoted;
 use crate::locations::Location;
+use crate::owner::is_nameless;
 use crate::profile::{
     CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Mark, Module, ModuleIndex,
     Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Thread, ThreadIndex,
@@ -12,12 +14,12 @@ use crate::profile::{
 use crate::source_text::Expression;
 use crate::table::{Table, TableIndex};
 
-/// Each with the name that its processes are told apart by. One alone stays as it is.
+/// Each with the name that its processes are told apart by. One alone stays as it is. None of them is `promoted` yet; the result is.
 pub fn joined(mut profiles: Vec<(String, Profile)>) -> Profile {
     if profiles.len() == 1
         && let Some((_, only)) = profiles.pop()
     {
-        return only;
+        return promoted(only);
     }
     let mut joined = Profile { recordings: profiles.len() as u64, ..Profile::default() };
     joined.start_realtime_ns = profiles.iter().filter_map(|(_, profile)| profile.start_realtime_ns).min();
@@ -26,7 +28,7 @@ pub fn joined(mut profiles: Vec<(String, Profile)>) -> Profile {
     for (name, profile) in profiles {
         add(&mut joined, &mut tables, &name, profile);
     }
-    joined
+    promoted(joined)
 }
 
 /// None where one of them was killed. The program's end is not one of all.
@@ -89,14 +91,18 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
 
     // What an expression is can only be read in the text that it was executed from.
     let different = joined.sources.differing(&profile.sources);
-    let path = |path: &str| if different.contains(path) { format!("{path} ({name})") } else { path.to_string() };
-    let files = profile.files.iter().map(|row| File { path: path(&row.path), owner: row.owner });
+    // So it is with a text that is in no file: nothing tells whether it is the same in both.
+    let is_apart = |path: &str| different.contains(path) || is_nameless(path);
+    let path = |path: &str| if is_apart(path) { format!("{path} ({name})") } else { path.to_string() };
+    let files = profile.files.iter().map(|row| File { path: path(&row.path), ..row.clone() });
     let files = interned(&mut joined.files, &mut tables.files, files);
     let modules = interned(&mut joined.modules, &mut tables.modules, profile.modules.iter().cloned());
     let functions = profile.functions.iter().map(|row| Function {
         name: row.name.clone(),
         home: match &row.home {
-            Home::Python { file, first_line } => Home::Python { file: files[file.position()], first_line: *first_line },
+            Home::Python { file, first_line, table_bytes } => {
+                Home::Python { file: files[file.position()], first_line: *first_line, table_bytes: *table_bytes }
+            }
             Home::C { module, origin, full_name } => {
                 Home::C { module: modules[module.position()], origin: origin.clone(), full_name: full_name.clone() }
             }

@@ -18,11 +18,13 @@ pub struct Nameless {
     pub path: String,
     /// `16.4 % of the CPU ends in functions of libsqlite3.so.0 that have no name`
     pub words: String,
+    /// The file is not the one that was loaded: no package would bring its names.
+    pub is_replaced: bool,
 }
 
 /// The heaviest first; nothing where the samples are too few to tell.
 pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
-    if observations(profile, weight) < FEW_SAMPLES {
+    if observations(profile, weight) < FEW_SAMPLES as f64 {
         return Vec::new();
     }
     let mut sums: HashMap<ModuleIndex, u64> = HashMap::new();
@@ -54,6 +56,10 @@ pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
     };
     found
         .into_iter()
-        .map(|(module, sum)| Nameless { path: profile.modules[module].path.clone(), words: words(module, sum) })
+        .map(|(module, sum)| Nameless {
+            path: profile.modules[module].path.clone(),
+            words: words(module, sum),
+            is_replaced: profile.modules[module].is_replaced,
+        })
         .collect()
 }

@@ -3,7 +3,7 @@
 //! what the loop was given to run counts: who started the loop is on every task's stack, and is the place of none.
 
 use crate::event_loop::EventLoop;
-use crate::owner::Owner;
+use crate::owner::{self, Owner};
 use crate::profile::{FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
 
 /// Innermost first.
@@ -27,27 +27,24 @@ pub fn own_code_and(
 ) -> OwnCode {
     let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
     let python: Vec<FrameIndex> = profile.stack(leaf).filter(is_python).collect();
-    // Code without a file (`<string>`) belongs to whoever runs it, unless it is the program itself (`python -c`).
-    let program_without_file = python.last().is_some_and(|frame| without_file(profile, *frame));
-    let is_own = |frame: &FrameIndex| {
-        let function = profile.frames[*frame].function;
-        let asked = matches!(profile.functions[function].home, Home::Python { file, .. } if also(file));
-        let is_users = profile.owner_of(function) == Some(Owner::User);
-        asked || is_users && (program_without_file || !without_file(profile, *frame))
+    let owned = |frame: &FrameIndex, allowed: &dyn Fn(&str) -> bool| {
+        let function = profile.function_of(*frame);
+        let Home::Python { file, .. } = function.home else { return false };
+        let row = &profile.files[file];
+        also(file) || row.owner == Owner::User && allowed(&row.path)
     };
+    let by_name = |frame: &FrameIndex| owned(frame, &|path| !owner::is_nameless(path) || owner::is_typed(path));
+    // `python -c`. Whoever runs a text with `exec` has a file or was typed; what the standard library makes so are methods of Python's own.
+    let by_text = |frame: &FrameIndex| {
+        let name = &profile.function_of(*frame).name;
+        let is_made = name.ends_with("__") && !name.starts_with('<');
+        !is_made && owned(frame, &|path| path == "<string>" || path.starts_with("<string> ("))
+    };
+    let is_named = python.iter().any(by_name);
+    let is_own = |frame: &FrameIndex| if is_named { by_name(frame) } else { by_text(frame) };
     let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
     let given = event_loop.given(profile, leaf).unwrap_or(usize::MAX);
     let below = profile.stack(leaf).take(given).filter(is_python).count();
     let own_below = python[..below].iter().find(|frame| is_own(frame));
     OwnCode { deepest: own_below.or(python.first()).copied(), frames }
-}
-
-fn without_file(profile: &Profile, frame: FrameIndex) -> bool {
-    match profile.function_of(frame).home {
-        Home::Python { file, .. } => {
-            let path = &profile.files[file].path;
-            path.starts_with('<') && !path.starts_with("<frozen ")
-        }
-        Home::C { .. } | Home::Mark => false,
-    }
 }

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::source_text::SourceText;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Owner {
     User,
@@ -43,13 +45,36 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     if path.contains("/site-packages/") || path.contains("/dist-packages/") {
         return Owner::Library;
     }
-    if in_versioned_folder(path) {
+    if in_versioned_folder(path) || in_build_folder(path, places.executable) {
         return Owner::Stdlib;
     }
-    if is_installed_script(path, places.executable) {
+    if is_beside(path, places.executable) {
         return Owner::Library;
     }
     Owner::User
+}
+
+/// Whether a name stands for code without a file: `<stdin>`, `<string>`.
+pub fn is_nameless(path: &str) -> bool {
+    path.starts_with('<') && !path.starts_with("<frozen ")
+}
+
+/// Whether somebody typed that code: at a prompt, into a notebook, a doctest or `timeit`.
+pub fn is_typed(path: &str) -> bool {
+    const TYPED: [&str; 8] =
+        ["<stdin>", "<console>", "<python-input-", "<ipython-input-", "<doctest ", "<timeit-src>", "<pyshell#", "<input>"];
+    TYPED.iter().any(|typed| path.starts_with(typed))
+}
+
+/// Whether a script without `.py` in some `bin` is what an installer wrote: two imports and a call.
+pub fn is_starter(path: &str, text: &SourceText) -> bool {
+    const LINES_MAX: u32 = 20;
+    let is_in_bin = path.rsplit_once('/').is_some_and(|(folder, name)| folder.ends_with("/bin") && !name.ends_with(".py"));
+    let has = |begin: &str, inside: &str| {
+        let mut lines = (1..=text.line_count).filter_map(|line| text.line(line)).map(str::trim);
+        lines.any(|line| line.starts_with(begin) && line.contains(inside))
+    };
+    is_in_bin && text.line_count < LINES_MAX && has("from ", " import ") && has("sys.exit(", "()")
 }
 
 /// `…/lib/python3.13/…` (also lib64) and `…/python313.zip/…`.
@@ -69,12 +94,18 @@ fn in_versioned_folder(path: &str) -> bool {
     })
 }
 
+/// `Lib/` beside an interpreter that was built and not installed.
+fn in_build_folder(path: &str, executable: &str) -> bool {
+    let folder = executable.rsplit_once('/').map(|(folder, _)| folder);
+    folder.is_some_and(|folder| path.strip_prefix(folder).is_some_and(|rest| rest.starts_with("/Lib/")))
+}
+
 /// The starter that an installer put beside the interpreter (`bin/pytest`): nobody's own code.
-fn is_installed_script(path: &str, executable: &str) -> bool {
+fn is_beside(path: &str, executable: &str) -> bool {
     let (Some((folder, name)), Some((beside, _))) = (path.rsplit_once('/'), executable.rsplit_once('/')) else {
         return false;
     };
-    !name.ends_with(".py") && (folder == beside || folder.ends_with("/bin"))
+    !name.ends_with(".py") && folder == beside
 }
 
 /// Of a loaded file. The interpreter is the executable, or libpython.
@@ -108,6 +139,7 @@ fn is_interpreter(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use genba_format::proto;
 
     #[test]
     fn owners_of_python_files() {
@@ -124,9 +156,27 @@ mod tests {
             ("/usr/lib/python315.zip/json/decoder.py", Owner::Stdlib),
             ("/home/me/.venv/bin/pytest", Owner::Library),
             ("/home/me/.venv/bin/app.py", Owner::User),
+            ("/home/me/project/bin/tool", Owner::User),
+            ("/home/me/.venv/bin/Lib/json/decoder.py", Owner::Stdlib),
+            ("/home/me/Lib/json/decoder.py", Owner::User),
         ] {
             assert_eq!(of_python(path, places), owner, "{path}");
         }
+    }
+
+    #[test]
+    fn what_an_installer_writes_is_a_starter() {
+        let starter = "#!/usr/bin/python3\nimport sys\nfrom pkg.cli import main\nif __name__ == '__main__':\n    sys.exit(main())\n";
+        let check = |path: &str, text: &str| {
+            let chunks = vec![proto::SourceChunk { first_line: 1, text: text.to_string() }];
+            let lines = text.lines().count() as u32;
+            is_starter(path, &SourceText::new(&proto::Source { lines, chunks, ..Default::default() }))
+        };
+        assert!(check("/home/me/.local/bin/tool", starter));
+        assert!(!check("/home/me/tool", starter));
+        assert!(!check("/home/me/bin/tool.py", starter));
+        assert!(!check("/home/me/bin/tool", "import json\njson.dumps(1)\n"));
+        assert!(!check("/home/me/bin/tool", &(starter.to_string() + &"x = 1\n".repeat(20))));
     }
 
     #[test]

@@ -45,6 +45,7 @@ pub struct Profile {
     pub nodes: Table<NodeIndex, Node>,
     pub samples: Vec<SampleGroup>,
     pub sources: Sources,
+    /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,
     /// Set when `samples` (and with `--hide` the nodes) are not all there were. The other tables are of the whole recording.
@@ -137,6 +138,8 @@ pub struct Thread {
 pub struct File {
     pub path: String,
     pub owner: Owner,
+    /// Of code without a file (`<stdin>`), which has one name in many programs: which program's. Else 0.
+    pub family: u64,
 }
 
 /// A loaded file with machine code.
@@ -144,6 +147,8 @@ pub struct File {
 pub struct Module {
     pub path: String,
     pub owner: Owner,
+    /// By the time its functions were to be named another file was there.
+    pub is_replaced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -158,6 +163,8 @@ pub enum Home {
     Python {
         file: FileIndex,
         first_line: u32,
+        /// Length of the code's location table, which tells texts apart where they are in no file. Else 0.
+        table_bytes: u32,
     },
     C {
         module: ModuleIndex,

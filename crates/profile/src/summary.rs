@@ -59,7 +59,8 @@ impl Profile {
 
     /// None: recorded without `--mem`. The mean weighs each value by how long it held.
     pub fn resident(&self, process: ProcessIndex) -> Option<Resident> {
-        let values: Vec<_> = self.rss.iter().filter(|rss| rss.process == process).collect();
+        let before = self.rss.partition_point(|rss| rss.process < process);
+        let values: Vec<_> = self.rss[before..].iter().take_while(|rss| rss.process == process).collect();
         let (first, last) = (values.first()?, values.last()?);
         let row = &self.processes[process];
         let end_ns = row.start_ns.saturating_add(row.wall_ns).max(last.at_ns);

@@ -199,7 +199,7 @@ fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
     };
     let name = &function.name;
     match &function.home {
-        Home::Python { file, first_line } => {
+        Home::Python { file, first_line, .. } => {
             let path = &profile.files[*file].path;
             let file = files.and_then(|files| files.short(*file)).unwrap_or(path);
             format!("{name} ({file}:{first_line})")

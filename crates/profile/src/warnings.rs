@@ -17,12 +17,13 @@ pub(crate) const QUANTILE_95: f64 = 1.96;
 /// Sentences without an end mark, the most important first.
 pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     let mut warnings = profile.faults.clone();
-    warnings.extend(profile.processes.iter().filter_map(not_sampled));
-    let samples = observations(profile, weight);
+    warnings.extend(not_sampled(profile));
+    let samples = samples(profile, weight);
+    let observations = observations(profile, weight);
     if samples == 0 {
         warnings.push(why_none(profile));
-    } else if samples < FEW_SAMPLES {
-        warnings.push(few(samples));
+    } else if observations < FEW_SAMPLES as f64 {
+        warnings.push(few(samples, observations));
     }
     warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
@@ -52,17 +53,28 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     warnings
 }
 
-/// How many looks the shares rest on.
-pub(crate) fn observations(profile: &Profile, weight: Weight) -> u64 {
+fn samples(profile: &Profile, weight: Weight) -> u64 {
     match weight {
         Weight::Cpu | Weight::Samples => Totals::of_profile(profile).samples,
         Weight::Wall => profile.samples.iter().fold(0, |sum, group| sum.saturating_add(group.ticks)),
     }
 }
 
+/// How many equal looks would tell as much: of those that stand for unequal CPU it takes more, (Σ cpu)² / Σ cpu².
+pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
+    let samples = samples(profile, weight) as f64;
+    let groups = profile.samples.iter();
+    let (cpu_us, cpu_us2) =
+        groups.fold((0.0, 0.0), |sum, group| (sum.0 + group.cpu_ns as f64 / 1e3, sum.1 + group.cpu_us2 as f64));
+    match weight {
+        Weight::Cpu if cpu_us2 > 0.0 => samples.min(cpu_us * cpu_us / cpu_us2),
+        _ => samples,
+    }
+}
+
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
-fn few(samples: u64) -> String {
-    let margin = QUANTILE_95 * (0.25 / samples as f64).sqrt() * 100.0;
+fn few(samples: u64, observations: f64) -> String {
+    let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
     let samples = counted(samples, "sample", "samples");
     format!("{samples}, shares are ± {margin:.0} points; try --rate 10000 or a longer run")
 }
@@ -101,13 +113,25 @@ fn changed_sources(profile: &Profile) -> Option<String> {
     Some(format!("{named} {are} changed after the program began: {their} text is not shown"))
 }
 
-fn not_sampled(process: &Process) -> Option<String> {
-    let why = process.refused.as_deref()?;
-    let pid = process.pid?;
-    Some(match &process.executable {
-        Some(executable) => format!("process {pid} ({executable}) was not recorded: {why}"),
-        None => format!("process {pid} was not recorded: {why}"),
-    })
+/// A sentence for each reason: a build may start thousands of one old interpreter.
+pub fn not_sampled(profile: &Profile) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for process in profile.processes.iter() {
+        let (Some(why), Some(pid)) = (process.refused.as_deref(), process.pid) else { continue };
+        let who = match &process.executable {
+            Some(executable) => format!("process {pid} ({executable})"),
+            None => format!("process {pid}"),
+        };
+        match by_reason.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, all)) => all.push(who),
+            None => by_reason.push((why, vec![who])),
+        }
+    }
+    let words = |(why, all): (&str, Vec<String>)| {
+        let was = if all.len() == 1 { "was" } else { "were" };
+        Some(format!("{} {was} not recorded: {why}", first_few(&all, ", ")?))
+    };
+    by_reason.into_iter().filter_map(words).collect()
 }
 
 /// A block is written every quarter of a second: what is missing beyond twice that was not lost with the last one.

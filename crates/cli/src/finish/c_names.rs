@@ -10,16 +10,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use genba_format::proto;
+use genba_profile::build::{NO_NAME, REPLACED};
 use genba_profile::hits::{HitAddresses, HitModule};
 use genba_profile::names::{KnownFunction, Names};
 
 use super::c_functions::{Function, Named};
-use super::elf_files;
+use super::elf_files::{self, Unread};
 use super::facts::Facts;
 use super::kept::Kept;
-
-/// Origin of rows for functions whose beginning and end are known, and no name: `libfoo.so+0x1200`.
-const UNNAMED: &str = "no name";
 
 /// What the files tell of the addresses that were hit.
 #[derive(Default)]
@@ -33,7 +31,9 @@ pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
     let mut of_modules: Vec<(&HitModule, Found)> = Vec::new();
     let mut unknown: Vec<Unknown<'_>> = Vec::new();
     for (module, hit) in modules.iter().filter(|(_, hit)| !hit.inside.is_empty()) {
-        let kept = Kept::of(module, &hit.known);
+        // What is kept is kept of the file that is there now.
+        let is_other = elf_files::may_be_another(&module.path, &module.build_id, hit.began_realtime_ns);
+        let kept = if is_other { None } else { Kept::of(module, &hit.known) };
         let facts = kept.as_ref().and_then(|kept| kept.read(Some(&hit.inside)));
         match facts.filter(|facts| facts.cover(&hit.inside)) {
             Some(facts) => of_modules.push((module, found_in(&facts, module, hit))),
@@ -69,7 +69,7 @@ fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
         let mut done = Vec::new();
         loop {
             let Some(one) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) else { return done };
-            done.push((one.module, learn(one).unwrap_or_default()));
+            done.push((one.module, learn(one)));
         }
     };
     thread::scope(|scope| {
@@ -83,18 +83,33 @@ fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
     })
 }
 
-/// Keeps what is learned, with what was kept before. `None` when the file is not the one that was mapped.
-fn learn(Unknown { module, hit, kept }: &Unknown<'_>) -> Option<Found> {
+/// Keeps what is learned, with what was kept before.
+fn learn(Unknown { module, hit, kept }: &Unknown<'_>) -> Found {
     let mut facts = kept.as_ref().and_then(|kept| kept.read(None)).unwrap_or_default();
-    let files = elf_files::open(&module.path, &module.build_id)?;
+    let files = match elf_files::open(&module.path, &module.build_id, hit.began_realtime_ns) {
+        Ok(files) => files,
+        Err(Unread::Missing) => return Found::default(),
+        Err(Unread::Replaced) => return Found { names: vec![replaced(module)], places: Vec::new() },
+    };
     let known: Vec<KnownFunction<'_>> =
         hit.known.iter().map(|(&address, name)| KnownFunction { address, name }).collect();
-    let names = Names::new(&files.image, files.debug.as_deref(), &known).ok()?;
+    let Ok(names) = Names::new(&files.image, files.debug.as_deref(), &known) else { return Found::default() };
     facts.learn(&names, &hit.inside);
     if let Some(kept) = kept.as_ref().filter(|_| facts.can_be_kept()) {
         kept.write(&facts, files.looked_for);
     }
-    Some(found_in(&facts, module, hit))
+    found_in(&facts, module, hit)
+}
+
+/// The whole of a module whose functions nobody can name any more.
+fn replaced(module: &HitModule) -> proto::CName {
+    proto::CName {
+        module: module.path.clone(),
+        build_id: module.build_id.clone(),
+        end: u64::MAX,
+        origin: REPLACED.to_owned(),
+        ..Default::default()
+    }
 }
 
 fn found_in(facts: &Facts, module: &HitModule, hit: &HitAddresses) -> Found {
@@ -134,7 +149,7 @@ impl Row {
             Some(Named { name, full_name, origin }) => Row { start, end, name, full_name, origin },
             None => {
                 let file = path.rsplit('/').next().unwrap_or(path);
-                Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: UNNAMED.to_owned() }
+                Row { start, end, name: format!("{file}+{start:#x}"), full_name: None, origin: NO_NAME.to_owned() }
             }
         }
     }

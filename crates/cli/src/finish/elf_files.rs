@@ -8,6 +8,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use genba_profile::names::Image;
 use prost::Message;
@@ -46,12 +47,22 @@ impl LookedFor {
 const FILE_BYTES_MAX: u64 = 1 << 30;
 const DEBUG_ROOT: &str = "/usr/lib/debug";
 
-/// `None`: not there, not readable, or another build than `build_id`.
-pub fn open(path: &str, build_id: &[u8]) -> Option<ElfFiles> {
-    let image = if is_vdso(path) { read_vdso()? } else { read_regular(Path::new(path))? };
-    let parsed = Image::parse(&image).ok()?;
-    if parsed.build_id().unwrap_or_default() != build_id {
-        return None;
+/// Why a module's file tells nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// Not there, or not readable.
+    Missing,
+    /// It is not the one that was mapped.
+    Replaced,
+}
+
+/// `began_realtime_ns`: when the program began, 0 is not known. Without a build id nothing but its time tells whether a file is the one
+/// that was mapped.
+pub fn open(path: &str, build_id: &[u8], began_realtime_ns: u64) -> Result<ElfFiles, Unread> {
+    let image = if is_vdso(path) { read_vdso() } else { read_regular(Path::new(path)) }.ok_or(Unread::Missing)?;
+    let parsed = Image::parse(&image).map_err(|_| Unread::Missing)?;
+    if parsed.build_id().unwrap_or_default() != build_id || may_be_another(path, build_id, began_realtime_ns) {
+        return Err(Unread::Replaced);
     }
     let candidates = if parsed.has_symbol_table() {
         Vec::new()
@@ -64,7 +75,20 @@ pub fn open(path: &str, build_id: &[u8]) -> Option<ElfFiles> {
         let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
         fits.then_some(bytes)
     });
-    Some(ElfFiles { image, debug, looked_for })
+    Ok(ElfFiles { image, debug, looked_for })
+}
+
+/// Of a file without a build id.
+pub fn may_be_another(path: &str, build_id: &[u8], began_realtime_ns: u64) -> bool {
+    let is_newer = || written_realtime_ns(Path::new(path)).is_none_or(|written_ns| written_ns > began_realtime_ns);
+    build_id.is_empty() && began_realtime_ns > 0 && !is_vdso(path) && is_newer()
+}
+
+/// CLOCK_REALTIME of the last change to a file's content.
+pub fn written_realtime_ns(path: &Path) -> Option<u64> {
+    let found = fs::metadata(path).ok()?;
+    let written = Duration::new(u64::try_from(found.mtime()).ok()?, u32::try_from(found.mtime_nsec()).ok()?);
+    u64::try_from(written.as_nanos()).ok()
 }
 
 /// Where distributions and gdb put the file with the symbols, by build id and by the name that the module carries.
@@ -119,7 +143,7 @@ fn read_vdso() -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{debug_candidates, open, read_vdso};
+    use super::{Unread, debug_candidates, open, read_vdso};
     use genba_profile::names::{Image, Names};
     use std::path::Path;
 
@@ -141,19 +165,19 @@ mod tests {
     #[test]
     fn a_file_of_another_build_is_not_opened() {
         let own = std::env::current_exe().unwrap();
-        assert!(open(own.to_str().unwrap(), b"another build").is_none());
-        assert!(open("/dev/zero", b"").is_none());
-        assert!(open("/", b"").is_none());
+        assert_eq!(open(own.to_str().unwrap(), b"another build", 0).err(), Some(Unread::Replaced));
+        assert_eq!(open("/dev/zero", b"", 0).err(), Some(Unread::Missing));
+        assert_eq!(open("/", b"", 0).err(), Some(Unread::Missing));
     }
 
     #[test]
     fn the_kernels_vdso_is_read_from_memory() {
         let bytes = read_vdso().unwrap();
         let build_id = Image::parse(&bytes).unwrap().build_id().unwrap();
-        let files = open("linux-vdso.so.1", build_id).unwrap();
+        let files = open("linux-vdso.so.1", build_id, 1).ok().unwrap();
         let names = Names::new(&files.image, None, &[]).unwrap();
         let mut found = names.function_starts().filter_map(|start| names.name_of(start));
         assert!(found.any(|function| function.name.ends_with("clock_gettime")));
-        assert!(open("linux-vdso.so.1", b"another kernel").is_none());
+        assert!(open("linux-vdso.so.1", b"another kernel", 0).is_err());
     }
 }

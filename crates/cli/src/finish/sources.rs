@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::time::Duration;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
 
 use genba_format::proto;
 use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
-use super::{ran, source_encoding};
+use super::{elf_files, ran, source_encoding};
 use crate::run::SourceText;
 
 /// A larger file is stored as the lines around each hit.
@@ -88,15 +88,15 @@ struct SourceFile {
 
 impl SourceFile {
     fn read(path: &str) -> Option<Self> {
-        let path = Path::new(path);
+        let path = &path_of(path);
         let found = fs::metadata(path).ok()?;
         if !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
-        let written = Duration::new(u64::try_from(found.mtime()).ok()?, u32::try_from(found.mtime_nsec()).ok()?);
+        let written_realtime_ns = elf_files::written_realtime_ns(path);
         let bytes = fs::read(path).ok()?;
         let text = source_encoding::decoded(&bytes)?;
-        SourceFile::new(text, &bytes, u64::try_from(written.as_nanos()).ok())
+        SourceFile::new(text, &bytes, written_realtime_ns)
     }
 
     fn of_text(text: &str) -> Option<Self> {
@@ -130,6 +130,24 @@ impl SourceFile {
             .collect();
         proto::Source { path: path.to_owned(), sha256: self.sha256.clone(), lines: self.line_count, chunks, lack: 0 }
     }
+}
+
+/// Python has `\udcXX` in a path for each byte that is not UTF-8, and so has the recording.
+fn path_of(text: &str) -> PathBuf {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("\\udc") {
+        let (before, behind) = (&rest[..at], &rest[at + 4..]);
+        let byte = behind.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|byte| *byte >= 0x80);
+        bytes.extend_from_slice(before.as_bytes());
+        match byte {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(&rest.as_bytes()[at..at + 4]),
+        }
+        rest = &behind[if byte.is_some() { 2 } else { 0 }..];
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    PathBuf::from(OsString::from_vec(bytes))
 }
 
 /// Finds lines as CPython counts them: a form feed or U+2028 ends none. Most blocks are only counted, which is many times faster than
@@ -196,7 +214,7 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineStarts, SourceFile, Told, read, stretches};
+    use super::{LineStarts, SourceFile, Told, path_of, read, stretches};
     use crate::run::SourceText;
     use genba_format::proto;
     use genba_profile::hits::HitFile;
@@ -207,6 +225,15 @@ mod tests {
         let names = BTreeSet::from(["<module>".to_string()]);
         let definitions = definitions.iter().map(|&line| (line, names.clone())).collect();
         HitFile { lines: lines.iter().copied().collect(), definitions, is_users_own: true, began_realtime_ns: 0 }
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf_8_is_found() {
+        use std::os::unix::ffi::OsStrExt;
+        let check = |text: &str, bytes: &[u8]| assert_eq!(path_of(text).as_os_str().as_bytes(), bytes);
+        check("/a/b.py", b"/a/b.py");
+        check("/a\\udcff/\\udc80b", b"/a\xff/\x80b");
+        check("/a\\udc7f\\udc\\udcé", "/a\\udc7f\\udc\\udcé".as_bytes());
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! A recording on disk, opened and turned into a profile.
 //! Owns: which file is meant when none is named, and the words when it cannot be read. Never: writes.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use genba_format::{NotARecording, Recording};
+use genba_format::{NotARecording, ProcessKey, Recording};
 use genba_profile::build::{self, Additions};
 use genba_profile::filter::Window;
 use genba_profile::profile::Profile;
@@ -37,14 +38,22 @@ impl RecordingFile {
         })
     }
 
-    /// With the names and sources that a run which was killed could not store, where they can still be found.
+    /// Each process has a key of its own, in every copy of its recording.
+    pub fn has_processes_of(&self, other: &RecordingFile) -> bool {
+        let keys = |file: &RecordingFile| -> HashSet<ProcessKey> {
+            file.recording.blocks.iter().map(|read| read.header.process_key).collect()
+        };
+        !keys(self).is_disjoint(&keys(other))
+    }
+
+    /// With the names and sources that a run which was killed could not store, where they can still be found. Not `promoted` yet.
     pub fn profile_in_window(&self, window: Option<Window>) -> Profile {
         self.profile_of(None, window)
     }
 
     /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
     pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
-        self.profile_of(Some(ended_ns), None)
+        build::promoted(self.profile_of(Some(ended_ns), None))
     }
 
     fn profile_of(&self, run_ended_ns: Option<u64>, window: Option<Window>) -> Profile {

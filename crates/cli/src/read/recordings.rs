@@ -27,9 +27,8 @@ impl RecordingArguments {
             return Ok(Recordings(vec![RecordingFile::open(None)?]));
         }
         let mut known = Vec::new();
-        let mut files = Vec::new();
+        let mut files: Vec<RecordingFile> = Vec::new();
         for path in &self.files {
-            files.push(RecordingFile::open(Some(path))?);
             let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
             if known.contains(&same) {
                 return Err(Failure::usage(format!("{} is named twice", path.display()))
@@ -37,6 +36,14 @@ impl RecordingArguments {
                     .hint("name each recording once"));
             }
             known.push(same);
+            let file = RecordingFile::open(Some(path))?;
+            if let Some(other) = files.iter().find(|other| other.has_processes_of(&file)) {
+                let (other, path) = (other.path.display(), path.display());
+                return Err(Failure::usage(format!("{path} and {other} hold the same processes"))
+                    .detail("one is a copy of the other, and its samples would count twice")
+                    .hint("name one of them"));
+            }
+            files.push(file);
         }
         Ok(Recordings(files))
     }

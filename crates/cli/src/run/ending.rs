@@ -59,17 +59,6 @@ pub fn words_for_still_running(processes: &[StillRunning], shown: &str) -> Optio
     Some(format!("note: {count} ({}); {shown} may still grow", named.join(", ")))
 }
 
-/// A line for each process that was refused, e.g. a child with another interpreter.
-pub fn words_for_refused(recording: &Recording) -> Vec<String> {
-    let starts = recording.blocks.iter().filter_map(|read| read.block.start.as_ref());
-    starts
-        .filter(|start| !start.refused.is_empty())
-        .map(|start| {
-            format!("warning: process {} ({}) was not recorded: {}", start.pid, start.executable, start.refused)
-        })
-        .collect()
-}
-
 pub fn has_python(recording: &Recording) -> bool {
     recording.blocks.iter().any(|read| read.block.start.is_some())
 }

@@ -7,6 +7,8 @@ use genba_format::proto;
 
 /// Origin of a row that knows a function's beginning and end but no name; it is called by module and address.
 pub const NO_NAME: &str = "no name";
+/// Origin of a row without a name, for a whole module: its file is not the one that was mapped.
+pub const REPLACED: &str = "replaced";
 
 /// Ranges by module path, then build id: the same path may have been another file in another process.
 #[derive(Default)]
@@ -38,6 +40,12 @@ impl<'a> CFunctions<'a> {
         let ranges = self.modules.get(module)?.get(build_id)?;
         let position = ranges.partition_point(|name| name.start <= address);
         let name = ranges.get(position.checked_sub(1)?)?;
-        (address < name.end).then_some(*name)
+        (address < name.end && name.origin != REPLACED).then_some(*name)
+    }
+
+    /// Whether the file of a module was another one by the time it was to be read.
+    pub fn is_replaced(&self, module: &str, build_id: &[u8]) -> bool {
+        let ranges = self.modules.get(module).and_then(|modules| modules.get(build_id));
+        ranges.and_then(|ranges| ranges.first()).is_some_and(|name| name.origin == REPLACED)
     }
 }

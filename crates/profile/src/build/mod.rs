@@ -16,6 +16,8 @@ use std::collections::HashMap;
 use genba_format::{ProcessKey, Recording, proto};
 
 use crate::build::c_functions::CFunctions;
+pub use crate::build::c_functions::{NO_NAME, REPLACED};
+pub use crate::build::promotion::promoted;
 use crate::build::c_places::CPlaces;
 use crate::build::stacks::{Interned, Stacks};
 use crate::filter::Window;
@@ -34,14 +36,12 @@ pub struct Additions {
 
 /// What the recording stores stands before what was found beside it.
 pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
-    profile_in_window(recording, additions, None)
+    promoted(profile_in_window(recording, additions, None))
 }
 
-/// The same; its groups of samples tell apart what was taken within the window. All samples are there either way.
+/// The same without a decision which code is the user's own (`promoted`); its groups of samples tell apart what was taken within the window. All samples are there either way.
 pub fn profile_in_window(recording: &Recording, additions: &Additions, window: Option<Window>) -> Profile {
-    let mut profile = build(recording, additions, Depth::Samples(window));
-    promotion::promote(&mut profile);
-    profile
+    build(recording, additions, Depth::Samples(window))
 }
 
 /// Processes, threads, their accounting, marks: a profile without samples, for who only asks what was counted.

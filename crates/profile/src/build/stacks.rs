@@ -3,13 +3,14 @@
 //! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use genba_format::proto;
 
 use crate::build::c_functions::{self, CFunctions};
 use crate::build::c_places::{CPlace, CPlaces};
 use crate::locations::{Location, Locations};
-use crate::owner::{self, Places};
+use crate::owner::{self, Owner, Places};
 use crate::profile::{
     CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Module, ModuleIndex, Node,
     NodeIndex, Profile,
@@ -42,7 +43,7 @@ struct FunctionKey {
 
 #[derive(PartialEq, Eq, Hash)]
 enum Place {
-    Python { file: FileIndex, first_line: u32 },
+    Python { file: FileIndex, first_line: u32, table_bytes: u32 },
     C { module: ModuleIndex, full_name: Option<String> },
     Mark,
 }
@@ -55,6 +56,8 @@ pub struct Stacks<'a> {
     interned: &'a mut Interned,
     places: Places<'a>,
     cwd: Option<&'a str>,
+    /// Of the program: the processes of one command line.
+    family: u64,
     /// By stored index.
     nodes: HashMap<u32, NodeIndex>,
     codes: HashMap<u32, Code>,
@@ -87,6 +90,7 @@ impl<'a> Stacks<'a> {
             interned,
             places: Places { executable: start.map_or("", |start| &start.executable) },
             cwd: start.and_then(|start| text(&start.cwd)),
+            family: start.map_or(0, |start| hash_of(&start.argv)),
             nodes: HashMap::new(),
             codes: HashMap::new(),
         }
@@ -189,11 +193,18 @@ impl<'a> Stacks<'a> {
     fn code(&mut self, index: u32, profile: &mut Profile) -> Option<Code> {
         let code = self.stored.codes.get(index)?;
         let path = absolute(&self.stored.string(code.filename)?, self.cwd);
-        let owner = owner::of_python(&path, self.places);
-        let file = File { path, owner };
+        let owner = match owner::of_python(&path, self.places) {
+            Owner::User if profile.sources.get(&path).is_some_and(|text| owner::is_starter(&path, text)) => Owner::Library,
+            owner => owner,
+        };
+        // Many texts have one such name.
+        let is_nameless = owner::is_nameless(&path);
+        let family = if is_nameless { self.family } else { 0 };
+        let table_bytes = if is_nameless { code.linetable_bytes } else { 0 };
+        let file = File { path, owner, family };
         let file = *self.interned.files.entry(file).or_insert_with_key(|file| profile.files.push(file.clone()));
         let name = self.stored.string(code.qualname)?;
-        let home = Home::Python { file, first_line: code.first_line };
+        let home = Home::Python { file, first_line: code.first_line, table_bytes };
         Some(Code {
             function: self.function(Function { name, home }, profile),
             locations: Locations::decode(&self.stored.linetable(index, code), code.first_line),
@@ -206,6 +217,7 @@ impl<'a> Stacks<'a> {
         };
         let stored_path = self.stored.string(module.path).unwrap_or_default();
         let named = self.c_functions.at(&stored_path, &module.build_id, look_up);
+        let is_replaced = self.c_functions.is_replaced(&stored_path, &module.build_id);
         // An inferred frame is known by its function alone.
         let places = match kind {
             FrameKind::C => self.c_places.at(&stored_path, &module.build_id, look_up),
@@ -233,7 +245,7 @@ impl<'a> Stacks<'a> {
             },
         };
         let owner = owner::of_module(&path, self.places);
-        let module = Module { path, owner };
+        let module = Module { path, owner, is_replaced };
         let module =
             *self.interned.modules.entry(module).or_insert_with_key(|module| profile.modules.push(module.clone()));
         let function = self.function(Function { name, home: Home::C { module, origin, full_name } }, profile);
@@ -275,13 +287,21 @@ impl<'a> Stacks<'a> {
 
     fn function(&mut self, function: Function, profile: &mut Profile) -> FunctionIndex {
         let place = match &function.home {
-            Home::Python { file, first_line } => Place::Python { file: *file, first_line: *first_line },
+            Home::Python { file, first_line, table_bytes } => {
+                Place::Python { file: *file, first_line: *first_line, table_bytes: *table_bytes }
+            }
             Home::C { module, full_name, .. } => Place::C { module: *module, full_name: full_name.clone() },
             Home::Mark => Place::Mark,
         };
         let key = FunctionKey { name: function.name.clone(), place };
         *self.interned.functions.entry(key).or_insert_with(|| profile.functions.push(function))
     }
+}
+
+fn hash_of(value: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 fn base_name(path: &str) -> &str {

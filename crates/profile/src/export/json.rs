@@ -147,6 +147,8 @@ struct FrameRow<'a> {
     end_line: Option<u32>,
     column: Option<u32>,
     end_column: Option<u32>,
+    byte_column: Option<u32>,
+    byte_end_column: Option<u32>,
     expression: Option<&'a str>,
     module: Option<&'a str>,
     origin: Option<&'a str>,
@@ -343,6 +345,7 @@ fn thread(thread: &Thread) -> ThreadRow<'_> {
 fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
     let function = &profile.functions[frame.function];
     let owner = profile.owner_of(frame.function).map(|owner| owner.to_string());
+    let bytes = frame.location.and_then(|location| location.byte_columns).filter(|_| frame.expression.is_none());
     let row = FrameRow {
         kind: match frame.kind {
             FrameKind::Python => "python",
@@ -359,13 +362,15 @@ fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
         end_line: frame.location.map(|location| location.end_line),
         column: frame.expression.as_ref().map(|expression| expression.column),
         end_column: frame.expression.as_ref().map(|expression| expression.end_column),
+        byte_column: bytes.map(|bytes| bytes.start),
+        byte_end_column: bytes.map(|bytes| bytes.end),
         expression: frame.expression.as_ref().map(|expression| expression.text.as_str()),
         module: None,
         origin: None,
         full_name: None,
     };
     match &function.home {
-        Home::Python { file, first_line } => {
+        Home::Python { file, first_line, .. } => {
             FrameRow { file: Some(&profile.files[*file].path), first_line: Some(*first_line), ..row }
         }
         Home::C { module, origin, full_name } => FrameRow {

@@ -153,7 +153,7 @@ fn shared_frame(profile: &Profile, shown: Shown) -> SharedFrame<'_> {
     };
     let name = function.name.clone();
     match &function.home {
-        Home::Python { file, first_line } => {
+        Home::Python { file, first_line, .. } => {
             SharedFrame { name, file: Some(&profile.files[*file].path), line: Some(*first_line) }
         }
         Home::C { module, .. } => {

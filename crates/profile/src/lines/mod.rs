@@ -153,7 +153,7 @@ pub fn lines(profile: &Profile, options: &Options) -> Option<Lines> {
 /// None: not a function of Python.
 fn function(profile: &Profile, row: Row) -> Option<FunctionLines> {
     let function = row.subject.function?;
-    let Home::Python { file, first_line } = profile.functions[function].home else { return None };
+    let Home::Python { file, first_line, .. } = profile.functions[function].home else { return None };
     Some(FunctionLines { function, file, first_line, own: row.own, total: row.total, lines: Vec::new() })
 }
 

@@ -262,7 +262,7 @@ fn key(profile: &Profile, by: By, frame: Option<FrameIndex>, group: &SampleGroup
 
 fn subject(profile: &Profile, key: Key) -> Subject {
     let in_function = |function: FunctionIndex, line: Option<u32>| {
-        let Home::Python { file, first_line } = profile.functions[function].home else {
+        let Home::Python { file, first_line, .. } = profile.functions[function].home else {
             return Subject::default();
         };
         Subject {

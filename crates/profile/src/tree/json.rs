@@ -78,7 +78,7 @@ fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares
         Step::Function(function, found) => {
             let function = &profile.functions[function];
             let (kind, file, first_line) = match &function.home {
-                Home::Python { file, first_line } => {
+                Home::Python { file, first_line, .. } => {
                     ("python", Some(profile.files[*file].path.as_str()), Some(*first_line))
                 }
                 Home::C { module, .. } => {

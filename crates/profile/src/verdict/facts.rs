@@ -4,10 +4,12 @@
 use std::collections::HashMap;
 
 use crate::event_loop::EventLoop;
+use crate::figures::share;
 use crate::own_code::own_code;
 use crate::owner::Owner;
 use crate::profile::{
-    FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Profile, SampleGroup, ThreadIndex,
+    FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
+    ThreadIndex,
 };
 use crate::state::State;
 use crate::weight::Totals;
@@ -19,6 +21,25 @@ pub(super) struct Import {
     pub running_ns: u64,
     pub loading_ns: u64,
     pub waiting_ns: u64,
+}
+
+impl Import {
+    fn add(&mut self, other: Import) {
+        add(&mut self.wall_ns, other.wall_ns);
+        add(&mut self.running_ns, other.running_ns);
+        add(&mut self.loading_ns, other.loading_ns);
+        add(&mut self.waiting_ns, other.waiting_ns);
+    }
+}
+
+/// What the processes did whose start-up is the reason, on the thread of each that imported most.
+#[derive(Debug, Default)]
+pub(super) struct StartUp {
+    pub processes: u64,
+    /// Of these processes together.
+    pub wall_ns: u64,
+    pub importing_ns: u64,
+    pub imports: HashMap<FrameIndex, Import>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -49,8 +70,7 @@ pub(super) struct Facts {
     pub cpu_us2: u64,
     /// CPU by the deepest own code.
     pub running: HashMap<Option<FrameIndex>, u64>,
-    pub importing_wall_ns: u64,
-    pub imports: HashMap<FrameIndex, Import>,
+    pub imports: HashMap<ThreadIndex, HashMap<FrameIndex, Import>>,
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
     pub gc_cpu_ns: u64,
@@ -90,6 +110,34 @@ impl Facts {
             facts.add(group, stack);
         }
         facts
+    }
+
+    /// Processes most of whose time was importing, where they used most of the CPU: processes side by side have one clock on the wall.
+    pub fn start_up(&self, profile: &Profile) -> Option<StartUp> {
+        let mut threads: HashMap<ProcessIndex, (u64, ThreadIndex)> = HashMap::new();
+        for (&thread, imports) in &self.imports {
+            let wall_ns = imports.values().fold(0_u64, |sum, import| sum.saturating_add(import.wall_ns));
+            let most = threads.entry(profile.threads[thread].process).or_insert((wall_ns, thread));
+            *most = (*most).max((wall_ns, thread));
+        }
+        let is_importing =
+            |process: ProcessIndex, wall_ns| share(wall_ns, profile.processes[process].wall_ns) >= super::START_UP_MIN;
+        threads.retain(|&process, (wall_ns, _)| is_importing(process, *wall_ns));
+        let cpu_ns = |process: &Process| process.clocks.cpu_ns;
+        let all_ns = profile.processes.iter().map(cpu_ns).fold(0, u64::saturating_add);
+        let their_ns = threads.keys().map(|&process| cpu_ns(&profile.processes[process])).fold(0, u64::saturating_add);
+        if threads.is_empty() || share(their_ns, all_ns) < super::START_UP_CPU_MIN {
+            return None;
+        }
+        let mut found = StartUp { processes: threads.len() as u64, ..StartUp::default() };
+        for (process, (importing_ns, thread)) in threads {
+            add(&mut found.wall_ns, profile.processes[process].wall_ns);
+            add(&mut found.importing_ns, importing_ns);
+            for (frame, import) in &self.imports[&thread] {
+                found.imports.entry(*frame).or_default().add(*import);
+            }
+        }
+        Some(found)
     }
 
     /// CPU of threads on which no Python was ever seen.
@@ -176,8 +224,7 @@ impl Facts {
             }
         }
         if let Some(import) = stack.import {
-            add(&mut self.importing_wall_ns, group.wall_ns);
-            let row = self.imports.entry(import).or_default();
+            let row = self.imports.entry(group.thread).or_default().entry(import).or_default();
             add(&mut row.wall_ns, group.wall_ns);
             if group.state.is_waiting() {
                 add(&mut row.waiting_ns, group.wall_ns);

@@ -11,8 +11,9 @@ use crate::warnings::QUANTILE_95;
 use crate::weight::{Weight, choose};
 use facts::Facts;
 
-/// Importing took so much of the wall time.
+/// Importing took so much of a process's wall time, in processes that used so much of the CPU.
 const START_UP_MIN: f64 = 0.5;
+const START_UP_CPU_MIN: f64 = 0.5;
 /// Threads that had work waited for the GIL for so much of it.
 const GIL_WAIT_MIN: f64 = 0.3;
 /// Of the CPU: in the collector.
@@ -83,7 +84,7 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let cpu_ns = facts.whole.cpu_ns;
     let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
     let waits = choose(None, profile).weight == Weight::Wall;
-    if share(facts.importing_wall_ns, profile.wall_ns()) >= START_UP_MIN {
+    if facts.start_up(profile).is_some() {
         Reason::StartUp
     } else if waits {
         Reason::Waiting

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::facts::{Facts, Library, SetOff, Waits};
+use super::facts::{Facts, Library, SetOff, StartUp, Waits};
 use super::{LOOP_MIN, Reason, TEN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
@@ -60,10 +60,13 @@ type Places<'p> = HashMap<&'p Option<FrameIndex>, &'p Waits>;
 
 impl Words<'_> {
     fn start_up(&self) -> Lines {
-        let wall_ns = self.profile.wall_ns();
-        let importing_ns = self.facts.importing_wall_ns.min(wall_ns);
-        let first = format!("{} of {} is importing", duration(importing_ns), duration(wall_ns));
-        let rows = largest(&self.facts.imports, |import| import.wall_ns, wall_ns).into_iter().map(|(frame, import)| {
+        let StartUp { processes, wall_ns, importing_ns, imports } = self.facts.start_up(self.profile).unwrap_or_default();
+        let side_by_side = match processes {
+            0 | 1 => String::new(),
+            several => format!(" in {} together", counted(several, "process", "processes")),
+        };
+        let first = format!("{} of {}{side_by_side} is importing", duration(importing_ns), duration(wall_ns));
+        let rows = largest(&imports, |import| import.wall_ns, wall_ns).into_iter().map(|(frame, import)| {
             let no_cpu_ns =
                 import.wall_ns.saturating_sub(import.running_ns + import.loading_ns).saturating_sub(import.waiting_ns);
             let parts = [
@@ -289,7 +292,7 @@ impl Words<'_> {
     fn function(&self, function: FunctionIndex) -> String {
         let row = &self.profile.functions[function];
         match row.home {
-            Home::Python { file, first_line } => {
+            Home::Python { file, first_line, .. } => {
                 format!("{} ({}:{first_line})", row.name, self.files.short(file).unwrap_or_default())
             }
             Home::C { .. } | Home::Mark => row.name.clone(),
