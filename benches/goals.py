@@ -14,6 +14,7 @@ from pathlib import Path
 import goal_faulthandler
 import goal_handler
 import goal_memory
+import goal_page
 import goal_reading
 import goal_real
 import goal_sampler
@@ -37,6 +38,7 @@ ABSOLUTE = {
     "sampler": goal_sampler,
     "size": goal_size,
     "reading": goal_reading,
+    "page": goal_page,
 }
 
 

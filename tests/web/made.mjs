@@ -4,7 +4,7 @@
 const MS = 1_000_000;
 const blank = {
   kind: "python", owner: "user", file: null, first_line: null, line: null, end_line: null, column: null, end_column: null,
-  expression: null, module: null, origin: null,
+  byte_column: null, byte_end_column: null, expression: null, module: null, origin: null,
 };
 
 /** `stacks`: [frames, { samples, state?, cpu_ns?, wall_ns?, thread? }]. Gives the two documents that lie in a page. */
@@ -107,8 +107,8 @@ export function slices() {
     [[top, main(27, "time.sleep(0.1)"), c("time.sleep", "interpreter", "method table")], { samples: 100, state: "in clock_nanosleep(2)" }],
   ];
   const row = (at, samples, chain) => ({
-    file, line: at.line, function: at.name, expression: at.expression, column: at.column, end_column: at.end_column,
-    samples, cpu_ns: samples * MS, wall_ns: samples * MS, chain,
+    file, line: at.line, end_line: at.end_line, function: at.name, expression: at.expression, column: at.column, end_column: at.end_column,
+    byte_column: null, byte_end_column: null, samples, cpu_ns: samples * MS, wall_ns: samples * MS, chain,
   });
   const rows = [
     row(slice, 1716, ["bytes.__getitem__", "PyBytes_FromStringAndSize", "memmove"]),

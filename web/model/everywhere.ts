@@ -1,30 +1,36 @@
-// What a place weighs wherever it stands, and who called it. A recursion counts once: only its outermost box is summed.
-import type { Tree, Weights } from "./tree";
-import { parentOf, placeOf, ROOT } from "./tree";
+// What one place weighs wherever it stands, and who called it. A recursion counts once: only its outermost box is summed.
+// Asked for one place at a time: of three million boxes all sums together take seconds, those of one place a glance.
+import type { Tree } from "./tree";
+import { parentOf, ROOT } from "./tree";
 import type { BoxIndex, PlaceIndex, Weighed, Weight } from "./units";
+import { WEIGHTS } from "./units";
 
 export interface Everywhere {
-  /** Columns by place. */
-  readonly total: Weights;
-  readonly self: Weights;
-  readonly outermost: ReadonlyMap<PlaceIndex, readonly BoxIndex[]>;
+  readonly total: Readonly<Record<Weight, number>>;
+  readonly self: Readonly<Record<Weight, number>>;
+  /** Boxes of the place with no other one above them. */
+  readonly outermost: readonly BoxIndex[];
 }
 
-export function sumEverywhere(tree: Tree): Everywhere {
-  const places = tree.places.length;
-  const total = { cpu: new Float64Array(places), wall: new Float64Array(places), samples: new Float64Array(places) };
-  const self = { cpu: new Float64Array(places), wall: new Float64Array(places), samples: new Float64Array(places) };
-  const outermost = new Map<PlaceIndex, BoxIndex[]>();
-  const inner = markInner(tree);
-  tree.place.forEach((place, row) => {
+export function sumEverywhere(tree: Tree, place: PlaceIndex): Everywhere {
+  const total = { cpu: 0, wall: 0, samples: 0 };
+  const self = { cpu: 0, wall: 0, samples: 0 };
+  const outermost: BoxIndex[] = [];
+  const boxes = tree.parent.length;
+  // 1: the box or one above it is of the place. A parent stands before its children.
+  const inside = new Uint8Array(boxes);
+  for (let row = 0; row < boxes; row += 1) {
     const box = row as BoxIndex;
-    add(self, place, tree.self, box);
-    if (inner[row] === 1) return;
-    add(total, place, tree.total, box);
-    const known = outermost.get(place);
-    if (known === undefined) outermost.set(place, [box]);
-    else known.push(box);
-  });
+    const isBelow = row > 0 && inside[parentOf(tree, box)] === 1;
+    const isThere = tree.place[row] === place;
+    if (isBelow || isThere) inside[row] = 1;
+    if (!isThere) continue;
+    for (const weight of WEIGHTS) {
+      self[weight] += tree.self[weight][row] ?? 0;
+      if (!isBelow) total[weight] += tree.total[weight][row] ?? 0;
+    }
+    if (!isBelow) outermost.push(box);
+  }
   return { total, self, outermost };
 }
 
@@ -35,12 +41,12 @@ export interface Caller {
 }
 
 /** Who leads to this place, heaviest first. */
-export function callersOf(tree: Tree, everywhere: Everywhere, place: PlaceIndex, weight: Weight): Caller[] {
+export function callersOf(tree: Tree, everywhere: Everywhere, weight: Weight): Caller[] {
   const byPlace = new Map<PlaceIndex, { box: BoxIndex; weight: number }>();
-  for (const box of everywhere.outermost.get(place) ?? []) {
+  for (const box of everywhere.outermost) {
     if (box === ROOT) continue;
     const above = parentOf(tree, box);
-    const key = tree.place[above] ?? (0 as PlaceIndex);
+    const key = (tree.place[above] ?? 0) as PlaceIndex;
     const known = byPlace.get(key) ?? { box: above, weight: 0 };
     known.weight += tree.total[weight][box] ?? 0;
     byPlace.set(key, known);
@@ -53,51 +59,5 @@ export function callersOf(tree: Tree, everywhere: Everywhere, place: PlaceIndex,
 
 /** The function a box belongs to: itself, or of an expression the function it stands in. */
 export function functionOf(tree: Tree, box: BoxIndex): BoxIndex {
-  return placeOf(tree, box).kind === "expression" ? parentOf(tree, box) : box;
-}
-
-/** 1 for each box with a box of the same place above it. One walk down with a count of the open places. */
-function markInner(tree: Tree): Uint8Array {
-  const inner = new Uint8Array(tree.parent.length);
-  const open = new Int32Array(tree.places.length);
-  const firstChild = new Int32Array(tree.parent.length);
-  const nextSibling = new Int32Array(tree.parent.length);
-  for (let box = tree.parent.length - 1; box > ROOT; box -= 1) {
-    const parent = tree.parent[box] ?? ROOT;
-    nextSibling[box] = firstChild[parent] ?? 0;
-    firstChild[parent] = box;
-  }
-  const enter = (box: number): void => {
-    const place = tree.place[box] ?? 0;
-    if ((open[place] ?? 0) > 0) inner[box] = 1;
-    open[place] = (open[place] ?? 0) + 1;
-  };
-  const leave = (box: number): void => {
-    const place = tree.place[box] ?? 0;
-    open[place] = (open[place] ?? 0) - 1;
-  };
-  let box: number = ROOT;
-  enter(box);
-  for (;;) {
-    const child = firstChild[box] ?? 0;
-    if (child !== 0) {
-      box = child;
-      enter(box);
-      continue;
-    }
-    while (box !== ROOT && (nextSibling[box] ?? 0) === 0) {
-      leave(box);
-      box = tree.parent[box] ?? ROOT;
-    }
-    if (box === ROOT) return inner;
-    leave(box);
-    box = nextSibling[box] ?? 0;
-    enter(box);
-  }
-}
-
-function add(into: Weights, place: PlaceIndex, from: Weights, box: BoxIndex): void {
-  for (const weight of ["cpu", "wall", "samples"] as const) {
-    into[weight][place] = (into[weight][place] ?? 0) + (from[weight][box] ?? 0);
-  }
+  return tree.places[tree.place[box] ?? 0]?.kind === "expression" ? parentOf(tree, box) : box;
 }

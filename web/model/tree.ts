@@ -2,6 +2,7 @@
 // function's different callers, and each depth of a recursion, stay apart.
 // A function of the user's own that hands over to foreign code (or runs itself) gets one more box for the expression it
 // stood at. A waiting sample ends in a box named by its state.
+import { Column, Pairs } from "./columns";
 import type { Frame, Profile } from "./profile";
 import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, Weighed, Weight } from "./units";
 
@@ -17,9 +18,9 @@ export type Place =
 export interface Tree {
   readonly places: readonly Place[];
   /** Columns, one row a box; a parent stands before its children and the root is its own parent. */
-  readonly parent: readonly BoxIndex[];
-  readonly place: readonly PlaceIndex[];
-  readonly depth: readonly number[];
+  readonly parent: Int32Array;
+  readonly place: Int32Array;
+  readonly depth: Int32Array;
   /** How many boxes are below. */
   readonly below: Int32Array;
   readonly total: Weights;
@@ -37,11 +38,16 @@ export const ROOT = 0 as BoxIndex;
 export function buildTree(profile: Profile): Tree {
   const growing = new Growing(profile);
   const { stack, thread, state, samples, cpu, wall } = profile.samples;
-  const leaves: BoxIndex[] = stack.map((leaf, row) => {
-    const owner = profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex);
-    return growing.leaf(leaf, owner, profile.states[state[row] ?? 0] ?? "running");
-  });
-  const boxes = growing.parent.length;
+  const owners = stack.map((_, row) => profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex));
+  const leaves = new Int32Array(stack.length);
+  // One process after the other, as Growing wants it.
+  const order = owners.map((_, row) => row).sort((a, b) => (owners[a] ?? 0) - (owners[b] ?? 0));
+  for (const row of order) {
+    leaves[row] = growing.leaf(stack[row] ?? null, owners[row] ?? (0 as ProcessIndex), profile.states[state[row] ?? 0] ?? "running");
+  }
+  const { places } = growing;
+  const [parents, place, depth] = [growing.parent.finished(), growing.place.finished(), growing.depth.finished()];
+  const boxes = parents.length;
   const self = emptyWeights(boxes);
   leaves.forEach((box, row) => {
     const name = profile.states[state[row] ?? 0] ?? "running";
@@ -53,14 +59,13 @@ export function buildTree(profile: Profile): Tree {
   const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice() };
   const below = new Int32Array(boxes);
   for (let box = boxes - 1; box > ROOT; box -= 1) {
-    const parent = growing.parent[box] ?? ROOT;
+    const parent = parents[box] ?? ROOT;
     total.cpu[parent] = (total.cpu[parent] ?? 0) + (total.cpu[box] ?? 0);
     total.wall[parent] = (total.wall[parent] ?? 0) + (total.wall[box] ?? 0);
     total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
     below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
   }
-  const { places, parent, place, depth } = growing;
-  return { places, parent, place, depth, below, total, self, childrenOf: childrenByWeight(parent, total) };
+  return { places, parent: parents, place, depth, below, total, self, childrenOf: childrenByWeight(parents, total) };
 }
 
 /** Running threads are observed; waiting ones only stand for wall time. */
@@ -90,7 +95,7 @@ export function placeOf(tree: Tree, box: BoxIndex): Place {
   return tree.places[tree.place[box] ?? 0] ?? { kind: "root" };
 }
 export function parentOf(tree: Tree, box: BoxIndex): BoxIndex {
-  return tree.parent[box] ?? ROOT;
+  return (tree.parent[box] ?? ROOT) as BoxIndex;
 }
 /** From the root down to the box itself. */
 export function pathTo(tree: Tree, box: BoxIndex): BoxIndex[] {
@@ -108,7 +113,7 @@ function emptyWeights(boxes: number): Weights {
 }
 
 /** Children, heaviest first; those that weigh nothing are not there. Sorted when first asked for. */
-function childrenByWeight(parent: readonly BoxIndex[], total: Weights): Tree["childrenOf"] {
+function childrenByWeight(parent: Int32Array, total: Weights): Tree["childrenOf"] {
   const starts = new Int32Array(parent.length + 1);
   parent.forEach((at, box) => {
     if (box !== ROOT) starts[at + 1] = (starts[at + 1] ?? 0) + 1;
@@ -137,23 +142,28 @@ function childrenByWeight(parent: readonly BoxIndex[], total: Weights): Tree["ch
 /** The tree while it grows. A stack becomes boxes once per process; equal children of a box are found by place. */
 class Growing {
   readonly places: Place[] = [{ kind: "root" }];
-  readonly parent: BoxIndex[] = [ROOT];
-  readonly place: PlaceIndex[] = [0 as PlaceIndex];
-  readonly depth: number[] = [0];
-  private readonly children = new Map<number, BoxIndex>();
+  readonly parent = new Column();
+  readonly place = new Column();
+  readonly depth = new Column();
+  private readonly children: Pairs;
   private readonly keys = new Map<string, PlaceIndex>();
   /** Of each frame: its own box, and the box for its expression where it has one. */
   private readonly framePlaces: { frame: PlaceIndex; expression: PlaceIndex | null }[];
   private readonly tops: BoxIndex[];
-  private readonly boxes: Map<StackIndex, BoxIndex>[];
+  /** Of the process that is being looked at the box of each stack, + 1; 0: none yet. */
+  private readonly boxes: Int32Array;
+  private readonly touched: StackIndex[] = [];
+  private process: ProcessIndex | null = null;
 
   constructor(private readonly profile: Profile) {
     const { processes, frames } = profile;
+    this.children = new Pairs(this.parent, this.place, profile.stacks.parent.length);
+    for (const column of [this.parent, this.place, this.depth]) column.push(ROOT);
     this.framePlaces = frames.map((frame) => ({
       frame: this.placeOf(frame.kind === "python" ? functionKey(frame) : foreignKey(frame), placeOfFrame(frame)),
       expression: hasExpression(frame) ? this.placeOf(`expression ${expressionKey(frame)}`, { kind: "expression", frame }) : null,
     }));
-    this.boxes = processes.map(() => new Map<StackIndex, BoxIndex>());
+    this.boxes = new Int32Array(profile.stacks.parent.length);
     this.tops = processes.map((_, row) => {
       const process = row as ProcessIndex;
       return processes.length === 1 ? ROOT : this.child(ROOT, this.placeOf(`process ${row}`, { kind: "process", process }));
@@ -167,19 +177,20 @@ class Growing {
 
   /** The box of the stack's leaf frame. A loop, not a recursion: stacks are deep. */
   private functionBox(stack: StackIndex, process: ProcessIndex): BoxIndex {
-    const known = this.boxes[process] ?? new Map<StackIndex, BoxIndex>();
+    const known = this.boxesOf(process);
     const missing: StackIndex[] = [];
     let at: StackIndex | null = stack;
-    while (at !== null && !known.has(at)) {
+    while (at !== null && known[at] === 0) {
       missing.push(at);
       at = this.profile.stacks.parent[at] ?? null;
     }
     let above = at;
-    let box = above === null ? this.top(process) : (known.get(above) ?? ROOT);
+    let box = above === null ? this.top(process) : (((known[above] ?? 0) - 1) as BoxIndex);
     for (const node of missing.reverse()) {
       const under = above === null || isOwn(this.frame(node)) ? box : this.handingOver(above, box);
       box = this.child(under, this.placesOf(node).frame);
-      known.set(node, box);
+      known[node] = box + 1;
+      this.touched.push(node);
       above = node;
     }
     return box;
@@ -189,6 +200,15 @@ class Growing {
   private handingOver(stack: StackIndex, box: BoxIndex): BoxIndex {
     const { expression } = this.placesOf(stack);
     return expression === null ? box : this.child(box, expression);
+  }
+
+  private boxesOf(process: ProcessIndex): Int32Array {
+    if (process !== this.process) {
+      for (const stack of this.touched) this.boxes[stack] = 0;
+      this.touched.length = 0;
+      this.process = process;
+    }
+    return this.boxes;
   }
 
   private top(process: ProcessIndex): BoxIndex {
@@ -207,14 +227,13 @@ class Growing {
   }
 
   private child(parent: BoxIndex, place: PlaceIndex): BoxIndex {
-    const key = parent * PLACES_MAX + place;
-    const found = this.children.get(key);
-    if (found !== undefined) return found;
+    const found = this.children.row(parent, place);
+    if (found !== null) return found as BoxIndex;
     const box = this.parent.length as BoxIndex;
     this.parent.push(parent);
     this.place.push(place);
-    this.depth.push((this.depth[parent] ?? 0) + 1);
-    this.children.set(key, box);
+    this.depth.push(this.depth.at(parent) + 1);
+    this.children.add(box);
     return box;
   }
 
@@ -222,15 +241,11 @@ class Growing {
     const found = this.keys.get(key);
     if (found !== undefined) return found;
     const index = this.places.length as PlaceIndex;
-    if (index >= PLACES_MAX) throw new RangeError(`more than ${PLACES_MAX} places in one recording`);
     this.places.push(place);
     this.keys.set(key, index);
     return index;
   }
 }
-
-/** Keeps (parent, place) a whole number that a double holds exactly. */
-const PLACES_MAX = 0x200_0000;
 
 function isOwn(frame: Frame): boolean {
   return frame.kind === "python" && frame.owner === "user";

@@ -1,15 +1,14 @@
 // The table of figures of one box: here and everywhere, in all weights. Exact numbers in the title of each cell.
 import type { JSX } from "preact";
-import type { Weights } from "../model/tree";
 import { cpuOf, samplesOf, share, wallOf, weightOf, ROOT } from "../model/tree";
 import type { BoxIndex, Count, Ns } from "../model/units";
 import { countWords, exactTime, shareWords, timeWords } from "../model/words";
 import type { PageState } from "./page-state";
 
 export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element {
-  const { tree, everywhere } = state;
+  const { tree } = state;
+  const everywhere = state.everywhere(box);
   const weight = state.weight.value;
-  const place = tree.place[box] ?? 0;
   const whole = weightOf(tree.total, ROOT, weight);
   return (
     <table class="figures">
@@ -24,14 +23,14 @@ export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JS
         <tr class="share">
           <th scope="row">Share</th>
           <td data-figure="share-here">{shareWords(share(weightOf(tree.total, box, weight), whole))}</td>
-          <td data-figure="share-everywhere">{shareWords(share(everywhere.total[weight][place] ?? 0, whole))}</td>
+          <td data-figure="share-everywhere">{shareWords(share(everywhere.total[weight], whole))}</td>
         </tr>
-        <TimeRow name="CPU total" here={cpuOf(tree.total, box)} there={columnOf(everywhere.total, "cpu", place)} />
-        <TimeRow name="CPU self" here={cpuOf(tree.self, box)} there={columnOf(everywhere.self, "cpu", place)} />
-        <TimeRow name="Wall total" here={wallOf(tree.total, box)} there={columnOf(everywhere.total, "wall", place)} />
-        <TimeRow name="Wall self" here={wallOf(tree.self, box)} there={columnOf(everywhere.self, "wall", place)} />
-        <CountRow name="Samples" here={samplesOf(tree.total, box)} there={(everywhere.total.samples[place] ?? 0) as Count} />
-        <CountRow name="Samples self" here={samplesOf(tree.self, box)} there={(everywhere.self.samples[place] ?? 0) as Count} />
+        <TimeRow name="CPU total" here={cpuOf(tree.total, box)} there={everywhere.total.cpu as Ns} />
+        <TimeRow name="CPU self" here={cpuOf(tree.self, box)} there={everywhere.self.cpu as Ns} />
+        <TimeRow name="Wall total" here={wallOf(tree.total, box)} there={everywhere.total.wall as Ns} />
+        <TimeRow name="Wall self" here={wallOf(tree.self, box)} there={everywhere.self.wall as Ns} />
+        <CountRow name="Samples" here={samplesOf(tree.total, box)} there={everywhere.total.samples as Count} />
+        <CountRow name="Samples self" here={samplesOf(tree.self, box)} there={everywhere.self.samples as Count} />
       </tbody>
     </table>
   );
@@ -55,8 +54,4 @@ function CountRow({ name, here, there }: { name: string; here: Count; there: Cou
       <td data-figure={`${name} everywhere`}>{countWords(there)}</td>
     </tr>
   );
-}
-
-function columnOf(weights: Weights, weight: "cpu" | "wall", place: number): Ns {
-  return (weights[weight][place] ?? 0) as Ns;
 }

@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { sumEverywhere } from "../model/everywhere";
+import type { Everywhere } from "../model/everywhere";
 import { find } from "../model/find";
 import type { Found } from "../model/find";
 import { neighbour, zoomFor } from "../model/layout";
@@ -14,7 +15,7 @@ import { lineShares } from "../model/source";
 import type { LineShares } from "../model/source";
 import { buildTree, parentOf, pathTo, placeOf, ROOT, weightOf } from "../model/tree";
 import type { Tree } from "../model/tree";
-import type { BoxIndex, Px, Weight } from "../model/units";
+import type { BoxIndex, PlaceIndex, Px, Weight } from "../model/units";
 import { placeName } from "../model/words";
 
 export type Theme = "light" | "dark";
@@ -28,7 +29,8 @@ export interface Hover {
 export interface PageState {
   readonly recording: Recording;
   readonly tree: Tree;
-  readonly everywhere: ReturnType<typeof sumEverywhere>;
+  /** Of the place of a box; the last one is kept. */
+  readonly everywhere: (box: BoxIndex) => Everywhere;
   readonly weight: Signal<Weight>;
   readonly zoom: Signal<BoxIndex>;
   readonly selected: Signal<BoxIndex>;
@@ -77,12 +79,18 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
     zoom.value = box;
     selected.value = box;
   };
+  let kept: { readonly place: PlaceIndex; readonly sums: Everywhere } | null = null;
+  const everywhere = (box: BoxIndex): Everywhere => {
+    const place = (tree.place[box] ?? 0) as PlaceIndex;
+    if (kept?.place !== place) kept = { place, sums: sumEverywhere(tree, place) };
+    return kept.sums;
+  };
   selected.value = rows.value[0]?.box ?? ROOT;
 
   return {
     recording,
     tree,
-    everywhere: sumEverywhere(tree),
+    everywhere,
     weight,
     zoom,
     selected,

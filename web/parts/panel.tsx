@@ -98,12 +98,11 @@ function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element
 
 /** Shares of what this place weighs everywhere. */
 function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
-  const { tree, everywhere } = state;
   if (box === ROOT) return null;
+  const everywhere = state.everywhere(box);
   const weight = state.weight.value;
-  const place = tree.place[box] ?? (0 as PlaceIndex);
-  const whole = everywhere.total[weight][place] ?? 0;
-  const bars = callersOf(tree, everywhere, place, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
+  const whole = everywhere.total[weight];
+  const bars = callersOf(state.tree, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
   return <Bars state={state} title="Above, everywhere" bars={bars} />;
 }
 
