@@ -1,5 +1,7 @@
-//! Names of C++ and Rust as their authors wrote them.
+//! Names of C++, Rust and compiled Python as their authors wrote them.
 //! Owns: the short form for the screen, without argument lists and hashes. Never: changes a name that is not mangled.
+
+use super::compiled_python;
 
 /// Template arguments that are longer than this are written `<…>` in the short form.
 const ARGUMENTS_CHARS_MAX: usize = 24;
@@ -19,7 +21,7 @@ pub(super) fn demangled(raw: &str) -> Option<Demangled> {
     } else if raw.starts_with("_Z") {
         cpp(raw)?
     } else {
-        return None;
+        (compiled_python::name_of(raw)?, raw.to_owned())
     };
     (full.len() <= FULL_BYTES_MAX).then(|| Demangled { short: without_long_arguments(&short), full })
 }

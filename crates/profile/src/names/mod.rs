@@ -6,6 +6,7 @@
 mod answers;
 mod cells;
 mod claims;
+mod compiled_python;
 mod demangle;
 mod elf;
 mod extents;

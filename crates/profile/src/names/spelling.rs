@@ -16,11 +16,11 @@ pub(super) struct Spelling {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shown {
     pub name: String,
-    /// With argument types or hash.
+    /// With argument types or hash, or as the linker has it.
     pub full_name: Option<String>,
 }
 
-/// A linker name as it is shown: without the compiler's endings, C++ and Rust demangled.
+/// A linker name as it is shown: without the compiler's endings, C++, Rust and compiled Python demangled.
 pub(super) fn shown(raw: &str, libc: bool) -> Shown {
     shown_spelling(&spell(raw, libc).name)
 }
