@@ -5,10 +5,11 @@ import pytest
 from recording import Run, Workshop
 
 WORK = """
-import json
+import json, time
 DATA = [{"name": "x" * 50, "numbers": list(range(20))}] * 20
 def dump():
-    for _ in range(150):
+    until = time.thread_time() + 0.4
+    while time.thread_time() < until:
         json.dumps(DATA, indent=1)
 """
 THREADS = (
@@ -58,9 +59,9 @@ def test_a_program_without_a_file_owns_its_code_in_every_thread(workshop: Worksh
 
 def test_what_is_timed_and_what_is_a_doctest_is_the_user_s(workshop: Workshop) -> None:
     timed = "import json; d = [{'n': list(range(20))}] * 20"
-    run = workshop.run_target([workshop.interpreter.path, "-m", "timeit", "-n", "400", "-r", "2", "-s", timed, "json.dumps(d, indent=1)"])
+    run = workshop.run_target([workshop.interpreter.path, "-m", "timeit", "-n", "2000", "-r", "2", "-s", timed, "json.dumps(d, indent=1)"])
     assert owner_of_most(run) == ("<timeit-src>", "inner")
-    text = workshop.write("example.txt", ">>> import json\n>>> for _ in range(300): s = json.dumps([list(range(20))] * 50, indent=1)\n")
+    text = workshop.write("example.txt", ">>> import json\n>>> for _ in range(2000): s = json.dumps([list(range(20))] * 50, indent=1)\n")
     file, function = owner_of_most(workshop.run_target([workshop.interpreter.path, "-m", "doctest", text]))
     assert (file.startswith("<doctest example.txt"), function) == (True, "<module>")
 
@@ -82,7 +83,7 @@ def test_an_installed_program_owns_its_package(workshop: Workshop, folder: str) 
 def test_a_script_in_a_bin_folder_of_the_user_s(workshop: Workshop) -> None:
     (workshop.place.outside / "project/bin").mkdir(parents=True)
     workshop.write("project/bin/helper.py", WORK)
-    tool = workshop.write("project/bin/tool", "import json\nimport helper\nhelper.json.loads('1')\nfor _ in range(150):\n    json.dumps(helper.DATA, indent=1)\nhelper.dump()\n")
+    tool = workshop.write("project/bin/tool", "import json, time\nimport helper\nuntil = time.thread_time() + 0.4\nwhile time.thread_time() < until:\n    json.dumps(helper.DATA, indent=1)\nhelper.dump()\n")
     run = workshop.run(tool)
     assert run.exit_code == 0, run.stderr
     rows = {row["file"].rpartition("/")[2]: row["share"] for row in run.report_json("--by", "module")["rows"] if row["file"]}

@@ -56,7 +56,8 @@ pub fn is_mounted() -> bool {
 #[must_use]
 pub fn began_realtime_ns() -> Option<u64> {
     let stat = read_whole(None, c"/proc/self/stat")?;
-    let began_ticks = parse_began(&stat)?;
+    // Some sandboxes say 0 for every process.
+    let began_ticks = parse_began(&stat).filter(|&ticks| ticks > 0)?;
     // SAFETY: no memory.
     let tick_ns =
         1_000_000_000 / u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&hz| hz > 0)?;

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use genba_format::laws;
 use genba_profile::integrity;
+use genba_profile::report::printable;
 
 use crate::failure::Failure;
 use crate::read::{self, RecordingFile};
@@ -24,7 +25,7 @@ pub struct Arguments {
 pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
     let profile = genba_profile::build::accounts(&file.recording);
-    let shown = file.path.display().to_string();
+    let shown = printable(&file.path.display().to_string());
     let blocks = file.recording.blocks.len() as u64;
     read::print(&integrity::text(&profile, &shown, file.bytes, blocks))?;
 

@@ -105,7 +105,7 @@ fn the_golden_recording() {
                                 python3.15+0x12340 → python3.15+0x12399 → memmove (libc)
         stderr
           warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
-          warning: 3 samples, shares are ± 57 points; try --rate 10000 or a longer run
+          warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run
           warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %)
           warning: samples cover 20.4 % of the program's CPU; 23.4 ms passed unseen (20.0 ms of it before genba was loaded)
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler

@@ -7,15 +7,15 @@ mod sandbox;
 use expect_test::expect;
 use sandbox::Sandbox;
 
-fn recording(version: &str, count: u32) -> Vec<u8> {
-    notation::bytes(&format!("process 7 {version} cwd=/app\nwork@app.py:3 x{count}\nrefused moved 1"))
+fn recording(key: u8, version: &str, count: u32) -> Vec<u8> {
+    notation::bytes(&format!("process 7 {version} cwd=/app key={key}\nwork@app.py:3 x{count}\nrefused moved 1"))
 }
 
 #[test]
 fn several_are_read_as_one() {
     let sandbox = Sandbox::new("several");
-    sandbox.file("work/a.genba", &recording("3.13.0", 300));
-    sandbox.file("work/b.genba", &recording("3.14.0", 100));
+    sandbox.file("work/a.genba", &recording(1, "3.13.0", 300));
+    sandbox.file("work/b.genba", &recording(2, "3.14.0", 100));
     sandbox.check(
         "report a.genba b.genba --by process",
         expect![[r#"
@@ -73,6 +73,18 @@ fn several_are_read_as_one() {
           hint: name each recording once
     "#]],
     );
+    sandbox.file("work/copy.genba", &recording(1, "3.13.0", 300));
+    sandbox.check(
+        "report a.genba copy.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: copy.genba and a.genba hold the same processes
+            one is a copy of the other, and its samples would count twice
+          hint: name one of them
+    "#]],
+    );
     sandbox.check(
         "report a.genba c.genba",
         expect![[r#"
@@ -80,7 +92,7 @@ fn several_are_read_as_one() {
         stdout
         stderr
           error: cannot open c.genba: there is no such file
-          hint: the newest recording here is b.genba
+          hint: the newest recording here is copy.genba
     "#]],
     );
 }

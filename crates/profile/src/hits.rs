@@ -80,7 +80,9 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
             Ok(proto::NodeKind::Python) => {
                 instructions.entry(row.table).or_default().insert(row.address);
             }
-            Ok(proto::NodeKind::CReturn) => address(stored, row.table, row.address.saturating_sub(1), began_realtime_ns, hits),
+            Ok(proto::NodeKind::CReturn) => {
+                address(stored, row.table, row.address.saturating_sub(1), began_realtime_ns, hits)
+            }
             Ok(proto::NodeKind::Mark) | Err(_) => {}
             Ok(_) => address(stored, row.table, row.address, began_realtime_ns, hits),
         }

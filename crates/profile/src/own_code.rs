@@ -4,7 +4,7 @@
 
 use crate::event_loop::EventLoop;
 use crate::owner::{self, Owner};
-use crate::profile::{FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
+use crate::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
 
 /// Innermost first.
 pub struct OwnCode {
@@ -34,11 +34,13 @@ pub fn own_code_and(
         also(file) || row.owner == Owner::User && allowed(&row.path)
     };
     let by_name = |frame: &FrameIndex| owned(frame, &|path| !owner::is_nameless(path) || owner::is_typed(path));
-    // `python -c`. Whoever runs a text with `exec` has a file or was typed; what the standard library makes so are methods of Python's own.
+    // `python -c`. Whoever runs a text with `exec` has a file or was typed; what the standard library makes so are methods of Python's own,
+    // and what `.pth` files run before the program.
+    let by_site = || python.iter().any(|frame| is_of_site(profile, *frame));
     let by_text = |frame: &FrameIndex| {
         let name = &profile.function_of(*frame).name;
         let is_made = name.ends_with("__") && !name.starts_with('<');
-        !is_made && owned(frame, &|path| path == "<string>" || path.starts_with("<string> ("))
+        !is_made && owned(frame, &owner::is_program_text) && !by_site()
     };
     let is_named = python.iter().any(by_name);
     let is_own = |frame: &FrameIndex| if is_named { by_name(frame) } else { by_text(frame) };
@@ -47,4 +49,10 @@ pub fn own_code_and(
     let below = profile.stack(leaf).take(given).filter(is_python).count();
     let own_below = python[..below].iter().find(|frame| is_own(frame));
     OwnCode { deepest: own_below.or(python.first()).copied(), frames }
+}
+
+fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {
+    let Home::Python { file, .. } = profile.function_of(frame).home else { return false };
+    let File { path, owner, .. } = &profile.files[file];
+    path == "<frozen site>" || *owner == Owner::Stdlib && path.ends_with("/site.py")
 }

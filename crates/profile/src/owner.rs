@@ -59,17 +59,31 @@ pub fn is_nameless(path: &str) -> bool {
     path.starts_with('<') && !path.starts_with("<frozen ")
 }
 
+/// Whether it is a text that was given to `python -c` or `exec`; joined recordings say whose.
+pub fn is_program_text(path: &str) -> bool {
+    path == "<string>" || path.starts_with("<string> (")
+}
+
 /// Whether somebody typed that code: at a prompt, into a notebook, a doctest or `timeit`.
 pub fn is_typed(path: &str) -> bool {
-    const TYPED: [&str; 8] =
-        ["<stdin>", "<console>", "<python-input-", "<ipython-input-", "<doctest ", "<timeit-src>", "<pyshell#", "<input>"];
+    const TYPED: [&str; 8] = [
+        "<stdin>",
+        "<console>",
+        "<python-input-",
+        "<ipython-input-",
+        "<doctest ",
+        "<timeit-src>",
+        "<pyshell#",
+        "<input>",
+    ];
     TYPED.iter().any(|typed| path.starts_with(typed))
 }
 
 /// Whether a script without `.py` in some `bin` is what an installer wrote: two imports and a call.
 pub fn is_starter(path: &str, text: &SourceText) -> bool {
     const LINES_MAX: u32 = 20;
-    let is_in_bin = path.rsplit_once('/').is_some_and(|(folder, name)| folder.ends_with("/bin") && !name.ends_with(".py"));
+    let is_in_bin =
+        path.rsplit_once('/').is_some_and(|(folder, name)| folder.ends_with("/bin") && !name.ends_with(".py"));
     let has = |begin: &str, inside: &str| {
         let mut lines = (1..=text.line_count).filter_map(|line| text.line(line)).map(str::trim);
         lines.any(|line| line.starts_with(begin) && line.contains(inside))

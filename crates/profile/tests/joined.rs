@@ -143,6 +143,48 @@ fn filters_look_at_each_of_them() {
     assert_eq!(Totals::of_profile(&apply(both(None), &process).expect("kept")).samples, 400);
 }
 
+/// Two programs given by `-c`, of which no text is known.
+#[test]
+fn code_without_a_file_stays_apart() {
+    let program = "
+        process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+-c+x
+        <module>@<string>:2[4-8] x100
+    ";
+    let named =
+        |name: &str| (name.to_string(), profile_in_window(&notation::recording(program), &Additions::default(), None));
+    expect![[r#"
+        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · 1.6 ms
+        ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 50.0 % of 320 ms CPU is <string> (a.genba):2 <module>
+          and 50.0 % is <string> (b.genba):2 <module>
+
+         50.0 %  160 ms  <string> (a.genba):2 <module> (columns 5 to 8)
+         50.0 %  160 ms  <string> (b.genba):2 <module> (columns 5 to 8)
+    "#]]
+    .assert_eq(&page(&joined(vec![named("a.genba"), named("b.genba")]), By::Expression));
+}
+
+/// The second ran so little of the user's own code that its libraries would stand for it, were it alone.
+#[test]
+fn whose_code_it_is_is_decided_once() {
+    let tool = "main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300";
+    let process = "process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app";
+    let first = format!("{process}\n{tool} x92\nown@app.py:1 > {tool} x8\n");
+    let second = format!("{process}\n{tool} x100\n");
+    let named = |name: &str, text: &str| {
+        (name.to_string(), profile_in_window(&notation::recording(text), &Additions::default(), None))
+    };
+    expect![[r#"
+        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · 1.6 ms
+        ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 100.0 % of 320 ms CPU is tool.py:3 main
+
+        100.0 %  320 ms  tool.py:3 main
+                             loads
+    "#]]
+    .assert_eq(&page(&joined(vec![named("a.genba", &first), named("b.genba", &second)]), By::Expression));
+}
+
 #[test]
 fn one_alone_stays_as_it_is() {
     let alone = profile(&notation::recording(FIRST), &Additions::default());

@@ -86,6 +86,8 @@ fn as_json() {
               "expression": "表[i:]",
               "column": 4,
               "end_column": 9,
+              "byte_column": null,
+              "byte_end_column": null,
               "pid": null,
               "tid": null,
               "thread": null,

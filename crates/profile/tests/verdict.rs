@@ -126,6 +126,18 @@ fn the_collector_from_a_fifth() {
     );
 }
 
+/// Texts that `exec` ran, one in the other.
+#[test]
+fn modules_are_no_recursion() {
+    let text = "<module>@<string>:1";
+    check(
+        &format!("{PROCESS}{text} > {text} > {text} > {text} x100\n"),
+        expect![[r#"
+        one place: 100.0 % of 160 ms CPU is <string>:1 <module>
+    "#]],
+    );
+}
+
 #[test]
 fn recursion_from_a_half_and_three_calls() {
     let three = "fib@app.py:2[4-9] > fib@app.py:2[4-9] > fib@app.py:2[4-9] x50\n";
@@ -228,6 +240,41 @@ fn start_up_from_half_of_the_wall_time() {
         &format!("{PROCESS}{import}{}", expressions(6, 10)),
         expect![[r#"
         one place: 45.5 % of 176 ms CPU is app.py:3 <module>
+    "#]],
+    );
+}
+
+/// Six processes that import for a third of their time each: one clock on the wall, and more importing than it shows.
+#[test]
+fn processes_side_by_side_are_judged_one_by_one() {
+    let process = |pid: u32, importing: u32, working: u32| {
+        format!(
+            "process {pid} 3.13.0 executable=/usr/bin/python3.13 cwd=/app\n\
+             <module>@app.py:3[0-13] > _find_and_load@<frozen·importlib._bootstrap>:1 > <module>@/usr/lib/python3.13/json/__init__.py:1 x{importing}\n\
+             work@app.py:9 x{working}\n"
+        )
+    };
+    let several = |importing, working| (7..13).map(|pid| process(pid, importing, working)).collect::<String>();
+    check(
+        &several(30, 60),
+        expect![[r#"
+        one place: 66.7 % of 864 ms CPU is app.py:9 work
+        and 33.3 % is app.py:3 <module>
+    "#]],
+    );
+    check(
+        &several(60, 30),
+        expect![[r#"
+        start-up: 576 ms of 864 ms in 6 processes together is importing
+         66.7 %   576 ms  app.py:3 <module>   (running 576 ms)
+    "#]],
+    );
+    // Those that import used little of the CPU.
+    check(
+        &format!("{}{}", process(7, 60, 30), process(8, 10, 100)),
+        expect![[r#"
+        one place: 65.0 % of 320 ms CPU is app.py:9 work
+        and 35.0 % is app.py:3 <module>
     "#]],
     );
 }
@@ -351,7 +398,7 @@ fn a_collection_at_exit_is_called_so_where_the_stack_tells() {
              30.0 %  48.0 ms  at exit: collecting everything that is left
              10.0 %  16.0 ms  outside of Python
              10.0 %  16.0 ms  app.py:3 last
-            higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything
+            gc.freeze() as the program's last line: what is left is not searched then
         "#]],
     );
 }

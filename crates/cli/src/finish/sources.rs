@@ -5,9 +5,9 @@
 //! others, which are never stored whole.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::ops::RangeInclusive;
-use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 

@@ -41,7 +41,8 @@ impl RecordingFile {
     /// Each process has a key of its own, in every copy of its recording.
     pub fn has_processes_of(&self, other: &RecordingFile) -> bool {
         let keys = |file: &RecordingFile| -> HashSet<ProcessKey> {
-            file.recording.blocks.iter().map(|read| read.header.process_key).collect()
+            let begins = file.recording.blocks.iter().filter(|read| read.block.start.is_some());
+            begins.map(|read| read.header.process_key).collect()
         };
         !keys(self).is_disjoint(&keys(other))
     }

@@ -17,8 +17,8 @@ use genba_format::{ProcessKey, Recording, proto};
 
 use crate::build::c_functions::CFunctions;
 pub use crate::build::c_functions::{NO_NAME, REPLACED};
-pub use crate::build::promotion::promoted;
 use crate::build::c_places::CPlaces;
+pub use crate::build::promotion::promoted;
 use crate::build::stacks::{Interned, Stacks};
 use crate::filter::Window;
 use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Thread, ThreadIndex};

@@ -194,7 +194,9 @@ impl<'a> Stacks<'a> {
         let code = self.stored.codes.get(index)?;
         let path = absolute(&self.stored.string(code.filename)?, self.cwd);
         let owner = match owner::of_python(&path, self.places) {
-            Owner::User if profile.sources.get(&path).is_some_and(|text| owner::is_starter(&path, text)) => Owner::Library,
+            Owner::User if profile.sources.get(&path).is_some_and(|text| owner::is_starter(&path, text)) => {
+                Owner::Library
+            }
             owner => owner,
         };
         // Many texts have one such name.

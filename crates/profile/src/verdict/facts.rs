@@ -81,7 +81,7 @@ pub(super) struct Facts {
     pub gil_threads: HashMap<ThreadIndex, u64>,
     /// CPU of each thread, and whether Python was ever seen on it.
     pub threads: HashMap<ThreadIndex, (u64, bool)>,
-    /// CPU of each thread by the library it ran in.
+    /// CPU without Python of each thread, by the library whose thread it is.
     pub thread_libraries: HashMap<(ThreadIndex, ModuleIndex), u64>,
     /// Wall time of own code while it was in a library, running there or waiting, and a thread without Python ran.
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
@@ -187,10 +187,14 @@ impl Facts {
         let thread = self.threads.entry(group.thread).or_default();
         add(&mut thread.0, group.cpu_ns);
         thread.1 |= stack.deepest.is_some();
-        if let Some(module) = stack.native_library {
-            add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns);
-            if let Some(own) = stack.deepest.filter(|_| group.beside_native_ns > 0) {
-                add(self.own_in_libraries.entry(module).or_default().entry(own).or_default(), group.beside_native_ns);
+        for &module in &stack.native_libraries {
+            match stack.deepest {
+                None => add(self.thread_libraries.entry((group.thread, module)).or_default(), group.cpu_ns),
+                Some(own) if group.beside_native_ns > 0 => {
+                    let own_ns = self.own_in_libraries.entry(module).or_default().entry(own).or_default();
+                    add(own_ns, group.beside_native_ns);
+                }
+                Some(_) => {}
             }
         }
         if group.state.wants_cpu() {
@@ -257,8 +261,8 @@ struct Stack {
     library: String,
     /// Of what asyncio's event loop was given to run.
     in_loop: bool,
-    /// The innermost file with machine code that is neither libc nor the interpreter.
-    native_library: Option<ModuleIndex>,
+    /// With Python on the stack each library that it is in; else the one whose thread it is.
+    native_libraries: Vec<ModuleIndex>,
     /// Functions of the user's that stand in it more than once, and how often.
     repeated: Vec<(FunctionIndex, u64)>,
 }
@@ -268,7 +272,11 @@ impl Stack {
         let own = own_code(profile, event_loop, leaf);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
-            *times.entry(profile.frames[frame].function).or_default() += 1;
+            let function = profile.frames[frame].function;
+            // No module calls itself: several are texts that `exec` ran, one in the other.
+            if profile.functions[function].name != "<module>" {
+                *times.entry(function).or_default() += 1;
+            }
         }
         times.retain(|_, depth| *depth > 1);
         let import = import_of(profile, leaf);
@@ -279,7 +287,7 @@ impl Stack {
             at_exit: own.deepest.is_none() && is_in(profile, leaf, &FINALIZING),
             library: library_of(profile, leaf),
             in_loop: event_loop.given(profile, leaf).is_some(),
-            native_library: native_library_of(profile, leaf),
+            native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             repeated: times.into_iter().collect(),
         }
     }
@@ -317,14 +325,29 @@ fn is_in(profile: &Profile, leaf: Option<NodeIndex>, c_functions: &[&str]) -> bo
     })
 }
 
-fn native_library_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<ModuleIndex> {
-    profile.stack(leaf).find_map(|frame| match profile.function_of(frame).home {
-        Home::C { module, .. } => {
-            let owner = profile.modules[module].owner;
-            (!matches!(owner, Owner::Libc | Owner::Interpreter)).then_some(module)
+/// Libraries that begin threads and hand out work for others.
+const RUNTIMES: [&str; 7] =
+    ["libstdc++.so", "libc++.so", "libgcc_s.so", "libgomp.so", "libgomp-", "libiomp5.so", "libomp.so"];
+
+/// Files with machine code that are neither libc nor the interpreter; of a stack without Python the outermost that is no runtime.
+fn native_libraries_of(profile: &Profile, leaf: Option<NodeIndex>, has_python: bool) -> Vec<ModuleIndex> {
+    let mut found: Vec<ModuleIndex> = Vec::new();
+    for frame in profile.stack(leaf) {
+        let Home::C { module, .. } = profile.function_of(frame).home else { continue };
+        if !matches!(profile.modules[module].owner, Owner::Libc | Owner::Interpreter) && !found.contains(&module) {
+            found.push(module);
         }
-        Home::Python { .. } | Home::Mark => None,
-    })
+    }
+    if has_python {
+        return found;
+    }
+    let is_runtime = |module: &ModuleIndex| {
+        let name = profile.modules[*module].base_name();
+        RUNTIMES.iter().any(|runtime| name.starts_with(runtime))
+    };
+    // The innermost comes first.
+    let root = found.iter().rfind(|module| !is_runtime(module)).or(found.last());
+    root.copied().into_iter().collect()
 }
 
 /// Whose Python code ran, by the deepest Python frame.

@@ -60,7 +60,8 @@ type Places<'p> = HashMap<&'p Option<FrameIndex>, &'p Waits>;
 
 impl Words<'_> {
     fn start_up(&self) -> Lines {
-        let StartUp { processes, wall_ns, importing_ns, imports } = self.facts.start_up(self.profile).unwrap_or_default();
+        let StartUp { processes, wall_ns, importing_ns, imports } =
+            self.facts.start_up(self.profile).unwrap_or_default();
         let side_by_side = match processes {
             0 | 1 => String::new(),
             several => format!(" in {} together", counted(several, "process", "processes")),
@@ -122,9 +123,13 @@ impl Words<'_> {
             row(*gc_ns, cpu_ns, &what)
         });
         let mut details: Vec<String> = rows.collect();
-        details.push(
-            "higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything".to_owned(),
-        );
+        let most = self.facts.gc.iter().max_by_key(|(set_off, gc_ns)| (**gc_ns, Reverse(**set_off)));
+        details.push(match most {
+            Some((SetOff::Exit, _)) => {
+                "gc.freeze() as the program's last line: what is left is not searched then".to_owned()
+            }
+            _ => "higher gc.set_threshold(), or gc.freeze() after start-up, if little of it frees anything".to_owned(),
+        });
         (first, details)
     }
 

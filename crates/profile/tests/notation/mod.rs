@@ -1,7 +1,7 @@
 //! Recordings written as text, so that a test reads as what it is about. One statement a line:
 //!
 //!   process 4127 3.15.2 key=value…     begins a process; keys: executable, cwd, argv (with + for blanks),
-//!                                      refused, parent (a pid), cpu_before_ms
+//!                                      refused, parent (a pid), cpu_before_ms, key (a byte; else of the pid)
 //!   thread 4128 worker                 begins a thread; without one there is a thread of the process's pid
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds
@@ -101,7 +101,7 @@ impl Writer {
     fn process(&mut self, pid: u32, version: &str, options: &[&str]) {
         let options: BTreeMap<&str, &str> = options.iter().map(|option| option.split_once('=').unwrap()).collect();
         let text = |key| options.get(key).map(|text: &&str| text.replace('+', " ")).unwrap_or_default();
-        let mut process = Process { key: [pid as u8; 16], ..Process::default() };
+        let mut process = Process { key: [text("key").parse().unwrap_or(pid as u8); 16], ..Process::default() };
         process.block.start = Some(proto::Start {
             pid,
             parent_pid: text("parent").parse().unwrap_or(1),
