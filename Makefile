@@ -32,12 +32,11 @@ test-web: web/node_modules
 test-web-and-fuzz:
 	@$(MAKE) --no-print-directory --output-sync=target -j 2 test-web fuzz
 
-# Tests that measure what others on the machine disturb run alone. The others run side by side, one more of them than there are CPUs:
-# many wait.
+# Tests that measure what others on the machine disturb run alone. The others run side by side.
 test-python: build wheel twin
 	@make/prepare.sh tools compiled
 	@failed=0; \
-	$(TOOLS)/bin/pytest -n 3 -m 'not measures or steady' tests benches || failed=1; \
+	$(TOOLS)/bin/pytest -n 2 -m 'not measures or steady' tests benches || failed=1; \
 	$(TOOLS)/bin/pytest -m 'measures and not steady' tests || failed=1; \
 	exit $$failed
 
