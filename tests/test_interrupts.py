@@ -34,7 +34,9 @@ def on_a_terminal(workshop: Workshop, program: str) -> Iterator[tuple[subprocess
     # A key that nobody hears must end the test, not hang it.
     signal.signal(signal.SIGALRM, too_long)
     signal.alarm(120)
-    flags = ["-o", f"{workshop.place.inside}/terminal.genba"]
+    # What `--force` replaces must not stay behind.
+    (workshop.place.outside / "terminal.genba").touch()
+    flags = ["--force", "-o", f"{workshop.place.inside}/terminal.genba"]
     process = workshop.start([workshop.interpreter.path, program], flags, {}, stdin=screen, preexec_fn=take_terminal)
     os.close(screen)
     try:
@@ -61,6 +63,7 @@ def test_the_second_ctrl_c_ends_genba(workshop: Workshop) -> None:
                 with suppress(subprocess.TimeoutExpired):
                     genba.wait(timeout=1)
             assert genba.returncode == 128 + signal.SIGINT
+            assert [path.name for path in workshop.place.outside.glob("terminal.genba*")] == ["terminal.genba"]
         finally:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

@@ -18,10 +18,7 @@ APP = "import sys\nfor _ in range(100_000): sum((1, 2))\nsys.exit(3)\n"
 
 @pytest.fixture(scope="module")
 def python() -> str:
-    found = interpreters.from_pyenv()
-    if not found:
-        pytest.skip("no CPython in pyenv")
-    return found[-1].path
+    return interpreters.from_pyenv()[-1].path
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +55,7 @@ def test_children_that_nobody_waits_for(folder: Path, python: str) -> None:
     (folder / "asks.py").write_text("import signal, sys\nprint(signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN)\n" + APP)
     done = genba(folder, "run", "-o", "app.genba", python, "asks.py", preexec_fn=ignore)
     assert (done.returncode, done.stdout) == (3, "True\n"), done.stderr
-    assert "one place: " in done.stderr or "no single cause: " in done.stderr, done.stderr
+    assert "\nticks " in done.stderr and "recorded app.genba" in done.stderr, done.stderr
     check_laws(folder / "app.genba")
     tables = json.loads(genba(folder, "export", "app.genba", "--to", "json", "-o", "-").stdout)
     assert tables["meta"]["exit_code"] == 3 and tables["sources"], tables["meta"]

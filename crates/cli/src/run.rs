@@ -166,10 +166,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         tags: arguments.tags.clone(),
         bells: bells.as_ref().map(bells::Bells::name),
     };
-    let farewell =
-        |pid| format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", output.shown);
+    let left = output.clone();
+    let farewell = move |pid| {
+        left.leave();
+        format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", left.shown)
+    };
     let chain = bells.as_ref().map(bells::Bells::chain).unwrap_or_default();
-    let started = start::run(&program, &session, &agent, chain, &farewell);
+    let started = start::run(&program, &session, &agent, chain, farewell);
     let (ending, _pid) = started.inspect_err(|_| output.give_up())?;
 
     let ended_ns = monotonic_ns();

@@ -54,7 +54,7 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     Owner::User
 }
 
-/// Whether a name stands for code without a file: `<stdin>`, `<string>`.
+/// Whether code of that name has no file: `<stdin>`, `<string>`.
 pub fn is_nameless(path: &str) -> bool {
     path.starts_with('<') && !path.starts_with("<frozen ")
 }

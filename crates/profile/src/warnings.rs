@@ -60,7 +60,7 @@ fn samples(profile: &Profile, weight: Weight) -> u64 {
     }
 }
 
-/// How many equal looks would tell as much: of those that stand for unequal CPU it takes more, (Σ cpu)² / Σ cpu².
+/// The effective number of samples. Samples with unequal CPU tell less than as many equal ones: (Σ cpu)² / Σ cpu².
 pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
     let samples = samples(profile, weight) as f64;
     let groups = profile.samples.iter();

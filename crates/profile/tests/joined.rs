@@ -164,7 +164,7 @@ fn code_without_a_file_stays_apart() {
     .assert_eq(&page(&joined(vec![named("a.genba"), named("b.genba")]), By::Expression));
 }
 
-/// The second ran so little of the user's own code that its libraries would stand for it, were it alone.
+/// The second one, read alone, would have its libraries as own code: next to none of the user's ran there.
 #[test]
 fn whose_code_it_is_is_decided_once() {
     let tool = "main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300";

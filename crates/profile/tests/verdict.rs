@@ -156,6 +156,23 @@ fn recursion_from_a_half_and_three_calls() {
     );
 }
 
+/// Not to the C++ runtime that it happened to be in; to a runtime where nothing else is on its stack.
+#[test]
+fn a_thread_belongs_to_the_library_that_began_it() {
+    let begun = "start_thread[libc.so.6] > execute_native_thread_routine[libstdc++.so.6] > run[libjax.so]";
+    let threads = format!(
+        "thread 8 pool\n{begun} > spin[libstdc++.so.6] x40\nthread 9 omp\nstart_thread[libc.so.6] > gomp_thread_start[libgomp.so.1] x20\n"
+    );
+    check(
+        &format!("{PROCESS}{}{threads}", expressions(7, 10)),
+        expect![[r#"
+        native threads: 46.2 % of 208 ms CPU is on 2 threads without Python
+         30.8 %  64.0 ms  libjax.so on 1 thread
+         15.4 %  32.0 ms  libgomp.so.1 on 1 thread
+    "#]],
+    );
+}
+
 #[test]
 fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
     let threads = |waits: usize, runs: usize| {

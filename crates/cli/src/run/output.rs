@@ -18,6 +18,7 @@ use crate::run::target::Program;
 const NUMBER_MAX: u32 = 100_000;
 
 /// A recording's file, made for this run.
+#[derive(Clone)]
 pub struct Output {
     /// Absolute.
     pub path: PathBuf,
@@ -41,6 +42,13 @@ impl Output {
     pub fn keep(&self) {
         if let Some(replaced) = &self.replaced {
             let _ = fs::remove_file(replaced);
+        }
+    }
+
+    /// genba ends before the program does.
+    pub fn leave(&self) {
+        if fs::metadata(&self.path).is_ok_and(|found| found.len() > 0) {
+            self.keep();
         }
     }
 

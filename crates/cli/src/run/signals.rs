@@ -54,8 +54,9 @@ impl Caught {
         Ok(())
     }
 
-    /// From now on a thread passes signals on, and rings by `chain` first; `farewell` is said when the second Ctrl-C ends genba.
-    pub fn pass_on_to(self, program: Pid, farewell: String, chain: Chain) -> Passing {
+    /// From now on a thread passes signals on, and rings by `chain` first; what `farewell` gives is said when the second Ctrl-C
+    /// ends genba.
+    pub fn pass_on_to(self, program: Pid, farewell: impl FnOnce() -> String + Send + 'static, chain: Chain) -> Passing {
         let passing = Passing { program: Arc::new(Mutex::new(Program::Running(program))), chain };
         let shared = passing.clone();
         let Caught { mut signals, ignored } = self;
@@ -69,7 +70,7 @@ impl Caught {
             let mut interrupts = 0;
             for origin in &mut signals {
                 if shared.receive(&origin, ignored, &mut interrupts) == Next::End {
-                    say(&farewell);
+                    say(&farewell());
                     std::process::exit(128 + origin.signal);
                 }
             }

@@ -38,13 +38,13 @@ impl Ending {
     }
 }
 
-/// Starts the program and waits until it ended. `farewell` is said of its pid when the second Ctrl-C ends genba. Err: it could not be started.
+/// Starts the program and waits until it ended. What `farewell` gives for its pid is said when the second Ctrl-C ends genba. Err: it could not be started.
 pub fn run(
     program: &Program,
     session: &Session,
     agent: &Path,
     chain: Chain,
-    farewell: &dyn Fn(u32) -> String,
+    farewell: impl FnOnce(u32) -> String + Send + 'static,
 ) -> Result<(Ending, u32), Failure> {
     let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
@@ -65,7 +65,7 @@ pub fn run(
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
     };
-    let passing: Passing = caught.pass_on_to(handle, farewell(pid), chain);
+    let passing: Passing = caught.pass_on_to(handle, move || farewell(pid), chain);
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {
