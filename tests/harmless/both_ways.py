@@ -27,7 +27,8 @@ def same_both_ways(workshop: Workshop, program: str, *arguments: str, flags: tup
     run = workshop.run_target(target, flags=("--quiet", *flags))
     # genba's words for a program that a signal ended are a shell's: 128 and the signal's number.
     expected = alone.returncode if alone.returncode >= 0 else 128 - alone.returncode
-    assert (run.stdout, words_of(run.stderr), run.exit_code) == (alone.stdout, alone.stderr, expected)
+    got, wanted = (run.stdout, words_of(run.stderr), run.exit_code), (alone.stdout, alone.stderr, expected)
+    assert got == wanted, f"under genba: {got}\nalone: {wanted}"
     return run
 
 

@@ -16,13 +16,13 @@ print("lives")
 """
 CASES = [
     "info", "plain", "nodefer", "deferred", "once", "once sent", "alternate", "not alternate", "small alternate", "jump", "blocked",
-    "ignored", "ignored over exec", "sent", "restart", "restart not", "frames", "default", "default sent", "beyond the end", "raw",
-    "raw chained", "many", "forked", "vforked",
+    "ignored", "ignored over exec", "sent", "sent to others", "sent to nobody", "restart", "restart not", "frames", "default",
+    "default sent", "beyond the end", "raw", "raw chained", "many", "forked", "vforked",
 ]
 # These run to their end; the others die by their fault, as they do without genba.
 LIVE = {
-    "info", "plain", "nodefer", "alternate", "not alternate", "small alternate", "jump", "sent", "restart",
-    "restart not", "frames", "raw", "raw chained", "many", "forked", "vforked",
+    "info", "plain", "nodefer", "alternate", "not alternate", "small alternate", "jump", "sent", "sent to others",
+    "sent to nobody", "restart", "restart not", "frames", "raw", "raw chained", "many", "forked", "vforked",
 }
 
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
@@ -179,6 +180,37 @@ static void quick(int number, siginfo_t *info, void *context)
     ((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] += 2;
 }
 
+static const int faulting[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP};
+enum { FAULTING = sizeof faulting / sizeof *faulting };
+static volatile int handled, wrong;
+static volatile pid_t sleeper;
+
+static void expected_in_sleeper(int number, siginfo_t *info, void *context)
+{
+    int is_kill = info->si_code == SI_USER, is_queued = info->si_code == SI_QUEUE && info->si_value.sival_int == 5;
+    wrong += syscall(SYS_gettid) != sleeper || info->si_pid != getpid() || !(is_kill || is_queued);
+    handled++;
+}
+
+static void *sleeping_thread(void *unused)
+{
+    sleeper = syscall(SYS_gettid);
+    while (sleeper) {
+        pause();
+    }
+    return 0;
+}
+
+static void block_faulting(void)
+{
+    sigset_t all;
+    sigemptyset(&all);
+    for (int at = 0; at < FAULTING; at++) {
+        sigaddset(&all, faulting[at]);
+    }
+    pthread_sigmask(SIG_BLOCK, &all, 0);
+}
+
 static void begin(void)
 {
     page = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -276,6 +308,39 @@ void run(const char *name)
         sigqueue(getpid(), SIGSEGV, value);
         spin(0.05);
         printf("mask %lx\n", mask_now());
+    } else if (!strcmp(name, "sent to others")) {
+        /* One thread of the program's lets them through; it gets each of them. */
+        for (int at = 0; at < FAULTING; at++) {
+            set(faulting[at], expected_in_sleeper, SA_SIGINFO, 0);
+        }
+        pthread_create(&thread, 0, sleeping_thread, 0);
+        block_faulting();
+        while (!sleeper) {
+            sched_yield();
+        }
+        for (int turn = 1; turn <= 400; turn++) {
+            union sigval value = {.sival_int = 5};
+            int number = faulting[turn % FAULTING];
+            turn % 2 ? kill(getpid(), number) : sigqueue(getpid(), number, value);
+            while (handled < turn) {
+                spin(0.0001);
+            }
+        }
+        printf("handled %d wrong %d\n", handled, wrong);
+    } else if (!strcmp(name, "sent to nobody")) {
+        /* Blocked everywhere: it waits until somebody asks. */
+        block_faulting();
+        for (int at = 0; at < FAULTING; at++) {
+            union sigval value = {.sival_int = at};
+            siginfo_t info;
+            sigset_t waited_for;
+            sigemptyset(&waited_for);
+            sigaddset(&waited_for, faulting[at]);
+            sigqueue(getpid(), faulting[at], value);
+            spin(0.02);
+            sigwaitinfo(&waited_for, &info);
+            printf("signal %d code %d value %d\n", info.si_signo, info.si_code, info.si_value.sival_int);
+        }
     } else if (!strncmp(name, "restart", 7)) {
         int ends[2];
         turns = -100;

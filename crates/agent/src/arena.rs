@@ -9,6 +9,7 @@ use crate::bells;
 use crate::carry;
 use crate::control::{self, Done};
 use crate::room;
+use crate::signals::mask;
 use genba_signal::handler::SHARED;
 use std::alloc::{GlobalAlloc, Layout};
 use std::ffi::c_void;
@@ -38,12 +39,16 @@ fn is_used_up() -> bool {
     LEFT.load(Relaxed) != u64::MAX && LEFT.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_err()
 }
 
-/// Runs the sampler's life on this thread, whose stack begins here.
+/// Runs the sampler's life on this thread, whose stack begins here. Faults of its reads come through while it is known by its stack: one that
+/// was sent to the process must not find the program's handler here.
 pub fn as_sampler<T>(life: impl FnOnce() -> T) -> T {
+    const OF_READS: u64 = mask::bit(libc::SIGSEGV) | mask::bit(libc::SIGBUS);
     let here = 0_u8;
     let begin = (&raw const here).addr();
     SAMPLER_STACK.store(begin, SeqCst);
+    mask::in_kernel(libc::SIG_UNBLOCK, OF_READS);
     let result = life();
+    mask::in_kernel(libc::SIG_BLOCK, OF_READS);
     // A sampler that has parked may be another thread's by now.
     let _ = SAMPLER_STACK.compare_exchange(begin, 0, SeqCst, SeqCst);
     result
@@ -55,7 +60,7 @@ pub fn no_sampler() {
 }
 
 /// By its stack: neither a system call, which a filter may forbid, nor thread-local storage, which may take memory.
-fn is_sampler() -> bool {
+pub fn is_sampler() -> bool {
     let here = 0_u8;
     SAMPLER_STACK.load(SeqCst).checked_sub((&raw const here).addr()).is_some_and(|depth| depth < STACK_BYTES)
 }

@@ -348,10 +348,10 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
     }
     // The number of the sampler before, in a forked child of another process.
     SAMPLER_TID.store(0, SeqCst);
-    // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. All signals are blocked while the
-    // thread is made, so that it inherits a mask in which only faults get through.
+    // SAFETY: plain pthread calls; all memory is on this stack or passed by `into_raw`. Signals are blocked while the
+    // thread is made, so that it inherits the mask.
     unsafe {
-        let before = mask::in_kernel(libc::SIG_SETMASK, mask::word(&mask::all_but_faults()));
+        let before = mask::in_kernel(libc::SIG_SETMASK, mask::of_own_thread());
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);

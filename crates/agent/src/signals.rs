@@ -21,7 +21,7 @@ use view::{View, changing};
 pub const SAMPLE: c_int = libc::SIGURG;
 const OURS: [c_int; 3] = [SAMPLE, libc::SIGSEGV, libc::SIGBUS];
 /// Signals that the kernel sends for an instruction of the thread itself, a trapped system call among them. A thread that blocks
-/// such a signal dies of it, so no mask of genba's holds them.
+/// such a signal dies of it, so no mask that genba gives a thread of the program's holds them.
 const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
 
 type SigactionFn = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;

@@ -1,7 +1,8 @@
 //! Genba's handler for SIGSEGV and SIGBUS comes before the program's own. Where a thread may block SIGURG in the program's belief only
 //! (mask.rs), it comes before that one, too.
 //! In builds that need alternate stacks it comes before each handler that asks for one (on_stack.rs).
-//! Owns: which fault is whose. Never: leaves a frame of its own below the program's handler, touches `errno` on the way to it.
+//! Owns: which fault is whose, and that no handler of the program's runs on genba's thread. Never: leaves a frame of its own below the
+//! program's handler, touches `errno` on the way to it.
 //!
 //! The kernel has genba's handler with the program's own flags and mask, so what the kernel does on the way to a handler (mask, stack,
 //! restarted calls) it does as the program asked. A fault of genba's guarded reads is stepped over. With every other one
@@ -10,9 +11,9 @@
 //! (alternate/frame.rs).
 
 use super::view::changing;
-use super::{PROCESS, SAMPLE, VIEWS, index_of, on_stack, real_sigaction};
-use crate::alternate;
-use crate::proc::own_pid;
+use super::{PROCESS, SAMPLE, VIEWS, index_of, mask, on_stack, real_sigaction};
+use crate::proc::{errno, own_pid, own_tid};
+use crate::{alternate, arena, lifecycle};
 use genba_signal::foreign::keep_for_later;
 use genba_signal::memory::resume_after_fault;
 use std::ffi::{c_int, c_void};
@@ -128,6 +129,9 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
             *pc = resume as i64;
             return 0;
         }
+        if is_sent && signal != SAMPLE && arena::is_sampler() && pass_on(signal, info) {
+            return 0;
+        }
         if signal == SAMPLE && keep_for_later(info.cast(), context.cast()) {
             return 0;
         }
@@ -145,6 +149,45 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
         }
     }
     0
+}
+
+/// The kernel gave genba's thread a signal that was sent to the process: that is for a thread of the program's. It is sent again, just as it
+/// came, and this thread blocks it until one has taken it. Where all of them block it, it waits in the main thread. False: it cannot be sent.
+fn pass_on(signal: c_int, info: *const libc::siginfo_t) -> bool {
+    const LOOKS_MAX: u32 = 100;
+    static BETWEEN_LOOKS: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
+    static AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    let kept_errno = errno();
+    let (pid, bit) = (own_pid(), mask::bit(signal));
+    // As in `hand_back`: the kernel takes any thread's number for its process, and lets a thread send a record of `kill` to its own only.
+    // SAFETY: the kernel reads and writes records on this stack, and the signal's own.
+    let is_passed = unsafe {
+        // A handler may leave its own signal open. The mask before comes back with the return from this handler.
+        mask::in_kernel(libc::SIG_BLOCK, bit);
+        let is_pending = || {
+            let mut pending = 0_u64;
+            libc::syscall(libc::SYS_rt_sigpending, &raw mut pending, 8) == 0 && pending & bit != 0
+        };
+        let is_sent = libc::syscall(libc::SYS_rt_sigqueueinfo, own_tid(), signal, info) == 0;
+        if is_sent {
+            for _ in 0..LOOKS_MAX {
+                if !is_pending() {
+                    break;
+                }
+                libc::syscall(libc::SYS_nanosleep, &raw const BETWEEN_LOOKS, 0);
+            }
+        }
+        let mut record: libc::siginfo_t = info.read();
+        let is_left = !is_sent
+            || is_pending()
+                && libc::syscall(libc::SYS_rt_sigtimedwait, &raw const bit, &raw mut record, &raw const AT_ONCE, 8)
+                    == i64::from(signal);
+        !is_left
+            || libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, pid, signal, &raw const record) == 0
+            || libc::syscall(libc::SYS_tgkill, pid, pid, signal) == 0
+    };
+    lifecycle::set_errno(kept_errno);
+    is_passed
 }
 
 /// What SA_RESETHAND means: the handler is used once.

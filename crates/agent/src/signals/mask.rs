@@ -47,6 +47,12 @@ pub fn all_but_faults() -> libc::sigset_t {
     }
 }
 
+/// For a thread of genba's: only a trapped system call gets through. Whatever else is sent to the process is for the program's threads.
+#[must_use]
+pub const fn of_own_thread() -> u64 {
+    !bit(libc::SIGSYS)
+}
+
 /// The mask as the kernel takes it: bit n - 1 for signal n.
 #[must_use]
 pub const fn word(mask: &libc::sigset_t) -> u64 {
