@@ -26,7 +26,7 @@ twin: ## the slow twin that tests hold genba against, at target/release/genba-tw
 wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
 	@make/prepare.sh tools
 	rm -rf build/wheel
-	$(TOOLS)/bin/python -m pip wheel --quiet --no-deps --wheel-dir build/wheel .
+	PATH="$(TOOLS)/bin:$$PATH" $(TOOLS)/bin/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
 	$(TOOLS)/bin/python -m zipfile --extract build/wheel/genba-*.whl build/wheel/content
 	cargo xtask glibc build/wheel/content/genba-*.data/scripts/genba $(GLIBC)
 	cargo xtask glibc "$$($(CARRIED))" $(GLIBC)
