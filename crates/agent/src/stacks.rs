@@ -46,7 +46,7 @@ impl Seen {
         match (self, python_end) {
             (Seen::Unordered, _) | (_, PythonEnd::Ambiguous | PythonEnd::TooMany) => Err(Refused::Ambiguous),
             (Seen::Leaf(node), _) => Ok(node),
-            (Seen::Nothing, PythonEnd::Fault) => Err(Refused::Unreadable),
+            (Seen::Nothing, PythonEnd::Fault | PythonEnd::Popped) => Err(Refused::Unreadable),
             (Seen::Nothing, _) => Ok(NO_STACK),
         }
     }
@@ -187,7 +187,7 @@ impl Stacks {
         let circumstances = Circumstances {
             native_end: answer.native_end,
             python_cut: chains.iter().find_map(|chain| match chain.end {
-                PythonEnd::Fault => Some(Mark::PythonCut),
+                PythonEnd::Fault | PythonEnd::Popped => Some(Mark::PythonCut),
                 PythonEnd::TooDeep => Some(Mark::PythonTooDeep),
                 _ => None,
             }),

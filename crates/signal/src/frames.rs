@@ -7,6 +7,7 @@ use crate::memory::{Address, Fault, Memory};
 use crate::request::{Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 use crate::seen::{self, COMPLETE, Seen, Tail};
 
+const OWNER_THREAD: u8 = 0;
 const OWNER_GENERATOR: u8 = 1;
 const OWNER_SHIM_MIN: u8 = 3;
 /// Two C locals of one run of the eval loop lie closer than this.
@@ -164,11 +165,14 @@ fn first_frame<M: Memory>(
             let before = memory.address(newest.at(previous))?;
             // A run that has called something is past its beginning.
             let has_called = out.innermost_cfa.is_some_and(|cfa| newest.0 >= cfa);
+            let datastack = thread_state.at(datastack_chunk);
+            if has_called && is_popped(memory, layout, datastack, frame)? {
+                return Err(PythonEnd::Popped);
+            }
             if before.is_null() || has_called {
                 return Ok(First { frame, cframe: newest });
             }
             let frame_before = memory.address(before.at(current_frame))?;
-            let datastack = thread_state.at(datastack_chunk);
             if begun(memory, layout, datastack, newest, frame, frame_before) == Ok(true) {
                 return Ok(First { frame, cframe: newest });
             }
@@ -228,6 +232,25 @@ fn begun<M: Memory>(
         current = previous;
     }
     Ok(false)
+}
+
+/// Whether `frame` would lie on the thread's data stack, but there is none at that place. While greenlets change places, the C stack of the one
+/// that comes lies where the run of the one that goes had its C local, and may hold an old one of its own there.
+fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: Address) -> Result<bool, Fault> {
+    const SIZE_BYTES: u64 = 8;
+    if frame.is_null() || memory.byte(frame.at(layout.frame_owner))? != OWNER_THREAD {
+        return Ok(false);
+    }
+    let (chunk, top, limit) =
+        (memory.address(datastack)?, memory.word(datastack.at(8))?, memory.word(datastack.at(16))?);
+    if (chunk.0..limit).contains(&frame.0) {
+        return Ok(frame.0 >= top);
+    }
+    // A frame that is being made may have a chunk of its own before it is the current one.
+    let previous = memory.address(chunk)?;
+    let is_before = !previous.is_null()
+        && (previous.0..previous.0.saturating_add(memory.word(previous.at(SIZE_BYTES))?)).contains(&frame.0);
+    Ok(!is_before)
 }
 
 /// The frame's code is a code object, and its instruction lies in it (or just before: not started).

@@ -65,6 +65,8 @@ pub enum PythonEnd {
     Ambiguous = 4,
     /// Frames in more than THREAD_STATES_MAX thread states.
     TooMany = 5,
+    /// The current frame is none of the thread's any more, or not yet: greenlets change places.
+    Popped = 6,
 }
 
 /// The frames of one thread state. Their words follow those of the chain before.

@@ -1,20 +1,20 @@
 //! Stale memory: every pointer that the walk over Python frames follows leads anywhere: into the same structures, across itself in
 //! rings, to odd places, to the kernel, to nothing. The walk ends, within its bounds, and what it names lies in its answer.
 
+mod layouts;
+
 use genba_signal::handler::{SHARED, look};
-use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
 use genba_signal::memory::{Address, Fault, Memory};
 use genba_signal::request::{Answer, PYTHON_MAX, PythonEntry, Question, Reading, TAIL_WORDS, THREAD_STATES_MAX};
 use genba_signal::seen::{Seen, SeenEntry};
 use genba_signal::unwind::Registers;
+use layouts::{CODE_TYPE, LAYOUTS, REGION};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-const REGION: u64 = 0x7f00_0000_0000;
 const REGION_BYTES: u64 = 1 << 14;
 const TID: u32 = 4711;
 const STATE: Address = Address(REGION + 512);
-const CODE_TYPE: u64 = 0x5555_0000_1000;
 /// Objects begin at multiples of this; their type stands in their second word, their length in the third.
 const OBJECT_BYTES: u64 = 64;
 const SEEDS: u64 = 20_000;
@@ -71,76 +71,6 @@ impl Memory for Stale {
         }
     }
 }
-
-const BASE: Layout = Layout {
-    minor: 12,
-    runtime: REGION + 4096,
-    interpreters_head: 40,
-    interpreter_next: 0,
-    threads_head: 72,
-    gc_collecting: 312,
-    gil_pointer: Some(384),
-    gil_address: None,
-    gil_last_holder: 8,
-    gil_locked: 16,
-    gil_bytes: 208,
-    thread_next: 8,
-    thread_interpreter: 16,
-    native_thread_id: 144,
-    thread_id: Some(136),
-    thread_status: Some(24),
-    current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
-    frame_code: 0,
-    frame_previous: 24,
-    frame_instruction: 56,
-    frame_owner: 70,
-    frame_is_entry: None,
-    frame_locals: 72,
-    code_filename: 112,
-    code_qualname: 128,
-    code_linetable: 152,
-    code_first_line: 68,
-    code_version: Some(92),
-    code_instructions: 192,
-    str_length: 16,
-    str_hash: 24,
-    str_state: 32,
-    str_ascii: 40,
-    str_compact: 56,
-    bytes_size: 16,
-    bytes_value: 32,
-    operands: None,
-    code_type: CODE_TYPE,
-    type_type: 0,
-};
-const OPERANDS: OperandLayout = OperandLayout {
-    stackpointer: 64,
-    binary_slice: 1,
-    slice_container: 3,
-    binary_op: 42,
-    subscript_argument: 26,
-    subscript_container: 2,
-};
-/// As 3.11, 3.12 and 3.15 find their frames.
-const LAYOUTS: [Layout; 3] = [
-    Layout {
-        minor: 11,
-        frame_is_entry: Some(68),
-        gil_pointer: None,
-        gil_address: Some(REGION + 64),
-        thread_id: Some(168),
-        thread_status: None,
-        ..BASE
-    },
-    BASE,
-    Layout {
-        minor: 15,
-        thread_id: None,
-        current: CurrentFrame::InThreadState { current_frame: 56, base_frame: Some(200) },
-        operands: Some(OPERANDS),
-        ..BASE
-    },
-];
 
 #[test]
 fn a_stale_pointer_anywhere_ends_the_walk() {
