@@ -33,6 +33,8 @@ class Slow:
 
 PROGRAMS = {
     "one_place": Slow("24", "one place", ("one_place.py:7 pairs", "data[i:]")),
+    "one_line": Slow("120", "one line", ("one_line.py:11 gross, in ", "Decimal(str(price))")),
+    "one_function": Slow("300", "one function", ("distance (one_function.py), in ",)),
     "spread": Slow("25000", "spread", ("By library:", "your code", "← spread.py")),
     "waiting": Slow("25", "waiting", ("Shares below are of wall", "waiting.py:22 fetch   urllib.request.urlopen(url)   in recvfrom(2) on a socket, at least ")),
     "requests_loop": Slow("40", "waiting", ("requests_loop.py:26 fetch   session.get(url)   in recvfrom(2) on a socket, at least ",), needs="requests"),
@@ -42,7 +44,7 @@ PROGRAMS = {
     "recursion": Slow("34", "recursion", ("fib (recursion.py:6)", "deep")),
     "server": Slow("400", "one place", ("server.py:14 answer", "copy.deepcopy(ROWS)", TASKS)),
     "native_threads": Slow("40", "native threads", ("without Python", "openblas", ", for native_threads.py:9 step   left @ right   (inferred"), needs="numpy", environment={"OPENBLAS_NUM_THREADS": "4"}),
-    "healthy": Slow("200", "no single cause", ("the largest expression has",)),
+    "healthy": Slow("400", "no single cause", ("the largest expression has",)),
 }
 
 

@@ -72,7 +72,9 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
     expect![[r#"
         2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
         ticks 403 = sampled 400 + dropped 1 (late 1) + refused 2 (moved 2) · CPU covered 100.0 %
-        no single cause: the largest expression has 37.5 %, the ten largest 100.0 % of 640 ms CPU
+        one function: 50.0 % of 640 ms CPU is <module> (app.py), in 2 lines
+           37.5 %   240 ms  line 1   x = f(1)
+           12.5 %  80.0 ms  line 2   y = g(2)
 
          37.5 %   240 ms  app.py:1 <module>              x = f(1)
                                                              ~~~~

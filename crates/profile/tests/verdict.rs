@@ -16,9 +16,9 @@ fn check(recording: &str, expected: Expect) {
 
 const PROCESS: &str = "process 7 3.13.0\n";
 
-/// Samples of as many expressions, each of `each` samples.
+/// Samples of as many expressions, each of `each` samples and in a function of its own.
 fn expressions(count: usize, each: usize) -> String {
-    (1..=count).map(|line| format!("main@app.py:{line}[4-9] x{each}\n")).collect()
+    (1..=count).map(|line| format!("f{line}@app.py:{line}[4-9] x{each}\n")).collect()
 }
 
 #[test]
@@ -30,9 +30,57 @@ fn one_place_from_two_fifths() {
     "#]],
     );
     check(
-        &format!("{PROCESS}hot@app.py:100[4-9] x39\n{}hot@app.py:99 x1", expressions(4, 15)),
+        &format!("{PROCESS}hot@app.py:100[4-9] x39\n{}other@app.py:99 x1", expressions(4, 15)),
         expect![[r#"
-        no single cause: the largest expression has 39.0 %, the ten largest 100.0 % of 160 ms CPU
+            no single cause: the largest expression has 39.0 %, the ten largest 100.0 % of 160 ms CPU
+        "#]],
+    );
+}
+
+#[test]
+fn one_line_from_two_fifths() {
+    let line = |first: usize, second: usize| {
+        format!(
+            "{PROCESS}hot@app.py:100[4-9] x{first}\nhot.<locals>.<genexpr>@app.py:100[12-20] x{second}\n{}",
+            expressions(4, 15)
+        )
+    };
+    check(
+        &line(30, 10),
+        expect![[r#"
+        one line: 40.0 % of 160 ms CPU is app.py:100 hot, in 2 expressions
+         30.0 %  48.0 ms  app.py:100 hot
+         10.0 %  16.0 ms  app.py:100 hot.<locals>.<genexpr>
+    "#]],
+    );
+    check(
+        &line(30, 9),
+        expect![[r#"
+        no single cause: the largest expression has 30.3 %, the ten largest 100.0 % of 158 ms CPU
+    "#]],
+    );
+}
+
+#[test]
+fn one_function_from_two_fifths() {
+    let function = |each: usize| {
+        let lines: String = (100..104).map(|line| format!("Shop.sell@app.py:{line}[4-9] x{each}\n")).collect();
+        format!("{PROCESS}{lines}{}", expressions(6, 10))
+    };
+    check(
+        &function(10),
+        expect![[r#"
+        one function: 40.0 % of 160 ms CPU is Shop.sell (app.py), in 4 lines
+         10.0 %  16.0 ms  line 100
+         10.0 %  16.0 ms  line 101
+         10.0 %  16.0 ms  line 102
+         10.0 %  16.0 ms  line 103
+    "#]],
+    );
+    check(
+        &function(9),
+        expect![[r#"
+        no single cause: the largest expression has 10.4 %, the ten largest 100.0 % of 154 ms CPU
     "#]],
     );
 }

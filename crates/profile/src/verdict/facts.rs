@@ -70,6 +70,8 @@ pub(super) struct Facts {
     pub cpu_us2: u64,
     /// CPU by the deepest own code.
     pub running: HashMap<Option<FrameIndex>, u64>,
+    /// The same of stacks that hold no other Python below it.
+    pub running_itself: HashMap<FrameIndex, u64>,
     pub imports: HashMap<ThreadIndex, HashMap<FrameIndex, Import>>,
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
@@ -218,6 +220,9 @@ impl Facts {
         }
         if group.state.is_running() {
             add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
+            if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
+                add(self.running_itself.entry(own).or_default(), group.cpu_ns);
+            }
             let name = if group.state == State::InGc { "gc" } else { &stack.library };
             if !self.libraries.contains_key(name) {
                 self.libraries.insert(name.to_owned(), Library::default());
@@ -254,6 +259,8 @@ fn add(sum: &mut u64, part: u64) {
 /// What one stack says, whoever was seen with it.
 struct Stack {
     deepest: Option<FrameIndex>,
+    /// No other Python is below it.
+    is_itself: bool,
     import: Option<FrameIndex>,
     loads_library: bool,
     /// In the interpreter's own end, outside of Python.
@@ -280,8 +287,10 @@ impl Stack {
         }
         times.retain(|_, depth| *depth > 1);
         let import = import_of(profile, leaf);
+        let innermost = profile.stack(leaf).find(|frame| profile.frames[*frame].kind == FrameKind::Python);
         Stack {
             deepest: own.deepest,
+            is_itself: own.deepest == innermost,
             import,
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             at_exit: own.deepest.is_none() && is_in(profile, leaf, &FINALIZING),

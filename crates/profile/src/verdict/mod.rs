@@ -3,6 +3,7 @@
 //! verdict, the rows below it are the same.
 
 mod facts;
+mod groups;
 mod words;
 
 use crate::figures::share;
@@ -10,6 +11,7 @@ use crate::profile::Profile;
 use crate::warnings::QUANTILE_95;
 use crate::weight::{Weight, choose};
 use facts::Facts;
+use groups::Group;
 
 /// Importing took so much of a process's wall time, in processes that used so much of the CPU.
 const START_UP_MIN: f64 = 0.5;
@@ -20,8 +22,10 @@ const GIL_WAIT_MIN: f64 = 0.3;
 const GC_MIN: f64 = 0.2;
 /// Of the CPU: on threads on which no Python runs.
 const NATIVE_MIN: f64 = 0.3;
-/// Of the CPU: in one expression.
+/// Of the CPU: in one expression, in the expressions of one line, of one function.
 const ONE_PLACE_MIN: f64 = 0.4;
+const ONE_LINE_MIN: f64 = 0.4;
+const ONE_FUNCTION_MIN: f64 = 0.4;
 /// Of the CPU: below a function that calls itself, at least so deep.
 const RECURSION_MIN: f64 = 0.5;
 const RECURSION_DEPTH_MIN: u64 = 3;
@@ -43,6 +47,8 @@ pub enum Reason {
     NativeThreads,
     Recursion,
     OnePlace,
+    OneLine,
+    OneFunction,
     Spread,
     NoSingleCause,
 }
@@ -59,6 +65,8 @@ impl Reason {
             Reason::NativeThreads => "native threads",
             Reason::Recursion => "recursion",
             Reason::OnePlace => "one place",
+            Reason::OneLine => "one line",
+            Reason::OneFunction => "one function",
             Reason::Spread => "spread",
             Reason::NoSingleCause => "no single cause",
         }
@@ -106,8 +114,13 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
         };
         let at_most = |share: f64, max: f64| share - margin(share) <= max;
         let small = at_most(largest.max(of_cpu(facts.outside_ns())), SPREAD_LARGEST_MAX);
+        let of_largest = |groups: Vec<Group>| of_cpu(groups.first().map_or(0, |group| group.cpu_ns));
         if largest >= ONE_PLACE_MIN {
             Reason::OnePlace
+        } else if of_largest(facts.lines(profile)) >= ONE_LINE_MIN {
+            Reason::OneLine
+        } else if of_largest(facts.functions(profile)) >= ONE_FUNCTION_MIN {
+            Reason::OneFunction
         } else if cpu_ns > 0 && small && at_most(ten, SPREAD_TEN_MAX) {
             Reason::Spread
         } else {

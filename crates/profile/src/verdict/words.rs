@@ -34,6 +34,8 @@ pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdi
         Reason::NativeThreads => words.native_threads(),
         Reason::Recursion => words.recursion(),
         Reason::OnePlace => words.one_place(),
+        Reason::OneLine => words.one_line(),
+        Reason::OneFunction => words.one_function(),
         Reason::Spread => words.spread(),
         Reason::NoSingleCause => words.no_single_cause(),
     };
@@ -197,6 +199,50 @@ impl Words<'_> {
         (first, second.map(and).into_iter().collect())
     }
 
+    fn one_line(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let Some(line) = self.facts.lines(self.profile).into_iter().next() else { return self.no_single_cause() };
+        let first = format!(
+            "{} % of {} CPU is {}:{} {}, in {}",
+            percent(line.cpu_ns, cpu_ns),
+            duration(cpu_ns),
+            self.files.short(line.file).unwrap_or_default(),
+            line.line,
+            line.function,
+            counted(line.parts.len() as u64, "expression", "expressions")
+        );
+        (first, self.parts(&line.parts, |frame| self.text(frame)))
+    }
+
+    fn one_function(&self) -> Lines {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let Some(function) = self.facts.functions(self.profile).into_iter().next() else {
+            return self.no_single_cause();
+        };
+        let first = format!(
+            "{} % of {} CPU is {} ({}), in {}",
+            percent(function.cpu_ns, cpu_ns),
+            duration(cpu_ns),
+            function.function,
+            self.files.short(function.file).unwrap_or_default(),
+            counted(function.parts.len() as u64, "line", "lines")
+        );
+        let line = |frame: FrameIndex| {
+            let row = &self.profile.frames[frame];
+            let at = row.location.map_or(String::new(), |location| format!("line {}", location.line));
+            format!("{at}   {}", self.line(frame)).trim().to_owned()
+        };
+        (first, self.parts(&function.parts, line))
+    }
+
+    fn parts(&self, parts: &[(FrameIndex, u64)], words: impl Fn(FrameIndex) -> String) -> Vec<String> {
+        let cpu_ns = self.facts.whole.cpu_ns;
+        let worth = parts.iter().filter(|(_, part_ns)| share(*part_ns, cpu_ns) >= DETAIL_MIN).take(DETAILS_MAX);
+        let words = |frame: FrameIndex| Some(words(frame)).filter(|words| !words.is_empty());
+        let name = |frame: FrameIndex| words(frame).unwrap_or_else(|| self.place_name(Some(frame)));
+        worth.map(|(frame, part_ns)| row(*part_ns, cpu_ns, &name(*frame))).collect()
+    }
+
     fn spread(&self) -> Lines {
         let cpu_ns = self.facts.whole.cpu_ns;
         let (largest_share, ten_share) = self.shares();
@@ -268,15 +314,23 @@ impl Words<'_> {
     /// `slow.py:6 before   b[i:]`
     fn place(&self, frame: Option<FrameIndex>) -> String {
         let name = self.place_name(frame);
-        let Some(frame) = frame else { return name };
+        match frame {
+            Some(frame) => format!("{name}   {}", self.text(frame)).trim_end().to_owned(),
+            None => name,
+        }
+    }
+
+    /// `b[i:]`, or the whole line where its columns are not known.
+    fn text(&self, frame: FrameIndex) -> String {
+        let expression = &self.profile.frames[frame].expression;
+        expression.as_ref().map_or_else(|| self.line(frame), |expression| first_line(&expression.text))
+    }
+
+    /// Empty where the source is not known.
+    fn line(&self, frame: FrameIndex) -> String {
         let row = &self.profile.frames[frame];
         let line = || self.profile.source_of(row.function)?.line(row.location?.line).map(str::trim);
-        let text = row.expression.as_ref().map(|expression| expression.text.as_str()).or_else(line).unwrap_or_default();
-        let one_line = text.lines().next().unwrap_or_default();
-        let cut = text.lines().nth(1).is_some() || one_line.chars().count() > TEXT_MAX;
-        let shown: String = one_line.chars().take(TEXT_MAX).collect();
-        let mark = if cut { "…" } else { "" };
-        format!("{name}   {shown}{mark}").trim_end().to_owned()
+        first_line(line().unwrap_or_default())
     }
 
     /// `slow.py:6 before`
@@ -303,6 +357,14 @@ impl Words<'_> {
             Home::C { .. } | Home::Mark => row.name.clone(),
         }
     }
+}
+
+fn first_line(text: &str) -> String {
+    let one_line = text.lines().next().unwrap_or_default();
+    let cut = text.lines().nth(1).is_some() || one_line.chars().count() > TEXT_MAX;
+    let shown: String = one_line.chars().take(TEXT_MAX).collect();
+    let mark = if cut { "…" } else { "" };
+    shown + mark
 }
 
 /// `in poll(2), at least 214 waits, 41 ms each`: in the state that took longest. A thread that ran for less than a tick between two
