@@ -41,7 +41,8 @@ class Row:
     """One expression of the program's own code. Lines count from 1, columns from 0, in characters, or in bytes (`byte_column`) where the
     text is not known; times are nanoseconds; `share` and
     `total_share` are 0 to 1 of the weight. `samples`, `cpu_ns`, `wall_ns` and `share` count what ends here, `total_…` all that passes
-    through. `chain`: names from the expression down to the leaf."""
+    through. `chain`: the names below the expression that at least half of `share` has in common, `chain_share` of it; `split`: where it
+    goes on from there, names with their parts of `share`."""
 
     file: str | None
     line: int | None
@@ -61,6 +62,8 @@ class Row:
     total_wall_ns: int
     total_share: float
     chain: tuple[str, ...]
+    chain_share: float | None
+    split: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +184,14 @@ class Profile:
     def rows(self) -> list[Row]:
         """The expressions that the time goes to, the heaviest first, as `genba report` shows them."""
         names = [field.name for field in fields(Row)]
-        return [Row(**{**{name: row[name] for name in names}, "chain": tuple(row["chain"])}) for row in self._report["rows"]]
+        return [
+            Row(
+                **{name: row[name] for name in names if name not in ("chain", "split")},
+                chain=tuple(row["chain"]),
+                split=tuple((step["name"], step["share"]) for step in row["split"]),
+            )
+            for row in self._report["rows"]
+        ]
 
     def find(self, pattern: str) -> list[Row]:
         """Rows whose file, function or expression the regular expression is found in."""

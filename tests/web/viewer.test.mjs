@@ -57,7 +57,7 @@ const token = (page, name) => page.evaluate((key) => getComputedStyle(document.d
 test("the first screen names the line, the expression and the chain, and accounts for itself", async () => {
   await onPage(slices(), async (page) => {
     const hit = page.locator("[data-hit]").first();
-    assert.equal(await words(page, "[data-hit]"), "90.0 % 1.72 s before slices.py:7 n += len(b[i:][:2]) bytes.__getitem__ → PyBytes_FromStringAndSize → memmove");
+    assert.equal(await words(page, "[data-hit]"), "90.0 % 1.72 s before slices.py:7 n += len(b[i:][:2]) bytes.__getitem__ → PyBytes_FromStringAndSize → memmove 90 %");
     assert.equal(await hit.locator("u").innerText(), "b[i:]");
     assert.equal(await words(page, "[data-accounting]"), "ticks 2,008 = sampled 2,006 + dropped 0 + refused 2 (moved 2) CPU covered 99.7 %");
     assert.match(await words(page, "[data-meta]"), /^CPython 3\.15\.2 · 2\.01 s wall · 1\.91 s CPU · 1 process, 1 thread · every 1 ms/);

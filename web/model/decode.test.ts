@@ -49,7 +49,7 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   const text = "main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2) | @work:9[q.get()];+wait x1";
   const row = (at: { name?: string; line: number; expression: string; share: number; chain: string[] }): Record<string, unknown> => ({
     file: at.name === undefined ? "/app.py" : "/lib.py", line: at.line, end_line: at.line, byte_column: null, byte_end_column: null, function: at.name ?? "main", expression: at.expression,
-    column: 4, end_column: 4 + at.expression.length, samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share: at.share, chain: at.chain,
+    column: 4, end_column: 4 + at.expression.length, samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share: at.share, chain: at.chain, chain_share: 0.9, split: [{ name: "memmove", share: 0.2 }],
   });
   const copying = row({ line: 1, expression: "f()", share: 0.75, chain: ["copy", "memmove"] });
   const waiting = row({ line: 2, expression: "sleep()", share: 0.5, chain: ["sleep", "in nanosleep(2)"] });
@@ -61,11 +61,11 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   });
   const tree = buildTree(recording.profile);
   const said = (weight: "cpu" | "wall" | "samples"): string[] =>
-    whereRows(tree, recording, weight).map(({ row, box, chain }) => {
+    whereRows(tree, recording, weight).map(({ row, box, chain, split }) => {
       const place = box === null ? null : placeOf(tree, box);
-      return `${row.expression ?? ""} ${row.share} ${place?.kind ?? "no box"} ${chain.map(({ name, tint }) => `${name}:${tint}`).join(" ")}`;
+      return `${row.expression ?? ""} ${row.share} ${place?.kind ?? "no box"} ${chain.map(({ name, tint }) => `${name}:${tint}`).join(" ")} ${row.chainShare} | ${split.map(({ link, share }) => `${link.name}:${link.tint} ${share}`).join(" ")}`;
     });
-  assert.deepEqual(said("cpu"), ["f() 0.75 expression copy:interp memmove:libc", "q.get() 0.25 function wait:interp"]);
-  assert.deepEqual(said("wall"), ["sleep() 0.5 expression sleep:interp waiting in nanosleep:wait", "f() 0.75 expression copy:interp memmove:libc"]);
+  assert.deepEqual(said("cpu"), ["f() 0.75 expression copy:interp memmove:libc 0.9 | memmove:libc 0.2", "q.get() 0.25 function wait:interp 0.9 | memmove:libc 0.2"]);
+  assert.deepEqual(said("wall"), ["sleep() 0.5 expression sleep:interp waiting in nanosleep:wait 0.9 | memmove:libc 0.2", "f() 0.75 expression copy:interp memmove:libc 0.9 | memmove:libc 0.2"]);
   assert.deepEqual(said("samples"), []);
 });

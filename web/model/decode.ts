@@ -186,6 +186,11 @@ function decodeRow(at: Value): Row {
     wall: ns(row("wall_ns")),
     share: fraction(row("share")) as Share,
     chain: list(row("chain"), text),
+    chainShare: orNull(row("chain_share"), fraction) as Share | null,
+    split: list(row("split"), (at) => {
+      const step = object(at);
+      return { name: text(step("name")), share: fraction(step("share")) as Share };
+    }),
   };
 }
 

@@ -146,6 +146,10 @@ export interface Row {
   /** Of the weight that the report was asked for. */
   readonly share: Share;
   readonly chain: readonly string[];
+  /** Of the row's own weight, what took the whole chain; null: there is none. */
+  readonly chainShare: Share | null;
+  /** Where the chain goes on, the largest first. */
+  readonly split: readonly { readonly name: string; readonly share: Share }[];
 }
 
 /** What a page holds. */

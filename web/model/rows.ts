@@ -4,7 +4,7 @@ import type { Tint } from "./tint";
 import { ownerTint, tintOf } from "./tint";
 import type { Tree } from "./tree";
 import { expressionKey } from "./tree";
-import type { BoxIndex, Weighed, Weight } from "./units";
+import type { BoxIndex, Share, Weighed, Weight } from "./units";
 import { stateName } from "./words";
 
 export interface WhereRow {
@@ -13,6 +13,7 @@ export interface WhereRow {
   /** The heaviest box of this expression, or of its function where it is not the user's own; null: none shows it. */
   readonly box: BoxIndex | null;
   readonly chain: readonly Link[];
+  readonly split: readonly { readonly link: Link; readonly share: Share }[];
 }
 /** A name of the chain into C, and whose code it is as far as a frame of that name tells. */
 export interface Link {
@@ -26,11 +27,13 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
   const byName = new Map<string, Frame>();
   const { frames, states } = recording.profile;
   for (const frame of frames) if (!byName.has(frame.name)) byName.set(frame.name, frame);
+  const linkOf = (name: string): Link => (states.includes(name) ? stateLink(name) : link(name, byName));
   return recording.rows[weight].map((row) => ({
     row,
     weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
     box: boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null,
-    chain: row.chain.map((name) => (states.includes(name) ? stateLink(name) : link(name, byName))),
+    chain: row.chain.map(linkOf),
+    split: row.split.map(({ name, share }) => ({ link: linkOf(name), share })),
   }));
 }
 

@@ -36,6 +36,10 @@ export function shareWords(share: Share): string {
   if (share > 0 && share < 0.0005) return "< 0.1 %";
   return `${(share * 100).toFixed(1)} %`;
 }
+/** A part of a row's own weight, as the report rounds it. */
+export function partWords(share: Share): string {
+  return `${(share * 100).toFixed(0)} %`;
+}
 export function bytesWords(bytes: number): string {
   for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]] as const) {
     if (bytes >= size * 0.9995) return `${threeDigits(bytes / size)} ${unit}`;

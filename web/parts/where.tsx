@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { markExpression } from "../model/source";
 import type { Link, WhereRow } from "../model/rows";
 import { expressionKey } from "../model/tree";
-import { exactTime, fileName, plural, shareWords, weightWords } from "../model/words";
+import { exactTime, fileName, plural, partWords, shareWords, weightWords } from "../model/words";
 import type { PageState } from "./page-state";
 
 const FIRST_ROWS = 3;
@@ -71,7 +71,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
           {spot.line === null ? "" : `:${spot.line}`}
         </span>
         <SourceLine state={state} row={row} />
-        <Chain chain={row.chain} />
+        <Chain row={row} />
       </span>
     </button>
   );
@@ -96,8 +96,8 @@ function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.El
 /** Longer chains keep both ends, and say what is between. */
 const CHAIN_ENDS = 4;
 
-function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
-  if (chain.length === 0) return null;
+function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.Element | null {
+  if (chain.length === 0 && split.length === 0) return null;
   const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
   const isLong = between.length > 1;
   const shown = isLong ? [...chain.slice(0, CHAIN_ENDS), between, ...chain.slice(-CHAIN_ENDS)] : chain;
@@ -107,6 +107,13 @@ function Chain({ chain }: { chain: readonly Link[] }): JSX.Element | null {
         <Fragment key={at}>
           {at === 0 ? null : " → "}
           {"name" in link ? <Step link={link} /> : <abbr title={link.map(({ name }) => name).join(" → ")}>{link.length} more</abbr>}
+        </Fragment>
+      ))}
+      {row.chainShare === null ? null : ` ${partWords(row.chainShare)}`}
+      {split.map(({ link, share }, at) => (
+        <Fragment key={link.name}>
+          {at > 0 ? ", " : chain.length > 0 ? " | " : null}
+          <Step link={link} /> {partWords(share)}
         </Fragment>
       ))}
     </span>

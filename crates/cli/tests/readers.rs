@@ -45,7 +45,7 @@ fn the_newest_recording_is_read_and_named() {
 
               100.0 %  3.15 s  slices.py:4 before    n += len(b[i:][:2])
                                                               ~~~~~
-                                   bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+                                   bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc) 100 %
             stderr
               reading slices.genba
         "#]],
@@ -102,7 +102,7 @@ fn the_golden_recording() {
              97.2 %   240 ms  outside of Python   in poll(2)
 
           100.0 %  6.00 ms  slices.py before
-                                python3.15+0x12340 → python3.15+0x12399 → memmove (libc)
+                                python3.15+0x12340 → python3.15+0x12399 → memmove (libc) 51 %
         stderr
           warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
           warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run

@@ -56,8 +56,9 @@ fn in_figure(line: &str, blank: usize) -> bool {
     line[..blank].ends_with(|character: char| character.is_ascii_digit()) && UNITS.contains(&unit)
 }
 
-/// `a → b → c` in lines of no more than `room` cells that go on with an arrow, as far as the links let it.
-pub fn wrapped_chain(links: &[String], room: usize) -> Vec<String> {
+/// `a → b → c | d, e` in lines of no more than `room` cells that go on with an arrow, as far as the links let it. `split`: what stands behind the
+/// last link, a piece for each step.
+pub fn wrapped_chain(links: &[String], split: &[String], room: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for link in links {
         match lines.last_mut() {
@@ -67,6 +68,16 @@ pub fn wrapped_chain(links: &[String], room: usize) -> Vec<String> {
                 line.push_str(link);
             }
             Some(_) => lines.push(format!("{INDENT}{}{link}", ARROW.trim_start())),
+        }
+    }
+    for step in split {
+        match lines.last_mut() {
+            None => lines.push(step.clone()),
+            Some(line) if line.width() + 1 + step.width() <= room => {
+                line.push(' ');
+                line.push_str(step);
+            }
+            Some(_) => lines.push(format!("{INDENT}{step}")),
         }
     }
     lines
@@ -161,7 +172,7 @@ mod tests {
     fn a_chain_breaks_before_an_arrow() {
         let links = ["PyObject_GetItem", "bytes_subscript", "PySlice_Unpack", "_PyEval_SliceIndex (x.so)"];
         let links = links.map(str::to_string);
-        let check = |room: usize, expected: Expect| expected.assert_eq(&wrapped_chain(&links, room).join("\n"));
+        let check = |room: usize, expected: Expect| expected.assert_eq(&wrapped_chain(&links, &[], room).join("\n"));
         check(100, expect!["PyObject_GetItem → bytes_subscript → PySlice_Unpack → _PyEval_SliceIndex (x.so)"]);
         check(
             50,

@@ -64,7 +64,7 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
 
          75.0 %  480 ms  app.py:1 <module>    x = f(1)
                                                   ~~~~
-                             memmove (libc)
+                             memmove (libc) 100 %
          25.0 %  160 ms  app.py:2 <module>    y = g(2)
                                                   ~~~~
     "#]]
@@ -78,10 +78,10 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
 
          37.5 %   240 ms  app.py:1 <module>              x = f(1)
                                                              ~~~~
-                              memmove (libc)
+                              memmove (libc) 100 %
          25.0 %   160 ms  app.py (b.genba):1 <module>    x = f(1)
                                                              ~~~~
-                              memmove (libc)
+                              memmove (libc) 100 %
          25.0 %   160 ms  app.py (b.genba):2 <module>    y = h(2) + 1
                                                              ~~~~
          12.5 %  80.0 ms  app.py:2 <module>              y = g(2)
@@ -97,17 +97,17 @@ fn processes_and_threads_with_equal_numbers_stay_apart() {
     expect![[r#"
         rows
          50.0 %  320 ms  process 7 of a.genba python3 app.py
-                             memmove (libc)
+                             memmove (libc) 75 %
          50.0 %  320 ms  process 7 of b.genba python3 app.py
-                             memmove (libc)
+                             memmove (libc) 50 %
     "#]]
     .assert_eq(&rows(By::Process));
     expect![[r#"
         rows
          50.0 %  320 ms  thread 7 main of process 7 of a.genba
-                             memmove (libc)
+                             memmove (libc) 75 %
          50.0 %  320 ms  thread 7 main of process 7 of b.genba
-                             memmove (libc)
+                             memmove (libc) 50 %
     "#]]
     .assert_eq(&rows(By::Thread));
 }
@@ -182,7 +182,7 @@ fn whose_code_it_is_is_decided_once() {
         one place: 100.0 % of 320 ms CPU is tool.py:3 main
 
         100.0 %  320 ms  tool.py:3 main
-                             loads
+                             loads 100 %
     "#]]
     .assert_eq(&page(&joined(vec![named("a.genba", &first), named("b.genba", &second)]), By::Expression));
 }

@@ -27,7 +27,7 @@ fn without_code_of_the_users_own_libraries_stand_for_it() {
             one place: 100.0 % of 320 ms CPU is tool.py:3 main
 
             100.0 %  320 ms  tool.py:3 main
-                                 loads
+                                 loads 100 %
         "#]],
     );
 }
@@ -48,7 +48,7 @@ fn a_few_samples_of_own_code_change_nothing() {
             one place: 97.0 % of 320 ms CPU is tool.py:3 main
 
              97.0 %   310 ms  tool.py:3 main
-                                  loads
+                                  loads 98 %
               3.0 %  9.60 ms  conf.py:1 conf
         "#]],
     );
@@ -73,9 +73,9 @@ fn each_process_has_its_own_code() {
               and 30.0 % is tool.py:3 main
 
              50.0 %   160 ms  app.py:3 main
-                                  loads
+                                  loads 100 %
              30.0 %  96.0 ms  tool.py:3 main
-                                  loads
+                                  loads 100 %
              20.0 %  64.0 ms  __init__.py:300 loads
         "#]],
     );
@@ -97,10 +97,10 @@ fn code_without_a_file_counts_where_nothing_else_does() {
             one place: 71.9 % of 222 ms CPU is <string>:2 work
 
              71.9 %   160 ms  <string>:2 work
-                                  loads
+                                  loads 100 %
              21.6 %  48.0 ms  <string>:2 __init__
               6.5 %  14.4 ms  <stdin>:2 work
-                                  loads
+                                  loads 100 %
         "#]],
     );
 }
@@ -125,9 +125,9 @@ fn code_without_a_file_does_not_count_where_the_user_has_files() {
 
              50.0 %  96.0 ms  main.py:2 collect
              33.3 %  64.0 ms  test_app.py:2 test
-                                  loads
+                                  loads 100 %
              16.7 %  32.0 ms  <string>:1 <module>
-                                  collect
+                                  collect 100 %
         "#]],
     );
 }
@@ -151,7 +151,7 @@ fn code_without_a_file_is_its_callers() {
           and 40.0 % is x.py:1 files
 
          60.0 %  48.0 ms  app.py:1 <module>
-                              __init__
+                              __init__ 100 %
          40.0 %  32.0 ms  x.py:1 files
     "#]]
     .assert_eq(&rows(
@@ -189,11 +189,11 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
               asyncio: tasks that run the same code are not told apart yet
 
              50.0 %  48.0 ms  client.py:5 get (columns 1 to 9)
-                                  send (libc)
+                                  send (libc) 100 %
              33.3 %  32.0 ms  app.py:12 main (columns 5 to 9)
-                                  get
+                                  get 100 %
              16.7 %  16.0 ms  app.py:30 <module> (columns 1 to 9)
-                                  run_forever → select
+                                  run_forever → select 100 %
         "#]],
     );
     check(
@@ -207,11 +207,11 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
               asyncio: tasks that run the same code are not told apart yet
 
             100.0 %  96.0 ms (self 16.0 ms)  app.py:30 <module> (columns 1 to 9)
-                                                 run_forever → select
+                                                 run_forever → select 100 %
              50.0 %  48.0 ms (self 48.0 ms)  client.py:5 get (columns 1 to 9)
-                                                 send (libc)
+                                                 send (libc) 100 %
              33.3 %  32.0 ms (self 32.0 ms)  app.py:12 main (columns 5 to 9)
-                                                 get
+                                                 get 100 %
         "#]],
     );
 }

@@ -55,7 +55,7 @@ fn the_first_row_is_the_guilty_expression() {
 
              97.7 %   3.07 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
                                                                                      ~~~~~
-                                  bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+                                  bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc) 99 %
               1.3 %  40.0 ms  slices.py:12 after    n += len(b[i:i + 2])
                                                              ~~~~~~~~~~
               1.1 %  in 2 rows more (--min-share 0 --limit 0 shows them all)
@@ -76,7 +76,7 @@ fn by_total_a_caller_counts_too() {
 
             100.0 %      3.15 s (self 0 ns)  slices.py:1 <module>
              98.6 %    3.10 s (self 3.10 s)  slices.py:1 before
-                                                 bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc)
+                                                 bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc) 98 %
               1.4 %  44.8 ms (self 44.8 ms)  slices.py:1 after
         "#]],
     );
@@ -124,12 +124,12 @@ fn each_sample_counts_for_the_users_own_code() {
 
              72.0 %   560 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
                                                                           ~~~~~~~~~~~~~
-                                  loads → scan_once (_json.cpython-313.so)
+                                  loads → scan_once (_json.so) 86 %
              12.3 %  96.0 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
                                                                                          ~~~~~~
               8.2 %  64.0 ms  queue.py:5 get
               6.6 %  51.2 ms  outside of Python
-                                  start_thread → dgemm → libopenblas.so.0+0x4321
+                                  start_thread → dgemm → libopenblas.so.0+0x4321 94 %
               0.8 %  6.40 ms  app.py:3 load        tabs = 表;      return json.loads(t), 表[i:]
         "#]],
     );
@@ -154,7 +154,7 @@ fn an_expression_over_several_lines_says_so() {
 
             100.0 %  320 ms  app.py:1 <module>    x = total([
                                                       ~~~~~~~ goes on for 2 lines
-                                 sum
+                                 sum 100 %
         "#]],
     );
 }
@@ -182,7 +182,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
 
              93.8 %   488 ms  app.py:1 <module>    sock.recv()
                                                    ~~~~~~~~~~~
-                                  sock_recv → poll (libc) → in poll(2)
+                                  sock_recv → poll (libc) → in poll(2) 98 %
               6.2 %  32.0 ms  app.py:2 <module>    work()
                                                    ~~~~~~
         "#]],
@@ -361,9 +361,9 @@ fn a_long_way_down_is_shown_by_its_ends() {
               and 33.3 % is a.py:2 a
 
              66.7 %  320 ms  a.py:1 a
-                                 f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so)
+                                 f1 → f2 → f3 → f4 → f5 → f6 → f7 → f8 → f9 → f10 (x.so) 100 %
              33.3 %  160 ms  a.py:2 a
-                                 f1 → f2 → f3 → f4 → (2 more) → f7 → f8 → f9 → f10 → f11 (x.so)
+                                 f1 → f2 → f3 → f4 → (2 more) → f7 → f8 → f9 → f10 → f11 (x.so) 100 %
         "#]],
     );
 }
@@ -380,9 +380,9 @@ fn as_markdown() {
 
         | share | CPU | where | expression | underneath |
         |--:|--:|---|---|---|
-        | 97.7 % | 3.07 s | `slices.py:6 before` | `b[i:]` | bytes.\_\_getitem\_\_ → PyBytes\_FromStringAndSize → memmove (libc) |
+        | 97.7 % | 3.07 s | `slices.py:6 before` | `b[i:]` | bytes.\_\_getitem\_\_ → PyBytes\_FromStringAndSize → memmove (libc) 99 % |
         | 1.3 % | 40.0 ms | `slices.py:12 after` | `b[i:i + 2]` |  |
-        | 0.9 % | 28.8 ms | `slices.py:6 before` | `b[i:][:2]` | bytes.\_\_getitem\_\_ |
+        | 0.9 % | 28.8 ms | `slices.py:6 before` | `b[i:][:2]` | bytes.\_\_getitem\_\_ 100 % |
         | 0.2 % | 4.80 ms | `slices.py:12 after` | `n += len(b[i:i + 2])` |  |
 
         **warning:** a \| b

@@ -101,7 +101,9 @@ fn as_json() {
               "total_share": 1.0,
               "chain": [
                 "memmove"
-              ]
+              ],
+              "chain_share": 1.0,
+              "split": []
             }
           ],
           "folded": {

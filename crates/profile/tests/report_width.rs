@@ -59,25 +59,25 @@ fn on_80_columns() {
 
              41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.cou…
                                                              ~~~~~~~~~~~~~~~~~~
-                                  PyObject_GetItem → dict_subscript
+                                  PyObject_GetItem → dict_subscript 100 %
              20.6 %   320 ms  shop.py:4 sell     …rders': [vars(order) for order in orders]…
                                                           ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                   builtin_vars → PyObject_GetAttr
-                                    → _PyObject_GenericGetAttrWithDict → (4 more)
-                                    → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
+                                    → _PyObject_GenericGetAttrWithDict → (5 more) → a → b
+                                    → c → memcmp (libc) 100 %
              10.3 %   160 ms  shop.py:4 sell
                                   return json.dumps({'total': total, 'orders': [vars(order)…
                                          ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                  dumps → encoder_call (_json.cpython-313.so)
+                                  dumps → encoder_call (_json.so) 100 %
               8.2 %   128 ms  shop.py:5 tax      …tal > 1000 else '表' * total[len(prices):]
                                                                            ~~~~~~~~~~~~~~~~
-                                  list_slice
+                                  list_slice 100 %
               7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
                                                        goes on for 1 line ~~~~
               6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches
                                   total = sum(prices[order.item] * order.count for order in…
                                       ~~~~~
-                                  void accumulate<std::vector…d::plus<double>> (fast.so)
+                                  void accumulate<std::vector…s<double>> (fast.so) 100 %
               5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to
                                 20)
               1.0 %  16.0 ms  shop.py:1 poll     import json
@@ -99,22 +99,22 @@ fn on_160_columns() {
 
              41.2 %   640 ms  shop.py:3 sell     total = sum(prices[order.item] * order.count for order in orders if order.count)
                                                              ~~~~~~~~~~~~~~~~~~
-                                  PyObject_GetItem → dict_subscript
+                                  PyObject_GetItem → dict_subscript 100 %
              20.6 %   320 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
                                                                                               ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                   builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → find_name_in_mro → PyDict_GetItem → lookdict
-                                    → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
+                                    → unicodekeys_lookup_unicode → a → b → c → memcmp (libc) 100 %
              10.3 %   160 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
                                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                  dumps → encoder_call (_json.cpython-313.so)
+                                  dumps → encoder_call (_json.so) 100 %
               8.2 %   128 ms  shop.py:5 tax      def tax(total): return total * 0.19 if total > 1000 else '表' * total[len(prices):]
                                                                                                                    ~~~~~~~~~~~~~~~~
-                                  list_slice
+                                  list_slice 100 %
               7.2 %   112 ms  shop.py:6 worth    def worth(total): return tax(
                                                                           ~~~~ goes on for 1 line
               6.2 %  96.0 ms  shop.py:3 CatalogueRepository.find_everything_that_matches    total = sum(prices[order.item] * order.count for order in orders if order.count)
                                                                                                 ~~~~~
-                                  void accumulate<std::vector<long long>, std::plus<double>> (fast.so)
+                                  void accumulate<std::vector<long long>, std::plus<double>> (fast.so) 100 %
               5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to 20)
               1.0 %  16.0 ms  shop.py:1 poll     import json
         "#]],
@@ -140,13 +140,13 @@ fn on_50_columns() {
              41.2 %  640 ms  shop.py:3 sell
                 total = sum(prices[order.item] * order.count …
                             ~~~~~~~~~~~~~~~~~~
-                PyObject_GetItem → dict_subscript
+                PyObject_GetItem → dict_subscript 100 %
              20.6 %  320 ms  shop.py:4 sell
                 … 'orders': [vars(order) for order in orders]…
                             ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                 builtin_vars → PyObject_GetAttr
                   → _PyObject_GenericGetAttrWithDict
-                  → (5 more) → a → b → c → memcmp (libc)
+                  → (5 more) → a → b → c → memcmp (libc) 100 %
              38.1 %  in 6 rows more (--min-share 0 --limit 0
                   shows them all)
         "#]],
@@ -169,21 +169,20 @@ fn with_a_wide_column_of_times() {
              41.2 %  640 ms (self 640 ms)  shop.py:3 sell
                                                total = sum(prices[order.item] * order.count…
                                                            ~~~~~~~~~~~~~~~~~~
-                                               PyObject_GetItem → dict_subscript
+                                               PyObject_GetItem → dict_subscript 100 %
              20.6 %  320 ms (self 320 ms)  shop.py:4 sell
                                                …'orders': [vars(order) for order in orders]…
                                                           ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                               builtin_vars → PyObject_GetAttr
-                                                 → _PyObject_GenericGetAttrWithDict
-                                                 → (5 more) → a → b → c → memcmp (libc)
+                                               builtin_vars → PyObject_GetAttr → (6 more)
+                                                 → a → b → c → memcmp (libc) 100 %
              10.3 %  160 ms (self 160 ms)  shop.py:4 sell
                                                return json.dumps({'total': total, 'orders':…
                                                       ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                                               dumps → encoder_call (_json.cpython-313.so)
+                                               dumps → encoder_call (_json.so) 100 %
               8.2 %  128 ms (self 128 ms)  shop.py:5 tax
                                                …total > 1000 else '表' * total[len(prices):]
                                                                            ~~~~~~~~~~~~~~~~
-                                               list_slice
+                                               list_slice 100 %
              19.6 %  in 4 rows more (--min-share 0 --limit 0 shows them all)
         "#]],
     );
@@ -216,10 +215,10 @@ fn without_a_screen_no_line_is_broken() {
 
          41.2 %  640 ms  shop.py:3 sell    total = sum(prices[order.item] * order.count for order in orders if order.count)
                                                        ~~~~~~~~~~~~~~~~~~
-                             PyObject_GetItem → dict_subscript
+                             PyObject_GetItem → dict_subscript 100 %
          20.6 %  320 ms  shop.py:4 sell    return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)},…
                                                                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                             builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → (3 more) → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)
+                             builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → (3 more) → unicodekeys_lookup_unicode → a → b → c → memcmp (libc) 100 %
          38.1 %  in 6 rows more (--min-share 0 --limit 0 shows them all)
     "#]].assert_eq(&text::text(&profile, &report, None, Paint::Plain));
 }
@@ -237,12 +236,12 @@ fn colour_is_in_each_line_that_was_broken() {
 
         ESC[1m 41.2 %ESC[0m  640 ms  shop.py:3 sell    total = sum(prices[order.item] * order.count…
                                                        ESC[1;31m~~~~~~~~~~~~~~~~~~ESC[0m
-                             ESC[2mPyObject_GetItem → dict_subscriptESC[0m
+                             ESC[2mPyObject_GetItem → dict_subscript 100 %ESC[0m
         ESC[1m 20.6 %ESC[0m  320 ms  shop.py:4 sell    …'orders': [vars(order) for order in orders]…
                                                       ESC[1;31m~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~ESC[0m
                              ESC[2mbuiltin_vars → PyObject_GetAttrESC[0m
-                             ESC[2m  → _PyObject_GenericGetAttrWithDict → (4 more)ESC[0m
-                             ESC[2m  → unicodekeys_lookup_unicode → a → b → c → memcmp (libc)ESC[0m
+                             ESC[2m  → _PyObject_GenericGetAttrWithDict → (5 more) → a → b → cESC[0m
+                             ESC[2m  → memcmp (libc) 100 %ESC[0m
         ESC[2m 38.1 %  in 6 rows more (--min-share 0 --limit 0 shows them all)ESC[0m
     "#]]
     .assert_eq(&page);
@@ -263,18 +262,18 @@ fn details_of_a_verdict_are_broken_between_their_columns() {
         80,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 512 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 320 = sampled 320 + dropped 0 + refused 0 · CPU covered 100.0 %
-        waiting: 512 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
-           93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
-              connection.receive_everything_that_has_arrived(4096)   in poll(2)
+            CPython 3.13.0 · 512 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 320 = sampled 320 + dropped 0 + refused 0 · CPU covered 100.0 %
+            waiting: 512 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
+               93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
+                  connection.receive_everything_that_has_arrived(4096)   in poll(2)
 
-         93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
-                              connection.receive_everything_that_has_arrived(4096)
-                              ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
-                              sock_recv → poll (libc) → in poll(2)
-          6.2 %  32.0 ms  app.py:2 <module>    work()
-                                               ~~~~~~
-    "#]],
+             93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
+                                  connection.receive_everything_that_has_arrived(4096)
+                                  ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+                                  sock_recv → poll (libc) → in poll(2) 100 %
+              6.2 %  32.0 ms  app.py:2 <module>    work()
+                                                   ~~~~~~
+        "#]],
     );
 }

@@ -1,8 +1,34 @@
-//! What happens below one piece of the user's code: the ways down, added up, and the heaviest of them.
+//! What happens below one piece of the user's code: the ways down, added up, and what most of them have in common.
+//! Owns: how far that goes. Keeps: shares are of the row's own time, and those that `genba tree` has for the same path.
 
 use std::collections::HashMap;
 
+use crate::figures::share;
 use crate::report::Link;
+
+/// A step belongs to the chain while it keeps so much of the row's own time.
+const KEPT_MIN: f64 = 0.5;
+/// Where the chain ends it goes on in so many steps at most, each with so much of that time at least.
+const SPLIT_MAX: usize = 3;
+const SPLIT_MIN: f64 = 0.1;
+
+/// The way that at least half of a row's own time took, and where it goes on from there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Chain {
+    /// From below the user's code.
+    pub links: Vec<Link>,
+    /// Of the row's own time, 0 to 1: what took all of these links.
+    pub share: f64,
+    /// The next steps, the largest first, with their shares of the row's own time.
+    pub split: Vec<(Link, f64)>,
+}
+
+impl Chain {
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.links.is_empty() && self.split.is_empty()
+    }
+}
 
 /// The ways from the user's code down to the leaves, merged where they begin alike.
 pub struct Chains {
@@ -41,23 +67,71 @@ impl Chains {
         }
     }
 
-    /// From the top follows the heaviest step each time, and ends where more weight ends than goes on in any one.
     /// Nothing when nothing has weight.
-    pub fn heaviest(&self) -> Vec<Link> {
-        let mut chain = Vec::new();
+    pub fn descent(&self) -> Chain {
+        let whole = self.steps[0].weight;
+        let share_of = |step: &Step| share(step.weight, whole);
+        let mut links = Vec::new();
         let mut at = 0;
         loop {
-            let step = &self.steps[at];
-            let going_on = step.below.iter().map(|(_, next)| self.steps[*next].weight);
-            let ending = step.weight.saturating_sub(going_on.fold(0, u64::saturating_add));
-            let heaviest = step.below.iter().rev().max_by_key(|(_, next)| self.steps[*next].weight);
-            match heaviest {
-                Some((link, next)) if self.steps[*next].weight >= ending.max(1) => {
-                    chain.push(*link);
+            let below = &self.steps[at].below;
+            let heaviest = below.iter().rev().max_by_key(|(_, next)| self.steps[*next].weight);
+            match heaviest.filter(|(_, next)| share_of(&self.steps[*next]) >= KEPT_MIN) {
+                Some((link, next)) => {
+                    links.push(*link);
                     at = *next;
                 }
-                _ => return chain,
+                None => break,
             }
         }
+        let mut split: Vec<(Link, f64)> =
+            self.steps[at].below.iter().map(|(link, next)| (*link, share_of(&self.steps[*next]))).collect();
+        split.retain(|(_, share)| *share >= SPLIT_MIN);
+        split.sort_by(|(_, left), (_, right)| right.total_cmp(left));
+        split.truncate(SPLIT_MAX);
+        Chain { share: if links.is_empty() { 0.0 } else { share_of(&self.steps[at]) }, links, split }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::profile::FunctionIndex;
+    use crate::table::TableIndex;
+
+    /// `abc 3` is a way through three functions that weighs 3.
+    #[track_caller]
+    fn check(ways: &[(&str, u64)], expected: &str) {
+        let mut chains = Chains::default();
+        for (way, weight) in ways {
+            let links = way.bytes().map(|letter| Link::Function(FunctionIndex::new(usize::from(letter))));
+            chains.add(links, *weight);
+        }
+        let letter = |link: &Link| match link {
+            Link::Function(function) => char::from(u8::try_from(function.position()).unwrap()),
+            Link::State(_) => '?',
+        };
+        let Chain { links, share, split } = chains.descent();
+        let links: String = links.iter().map(letter).collect();
+        let split: Vec<String> =
+            split.iter().map(|(link, share)| format!("{} {:.0}", letter(link), share * 100.0)).collect();
+        assert_eq!(format!("{links} {:.0} | {}", share * 100.0, split.join(", ")), expected, "{ways:?}");
+    }
+
+    #[test]
+    fn a_chain_goes_on_while_half_of_the_time_does() {
+        check(&[("abc", 10)], "abc 100 | ");
+        check(&[("abc", 5), ("abd", 5)], "abc 50 | ");
+        check(&[("abc", 4), ("abd", 4), ("ab", 2)], "ab 100 | c 40, d 40");
+        check(&[("abc", 49), ("x", 51)], "x 51 | ");
+        check(&[("a", 40), ("b", 30), ("c", 20), ("d", 10)], " 0 | a 40, b 30, c 20");
+    }
+
+    #[test]
+    fn what_ends_on_the_way_is_none_of_the_chain() {
+        check(&[("", 60), ("a", 40)], " 0 | a 40");
+        check(&[("", 95), ("a", 5)], " 0 | ");
+        check(&[], " 0 | ");
+        check(&[("a", 0)], " 0 | ");
     }
 }

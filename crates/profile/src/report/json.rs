@@ -107,6 +107,14 @@ struct RowPage<'a> {
     total_wall_ns: u64,
     total_share: f64,
     chain: Vec<String>,
+    chain_share: Option<f64>,
+    split: Vec<StepPage>,
+}
+
+#[derive(Serialize)]
+struct StepPage {
+    name: String,
+    share: f64,
 }
 
 #[derive(Serialize)]
@@ -233,6 +241,13 @@ fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
         total_cpu_ns: row.total.cpu_ns,
         total_wall_ns: row.total.wall_ns,
         total_share: part(row.total),
-        chain: row.chain.iter().map(|link| link.name(profile)).collect(),
+        chain: row.chain.links.iter().map(|link| link.name(profile)).collect(),
+        chain_share: (!row.chain.links.is_empty()).then_some(row.chain.share),
+        split: row
+            .chain
+            .split
+            .iter()
+            .map(|(link, share)| StepPage { name: link.name(profile), share: *share })
+            .collect(),
     }
 }

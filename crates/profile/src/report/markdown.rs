@@ -2,7 +2,7 @@
 
 use crate::figures::{counted, percent};
 use crate::profile::Profile;
-use crate::report::chain_text::chain;
+use crate::report::chain_text::{chain, shown};
 use crate::report::{Report, Row, Sort, text};
 use crate::summary::header_with_verdict;
 
@@ -25,7 +25,7 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
             measured.words(weight),
             code(&text::name(profile, report.by, &files, row)),
             expression(profile, row),
-            escaped(&chain(profile, &row.chain)),
+            escaped(&chain(profile, shown(profile, report, row))),
         );
     }
     if report.folded.rows > 0 {

@@ -20,7 +20,7 @@ use crate::own_code::{OwnCode, own_code_and};
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
-use crate::report::chain::Chains;
+use crate::report::chain::{Chain, Chains};
 use crate::show::Show;
 use crate::source_text::Expression;
 use crate::state::State;
@@ -87,8 +87,7 @@ pub struct Row {
     pub subject: Subject,
     pub own: Totals,
     pub total: Totals,
-    /// From below the user's code to the leaf, the way that weighs most.
-    pub chain: Vec<Link>,
+    pub chain: Chain,
 }
 
 /// What a row is about, as far as `By` says it.
@@ -192,7 +191,7 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
                 subject: subject(profile, key),
                 own: sum.own,
                 total: sum.total,
-                chain: sum.chains.heaviest(),
+                chain: sum.chains.descent(),
             })
             .collect(),
         folded: Folded { rows: folded.len() as u64, own: folded_own },

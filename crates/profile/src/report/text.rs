@@ -7,7 +7,8 @@ use unicode_width::UnicodeWidthStr;
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
 use crate::profile::Profile;
-use crate::report::chain_text::{chain, chain_lines};
+use crate::report::chain::Chain;
+use crate::report::chain_text::{chain, chain_lines, shown};
 use crate::report::excerpt::{Excerpt, excerpt, printable};
 use crate::report::file_names::FileNames;
 use crate::report::{By, Report, Row, Sort, Subject};
@@ -39,7 +40,7 @@ pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Pai
     let lines: Vec<Line> = report.rows.iter().map(|row| line(profile, report, &files, row)).collect();
     let layout = Layout::of(&lines, width, paint);
     for (line, row) in lines.iter().zip(&report.rows) {
-        layout.write(profile, line, row, &mut page);
+        layout.write(profile, line, row, shown(profile, report, row), &mut page);
     }
     if report.rows.is_empty() {
         page += "no row: no sample has this weight\n";
@@ -157,7 +158,7 @@ impl Layout {
         Layout { width, time_cells, name_cells, head_cells, under_cells, paint }
     }
 
-    fn write(&self, profile: &Profile, line: &Line, row: &Row, page: &mut String) {
+    fn write(&self, profile: &Profile, line: &Line, row: &Row, below: &Chain, page: &mut String) {
         let head = format!("{}  {}  ", self.paint.strong(&line.share), pad_left(&line.time, self.time_cells));
         let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
         match source {
@@ -167,12 +168,12 @@ impl Layout {
             }
             Some(source) => self.write_with_source(&head, &line.name, source, &row.subject, page),
         }
-        if row.chain.is_empty() {
+        if below.is_empty() {
             return;
         }
         let chain = match self.width {
-            Some(width) => chain_lines(profile, &row.chain, width - self.under_cells),
-            None => vec![printable(&chain(profile, &row.chain))],
+            Some(width) => chain_lines(profile, below, width - self.under_cells),
+            None => vec![printable(&chain(profile, below))],
         };
         for line in chain {
             *page += &format!("{}{}\n", blanks(self.under_cells), self.paint.quiet(&line));

@@ -1,0 +1,98 @@
+"""What `genba report` says below a row, held against `genba tree`: the same path has the same share.
+
+Owns: the sum over the tree. The tree keeps callers apart and a row does not, so what the tree has for a row's function is added up over all
+callers. Code of the program's own further down has rows of its own, and is taken away.
+"""
+
+import json
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from recording import Run
+
+Node = dict[str, Any]
+# Of sums of floats, nothing else.
+TOLERANCE = 1e-9
+
+
+class SameName(Exception):
+    pass
+
+
+class Branches:
+    def __init__(self, branches: list[Node], own: set[tuple[str, str]], weight: str) -> None:
+        self.branches, self.own, self.key = branches, own, f"total_{weight}_ns"
+        self.below: dict[int, list[int]] = {}
+        for number, branch in enumerate(branches):
+            self.below.setdefault(-1 if branch["parent"] is None else branch["parent"], []).append(number)
+
+    def is_own(self, number: int) -> bool:
+        return (self.branches[number]["name"], self.branches[number]["file"]) in self.own
+
+    def of(self, function: tuple[str, str]) -> list[int]:
+        return [number for number, branch in enumerate(self.branches) if (branch["name"], branch["file"]) == function]
+
+    def along(self, numbers: Iterable[int], name: str) -> list[int]:
+        """Raises SameName where other functions of that name stand beside each other, which a row's names do not tell apart."""
+        alike = [[low for low in self.links_below(at) if self.branches[low]["name"] == name] for at in numbers]
+        found = [low for lows in alike for low in lows]
+        places = {(self.branches[low]["file"], self.branches[low]["first_line"]) for low in found}
+        # Texts that are in no file may begin at the same line of the same name: Jinja's templates do.
+        beside = any(len(lows) > 1 and self.branches[lows[0]]["kind"] == "python" for lows in alike)
+        if len(places) > 1 or beside:
+            raise SameName(name)
+        return found
+
+    def links_below(self, number: int) -> Iterator[int]:
+        """A chain leaves out what was inlined."""
+        for low in self.below.get(number, []):
+            if self.branches[low]["kind"] == "inlined":
+                yield from self.links_below(low)
+            elif not self.is_own(low):
+                yield low
+
+    def weight(self, numbers: Iterable[int]) -> int:
+        """Without what other rows have."""
+        return sum(self.branches[number][self.key] - self._in_own_code_below(number) for number in numbers)
+
+    def _in_own_code_below(self, number: int) -> int:
+        below = self.below.get(number, [])
+        return sum(self.branches[low][self.key] if self.is_own(low) else self._in_own_code_below(low) for low in below)
+
+
+def assert_chains_are_the_trees(run: Run) -> None:
+    report = run.report_json("--by", "function")
+    weight = report["weight"]
+    user = {(frame["name"], frame["file"]) for frame in run.profile()["frames"] if frame["owner"] == "user"}
+    # Code that is its caller's (a template's) has no row.
+    rows = [row for row in report["rows"] if (row["function"], row["file"]) in user]
+    functions = [(row["function"], row["file"]) for row in rows]
+    tree = json.loads(run.tree("--format", "json", "--whole", "--weight", weight))
+    branches = Branches(tree["branches"], set(functions), weight)
+    judged = 0
+    for row, function in zip(rows, functions, strict=True):
+        # Two functions of one name are one path to this sum.
+        if functions.count(function) == 1:
+            with suppress(SameName):
+                assert_row_is_the_trees(row, branches, branches.of(function), weight)
+                judged += 1
+    assert judged, rows
+
+
+def assert_row_is_the_trees(row: Node, branches: Branches, at: list[int], weight: str) -> None:
+    whole = branches.weight(at)
+    assert whole == row[f"{weight}_ns"], (whole, row)
+    for name in row["chain"]:
+        at = branches.along(at, name)
+    if row["chain"]:
+        assert_near(branches.weight(at), row["chain_share"], whole, row)
+    names = [step["name"] for step in row["split"]]
+    if len(set(names)) < len(names):
+        raise SameName(names)
+    for step in row["split"]:
+        assert_near(branches.weight(branches.along(at, step["name"])), step["share"], whole, row)
+
+
+def assert_near(weight: int, share: float, whole: int, row: Node) -> None:
+    assert abs(weight - share * whole) <= TOLERANCE * whole, (weight / whole, share, row)
