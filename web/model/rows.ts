@@ -12,6 +12,8 @@ export interface WhereRow {
   readonly weight: Weighed;
   /** The heaviest box of this expression, or of its function where it is not the user's own; null: none shows it. */
   readonly box: BoxIndex | null;
+  /** Of the same line of source as the row before. */
+  readonly isFurther: boolean;
   readonly chain: readonly Link[];
   readonly split: readonly { readonly link: Link; readonly share: Share }[];
 }
@@ -28,13 +30,27 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
   const { frames, states } = recording.profile;
   for (const frame of frames) if (!byName.has(frame.name)) byName.set(frame.name, frame);
   const linkOf = (name: string): Link => (states.includes(name) ? stateLink(name) : link(name, byName));
-  return recording.rows[weight].map((row) => ({
+  return besideTheirLine(recording.rows[weight]).map(({ row, isFurther }) => ({
     row,
+    isFurther,
     weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
     box: boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null,
     chain: row.chain.map(linkOf),
     split: row.split.map(({ name, share }) => ({ link: linkOf(name), share })),
   }));
+}
+
+/** The rows of one line of source come after its first one. */
+function besideTheirLine(rows: readonly Row[]): { row: Row; isFurther: boolean }[] {
+  const lines = new Map<string, Row[]>();
+  for (const row of rows) {
+    // A row whose text is not known says nothing without its place.
+    const key = row.expression === null ? `${lines.size}` : JSON.stringify([row.file, row.line, row.function]);
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, [row]);
+    else line.push(row);
+  }
+  return [...lines.values()].flatMap((line) => line.map((row, at) => ({ row, isFurther: at > 0 })));
 }
 
 function link(name: string, byName: ReadonlyMap<string, Frame>): Link {

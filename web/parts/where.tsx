@@ -66,10 +66,12 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
         <small>{weightWords(row.weight, weight)}{weight === "samples" ? " samples" : ""}</small>
       </span>
       <span class="hit-text">
-        <span class="where">
-          <b>{spot.function ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
-          {spot.line === null ? "" : `:${spot.line}`}
-        </span>
+        {row.isFurther ? null : (
+          <span class="where">
+            <b>{spot.function ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
+            {spot.line === null ? "" : `:${spot.line}`}
+          </span>
+        )}
         <SourceLine state={state} row={row} />
         <Chain row={row} />
       </span>
@@ -80,6 +82,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
 function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
   const { row: spot } = row;
   const marked = markExpression(state.recording.profile.sources, spot);
+  if (marked !== null && row.isFurther) return <span class="src"><u>{marked.marked}</u></span>;
   if (marked === null) {
     return spot.expression === null ? <span class="quiet">{spot.file === null ? "" : "source not recorded"}</span> : <span class="src"><u>{spot.expression}</u></span>;
   }

@@ -65,9 +65,8 @@ fn on_80_columns() {
                                   builtin_vars → PyObject_GetAttr
                                     → _PyObject_GenericGetAttrWithDict → (5 more) → a → b
                                     → c → memcmp (libc) 100 %
-             10.3 %   160 ms  shop.py:4 sell
-                                  return json.dumps({'total': total, 'orders': [vars(order)…
-                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+             10.3 %   160 ms                     return json.dumps({'total': total, 'orders…
+                                                        ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                   dumps → encoder_call (_json.so) 100 %
               8.2 %   128 ms  shop.py:5 tax      …tal > 1000 else '表' * total[len(prices):]
                                                                            ~~~~~~~~~~~~~~~~
@@ -104,8 +103,7 @@ fn on_160_columns() {
                                                                                               ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                   builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → find_name_in_mro → PyDict_GetItem → lookdict
                                     → unicodekeys_lookup_unicode → a → b → c → memcmp (libc) 100 %
-             10.3 %   160 ms  shop.py:4 sell     return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)}, indent=2)
-                                                        ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+             10.3 %   160 ms                            ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                   dumps → encoder_call (_json.so) 100 %
               8.2 %   128 ms  shop.py:5 tax      def tax(total): return total * 0.19 if total > 1000 else '表' * total[len(prices):]
                                                                                                                    ~~~~~~~~~~~~~~~~
@@ -175,8 +173,7 @@ fn with_a_wide_column_of_times() {
                                                           ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                                builtin_vars → PyObject_GetAttr → (6 more)
                                                  → a → b → c → memcmp (libc) 100 %
-             10.3 %  160 ms (self 160 ms)  shop.py:4 sell
-                                               return json.dumps({'total': total, 'orders':…
+             10.3 %  160 ms (self 160 ms)      return json.dumps({'total': total, 'orders':…
                                                       ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                                                dumps → encoder_call (_json.so) 100 %
               8.2 %  128 ms (self 128 ms)  shop.py:5 tax

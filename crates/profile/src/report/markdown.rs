@@ -3,6 +3,7 @@
 use crate::figures::{counted, percent};
 use crate::profile::Profile;
 use crate::report::chain_text::{chain, shown};
+use crate::report::groups::of_one_line;
 use crate::report::{Report, Row, Sort, text};
 use crate::summary::header_with_verdict;
 
@@ -14,7 +15,13 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
     }
     page += &format!("\n| share | {weight} | where | expression | underneath |\n|--:|--:|---|---|---|\n");
     let files = text::files_of(profile, report);
-    for row in &report.rows {
+    let rows = of_one_line(profile, report).into_iter().flat_map(|group| {
+        let first = group.first().copied();
+        group.into_iter().map(move |position| (&report.rows[position], Some(position) == first))
+    });
+    for (row, is_first) in rows {
+        // Said once for the rows of one line.
+        let place = if is_first { code(&text::name(profile, report.by, &files, row)) } else { String::new() };
         let measured = match report.sort {
             Sort::Own => row.own,
             Sort::Total => row.total,
@@ -23,7 +30,7 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
             "| {} % | {} | {} | {} | {} |\n",
             percent(measured.by(weight), report.whole.by(weight)),
             measured.words(weight),
-            code(&text::name(profile, report.by, &files, row)),
+            place,
             expression(profile, row),
             escaped(&chain(profile, shown(profile, report, row))),
         );

@@ -6,6 +6,7 @@ mod chain;
 mod chain_text;
 pub(crate) mod excerpt;
 pub(crate) mod file_names;
+mod groups;
 pub mod json;
 pub mod markdown;
 pub mod text;

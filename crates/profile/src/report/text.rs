@@ -2,6 +2,8 @@
 //! Owns: its layout. Keeps: no line is wider than the screen, but for a word that cannot be broken; the mark stands
 //! exactly under its expression; what is folded is said with its share.
 
+use std::ops::Range;
+
 use unicode_width::UnicodeWidthStr;
 
 use crate::figures::{counted, percent};
@@ -11,6 +13,7 @@ use crate::report::chain::Chain;
 use crate::report::chain_text::{chain, chain_lines, shown};
 use crate::report::excerpt::{Excerpt, excerpt, printable};
 use crate::report::file_names::FileNames;
+use crate::report::groups::of_one_line;
 use crate::report::{By, Report, Row, Sort, Subject};
 use crate::summary::header_with_verdict;
 use crate::table::TableIndex;
@@ -39,8 +42,9 @@ pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Pai
     let files = files_of(profile, report);
     let lines: Vec<Line> = report.rows.iter().map(|row| line(profile, report, &files, row)).collect();
     let layout = Layout::of(&lines, width, paint);
-    for (line, row) in lines.iter().zip(&report.rows) {
-        layout.write(profile, line, row, shown(profile, report, row), &mut page);
+    for group in of_one_line(profile, report) {
+        let rows = group.iter().map(|position| (&lines[*position], &report.rows[*position]));
+        layout.write(profile, report, &rows.collect::<Vec<_>>(), &mut page);
     }
     if report.rows.is_empty() {
         page += "no row: no sample has this weight\n";
@@ -158,16 +162,56 @@ impl Layout {
         Layout { width, time_cells, name_cells, head_cells, under_cells, paint }
     }
 
-    fn write(&self, profile: &Profile, line: &Line, row: &Row, below: &Chain, page: &mut String) {
-        let head = format!("{}  {}  ", self.paint.strong(&line.share), pad_left(&line.time, self.time_cells));
-        let source = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at));
-        match source {
-            None => {
-                let words = without_text(profile, &row.subject).map_or(String::new(), |words| format!(" ({words})"));
-                self.write_name(&head, &line.name, &words, page);
-            }
-            Some(source) => self.write_with_source(&head, &line.name, source, &row.subject, page),
+    /// One row, or several of one line.
+    fn write(&self, profile: &Profile, report: &Report, rows: &[(&Line, &Row)], page: &mut String) {
+        let &[(line, row), ref others @ ..] = rows else { return };
+        let below = shown(profile, report, row);
+        let Some(source) = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at)) else {
+            let words = without_text(profile, &row.subject).map_or(String::new(), |words| format!(" ({words})"));
+            self.write_name(&self.head(line), &line.name, &words, page);
+            return self.write_below(profile, below, page);
+        };
+        let placed = self.write_source(&self.head(line), &line.name, source, &row.subject, page);
+        if row.subject.expression.is_some() {
+            *page += &self.mark(&placed.shown, placed.before, several(&row.subject), placed.room);
         }
+        self.write_below(profile, below, page);
+        for (line, row) in others {
+            *page += &self.marked_with_share(&placed, line, source, &row.subject);
+            self.write_below(profile, shown(profile, report, row), page);
+        }
+    }
+
+    fn head(&self, line: &Line) -> String {
+        format!("{}  {}  ", self.paint.strong(&line.share), pad_left(&line.time, self.time_cells))
+    }
+
+    /// The mark of a further row of a line, behind its figures. Where it is not on what is shown of the line, its own part is shown.
+    fn marked_with_share(&self, placed: &Placed, line: &Line, source: &str, subject: &Subject) -> String {
+        let head = self.head(line);
+        if subject.expression.is_none() {
+            return format!("{head}{}\n", self.paint.quiet("elsewhere in this line"));
+        }
+        let room = if placed.is_whole { usize::MAX } else { placed.room.unwrap_or(SOURCE_CELLS_MAX) };
+        let own = excerpt(source, mark_columns(source, subject), room);
+        let mark = self.mark(&own, placed.before, several(subject), placed.room);
+        // A narrow screen has its source further left than the figures end.
+        let is_under = placed.before < self.head_cells;
+        let beside = |cells: usize| {
+            if is_under {
+                format!("{}\n{}", head.trim_end(), blanks(cells))
+            } else {
+                format!("{head}{}", blanks(cells - self.head_cells))
+            }
+        };
+        if own.line != placed.shown.line {
+            return format!("{}{}\n{mark}", beside(placed.before), own.line);
+        }
+        let marked = mark.trim_start_matches(' ');
+        format!("{}{marked}", beside(mark.len() - marked.len()))
+    }
+
+    fn write_below(&self, profile: &Profile, below: &Chain, page: &mut String) {
         if below.is_empty() {
             return;
         }
@@ -200,23 +244,14 @@ impl Layout {
         }
     }
 
-    fn write_with_source(&self, head: &str, name: &str, source: &str, subject: &Subject, page: &mut String) {
-        let marked = subject.expression.as_ref();
-        let several = subject.end_line.zip(subject.line).map_or(0, |(end, first)| end - first);
-        let columns = match marked {
-            Some(expression) if several > 0 => expression.column..u32::MAX,
-            Some(expression) => expression.column..expression.end_column,
-            None => {
-                let indent = source.chars().take_while(|character| character.is_whitespace()).count() as u32;
-                indent..indent
-            }
-        };
+    fn write_source(&self, head: &str, name: &str, source: &str, subject: &Subject, page: &mut String) -> Placed {
+        let columns = mark_columns(source, subject);
         let name = pad_right(name, self.name_cells);
         let beside = self.head_cells + name.width() + GAP_CELLS;
         let whole = excerpt(source, columns.clone(), usize::MAX);
         let room = self.width.map_or(SOURCE_CELLS_MAX, |width| width.saturating_sub(beside));
-        let fits = whole.line.width() <= room;
-        let is_beside = fits
+        let is_whole = whole.line.width() <= room;
+        let is_beside = is_whole
             || self.width.is_none()
             || (name.width() <= self.name_cells && room >= SOURCE_CELLS_MIN && whole.mark_cells + 2 <= room);
         let (before, room) = match self.width {
@@ -230,12 +265,9 @@ impl Layout {
                 (beside, room)
             }
         };
-        let shown = if fits { whole } else { excerpt(source, columns, room) };
+        let shown = if is_whole { whole } else { excerpt(source, columns, room) };
         *page += &format!("{}\n", shown.line);
-        if marked.is_some() {
-            let room = self.width.map(|_| room);
-            *page += &self.mark(&shown, before, several, room);
-        }
+        Placed { shown, before, room: self.width.map(|_| room), is_whole }
     }
 
     /// `~~~~~`, and beside it whether the expression goes on: on its right, or where room is short on its left or below.
@@ -255,6 +287,33 @@ impl Layout {
             None => format!("{}{mark}\n{}{quiet}\n", blanks(indent), blanks(before)),
         }
     }
+}
+
+/// A line of source on the screen.
+struct Placed {
+    shown: Excerpt,
+    /// Cells before it.
+    before: usize,
+    /// Cells for it; none: as many as it takes.
+    room: Option<usize>,
+    is_whole: bool,
+}
+
+/// The mark's, in characters. Without an expression: nothing, behind the indentation.
+fn mark_columns(source: &str, subject: &Subject) -> Range<u32> {
+    match &subject.expression {
+        Some(expression) if several(subject) > 0 => expression.column..u32::MAX,
+        Some(expression) => expression.column..expression.end_column,
+        None => {
+            let indent = source.chars().take_while(|character| character.is_whitespace()).count() as u32;
+            indent..indent
+        }
+    }
+}
+
+/// How many lines the expression goes on for.
+fn several(subject: &Subject) -> u32 {
+    subject.end_line.zip(subject.line).map_or(0, |(end, first)| end - first)
 }
 
 /// What is said of an expression whose text is not known.
