@@ -146,26 +146,26 @@ fn code_without_a_file_is_its_callers() {
         text.lines().skip(1).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
     };
     expect![[r#"
-        ticks 50 = sampled 50 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 60.0 % of 80.0 ms CPU is app.py:3 <module>
+        ticks 150 = sampled 150 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 60.0 % of 240 ms CPU is app.py:3 <module>
           and 40.0 % is x.py:1 files
 
-         60.0 %  48.0 ms  app.py:1 <module>
+         60.0 %   144 ms  app.py:1 <module>
                               __init__ 100 %
-         40.0 %  32.0 ms  x.py:1 files
+         40.0 %  96.0 ms  x.py:1 files
     "#]]
     .assert_eq(&rows(
-        "<module>@app.py:3[0-9] > __init__@<string>:2[0-4] x30
-    addpackage@<frozen·site>:206[0-9] > <module>@<string>:1[0-9] > files@/usr/lib/python3.15/x.py:1[0-9] x20
+        "<module>@app.py:3[0-9] > __init__@<string>:2[0-4] x90
+    addpackage@<frozen·site>:206[0-9] > <module>@<string>:1[0-9] > files@/usr/lib/python3.15/x.py:1[0-9] x60
     ",
     ));
     expect![[r#"
-        ticks 30 = sampled 30 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 100.0 % of 48.0 ms CPU is <string>:2 f
+        ticks 90 = sampled 90 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 100.0 % of 144 ms CPU is <string>:2 f
 
-        100.0 %  48.0 ms  <string>:1 f
+        100.0 %  144 ms  <string>:1 f
     "#]]
-    .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x30\n    "));
+    .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x90\n    "));
 }
 
 /// Whoever started the loop is on the stack of every task.
@@ -174,25 +174,25 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
     let to_loop = "<module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > task_step[_asyncio.so]";
     let recording = format!(
         "process 7 3.13.0 argv=app.py cwd=/home/me
-        {to_loop} > get@/v/lib/python3.13/site-packages/client.py:5[0-9] > send[libc.so.6] x30
-        {to_loop} > main@app.py:12[4-9] > get@/v/lib/python3.13/site-packages/client.py:5[0-9] x20
-        <module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select[libpython3.13.so] x10"
+        {to_loop} > get@/v/lib/python3.13/site-packages/client.py:5[0-9] > send[libc.so.6] x90
+        {to_loop} > main@app.py:12[4-9] > get@/v/lib/python3.13/site-packages/client.py:5[0-9] x60
+        <module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select[libpython3.13.so] x30"
     );
     check(
         &recording,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
-            ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
-            one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
               asyncio: tasks that run the same code are not told apart yet
 
-             50.0 %  48.0 ms  client.py:5 get (columns 1 to 9)
+             50.0 %   144 ms  client.py:5 get (columns 1 to 9)
                                   send (libc) 100 %
-             33.3 %  32.0 ms  app.py:12 main (columns 5 to 9)
+             33.3 %  96.0 ms  app.py:12 main (columns 5 to 9)
                                   get 100 %
-             16.7 %  16.0 ms  app.py:30 <module> (columns 1 to 9)
+             16.7 %  48.0 ms  app.py:30 <module> (columns 1 to 9)
                                   run_forever → select 100 %
         "#]],
     );
@@ -200,17 +200,17 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
         &recording,
         Options { sort: Sort::Total, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 96.0 ms wall · 96.0 ms CPU · 1 process, 1 thread · 1.6 ms
-            ticks 60 = sampled 60 + dropped 0 + refused 0 · CPU covered 100.0 %
-            one place: 50.0 % of 96.0 ms CPU is client.py:5 get
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
               asyncio: tasks that run the same code are not told apart yet
 
-            100.0 %  96.0 ms (self 16.0 ms)  app.py:30 <module> (columns 1 to 9)
+            100.0 %   288 ms (self 48.0 ms)  app.py:30 <module> (columns 1 to 9)
                                                  run_forever → select 100 %
-             50.0 %  48.0 ms (self 48.0 ms)  client.py:5 get (columns 1 to 9)
+             50.0 %    144 ms (self 144 ms)  client.py:5 get (columns 1 to 9)
                                                  send (libc) 100 %
-             33.3 %  32.0 ms (self 32.0 ms)  app.py:12 main (columns 5 to 9)
+             33.3 %  96.0 ms (self 96.0 ms)  app.py:12 main (columns 5 to 9)
                                                  get 100 %
         "#]],
     );

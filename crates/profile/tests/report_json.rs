@@ -43,9 +43,11 @@ fn as_json() {
             "refused": {}
           },
           "verdict": {
-            "name": "one place",
-            "words": "100.0 % of 32.0 ms CPU is app.py:1 <module>   表[i:]",
-            "details": []
+            "name": "too short to judge",
+            "words": "32.0 ms wall, 20 samples",
+            "details": [
+              "give it more to do, or the same in a loop: a verdict needs 100 ms"
+            ]
           },
           "filters": null,
           "processes": [

@@ -1,7 +1,8 @@
 //! What the verdict is chosen by: sums over all samples, in one pass; each stack is read once, however many threads it was seen on.
 //! Owns: which samples count as importing, as recursion, as a thread without Python. Never: decides what is much.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use crate::event_loop::EventLoop;
 use crate::figures::share;
@@ -66,6 +67,7 @@ pub(super) struct Recursion {
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub whole: Totals,
+    pub running_samples: u64,
     /// Sum of the squares of the samples' CPU, in microseconds.
     pub cpu_us2: u64,
     /// CPU by the deepest own code.
@@ -219,6 +221,7 @@ impl Facts {
             add(self.gc.entry(set_off).or_default(), group.cpu_ns);
         }
         if group.state.is_running() {
+            add(&mut self.running_samples, group.samples);
             add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
             if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
                 add(self.running_itself.entry(own).or_default(), group.cpu_ns);
@@ -249,6 +252,27 @@ impl Facts {
             row.depth_max = row.depth_max.max(depth);
         }
     }
+}
+
+/// The function of the user's that has most of the CPU with what it calls, and how much. One that has nearly all of it only says that the
+/// program ran.
+pub(super) fn widest_function(profile: &Profile) -> Option<(FunctionIndex, u64)> {
+    const SHARE_MAX: f64 = 0.9;
+    let event_loop = EventLoop::of(profile);
+    let mut totals: HashMap<FunctionIndex, u64> = HashMap::new();
+    let mut whole_ns = 0;
+    for group in &profile.samples {
+        add(&mut whole_ns, group.cpu_ns);
+        let own = own_code(profile, &event_loop, group.node);
+        let functions: HashSet<FunctionIndex> =
+            own.frames.iter().map(|frame| profile.frames[*frame].function).collect();
+        functions.into_iter().for_each(|function| add(totals.entry(function).or_default(), group.cpu_ns));
+    }
+    let is_module = |function: FunctionIndex| profile.functions[function].name == "<module>";
+    let within = totals.into_iter().filter(|(function, total_ns)| {
+        !is_module(*function) && *total_ns > 0 && share(*total_ns, whole_ns) <= SHARE_MAX
+    });
+    within.max_by_key(|(function, total_ns)| (*total_ns, Reverse(*function)))
 }
 
 /// A damaged recording may hold any number.

@@ -13,6 +13,9 @@ use crate::weight::{Weight, choose};
 use facts::Facts;
 use groups::Group;
 
+/// A verdict rests on so much wall time, and on so many samples of what ran. How long a wait took is measured, however few samples it has.
+const TIME_NS_MIN: u64 = 100_000_000;
+const SAMPLES_MIN: u64 = 50;
 /// Importing took so much of a process's wall time, in processes that used so much of the CPU.
 const START_UP_MIN: f64 = 0.5;
 const START_UP_CPU_MIN: f64 = 0.5;
@@ -51,6 +54,7 @@ pub enum Reason {
     OneFunction,
     Spread,
     NoSingleCause,
+    TooShort,
 }
 
 impl Reason {
@@ -69,6 +73,7 @@ impl Reason {
             Reason::OneFunction => "one function",
             Reason::Spread => "spread",
             Reason::NoSingleCause => "no single cause",
+            Reason::TooShort => "too short to judge",
         }
     }
 }
@@ -92,7 +97,9 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let cpu_ns = facts.whole.cpu_ns;
     let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
     let waits = choose(None, profile).weight == Weight::Wall;
-    if facts.start_up(profile).is_some() {
+    if profile.wall_ns() < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
+        Reason::TooShort
+    } else if facts.start_up(profile).is_some() {
         Reason::StartUp
     } else if waits {
         Reason::Waiting

@@ -5,11 +5,11 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-use super::facts::{Facts, Library, SetOff, StartUp, Waits};
-use super::{LOOP_MIN, Reason, TEN, Verdict};
+use super::facts::{Facts, Library, SetOff, StartUp, Waits, widest_function};
+use super::{LOOP_MIN, Reason, SAMPLES_MIN, TEN, TIME_NS_MIN, Verdict};
 use crate::figures::{counted, duration, percent, share};
 use crate::owner::Owner;
-use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
+use crate::profile::{FileIndex, FrameIndex, Function, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
 use crate::report::file_names::FileNames;
 use crate::warnings::masked;
 
@@ -38,6 +38,7 @@ pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdi
         Reason::OneFunction => words.one_function(),
         Reason::Spread => words.spread(),
         Reason::NoSingleCause => words.no_single_cause(),
+        Reason::TooShort => words.too_short(),
     };
     details.extend(words.tasks());
     details.extend(masked(profile));
@@ -256,15 +257,31 @@ impl Words<'_> {
 
     fn no_single_cause(&self) -> Lines {
         let cpu_ns = self.facts.whole.cpu_ns;
-        if cpu_ns == 0 {
-            return ("no CPU time was sampled".to_owned(), Vec::new());
-        }
         let (largest_share, ten_share) = self.shares();
         let words = format!(
             "the largest expression has {largest_share} %, the ten largest {ten_share} % of {} CPU",
             duration(cpu_ns)
         );
-        (words, Vec::new())
+        let next = widest_function(self.profile).map(|(function, total_ns)| {
+            let Function { name, home, .. } = &self.profile.functions[function];
+            let file = match home {
+                Home::Python { file, .. } => self.files.short(*file).unwrap_or_default(),
+                Home::C { .. } | Home::Mark => "",
+            };
+            let share = percent(total_ns, cpu_ns);
+            format!("next: {name} ({file}) has {share} % with what it calls (genba report --by function --sort total)")
+        });
+        (words, next.into_iter().collect())
+    }
+
+    fn too_short(&self) -> Lines {
+        let wall_ns = self.profile.wall_ns();
+        let samples = counted(self.facts.running_samples, "sample", "samples");
+        let advice = match wall_ns < TIME_NS_MIN {
+            true => format!("give it more to do, or the same in a loop: a verdict needs {}", duration(TIME_NS_MIN)),
+            false => format!("look more often (--rate 1000), or for longer: a verdict needs {SAMPLES_MIN} samples"),
+        };
+        (format!("{} wall, {samples}", duration(wall_ns)), vec![advice])
     }
 
     /// What a place in a program with tasks leaves open.
