@@ -44,7 +44,7 @@ def test_in_a_notebook(inside: Inside) -> None:
     packages = package_folder(inside.workshop, "ipykernel")
     cells = inside.workshop.write(
         "cells.py",
-        "__file__ = 'notebook'\n" + WORK + '# next cell\nr = genba.record("app.genba")\nr.__enter__()\n# next cell\nduring(200)\n# next cell\nr.__exit__(None, None, None)\n',
+        "__file__ = 'notebook'\n" + WORK + '# next cell\nr = genba.record("app.genba")\nr.__enter__()\n# next cell\nduring(500)\n# next cell\nr.__exit__(None, None, None)\n',
     )
     client = inside.workshop.write("client.py", KERNEL)
     path = f"{inside.environment['PYTHONPATH']}:{packages}"

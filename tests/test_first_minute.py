@@ -3,8 +3,11 @@
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -50,7 +53,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def recorded(done: subprocess.CompletedProcess[str]) -> str:
     """The name in the last line."""
     last = done.stderr.splitlines()[-1]
-    said = re.fullmatch(r"recorded (.+) \(\d[\d.]* [kM]?B\) · next: genba report (.+)", last)
+    said = re.fullmatch(r"recorded (.+) \(\d[\d.]* [kM]?B\) · next: genba lines (.+)", last)
     assert done.returncode == 0 and said and said[1] == said[2], done.stderr
     return said[1]
 
@@ -168,7 +171,6 @@ def test_the_newest_recording_is_read_and_named(folder: Path, python: str) -> No
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        ("", 2, "genba run app.py records a program"),
         ("app.py --flag", 2, "genba run app.py --flag"),
         ("pytest -x", 2, "genba run pytest -x"),
         ("rum app.py", 2, "did you mean `run`?"),
@@ -184,7 +186,7 @@ def test_the_newest_recording_is_read_and_named(folder: Path, python: str) -> No
         ("run -o pack app.py", 2, "-o pack/app.genba"),
         ("report no.genba", 1, ""),
         ("report app.py", 1, "genba run app.py makes one"),
-        ("export app.genba --to json", 2, "usage: "),
+        ("export app.genba", 2, "usage: "),
     ],
 )
 def test_what_is_refused_says_why_and_what_to_do(folder: Path, python: str, words: str, code: int, hint: str) -> None:
@@ -250,3 +252,19 @@ def test_colour_is_for_terminals_and_can_be_set(folder: Path, python: str) -> No
         assert is_coloured(verb, "--color", "always", GENBA_COLOR="never")
         assert "\x1b" not in genba(folder, verb).stdout
         assert "\x1b" in genba(folder, verb, "--color", "always").stdout
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
+def test_another_users_environment_is_not_called_empty() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        command = shutil.copy(binary(), folder)
+        closed = Path(folder, "venv")
+        closed.joinpath("bin").mkdir(parents=True)
+        closed.joinpath("bin/python").symlink_to(sys.executable)
+        closed.chmod(0o700)
+        environment = {**os.environ, "VIRTUAL_ENV": str(closed), "GENBA_SETTINGS": "none"}
+        Path(folder, "app.py").touch()
+        done = subprocess.run([command, "run", "app.py"], cwd=folder, env=environment, user=65534, group=65534, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"error: permission denied: {closed}/bin/python\n"), done.stderr

@@ -19,7 +19,7 @@ use rustix::fs::OFlags;
 
 use crate::failure::{Failure, say};
 use crate::own_file::Content;
-use crate::read::{self, FilterOptions, RecordingArguments, WeightBy};
+use crate::read::{self, FilterOptions, RecordingArguments, Recordings, WeightBy};
 
 #[derive(Args)]
 pub struct Arguments {
@@ -30,9 +30,9 @@ pub struct Arguments {
     #[arg(long, value_name = "FORMAT")]
     to: ExportFormat,
 
-    /// Where to write; - is stdout
+    /// Where to write; - is stdout [default: a new file here, named like the recording]
     #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    output: Option<PathBuf>,
 
     /// What a stack counts, cpu and wall in nanoseconds [default: samples; to speedscope what the report weighs by]
     #[arg(long, value_name = "WEIGHT")]
@@ -54,6 +54,17 @@ enum ExportFormat {
     Json,
     /// For speedscope (https://www.speedscope.app), a profile a thread
     Speedscope,
+}
+
+impl ExportFormat {
+    /// Of the files that are named after their recording.
+    const fn ending(self) -> &'static str {
+        match self {
+            ExportFormat::Collapsed => "collapsed.txt",
+            ExportFormat::Json => "json",
+            ExportFormat::Speedscope => "speedscope.json",
+        }
+    }
 }
 
 pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
@@ -96,11 +107,8 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (text, Totals::of_profile(&profile).words_with_unit(weight), weight)
         }
     };
-    if arguments.output == Path::new("-") {
-        read::print(&text)?;
-    } else {
-        write(&arguments.output, &text)?;
-        let (path, size) = (arguments.output.display(), figures::size(text.len() as u64));
+    if let Some(path) = delivered(arguments.output.as_deref(), &file, arguments.to.ending(), &text)? {
+        let (path, size) = (path.display(), figures::size(text.len() as u64));
         say(&format!("wrote {path} ({size}): {amount}"));
         say(&law_line(&profile));
     }
@@ -110,8 +118,53 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Writes the text where `output` says, `-` to stdout, else into a new file here. The file's name; none: it went to stdout.
+pub fn delivered(
+    output: Option<&Path>,
+    recordings: &Recordings,
+    ending: &str,
+    text: &str,
+) -> Result<Option<PathBuf>, Failure> {
+    match output {
+        Some(path) if path == Path::new("-") => {
+            read::print(text)?;
+            Ok(None)
+        }
+        Some(path) => {
+            write(path, text)?;
+            Ok(Some(path.to_owned()))
+        }
+        None => {
+            let (path, mut file) = next_free(&recordings.stem(), ending)?;
+            file.write_all(text.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
+            Ok(Some(path))
+        }
+    }
+}
+
+/// `app.html`, `app-2.html`, … in the current directory: nothing is replaced that nobody named.
+fn next_free(stem: &str, ending: &str) -> Result<(PathBuf, File), Failure> {
+    const NUMBER_MAX: u32 = 10_000;
+    let names = (1..=NUMBER_MAX).map(|number| match number {
+        1 => PathBuf::from(format!("{stem}.{ending}")),
+        _ => PathBuf::from(format!("{stem}-{number}.{ending}")),
+    });
+    for path in names {
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => {
+                return Err(Failure::no(format!("cannot write {} here: {error}", path.display()))
+                    .hint("name a file in a folder that you may write to, with -o"));
+            }
+            Ok(file) => return Ok((path, file)),
+        }
+    }
+    Err(Failure::no(format!("{stem}.{ending} and {NUMBER_MAX} names like it are taken"))
+        .hint("name another file with -o"))
+}
+
 /// Replaces an empty file and an earlier export, nothing else: `-o` is typed where FILE was meant too easily.
-pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
     let mut file = opened(path)?;
     file.write_all(text.as_bytes()).map_err(|error| cannot_write(path, &error))
 }

@@ -104,11 +104,40 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
     }
 }
 
+/// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
+const OF_OTHERS: [(&str, &str, &str); 8] = [
+    ("record", "`run` starts a program and records it", "genba run …"),
+    ("attach", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("dump", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("ps", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("top", "genba has no live view yet", "genba run app.py says at the end where the time went"),
+    (
+        "diff",
+        "genba cannot compare two recordings yet",
+        "look at both: genba report before.genba, genba report after.genba",
+    ),
+    ("view", "`html` writes a page that any browser shows", "genba html --open …"),
+    (
+        "flamegraph",
+        "`html` writes a page with the call tree, `export` what flame graph tools read",
+        "genba html --open …",
+    ),
+];
+
 /// `genba app.py`: the first word is no verb. When it can be run, say how; when it is like a verb, which.
 fn unknown_verb(refusal: &clap::Error) -> Failure {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
-    let first = words.iter().find(|word| !word.starts_with('-')).cloned().unwrap_or_default();
+    let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
+    let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
+    let is_near = |verb: &str| strsim::osa_distance(verb, &first) <= if verb.len() > 4 { 2 } else { 0 };
+    let is_like_one_of_ours = matches!(refusal.get(ContextKind::SuggestedSubcommand), Some(ContextValue::Strings(verbs)) if !verbs.is_empty());
+    let of_others = OF_OTHERS.iter().find(|(verb, ..)| *verb == first);
+    let of_others = of_others.or_else(|| OF_OTHERS.iter().find(|(verb, ..)| !is_like_one_of_ours && is_near(verb)));
+    if let Some((_, why, hint)) = of_others {
+        let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
+        return failure.detail(*why).hint(hint.replace(" …", &format!(" {rest}")).trim_end());
+    }
     let looks_runnable = first.contains('/')
         || std::path::Path::new(&first).exists()
         || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
@@ -122,6 +151,18 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
         }
         _ => failure.hint("genba --help lists the verbs"),
     }
+}
+
+/// The verb that stands on the command line.
+fn help_of_verb() -> String {
+    let verb = std::env::args_os()
+        .nth(1)
+        .and_then(|word| word.into_string().ok())
+        .filter(|word| word.bytes().all(|letter| letter.is_ascii_lowercase()));
+    verb.map_or_else(
+        || "genba --help lists the verbs".to_owned(),
+        |verb| format!("genba {verb} --help tells its options"),
+    )
 }
 
 /// clap's message begins with `error: …`; its paragraphs become details, its tips hints.
@@ -147,7 +188,7 @@ fn in_our_words(message: &str) -> Failure {
         }
     }
     match usage.as_slice() {
-        [] => failure.hint("genba --help lists the verbs, genba run --help the options of one"),
+        [] => failure.hint(help_of_verb()),
         usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
     }
 }

@@ -20,7 +20,7 @@ use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Weight, choose};
 
-use crate::export::write;
+use crate::export::delivered;
 use crate::failure::{Failure, say};
 use crate::progress::during;
 use crate::read::{self, FilterOptions, RecordingArguments};
@@ -39,15 +39,22 @@ pub struct Arguments {
     #[command(flatten)]
     recordings: RecordingArguments,
 
-    /// Where to write; - is stdout
+    /// Where to write; - is stdout [default: a new file here, named like the recording]
     #[arg(short, long, value_name = "OUT")]
-    output: PathBuf,
+    output: Option<PathBuf>,
+
+    /// Show the page in the browser
+    #[arg(long)]
+    open: bool,
 
     #[command(flatten)]
     filters: FilterOptions,
 }
 
 pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.open && arguments.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
+    }
     let file = arguments.recordings.open()?;
     let profile = file.filtered(&arguments.filters)?;
     let weight = choose(None, &profile).weight;
@@ -58,17 +65,28 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
     })?;
     let page = PAGE.replacen(HEAD, MARKED_HEAD, 1).replacen(NUMBERS, &packed, 1);
-    if arguments.output == Path::new("-") {
-        read::print(&page)?;
-    } else {
-        write(&arguments.output, &page)?;
-        let (path, size) = (arguments.output.display(), figures::size(page.len() as u64));
-        say(&format!("wrote {path} ({size}): open it in a browser"));
+    let written = delivered(arguments.output.as_deref(), &file, "html", &page)?;
+    if let Some(path) = &written {
+        let (path, size) = (path.display(), figures::size(page.len() as u64));
+        let next = if arguments.open { "" } else { ": open it in a browser" };
+        say(&format!("wrote {path} ({size}){next}"));
         say(&law_line(&profile));
     }
     kept_line(&profile, weight).iter().for_each(|kept| say(kept));
     read::warn(&warnings);
+    if let Some(path) = written.filter(|_| arguments.open) {
+        show_in_browser(&path)?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+fn show_in_browser(path: &Path) -> Result<(), Failure> {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    open::that_detached(whole).map_err(|error| {
+        Failure::no(format!("no browser could be started: {error}"))
+            .detail(format!("the page is written: {}", path.display()))
+            .hint("copy the page to a machine with a browser; it needs nothing else")
+    })
 }
 
 fn numbers(profile: &Profile, recording: &str, warnings: &[String]) -> Result<String, String> {

@@ -22,6 +22,7 @@ mod settings;
 mod tree;
 mod within;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -100,13 +101,27 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
 /// The command line with the settings, or the exit code after its help, version, settings or error was printed.
 fn parse() -> Result<Genba, ExitCode> {
     let command = command();
-    let words = match settings::applied(&command, std::env::args_os().collect()) {
+    let words = match settings::applied(&command, asking_for_help(std::env::args_os().collect())) {
         Ok(settings::Applied::Words(words)) => words,
         Ok(settings::Applied::Shown(page)) => return Err(printed(&page)),
         Err(failure) => return Err(failure.print()),
     };
     let parsed = command.try_get_matches_from(words).and_then(|matches| Genba::from_arg_matches(&matches));
     parsed.map_err(|refusal| failure::of_command_line(&refusal))
+}
+
+/// `genba` alone and `genba help` are `genba --help`, `genba help run` is `genba run --help`.
+fn asking_for_help(mut words: Vec<OsString>) -> Vec<OsString> {
+    match words.get(1) {
+        None => words.push("--help".into()),
+        Some(word) if word == "help" => {
+            words.remove(1);
+            words.truncate(2);
+            words.push("--help".into());
+        }
+        Some(_) => {}
+    }
+    words
 }
 
 fn printed(page: &str) -> ExitCode {

@@ -19,15 +19,88 @@ fn the_version() {
 }
 
 #[test]
-fn a_verb_is_missing() {
-    Sandbox::new("no-verb").check(
-        "",
+fn help_by_every_name() {
+    let sandbox = Sandbox::new("help-names");
+    let page = |words: &[&str]| {
+        let output = sandbox.genba(words).output().expect("genba starts");
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{words:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let verbs = page(&["--help"]);
+    assert!(verbs.contains("Record:\n  run "), "{verbs}");
+    assert_eq!((page(&[]), page(&["help"])), (verbs.clone(), verbs));
+    assert_eq!(page(&["help", "run"]), page(&["run", "--help"]));
+    sandbox.check(
+        "help rnu",
         expect![[r#"
         exit code 2
         stdout
         stderr
-          error: a verb is missing
-          hint: genba run app.py records a program; genba --help lists the verbs
+          error: `rnu` is not a verb of genba
+          hint: genba --help lists the verbs
+    "#]],
+    );
+}
+
+#[test]
+fn a_verb_is_missing() {
+    Sandbox::new("no-verb").check(
+        "--bogus",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: unexpected argument '--bogus' found
+          hint: usage: genba <VERB>
+    "#]],
+    );
+}
+
+#[test]
+fn verbs_of_other_profilers() {
+    let sandbox = Sandbox::new("other-verbs");
+    sandbox.check(
+        "record app.py -x",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `record` is not a verb of genba
+            `run` starts a program and records it
+          hint: genba run app.py -x
+    "#]],
+    );
+    sandbox.check(
+        "attach 4711",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `attach` is not a verb of genba
+            genba cannot look at a process that runs already yet
+          hint: start the program with it: genba run app.py
+    "#]],
+    );
+    sandbox.check(
+        "top",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `top` is not a verb of genba
+            genba has no live view yet
+          hint: genba run app.py says at the end where the time went
+    "#]],
+    );
+    sandbox.check(
+        "diff a.genba b.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `diff` is not a verb of genba
+            genba cannot compare two recordings yet
+          hint: look at both: genba report before.genba, genba report after.genba
     "#]],
     );
 }
@@ -107,38 +180,38 @@ fn options_of_run_that_cannot_be_read() {
         stdout
         stderr
           error: invalid value '1' for '--interval <DURATION>': expected a number and a unit, such as 100us, 1ms, 30s or 5m
-          hint: genba --help lists the verbs, genba run --help the options of one
+          hint: genba run --help tells its options
     "#]]);
     sandbox.check("run --interval 10us app.py", expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '10us' for '--interval <DURATION>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
-          hint: genba --help lists the verbs, genba run --help the options of one
+          hint: genba run --help tells its options
     "#]]);
     sandbox.check("run --interval 2s app.py", expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '2s' for '--interval <DURATION>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
-          hint: genba --help lists the verbs, genba run --help the options of one
+          hint: genba run --help tells its options
     "#]]);
     sandbox.check("run --rate 20001 app.py", expect![[r#"
         exit code 2
         stdout
         stderr
           error: invalid value '20001' for '--rate <N>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
-          hint: genba --help lists the verbs, genba run --help the options of one
+          hint: genba run --help tells its options
     "#]]);
     sandbox.check(
         "run --rate 0 app.py",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '0' for '--rate <N>': expected 1 to 20000 ticks a second
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0' for '--rate <N>': expected 1 to 20000 ticks a second
+              hint: genba run --help tells its options
+        "#]],
     );
     sandbox.check(
         "run --rate 5 --interval 1ms app.py",
@@ -154,22 +227,22 @@ fn options_of_run_that_cannot_be_read() {
     sandbox.check(
         "run --duration 0s app.py",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '0s' for '--duration <DURATION>': expected more than nothing
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0s' for '--duration <DURATION>': expected more than nothing
+              hint: genba run --help tells its options
+        "#]],
     );
     sandbox.check(
         "run --tag x app.py",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value 'x' for '--tag <KEY=VALUE>': expected KEY=VALUE
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'x' for '--tag <KEY=VALUE>': expected KEY=VALUE
+              hint: genba run --help tells its options
+        "#]],
     );
     sandbox.check(
         "run --force app.py",
@@ -186,13 +259,13 @@ fn options_of_run_that_cannot_be_read() {
     sandbox.check(
         "run --source some app.py",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value 'some' for '--source <WHAT>'
-            [possible values: all, hit, none]
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'some' for '--source <WHAT>'
+                [possible values: all, hit, none]
+              hint: genba run --help tells its options
+        "#]],
     );
     sandbox.check(
         "run",

@@ -179,16 +179,16 @@ fn what_is_no_filter_ends_with_2() {
         stdout
         stderr
           error: invalid value '2s' for '--time <A..B>': expected a time from the recording's beginning, such as 1s..2.5s, 500ms.. or ..2s
-          hint: genba --help lists the verbs, genba run --help the options of one
+          hint: genba report --help tells its options
     "#]]);
     sandbox.check(
         "report shop.genba --focus (",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '(' for '--focus <REGEX>': not a regular expression: unclosed group
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '(' for '--focus <REGEX>': not a regular expression: unclosed group
+              hint: genba report --help tells its options
+        "#]],
     );
 }

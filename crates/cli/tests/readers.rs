@@ -332,22 +332,22 @@ fn options_that_cannot_be_read() {
     sandbox.check(
         "report --min-share 101 slices.genba",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '101' for '--min-share <PERCENT>': expected a percentage from 0 to 100, as in 1% or 0.5
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '101' for '--min-share <PERCENT>': expected a percentage from 0 to 100, as in 1% or 0.5
+              hint: genba report --help tells its options
+        "#]],
     );
     sandbox.check(
         "tree --max-depth 0 slices.genba",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: invalid value '0' for '--max-depth <N>': 0 is not in 1..=4294967295
-          hint: genba --help lists the verbs, genba run --help the options of one
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0' for '--max-depth <N>': 0 is not in 1..=4294967295
+              hint: genba tree --help tells its options
+        "#]],
     );
     sandbox.check(
         "export slices.genba --to flame -o -",
@@ -357,7 +357,7 @@ fn options_that_cannot_be_read() {
             stderr
               error: invalid value 'flame' for '--to <FORMAT>'
                 [possible values: collapsed, json, speedscope]
-              hint: genba --help lists the verbs, genba run --help the options of one
+              hint: genba export --help tells its options
         "#]],
     );
 }

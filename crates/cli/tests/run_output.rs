@@ -171,3 +171,17 @@ fn nothing_is_left_behind_when_nothing_was_recorded() {
     );
     expect!["broken"].assert_eq(&sandbox.work());
 }
+
+#[test]
+fn a_folder_that_takes_no_files() {
+    Sandbox::new("proc").check(
+        "run -o /proc/x.genba python3 app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: cannot write the recording /proc/x.genba: no file can be made in that folder
+          hint: name a file in a folder that you may write to
+    "#]],
+    );
+}

@@ -62,6 +62,12 @@ impl Recordings {
         self.0.iter().map(RecordingFile::name).collect::<Vec<_>>().join(", ")
     }
 
+    /// What files that are made of them are named after: the first one's name without its ending.
+    pub fn stem(&self) -> String {
+        let stem = self.0.first().and_then(|first| first.path.file_stem());
+        stem.map_or_else(|| "genba".to_owned(), |stem| stem.to_string_lossy().into_owned())
+    }
+
     fn joined(&self, window: Option<Window>) -> Profile {
         let named = |file: &RecordingFile| {
             let others = self.0.iter().filter(|other| other.name() == file.name()).count();

@@ -1,5 +1,5 @@
 //! Durations on the command line: a number and a unit, `100us`, `1ms`, `30s`, `5m` (also `ns`).
-//! Owns: the grammar and the limits of the interval between ticks. Never: a unit left to be guessed.
+//! Owns: the grammar and the limits of the interval between ticks. Never: guesses the unit of an interval.
 
 pub const INTERVAL_NS_MIN: u64 = 50_000;
 pub const INTERVAL_NS_MAX: u64 = 1_000_000_000;
@@ -43,9 +43,11 @@ pub fn rate_as_interval_ns(text: &str) -> Result<u64, String> {
     within_limits(1_000_000_000 / rate)
 }
 
-/// A time to record for, longer than nothing.
+/// A time to record for, longer than nothing. Without a unit it is in seconds.
 pub fn recording_ns(text: &str) -> Result<u64, String> {
-    match duration_ns(text)? {
+    let is_number = text.bytes().all(|letter| letter.is_ascii_digit() || letter == b'.');
+    let seconds = || duration_ns(&format!("{text}s"));
+    match if is_number { seconds()? } else { duration_ns(text)? } {
         0 => Err("expected more than nothing".to_owned()),
         nonzero => Ok(nonzero),
     }
@@ -74,6 +76,16 @@ mod tests {
         check("0s", Some(0));
         for refused in ["", "1", "ms", "1 ms", "-1ms", "1.ms", ".5ms", "1h", "1e3ms", "99999999999999999999s"] {
             check(refused, None);
+        }
+    }
+
+    #[test]
+    fn how_long_to_record_may_be_in_plain_seconds() {
+        assert_eq!(recording_ns("5"), Ok(5_000_000_000));
+        assert_eq!(recording_ns("0.5"), Ok(500_000_000));
+        assert_eq!(recording_ns("5ms"), Ok(5_000_000));
+        for refused in ["", "0", "5.", "-5", "five"] {
+            assert!(recording_ns(refused).is_err(), "{refused}");
         }
     }
 

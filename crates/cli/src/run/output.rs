@@ -113,6 +113,11 @@ fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Ou
     let made = create_new(path).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             let folder = path.parent().unwrap_or(Path::new("."));
+            // /proc says so of each file that somebody wants to make there.
+            if folder.is_dir() {
+                return refused("no file can be made in that folder")
+                    .hint("name a file in a folder that you may write to");
+            }
             refused("its folder does not exist").hint(format!("mkdir -p {}", folder.display()))
         }
         _ => refused(&words(&error)).hint("name a file in a folder that you may write to"),

@@ -148,6 +148,11 @@ fn interpreter(asked: &Asked<'_>) -> Result<PathBuf, Failure> {
         if is_executable(&path) {
             return Ok(path);
         }
+        if std::fs::metadata(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
+            return Err(Failure::usage(format!("permission denied: {}", path.display()))
+                .detail("VIRTUAL_ENV names that folder, and this user may not look into it")
+                .hint("name an interpreter with --python, or run genba as the user whom the environment belongs to"));
+        }
         return Err(Failure::usage(format!("the active virtual environment has no interpreter: {}", path.display()))
             .detail("VIRTUAL_ENV names that folder")
             .hint("activate another environment, or name an interpreter with --python"));
