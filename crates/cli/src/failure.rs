@@ -130,13 +130,13 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
     let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
-    let is_near = |verb: &str| strsim::osa_distance(verb, &first) <= if verb.len() > 4 { 2 } else { 0 };
-    let is_like_one_of_ours = matches!(refusal.get(ContextKind::SuggestedSubcommand), Some(ContextValue::Strings(verbs)) if !verbs.is_empty());
-    let of_others = OF_OTHERS.iter().find(|(verb, ..)| *verb == first);
-    let of_others = of_others.or_else(|| OF_OTHERS.iter().find(|(verb, ..)| !is_like_one_of_ours && is_near(verb)));
-    if let Some((_, why, hint)) = of_others {
-        let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
-        return failure.detail(*why).hint(hint.replace(" …", &format!(" {rest}")).trim_end());
+    let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
+    let answered = |(_, why, hint): &(&str, &str, &str)| {
+        let hint = hint.replace(" …", &format!(" {rest}"));
+        Failure::usage(format!("`{first}` is not a verb of genba")).detail(*why).hint(hint.trim_end())
+    };
+    if let Some(other) = OF_OTHERS.iter().find(|(verb, ..)| *verb == first) {
+        return answered(other);
     }
     let looks_runnable = first.contains('/')
         || std::path::Path::new(&first).exists()
@@ -145,11 +145,15 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     if looks_runnable {
         return failure.hint(format!("genba run {}", words.join(" ")));
     }
-    match refusal.get(ContextKind::SuggestedSubcommand) {
-        Some(ContextValue::Strings(verbs)) if !verbs.is_empty() => {
-            failure.hint(format!("did you mean `{}`?", verbs.join("` or `")))
-        }
-        _ => failure.hint("genba --help lists the verbs"),
+    if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand)
+        && !verbs.is_empty()
+    {
+        return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
+    }
+    let is_near = |verb: &str| verb.len() > 4 && strsim::osa_distance(verb, &first) <= 2;
+    match OF_OTHERS.iter().find(|(verb, ..)| is_near(verb)) {
+        Some(other) => answered(other),
+        None => failure.hint("genba --help lists the verbs"),
     }
 }
 

@@ -60,6 +60,17 @@ fn a_verb_is_missing() {
 fn verbs_of_other_profilers() {
     let sandbox = Sandbox::new("other-verbs");
     sandbox.check(
+        "flamgraph app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `flamgraph` is not a verb of genba
+            `html` writes a page with the call tree, `export` what flame graph tools read
+          hint: genba html --open app.genba
+    "#]],
+    );
+    sandbox.check(
         "record app.py -x",
         expect![[r#"
         exit code 2

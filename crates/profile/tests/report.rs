@@ -126,7 +126,7 @@ fn each_sample_counts_for_the_users_own_code() {
                                                                           ~~~~~~~~~~~~~
                                   loads → scan_once (_json.so) 86 %
              12.3 %  96.0 ms                                                             ~~~~~~
-              0.8 %  6.40 ms  elsewhere in this line
+              0.8 %  6.40 ms                       elsewhere in this line
               8.2 %  64.0 ms  queue.py:5 get
               6.6 %  51.2 ms  outside of Python
                                   start_thread → dgemm → libopenblas.so.0+0x4321 94 %

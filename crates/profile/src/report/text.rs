@@ -189,12 +189,6 @@ impl Layout {
     /// The mark of a further row of a line, behind its figures. Where it is not on what is shown of the line, its own part is shown.
     fn marked_with_share(&self, placed: &Placed, line: &Line, source: &str, subject: &Subject) -> String {
         let head = self.head(line);
-        if subject.expression.is_none() {
-            return format!("{head}{}\n", self.paint.quiet("elsewhere in this line"));
-        }
-        let room = if placed.is_whole { usize::MAX } else { placed.room.unwrap_or(SOURCE_CELLS_MAX) };
-        let own = excerpt(source, mark_columns(source, subject), room);
-        let mark = self.mark(&own, placed.before, several(subject), placed.room);
         // A narrow screen has its source further left than the figures end.
         let is_under = placed.before < self.head_cells;
         let beside = |cells: usize| {
@@ -204,6 +198,12 @@ impl Layout {
                 format!("{head}{}", blanks(cells - self.head_cells))
             }
         };
+        if subject.expression.is_none() {
+            return format!("{}{}\n", beside(placed.before), self.paint.quiet("elsewhere in this line"));
+        }
+        let room = if placed.is_whole { usize::MAX } else { placed.room.unwrap_or(SOURCE_CELLS_MAX) };
+        let own = excerpt(source, mark_columns(source, subject), room);
+        let mark = self.mark(&own, placed.before, several(subject), placed.room);
         if own.line != placed.shown.line {
             return format!("{}{}\n{mark}", beside(placed.before), own.line);
         }
