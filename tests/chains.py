@@ -34,7 +34,7 @@ class Branches:
         return [number for number, branch in enumerate(self.branches) if (branch["name"], branch["file"]) == function]
 
     def along(self, numbers: Iterable[int], name: str) -> list[int]:
-        """Raises SameName where other functions of that name stand beside each other, which a row's names do not tell apart."""
+        """Raises SameName where the path leads to several functions of that name: a row has names only."""
         alike = [[low for low in self.links_below(at) if self.branches[low]["name"] == name] for at in numbers]
         found = [low for lows in alike for low in lows]
         places = {(self.branches[low]["file"], self.branches[low]["first_line"]) for low in found}

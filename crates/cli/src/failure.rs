@@ -157,7 +157,7 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     }
 }
 
-/// The verb that stands on the command line.
+/// Where the options of the verb on this command line are explained.
 fn help_of_verb() -> String {
     let verb = std::env::args_os()
         .nth(1)

@@ -387,3 +387,29 @@ fn as_markdown() {
         **warning:** a \| b
     "#]].assert_eq(&markdown::markdown(&profile, &report, &warnings));
 }
+
+/// The second of two such rows has just under 2 %.
+#[test]
+fn a_small_row_does_not_show_that_a_stack_was_cut() {
+    let cut = |line: usize, samples: usize| {
+        format!("main@app.py:{line}[0-9] > !C·stack·cut > memmove[libc.so.6] x{samples}\n")
+    };
+    let text = format!("process 7 3.13.0\nmain@app.py:1[0-9] x961\n{}{}", cut(2, 20), cut(3, 19));
+    check(
+        &text,
+        Options::default(),
+        expect![[r#"
+        CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
+        ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 96.1 % of 1.60 s CPU is app.py:1 main
+
+         96.1 %   1.54 s  app.py:1 main (columns 1 to 9)
+          2.0 %  32.0 ms  app.py:2 main (columns 1 to 9)
+                              C stack cut → memmove (libc) 100 %
+          1.9 %  30.4 ms  app.py:3 main (columns 1 to 9)
+    "#]],
+    );
+    let profile = profile(&notation::recording(&text), &Additions::default());
+    let page = markdown::markdown(&profile, &report(&profile, &Options::default()), &[]);
+    assert_eq!(page.matches("memmove").count(), 1, "{page}");
+}
