@@ -16,12 +16,13 @@ print("lives")
 """
 CASES = [
     "info", "plain", "nodefer", "deferred", "once", "once sent", "alternate", "not alternate", "small alternate", "jump", "blocked",
-    "ignored", "ignored over exec", "sent", "sent to others", "sent to nobody", "restart", "restart not", "frames", "default",
+    "ignored", "ignored over exec", "sent", "sent at any moment", "sent to others", "sent to nobody", "restart", "restart not", "frames", "default",
     "default sent", "beyond the end", "raw", "raw chained", "many", "forked", "vforked",
 ]
 # These run to their end; the others die by their fault, as they do without genba.
 LIVE = {
-    "info", "plain", "nodefer", "alternate", "not alternate", "small alternate", "jump", "sent", "sent to others",
+    "info", "plain", "nodefer", "alternate", "not alternate", "small alternate", "jump", "sent",
+    "sent at any moment", "sent to others",
     "sent to nobody", "restart", "restart not", "frames", "raw", "raw chained", "many", "forked", "vforked",
 }
 

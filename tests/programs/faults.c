@@ -201,6 +201,36 @@ static void *sleeping_thread(void *unused)
     return 0;
 }
 
+/* Thread, mask and what is restored are the same each time, whatever the signal met. */
+static volatile pid_t expected_thread;
+static volatile unsigned long expected_mask;
+
+static void the_same_each_time(int number, siginfo_t *info, void *context)
+{
+    unsigned long restored = word(&((ucontext_t *)context)->uc_sigmask);
+    wrong += syscall(SYS_gettid) != expected_thread || mask_now() != expected_mask || restored != 0;
+    handled++;
+    if (handled % 2) {
+        siglongjmp(back, 1);
+    }
+}
+
+enum { SENT_FROM_HERE = 20000, SENT_FROM_THERE = 20000, LOOKS_BEFORE_YIELD = 10000 };
+
+static void *sending_thread(void *receiver)
+{
+    for (int turn = 0; turn < SENT_FROM_THERE; turn++) {
+        int before = handled, number = turn % 3 ? SIGSEGV : SIGBUS;
+        turn % 2 ? pthread_kill(*(pthread_t *)receiver, number) : kill(getpid(), number);
+        for (long look = 1; handled == before; look++) {
+            if (look % LOOKS_BEFORE_YIELD == 0) {
+                sched_yield();
+            }
+        }
+    }
+    return sending_thread;
+}
+
 static void block_faulting(void)
 {
     sigset_t all;
@@ -308,6 +338,32 @@ void run(const char *name)
         sigqueue(getpid(), SIGSEGV, value);
         spin(0.05);
         printf("mask %lx\n", mask_now());
+    } else if (!strcmp(name, "sent at any moment")) {
+        set(SIGSEGV, the_same_each_time, SA_SIGINFO, SIGBUS);
+        set(SIGBUS, the_same_each_time, SA_SIGINFO, SIGSEGV);
+        expected_thread = syscall(SYS_gettid);
+        expected_mask = 1UL << (SIGSEGV - 1) | 1UL << (SIGBUS - 1);
+        for (volatile int turn = 0; turn < SENT_FROM_HERE; turn++) {
+            if (!sigsetjmp(back, 1)) {
+                kill(getpid(), SIGBUS);
+            }
+        }
+        pthread_t here = pthread_self();
+        sigset_t before;
+        sigemptyset(&one);
+        sigaddset(&one, SIGSEGV);
+        sigaddset(&one, SIGBUS);
+        pthread_sigmask(SIG_BLOCK, &one, &before);
+        pthread_create(&thread, 0, sending_thread, &here);
+        void *ended = 0;
+        while (!ended) {
+            if (!sigsetjmp(back, 1)) {
+                pthread_sigmask(SIG_SETMASK, &before, 0);
+                while (pthread_tryjoin_np(thread, &ended) != 0) {
+                }
+            }
+        }
+        printf("handled %d wrong %d\n", handled, wrong);
     } else if (!strcmp(name, "sent to others")) {
         /* One thread of the program's lets them through; it gets each of them. */
         for (int at = 0; at < FAULTING; at++) {

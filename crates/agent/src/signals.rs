@@ -20,10 +20,6 @@ use view::{View, changing};
 
 pub const SAMPLE: c_int = libc::SIGURG;
 const OURS: [c_int; 3] = [SAMPLE, libc::SIGSEGV, libc::SIGBUS];
-/// Signals that the kernel sends for an instruction of the thread itself, a trapped system call among them. A thread that blocks
-/// such a signal dies of it, so no mask that genba gives a thread of the program's holds them.
-const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGTRAP, libc::SIGSYS];
-
 type SigactionFn = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
 
 /// What the program set, per signal.
@@ -134,7 +130,7 @@ fn our_action(signal: c_int, wanted: &libc::sigaction) -> libc::sigaction {
     // SAFETY: plain numbers.
     let mut action: libc::sigaction = unsafe { core::mem::zeroed() };
     action.sa_sigaction = our_handler(signal);
-    action.sa_mask = mask::all_but_faults();
+    action.sa_mask = mask::of_handler();
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
     // Go calls for it: its stacks are small and have no guard page.
     if !SMALL_ALTERNATE_STACK.load(SeqCst) {

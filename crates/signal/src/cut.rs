@@ -5,7 +5,9 @@
 //! ask how much that was (Python's unbuffered `sys.stdout` loses the rest). The kernel delivers the signal when that call returns, so the
 //! handler finds it in the registers.
 
+use crate::foreign::MASK;
 use crate::handler::{Arrival, SHARED};
+use crate::kept::{WAITING, send_kept};
 use crate::memory::WordsByKernel;
 use crate::unwind::Walk;
 use core::arch::asm;
@@ -13,13 +15,12 @@ use core::sync::atomic::Ordering::SeqCst;
 
 /// libc's `write` and what it calls on the way to the kernel.
 const FRAMES_MAX: usize = 4;
-/// Words of the ucontext (Linux x86-64): the registers, and the signal mask.
+/// Words of the ucontext (Linux x86-64): the registers.
 const RDI: usize = 5 + 8;
 const RSI: usize = 5 + 9;
 const RDX: usize = 5 + 12;
 const RAX: usize = 5 + 13;
 const RCX: usize = 5 + 14;
-const MASK: usize = 37;
 /// SIGURG.
 const SAMPLE_BIT: u64 = 1 << (23 - 1);
 
@@ -74,6 +75,10 @@ unsafe fn finish_write(context: *mut u64) {
         let (descriptor, from, left) =
             (*context.add(RDI), (*context.add(RSI)).wrapping_add(done), *context.add(RDX) - done);
         let mask = *context.add(MASK) | SAMPLE_BIT;
+        // What was sent meanwhile gets through with the others.
+        if WAITING.load(SeqCst) != 0 {
+            send_kept();
+        }
         asm!("syscall", inout("rax") SYS_RT_SIGPROCMASK => _, in("rdi") SIG_SETMASK, in("rsi") &raw const mask,
             in("rdx") 0_u64, in("r10") 8_u64, out("rcx") _, out("r11") _);
         let more: u64;

@@ -1,15 +1,19 @@
-//! A SIGURG of the program's that meets a thread which blocks it in the program's belief, and not in the kernel (agent/src/signals/mask.rs).
-//! Owns: that it waits then, as it would without genba. Never: touches one of genba's. Keeps: I-04; the thread's storage is read at a
-//! fixed place, which allocates nothing, by the kernel: a thread that was made without libc may have none there.
+//! A signal of the program's that comes where it must wait, though the kernel gives it: SIGURG in a thread that blocks it in the program's
+//! belief only (agent/src/signals/mask.rs), SIGSEGV and SIGBUS within genba's handler (kept.rs).
+//! Owns: blocking it in the kernel, and sending it again as it came. Never: touches one of genba's. Keeps: I-04; the thread's storage is read
+//! at a fixed place, which allocates nothing, by the kernel: a thread that was made without libc may have none there.
 
 use crate::handler::SHARED;
 use core::arch::asm;
 use core::sync::atomic::Ordering::SeqCst;
 
 /// The word of the ucontext that holds the signal mask (Linux x86-64).
-const MASK: usize = 37;
+pub(crate) const MASK: usize = 37;
 const SIGURG: u64 = 23;
-const BIT: u64 = 1 << (SIGURG - 1);
+/// What the kernel keeps of a signal, in words.
+pub(crate) const RECORD_WORDS: usize = 16;
+/// A record of `tgkill` or `pthread_kill`: for one thread.
+const SI_TKILL: i32 = -6;
 
 /// From here on the kernel blocks the signal in this thread, and it is sent again: to the thread, or to the process, whose other threads are
 /// then asked in turn. False: the thread does not block it.
@@ -17,35 +21,97 @@ const BIT: u64 = 1 << (SIGURG - 1);
 /// # Safety
 /// The two records of the signal being handled.
 pub unsafe fn keep_for_later(info: *const u64, context: *mut u64) -> bool {
-    const SI_TKILL: i32 = -6;
-    const SYS_RT_SIGPROCMASK: u64 = 14;
-    const SYS_GETPID: u64 = 39;
-    const SYS_RT_SIGQUEUEINFO: u64 = 129;
-    const SYS_GETTID: u64 = 186;
-    const SYS_RT_TGSIGQUEUEINFO: u64 = 297;
-    const SIG_BLOCK: u64 = 0;
     let offset = SHARED.wish.load(SeqCst);
     if offset == 0 {
         return false;
     }
-    // SAFETY: the system calls read a mask on this stack and the signal's own record; the kernel lets a process send itself any record. The
-    // mask is blocked now, too: a handler may leave its own signal open.
+    let tid = own_tid();
+    if !is_wished(tid, offset) {
+        return false;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { send_again_blocked(SIGURG, info, context, tid, To::AsItCame) };
+    true
+}
+
+/// Blocks the signal where `context` goes on, and sends it again. Now, too: a handler may leave its own signal open.
+///
+/// # Safety
+/// The two records of the signal being handled.
+pub(crate) unsafe fn send_again_blocked(signal: u64, info: *const u64, context: *mut u64, tid: u64, to: To) {
+    // SAFETY: as the caller promises.
     unsafe {
-        let tid = call(SYS_GETTID, [0; 6]);
-        if !is_wished(tid, offset) {
-            return false;
-        }
-        *context.add(MASK) |= BIT;
-        let mask = BIT;
-        call(SYS_RT_SIGPROCMASK, [SIG_BLOCK, &raw const mask as u64, 0, 8, 0, 0]);
-        if *info.add(1) as i32 == SI_TKILL {
-            call(SYS_RT_TGSIGQUEUEINFO, [call(SYS_GETPID, [0; 6]), tid, SIGURG, info as u64, 0, 0]);
-        } else {
-            // The kernel takes any thread's number for its process here, and lets a thread send a record of `kill` to its own number only.
-            call(SYS_RT_SIGQUEUEINFO, [tid, SIGURG, info as u64, 0, 0, 0]);
+        *context.add(MASK) |= bit(signal);
+        block(bit(signal));
+        send_again(signal, info, tid, to);
+    }
+}
+
+pub(crate) const fn bit(signal: u64) -> u64 {
+    1 << (signal - 1)
+}
+
+/// Whether the record is one for a single thread, so far as it says.
+///
+/// # Safety
+/// A signal's record.
+pub(crate) unsafe fn is_for_thread(info: *const u64) -> bool {
+    // SAFETY: the code is in its second word.
+    unsafe { *info.add(1) as i32 == SI_TKILL }
+}
+
+pub(crate) fn own_pid() -> u64 {
+    const SYS_GETPID: u64 = 39;
+    // SAFETY: asks.
+    unsafe { call(SYS_GETPID, [0; 6]) }
+}
+
+pub(crate) fn own_tid() -> u64 {
+    const SYS_GETTID: u64 = 186;
+    // SAFETY: asks.
+    unsafe { call(SYS_GETTID, [0; 6]) }
+}
+
+/// In this thread, beside what is blocked.
+pub(crate) fn block(mask: u64) {
+    const SYS_RT_SIGPROCMASK: u64 = 14;
+    const SIG_BLOCK: u64 = 0;
+    // SAFETY: the kernel reads a mask on this stack.
+    unsafe { call(SYS_RT_SIGPROCMASK, [SIG_BLOCK, &raw const mask as u64, 0, 8, 0, 0]) };
+}
+
+/// Whose it is once it is sent again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum To {
+    /// The thread's or the process's, as the record says.
+    AsItCame,
+    /// The thread's: the kernel had chosen it, and without genba it would have had it by now.
+    Thread,
+}
+
+/// Where the kernel or a filter forbids what is asked for, the nearest that they allow.
+///
+/// # Safety
+/// The record of a signal that came to this thread.
+pub(crate) unsafe fn send_again(signal: u64, info: *const u64, tid: u64, to: To) {
+    const SYS_RT_SIGQUEUEINFO: u64 = 129;
+    const SYS_TGKILL: u64 = 234;
+    const SYS_RT_TGSIGQUEUEINFO: u64 = 297;
+    // SAFETY: the kernel reads the record, and lets a process send itself any, but for records of `kill`: those a thread may send to its own
+    // number only, which the kernel takes for its process where it wants one.
+    unsafe {
+        let pid = own_pid();
+        let to_thread = || call(SYS_RT_TGSIGQUEUEINFO, [pid, tid, signal, info as u64, 0, 0]) == 0;
+        let to_process = || call(SYS_RT_SIGQUEUEINFO, [tid, signal, info as u64, 0, 0, 0]) == 0;
+        let is_sent = match to {
+            _ if is_for_thread(info) => to_thread(),
+            To::AsItCame => to_process() || to_thread(),
+            To::Thread => to_thread() || to_process(),
+        };
+        if !is_sent {
+            call(SYS_TGKILL, [pid, tid, signal, 0, 0, 0]);
         }
     }
-    true
 }
 
 /// Whether this thread's word, so far from its thread pointer, is its number. The kernel compares: where there is no such memory it says so.

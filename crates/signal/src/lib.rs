@@ -8,6 +8,7 @@ pub mod foreign;
 pub mod frames;
 pub mod handler;
 pub mod jit;
+pub mod kept;
 pub mod layout;
 pub mod memory;
 pub mod recollect;
@@ -19,12 +20,55 @@ pub mod unwind;
 use handler::Arrival;
 use unwind::Registers;
 
-/// The signal handler itself, as `sigaction` with SA_SIGINFO wants it. Offsets: Linux x86-64 siginfo and ucontext.
+core::arch::global_asm!(
+    ".pushsection .text.genba_on_sample,\"ax\",@progbits",
+    ".globl genba_on_sample",
+    ".hidden genba_on_sample",
+    ".type genba_on_sample,@function",
+    "genba_on_sample:",
+    ".cfi_startproc",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "call {look}",
+    "add rsp, 8",
+    ".cfi_adjust_cfa_offset -8",
+    "cmp dword ptr [rip + {waiting}], 0",
+    // What comes from here on finds that the question was asked (kept.rs).
+    ".globl genba_on_sample_asked",
+    ".hidden genba_on_sample_asked",
+    "genba_on_sample_asked:",
+    "je 2f",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "call {send_kept}",
+    "add rsp, 8",
+    ".cfi_adjust_cfa_offset -8",
+    "2:",
+    "ret",
+    ".globl genba_on_sample_end",
+    ".hidden genba_on_sample_end",
+    "genba_on_sample_end:",
+    ".cfi_endproc",
+    ".size genba_on_sample, . - genba_on_sample",
+    ".popsection",
+    look = sym on_sample,
+    waiting = sym kept::WAITING,
+    send_kept = sym kept::send_kept,
+);
+
+unsafe extern "C" {
+    /// The signal handler itself, as `sigaction` with SA_SIGINFO wants it.
+    ///
+    /// # Safety
+    /// Only the kernel calls this, with the two records of the signal being handled.
+    pub fn genba_on_sample(signal: i32, info: *const u64, context: *mut u64);
+}
+
+/// What the handler does before its end. Offsets: Linux x86-64 siginfo and ucontext.
 ///
 /// # Safety
-/// Only the kernel calls this, with the two records of the signal being handled.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn genba_on_sample(_signal: i32, info: *const u64, context: *mut u64) {
+/// As the handler.
+unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64) {
     const MASK_FAULTS: u64 = 1 << (11 - 1) | 1 << (7 - 1);
     /// The frame of one more signal, up to 3.4 kB with AVX-512 and 11 kB with AMX, and what its handler needs.
     const FAULT_BYTES: u64 = 12 << 10;

@@ -13,6 +13,7 @@ use crate::sampler::{Birth, Sampler};
 use crate::signals::{self, mask};
 use crate::{arena, bells, carry, control, interpose, later, leaving, proc, room};
 use genba_signal::handler::SHARED;
+use genba_signal::kept;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -63,6 +64,7 @@ pub(super) extern "C" fn after_in_child() {
     room::forked();
     arena::no_sampler();
     POOL.forget_walkers();
+    kept::forget();
     FORKING.store(0, SeqCst);
     THREAD.store(0, SeqCst);
     let went_without = life::take_without() > 0;

@@ -15,6 +15,7 @@ use super::{PROCESS, SAMPLE, VIEWS, index_of, mask, on_stack, real_sigaction};
 use crate::proc::{errno, own_pid, own_tid};
 use crate::{alternate, arena, lifecycle};
 use genba_signal::foreign::keep_for_later;
+use genba_signal::kept::keep_for_the_end;
 use genba_signal::memory::resume_after_fault;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering::SeqCst;
@@ -130,6 +131,9 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
             return 0;
         }
         if is_sent && signal != SAMPLE && arena::is_sampler() && pass_on(signal, info) {
+            return 0;
+        }
+        if is_sent && signal != SAMPLE && keep_for_the_end(signal as u64, info.cast(), context.cast()) {
             return 0;
         }
         if signal == SAMPLE && keep_for_later(info.cast(), context.cast()) {

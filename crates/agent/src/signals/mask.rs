@@ -5,10 +5,11 @@
 //! The word is the number of the thread, so that a vfork child, which runs in the same memory with masks of its own, does not take its
 //! parent's for its own. It lies in the static part of the thread's storage: no access to it allocates.
 
-use super::{FAULTS, PROCESS, SAMPLE};
+use super::{PROCESS, SAMPLE};
 use crate::proc::{self, own_pid, own_tid};
 use core::arch::asm;
 use genba_signal::handler::SHARED;
+use genba_signal::kept::HANDLER_MASK;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -33,16 +34,14 @@ static EVER_WISHED: AtomicBool = AtomicBool::new(false);
 /// libc's `pthread_sigmask` or `sigprocmask`.
 pub type Change = unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int;
 
-/// A mask in which only faults get through.
+/// What waits while genba's handler runs.
 #[must_use]
-pub fn all_but_faults() -> libc::sigset_t {
-    // SAFETY: a mask on this stack.
+pub fn of_handler() -> libc::sigset_t {
+    // SAFETY: libc's mask is 128 bytes, aligned to eight; the kernel's is the first eight of them. libc's own functions would leave out
+    // the signals that it keeps for itself.
     unsafe {
         let mut mask: libc::sigset_t = core::mem::zeroed();
-        libc::sigfillset(&raw mut mask);
-        for fault in FAULTS {
-            libc::sigdelset(&raw mut mask, fault);
-        }
+        (&raw mut mask).cast::<u64>().write(HANDLER_MASK);
         mask
     }
 }
