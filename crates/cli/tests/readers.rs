@@ -99,7 +99,7 @@ fn the_golden_recording() {
           CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, mostly 2 ms · resident 31.0 MB at most, 31.0 MB on average
           ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
           waiting: 750 ms wall, 6.00 ms CPU (0.8 %)
-             97.2 %   240 ms  outside of Python   in poll(2)
+             97.2 %   240 ms  outside of Python   waiting for an event (poll)
 
           100.0 %  6.00 ms  slices.py before
                                 python3.15+0x12340 → python3.15+0x12399 → memmove (libc) 51 %

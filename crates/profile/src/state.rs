@@ -71,6 +71,40 @@ impl State {
         matches!(self, State::Asleep | State::InSystemCall(..))
     }
 
+    /// What a wait is for, where its call tells: `waiting for a lock (futex)`; else as it is displayed.
+    pub fn wait_in_words(self) -> String {
+        let State::InSystemCall(number, on) = self else { return self.to_string() };
+        let Some(call) = Sysno::new(number as usize) else { return self.to_string() };
+        let what = match (call, on) {
+            (Sysno::futex, _) => "waiting for a lock",
+            (Sysno::nanosleep | Sysno::clock_nanosleep, _) => "sleeping",
+            (Sysno::wait4 | Sysno::waitid, _) => "waiting for a process",
+            (Sysno::fsync | Sysno::fdatasync | Sysno::msync | Sysno::sync_file_range, _) => "writing to disk",
+            (Sysno::flock, _) => "waiting for a file lock",
+            (Sysno::accept | Sysno::accept4, _) => "waiting for a connection",
+            (Sysno::connect, _) => "connecting",
+            (Sysno::poll | Sysno::ppoll | Sysno::select | Sysno::pselect6, _)
+            | (Sysno::epoll_wait | Sysno::epoll_pwait | Sysno::epoll_pwait2, _) => "waiting for an event",
+            (Sysno::recvfrom | Sysno::recvmsg, _) => "waiting for data",
+            (Sysno::sendto | Sysno::sendmsg, _) => "waiting to send",
+            (Sysno::read | Sysno::readv | Sysno::pread64 | Sysno::preadv, Some(WaitedOn::Socket | WaitedOn::Pipe)) => {
+                "waiting for data"
+            }
+            (Sysno::read | Sysno::readv | Sysno::pread64 | Sysno::preadv, Some(WaitedOn::Terminal)) => {
+                "waiting for input"
+            }
+            (Sysno::read | Sysno::readv | Sysno::pread64 | Sysno::preadv, Some(WaitedOn::File)) => "reading a file",
+            (
+                Sysno::write | Sysno::writev | Sysno::pwrite64 | Sysno::pwritev,
+                Some(WaitedOn::Socket | WaitedOn::Pipe),
+            ) => "waiting to send",
+            (Sysno::write | Sysno::writev | Sysno::pwrite64 | Sysno::pwritev, Some(WaitedOn::File)) => "writing a file",
+            _ => return self.to_string(),
+        };
+        let on = on.map_or(String::new(), |on| format!(" on a {}", on.name()));
+        format!("{what} ({}{on})", call.name())
+    }
+
     /// The thread had work to do, whether or not it was given a CPU or the GIL.
     pub fn wants_cpu(self) -> bool {
         self.is_running() || matches!(self, State::WaitingForCpu | State::WaitingForGil)
@@ -124,6 +158,21 @@ mod tests {
         assert_eq!(words(16 + 202), "in futex(2)");
         assert_eq!(words(16 + 99_999), "in system call 99999");
         assert_eq!(words(16 + 0x4000_0000 + 45), "in system call 1073741869");
+    }
+
+    #[test]
+    fn a_wait_says_what_it_is_for() {
+        let words = |stored| State::from_stored(stored).wait_in_words();
+        assert_eq!(words(16 + 202), "waiting for a lock (futex)");
+        assert_eq!(words(16 + 230), "sleeping (clock_nanosleep)");
+        assert_eq!(words(16 + 45 + 4096), "waiting for data (recvfrom on a socket)");
+        assert_eq!(words(16 + 75 + 3 * 4096), "writing to disk (fdatasync on a file)");
+        assert_eq!(words(16 + 2 * 4096), "waiting for data (read on a pipe)");
+        assert_eq!(words(16 + 3 * 4096), "reading a file (read on a file)");
+        assert_eq!(words(16 + 1), "in write(2)", "on nobody knows what");
+        assert_eq!(words(16 + 16 + 5 * 4096), "in ioctl(2) on a device");
+        assert_eq!(words(16 + 99_999), "in system call 99999");
+        assert_eq!(words(4), "asleep");
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What stands above every view: who was recorded, for how long, and the accounting.
 //! Owns: sums over processes, the header's words. Never: leaves out the law; a view that shows samples shows it too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use crate::figures::{count, counted, duration, percent, size};
 use crate::pace::Pace;
-use crate::profile::{Accounting, Clocks, ProcessIndex, Profile};
+use crate::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
 use crate::table::TableIndex;
 use crate::verdict::{Reason, Verdict};
 use crate::weight::{Choice, Totals, Weight};
@@ -165,13 +165,24 @@ pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
 /// The lines above the report: the verdict stands right below the accounting.
 pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<String> {
     let by_wall = verdict.reason == Reason::Waiting && choice.weight == Weight::Wall;
-    let shares = if by_wall { ". Shares below are of wall." } else { "" };
+    let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(profile)) } else { String::new() };
     let reason = format!("{}: {}{shares}", verdict.reason.name(), verdict.words);
     let mut lines = vec![who(profile), law_line(profile), reason];
     lines.extend(verdict.details.iter().map(|detail| format!("  {detail}")));
     lines.extend(weight_line(choice).filter(|_| !by_wall));
     lines.extend(kept_below(profile, choice));
     lines
+}
+
+/// `9.06 s in 10 threads`: each thread's wall time counts.
+fn wall_of_threads(profile: &Profile) -> String {
+    // What is left of the samples does not tell the whole.
+    if profile.kept.is_some() {
+        return "wall".to_owned();
+    }
+    let threads: HashSet<ThreadIndex> = profile.samples.iter().map(|group| group.thread).collect();
+    let whole = Totals::of_profile(profile).words(Weight::Wall);
+    format!("{whole} in {}", counted(threads.len() as u64, "thread", "threads"))
 }
 
 /// The lines above it speak of everything.

@@ -176,8 +176,8 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
         expect![[r#"
             CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
-            waiting: 520 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
-               92.3 %   480 ms  app.py:1 <module>   sock.recv()   in poll(2)
+            waiting: 520 ms wall, 32.0 ms CPU (6.2 %). Shares below are of 520 ms in 1 thread.
+               92.3 %   480 ms  app.py:1 <module>   sock.recv()   waiting for an event (poll)
 
              93.8 %   488 ms  app.py:1 <module>    sock.recv()
                                                    ~~~~~~~~~~~
@@ -193,7 +193,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
             CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 520 ms wall, 32.0 ms CPU (6.2 %)
-               92.3 %   480 ms  app.py:1 <module>   sock.recv()   in poll(2)
+               92.3 %   480 ms  app.py:1 <module>   sock.recv()   waiting for an event (poll)
             weight: samples
 
             100.0 %  20  app.py:2 <module>    work()

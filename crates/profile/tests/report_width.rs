@@ -261,9 +261,11 @@ fn details_of_a_verdict_are_broken_between_their_columns() {
         expect![[r#"
             CPython 3.13.0 · 512 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
             ticks 320 = sampled 320 + dropped 0 + refused 0 · CPU covered 100.0 %
-            waiting: 512 ms wall, 32.0 ms CPU (6.2 %). Shares below are of wall.
+            waiting: 512 ms wall, 32.0 ms CPU (6.2 %). Shares below are of 512 ms in 1
+              thread.
                93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
-                  connection.receive_everything_that_has_arrived(4096)   in poll(2)
+                  connection.receive_everything_that_has_arrived(4096)
+                  waiting for an event (poll)
 
              93.8 %   480 ms  app.py:1 SocketOfTheOldServer.receive
                                   connection.receive_everything_that_has_arrived(4096)

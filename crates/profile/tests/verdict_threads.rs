@@ -99,7 +99,7 @@ fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
         &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x51 poll\n{}", expressions(7, 7)),
         expect![[r#"
             waiting: 160 ms wall, 78.4 ms CPU (49.0 %)
-             51.0 %  81.6 ms  app.py:1 recv   in poll(2)
+             51.0 %  81.6 ms  app.py:1 recv   waiting for an event (poll)
         "#]],
     );
     check(
@@ -119,9 +119,32 @@ fn waits_are_counted_where_they_begin() {
         &format!("{PROCESS}{wait}{run}{wait}{run}thread 8 idle\nidle@app.py:3[4-9] x40 futex\n"),
         expect![[r#"
             waiting: 131 ms wall, 3.20 ms CPU (2.4 %)
-             48.8 %  64.0 ms  app.py:1 recv   in poll(2), at least 2 waits, at most 32.0 ms each
-             48.8 %  64.0 ms  app.py:3 idle   in futex(2)
+             48.8 %  64.0 ms  app.py:1 recv   waiting for an event (poll), at least 2 waits, at most 32.0 ms each
+             48.8 %  64.0 ms  app.py:3 idle   waiting for a lock (futex)
         "#]],
+    );
+}
+
+#[test]
+fn threads_that_wait_in_libraries_are_one_row() {
+    let idle = "_worker@/env/lib/python3.13/site-packages/pool.py:3[4-9] x80 futex\n";
+    let own = "main@app.py:2[4-9] x4\nrecv@app.py:1[4-9] x20 poll\n";
+    let accepts = "accept@/env/lib/python3.13/site-packages/server.py:9[4-9] x40 poll\n";
+    check(
+        &format!("{PROCESS}{own}thread 8 pool_0\n{idle}thread 9 pool_1\n{idle}thread 10 server\n{accepts}"),
+        expect![[r#"
+            waiting: 358 ms wall, 6.40 ms CPU (1.8 %)
+              8.9 %  32.0 ms  app.py:1 recv   waiting for an event (poll)
+             89.3 %   320 ms  3 threads waiting in libraries: pool.py:3 _worker 71.4 %, server.py:9 accept 17.9 %
+        "#]],
+    );
+    // No place of the user's waits: what waits is the answer.
+    check(
+        &format!("{PROCESS}main@app.py:2[4-9] x4\nthread 8 pool_0\n{idle}thread 9 pool_1\n{idle}"),
+        expect![[r#"
+        waiting: 262 ms wall, 6.40 ms CPU (2.4 %)
+         97.6 %   256 ms  pool.py:3 _worker   waiting for a lock (futex), at least 2 waits, at most 128 ms each
+    "#]],
     );
 }
 
@@ -133,8 +156,8 @@ fn what_a_wait_is_on_stands_behind_its_call() {
         &format!("{PROCESS}{ask}{run}{ask}thread 8 child\nread@app.py:3[4-9] > read[libc.so.6] x40 pipe\n"),
         expect![[r#"
             waiting: 326 ms wall, 6.40 ms CPU (2.0 %)
-             78.4 %   256 ms  app.py:1 ask   in poll(2) on a socket, at least 2 waits, at most 128 ms each
-             19.6 %  64.0 ms  app.py:3 read   in read(2) on a pipe
+             78.4 %   256 ms  app.py:1 ask   waiting for an event (poll on a socket), at least 2 waits, at most 128 ms each
+             19.6 %  64.0 ms  app.py:3 read   waiting for data (read on a pipe)
         "#]],
     );
 }

@@ -48,6 +48,7 @@ pub(super) struct Waits {
     pub wall_ns: u64,
     /// How often, and how long, in each state.
     pub states: HashMap<State, (u64, u64)>,
+    pub threads: HashSet<ThreadIndex>,
 }
 
 /// What made the collector run.
@@ -211,6 +212,7 @@ impl Facts {
         if group.state.is_waiting() {
             let waits = self.waits.entry(stack.deepest).or_default();
             add(&mut waits.wall_ns, group.wall_ns);
+            waits.threads.insert(group.thread);
             let state = waits.states.entry(group.state).or_default();
             add(&mut state.0, group.waits);
             add(&mut state.1, group.wall_ns);

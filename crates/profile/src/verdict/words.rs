@@ -92,12 +92,32 @@ impl Words<'_> {
         let all_ns = self.facts.whole.wall_ns;
         // A library's thread that waits for work waits all the time: the user's own places come first.
         let (own, others): (Places, Places) = self.facts.waits.iter().partition(|(frame, _)| self.is_own(**frame));
-        let rows = largest(&own, |waits| waits.wall_ns, all_ns).into_iter();
-        let rows = rows.chain(largest(&others, |waits| waits.wall_ns, all_ns)).take(DETAILS_MAX);
-        let rows = rows.map(|(frame, waits)| {
+        let (own, others) =
+            (largest(&own, |waits| waits.wall_ns, all_ns), largest(&others, |waits| waits.wall_ns, all_ns));
+        let of_libraries = match others.as_slice() {
+            [] => None,
+            [(_, only)] if only.threads.len() < 2 => None,
+            _ if own.is_empty() => None,
+            several => Some(self.threads_of_libraries(several, all_ns)),
+        };
+        let others = if of_libraries.is_some() { Vec::new() } else { others };
+        let places = own.into_iter().chain(others);
+        let rows = places.map(|(frame, waits)| {
             row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(*frame), waited_for(waits)))
         });
-        (first, rows.collect())
+        (first, rows.take(DETAILS_MAX).chain(of_libraries).collect())
+    }
+
+    /// Idle threads of pools and servers, in one row.
+    fn threads_of_libraries(&self, places: &[(&Option<FrameIndex>, &&Waits)], all_ns: u64) -> String {
+        let threads: HashSet<ThreadIndex> = places.iter().flat_map(|(_, waits)| &waits.threads).copied().collect();
+        let wall_ns = places.iter().map(|(_, waits)| waits.wall_ns).fold(0, u64::saturating_add);
+        let place = |(frame, waits): &(&Option<FrameIndex>, &&Waits)| {
+            format!("{} {} %", self.place_name(**frame), percent(waits.wall_ns, all_ns))
+        };
+        let named: Vec<String> = places.iter().map(place).collect();
+        let threads = counted(threads.len() as u64, "thread", "threads");
+        row(wall_ns, all_ns, &format!("{threads} waiting in libraries: {}", named.join(", ")))
     }
 
     fn gil(&self) -> Lines {
@@ -384,14 +404,16 @@ fn first_line(text: &str) -> String {
     shown + mark
 }
 
-/// `in poll(2), at least 214 waits, 41 ms each`: in the state that took longest. A thread that ran for less than a tick between two
+/// `waiting for an event (poll), at least 214 waits, at most 41 ms each`: in the state that took longest. A thread that ran for less than a tick between two
 /// waits may not have been seen running.
 fn waited_for(waits: &Waits) -> String {
     let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
     let Some((state, (times, wall_ns))) = longest else { return String::new() };
     match wall_ns.checked_div(*times) {
-        Some(each_ns) if *times > 1 => format!("{state}, at least {times} waits, at most {} each", duration(each_ns)),
-        _ => state.to_string(),
+        Some(each_ns) if *times > 1 => {
+            format!("{}, at least {times} waits, at most {} each", state.wait_in_words(), duration(each_ns))
+        }
+        _ => state.wait_in_words(),
     }
 }
 
