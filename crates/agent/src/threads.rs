@@ -4,7 +4,7 @@
 use crate::descriptor::Descriptor;
 use crate::proc::Doing;
 use crate::tasks;
-use genba_format::QUANTUM_NS;
+use genba_format::{QUANTUM_NS, proto};
 use genba_signal::request::{Pool, Ticket};
 use std::ffi::CString;
 
@@ -106,6 +106,8 @@ pub struct Thread {
     pub row: Option<u32>,
     /// Its clock, and what of it is in no sample, as the last block told them.
     pub clock_told: Option<(u64, u64)>,
+    /// When its clock was told last.
+    pub turns: Option<Turns>,
     pub first_seen_ns: u64,
     /// The clock at the last look.
     pub cpu_ns: u64,
@@ -144,6 +146,7 @@ impl Thread {
             number,
             row: None,
             clock_told: None,
+            turns: None,
             first_seen_ns: now_ns,
             cpu_ns,
             credited_cpu_ns: 0,
@@ -163,6 +166,14 @@ impl Thread {
             syscall_file_refused: false,
             last_used: 0,
         }
+    }
+
+    /// Its clocks as a block tells them.
+    #[must_use]
+    pub fn clock(&self, row: u32, ended: bool) -> proto::ThreadClock {
+        let cpu_not_sampled_ns = self.cpu_ns.saturating_sub(self.credited_cpu_ns);
+        let (turns, cpu_queue_ns) = self.turns.map_or((0, 0), |turns| (turns.count, turns.waited_ns));
+        proto::ThreadClock { thread: row, cpu_ns: self.cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns }
     }
 
     /// Whole quanta of CPU between what was credited and `cpu_ns`; the remainder stays for the next sample.
@@ -218,7 +229,7 @@ impl Thread {
 
     /// `None`: the kernel does not tell (without CONFIG_SCHED_INFO).
     #[must_use]
-    pub fn turns(&self, tasks: &Descriptor) -> Option<Turns> {
+    pub fn turns_now(&self, tasks: &Descriptor) -> Option<Turns> {
         let file = Descriptor::open_at(Some(tasks), &self.path("schedstat"), libc::O_RDONLY).ok()?;
         Turns::parse(file.read_at_start(&mut [0_u8; 96])?)
     }

@@ -124,7 +124,13 @@ impl Program {
                 sampled: ticks,
                 cpu_process_ns: cpu_ns,
                 cpu_sampled_ns: cpu_ns,
-                thread_clocks: vec![proto::ThreadClock { thread: 0, cpu_ns, cpu_not_sampled_ns: 0, ended: is_last }],
+                thread_clocks: vec![proto::ThreadClock {
+                    thread: 0,
+                    cpu_ns,
+                    cpu_not_sampled_ns: 0,
+                    ended: is_last,
+                    ..Default::default()
+                }],
                 handler_ns: 1_000 * ticks,
                 handler_runs: ticks,
                 cpu_reaped_ns: 0,

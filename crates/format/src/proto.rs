@@ -326,6 +326,14 @@ pub struct ThreadClock {
     pub cpu_not_sampled_ns: u64,
     #[prost(bool, tag = "4")]
     pub ended: bool,
+    /// Since the thread began, as the kernel last told (schedstat); 0 turns: it did not tell.
+    ///
+    /// how often it got a CPU
+    #[prost(uint64, tag = "5")]
+    pub turns: u64,
+    /// how long it was ready to run and had none
+    #[prost(uint64, tag = "6")]
+    pub cpu_queue_ns: u64,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Mark {

@@ -24,6 +24,7 @@ pub mod pace;
 pub mod paint;
 pub mod profile;
 pub mod report;
+mod short_waits;
 pub mod show;
 pub mod source_text;
 pub mod state;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use crate::figures;
 use crate::profile::{Profile, SampleGroup};
+use crate::short_waits::ShortWaits;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -89,7 +90,8 @@ pub struct Choice {
 }
 
 /// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of the wall time that was
-/// recorded, added up over its threads, did any of them have work to do. What passed before the first process was
+/// recorded, added up over its threads, did any of them have work to do. Waits shorter than a look are no work, nor is the time
+/// without a CPU on a busy machine. What passed before the first process was
 /// recorded and after `--duration` is no waiting. Filters do not change it.
 pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
     if let Some(weight) = asked {
@@ -98,11 +100,7 @@ pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
     if let Some(kept) = &profile.kept {
         return kept.choice.clone();
     }
-    let working_ns = profile
-        .samples
-        .iter()
-        .filter(|group| group.state.wants_cpu())
-        .fold(0_u64, |sum, group| sum.saturating_add(group.wall_ns));
+    let working_ns = ShortWaits::of(profile).working_ns();
     let wall_ns = profile.span_ns;
     if working_ns.saturating_mul(2) >= wall_ns {
         return Choice { weight: Weight::Cpu, why: None };

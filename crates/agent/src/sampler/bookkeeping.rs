@@ -98,13 +98,7 @@ impl Sampler {
         let thread = &mut self.threads[index];
         thread.gone = true;
         if let Some(row) = thread.row {
-            let clock = proto::ThreadClock {
-                thread: row,
-                cpu_ns: thread.cpu_ns,
-                cpu_not_sampled_ns: thread.cpu_ns - thread.credited_cpu_ns.min(thread.cpu_ns),
-                ended: true,
-            };
-            self.recorder.thread_clock(clock);
+            self.recorder.thread_clock(thread.clock(row, true));
         }
     }
 
@@ -308,8 +302,10 @@ impl Sampler {
             let Some(row) = thread.row else { continue };
             let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
             if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
-                let clock = proto::ThreadClock { thread: row, cpu_ns, cpu_not_sampled_ns, ended: false };
-                self.recorder.thread_clock(clock);
+                if let Some(tasks) = &self.tasks {
+                    thread.turns = thread.turns_now(tasks.folder()).or(thread.turns);
+                }
+                self.recorder.thread_clock(thread.clock(row, false));
             }
         }
     }

@@ -249,7 +249,7 @@ impl Sampler {
     fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
         let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
         let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
-        Some((stands.then(|| thread.turns(tasks.folder())).flatten()?, self.due_ns))
+        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.due_ns))
     }
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
@@ -258,7 +258,7 @@ impl Sampler {
         let waited = || {
             let (before, due_ns) = open.queued?;
             let began_ns = self.recorder.moment_ns(began_tsc)?;
-            let now = self.threads[index].turns(self.tasks.as_ref()?.folder())?;
+            let now = self.threads[index].turns_now(self.tasks.as_ref()?.folder())?;
             Some(before.waited_since_ns(now, began_ns)? < due_ns)
         };
         waited().unwrap_or(false)

@@ -81,8 +81,21 @@ fn parent_first() -> Block {
             cpu_not_sampled_ns: 25_000_000 - 40_000 - 185 * 16_000,
             wall_not_sampled_ns: 3_000_000,
             thread_clocks: vec![
-                ThreadClock { thread: 0, cpu_ns: 23_000_000, cpu_not_sampled_ns: 20_040_000, ended: false },
-                ThreadClock { thread: 1, cpu_ns: 9_000, cpu_not_sampled_ns: 9_000, ended: false },
+                ThreadClock {
+                    thread: 0,
+                    cpu_ns: 23_000_000,
+                    cpu_not_sampled_ns: 20_040_000,
+                    ended: false,
+                    turns: 12,
+                    cpu_queue_ns: 1_500_000,
+                },
+                ThreadClock {
+                    thread: 1,
+                    cpu_ns: 9_000,
+                    cpu_not_sampled_ns: 9_000,
+                    ended: false,
+                    ..ThreadClock::default()
+                },
             ],
             rss_bytes: 31_000_000,
             handler_ns: 12_000,
@@ -158,7 +171,13 @@ fn parent_second() -> Block {
             cpu_sampled_ns: 375 * 16_000,
             cpu_not_sampled_ns: 29_000_000 - 80_000 - 375 * 16_000,
             wall_not_sampled_ns: 3_500_000,
-            thread_clocks: vec![ThreadClock { thread: 1, cpu_ns: 9_500, cpu_not_sampled_ns: 9_500, ended: true }],
+            thread_clocks: vec![ThreadClock {
+                thread: 1,
+                cpu_ns: 9_500,
+                cpu_not_sampled_ns: 9_500,
+                ended: true,
+                ..ThreadClock::default()
+            }],
             rss_bytes: 31_500_000,
             handler_ns: 15_000,
             handler_runs: 4,

@@ -184,6 +184,8 @@ fn thread_rows(
             start_ns: Some(clock.at(thread.start_ns)),
             cpu_ns: None,
             cpu_not_sampled_ns: None,
+            turns: None,
+            cpu_queue_ns: None,
             ended: false,
         };
         index_of.insert(index, profile.threads.push(row));
@@ -194,6 +196,10 @@ fn thread_rows(
                 let thread = &mut profile.threads[*thread];
                 thread.cpu_ns = Some(clocks.cpu_ns);
                 thread.cpu_not_sampled_ns = Some(clocks.cpu_not_sampled_ns);
+                if clocks.turns > 0 {
+                    thread.turns = Some(clocks.turns);
+                    thread.cpu_queue_ns = Some(clocks.cpu_queue_ns);
+                }
                 thread.ended = clocks.ended;
             }
         }

@@ -66,6 +66,8 @@ pub fn add(
                     start_ns: None,
                     cpu_ns: None,
                     cpu_not_sampled_ns: None,
+                    turns: None,
+                    cpu_queue_ns: None,
                     ended: false,
                 })
             })

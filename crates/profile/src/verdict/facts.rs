@@ -12,6 +12,7 @@ use crate::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
     ThreadIndex,
 };
+use crate::short_waits::ShortWaits;
 use crate::state::State;
 use crate::weight::Totals;
 
@@ -51,6 +52,16 @@ pub(super) struct Waits {
     pub threads: HashSet<ThreadIndex>,
 }
 
+impl Waits {
+    fn add(&mut self, state: State, wall_ns: u64, times: u64, thread: ThreadIndex) {
+        add(&mut self.wall_ns, wall_ns);
+        self.threads.insert(thread);
+        let sums = self.states.entry(state).or_default();
+        add(&mut sums.0, times);
+        add(&mut sums.1, wall_ns);
+    }
+}
+
 /// What made the collector run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum SetOff {
@@ -83,6 +94,8 @@ pub(super) struct Facts {
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
     pub wanting_ns: u64,
     pub gil_wait_ns: u64,
+    /// How long threads were ready to run and had no CPU.
+    pub in_queue_ns: u64,
     pub gil_threads: HashMap<ThreadIndex, u64>,
     /// CPU of each thread, and whether Python was ever seen on it.
     pub threads: HashMap<ThreadIndex, (u64, bool)>,
@@ -110,9 +123,15 @@ impl Facts {
         let mut facts = Facts::default();
         let event_loop = EventLoop::of(profile);
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
-        for group in &profile.samples {
+        let short_waits = ShortWaits::of(profile);
+        facts.in_queue_ns = short_waits.in_queue_ns();
+        for (index, group) in profile.samples.iter().enumerate() {
             let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop));
             facts.add(group, stack);
+            if let Some(wait) = short_waits.of_group(index) {
+                let waits = facts.waits.entry(stack.deepest).or_default();
+                waits.add(wait.state, wait.wall_ns, 0, group.thread);
+            }
         }
         facts
     }
@@ -211,11 +230,7 @@ impl Facts {
         }
         if group.state.is_waiting() {
             let waits = self.waits.entry(stack.deepest).or_default();
-            add(&mut waits.wall_ns, group.wall_ns);
-            waits.threads.insert(group.thread);
-            let state = waits.states.entry(group.state).or_default();
-            add(&mut state.0, group.waits);
-            add(&mut state.1, group.wall_ns);
+            waits.add(group.state, group.wall_ns, group.waits, group.thread);
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);

@@ -7,7 +7,7 @@ use std::hash::Hash;
 
 use super::facts::{Facts, Library, SetOff, StartUp, Waits, widest_function};
 use super::{LOOP_MIN, Reason, SAMPLES_MIN, TEN, TIME_NS_MIN, Verdict};
-use crate::figures::{counted, duration, percent, share};
+use crate::figures::{count, counted, duration, percent, share};
 use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, Function, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
 use crate::report::file_names::FileNames;
@@ -88,7 +88,12 @@ impl Words<'_> {
 
     fn waiting(&self) -> Lines {
         let (wall_ns, cpu_ns) = (self.profile.wall_ns(), self.facts.whole.cpu_ns);
-        let first = format!("{} wall, {} CPU ({} %)", duration(wall_ns), duration(cpu_ns), percent(cpu_ns, wall_ns));
+        let queue = match share(self.facts.in_queue_ns, wall_ns) >= DETAIL_MIN {
+            true => format!(", {} ready to run without a CPU", duration(self.facts.in_queue_ns)),
+            false => String::new(),
+        };
+        let (wall, cpu) = (duration(wall_ns), duration(cpu_ns));
+        let first = format!("{wall} wall, {cpu} CPU ({} %){queue}", percent(cpu_ns, wall_ns));
         let all_ns = self.facts.whole.wall_ns;
         // A library's thread that waits for work waits all the time: the user's own places come first.
         let (own, others): (Places, Places) = self.facts.waits.iter().partition(|(frame, _)| self.is_own(**frame));
@@ -103,9 +108,26 @@ impl Words<'_> {
         let others = if of_libraries.is_some() { Vec::new() } else { others };
         let places = own.into_iter().chain(others);
         let rows = places.map(|(frame, waits)| {
-            row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(*frame), waited_for(waits)))
+            row(waits.wall_ns, all_ns, &format!("{}   {}", self.place(*frame), self.waited_for(waits)))
         });
         (first, rows.take(DETAILS_MAX).chain(of_libraries).collect())
+    }
+
+    /// `waiting for an event (poll), at least 214 waits, at most 41 ms each`: in the state that took longest. A thread that ran for less than
+    /// a tick between two waits may not have been seen running. Of waits shorter than that the kernel has counted how often the thread
+    /// got a CPU: after each of them, and otherwise, too.
+    fn waited_for(&self, waits: &Waits) -> String {
+        let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
+        let Some((state, (times, wall_ns))) = longest else { return String::new() };
+        let what = state.wait_in_words();
+        let turns = || waits.threads.iter().filter_map(|thread| self.profile.threads[*thread].turns);
+        match (*times, turns().fold(0, u64::saturating_add)) {
+            (0, turns @ 2..) => {
+                format!("{what}, at most {} waits, at least {} each", count(turns), duration(wall_ns / turns))
+            }
+            (times @ 2.., _) => format!("{what}, at least {times} waits, at most {} each", duration(wall_ns / times)),
+            _ => what,
+        }
     }
 
     /// Idle threads of pools and servers, in one row.
@@ -402,19 +424,6 @@ fn first_line(text: &str) -> String {
     let shown: String = one_line.chars().take(TEXT_MAX).collect();
     let mark = if cut { "…" } else { "" };
     shown + mark
-}
-
-/// `waiting for an event (poll), at least 214 waits, at most 41 ms each`: in the state that took longest. A thread that ran for less than a tick between two
-/// waits may not have been seen running.
-fn waited_for(waits: &Waits) -> String {
-    let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
-    let Some((state, (times, wall_ns))) = longest else { return String::new() };
-    match wall_ns.checked_div(*times) {
-        Some(each_ns) if *times > 1 => {
-            format!("{}, at least {times} waits, at most {} each", state.wait_in_words(), duration(each_ns))
-        }
-        _ => state.wait_in_words(),
-    }
 }
 
 /// ` 31 %  19.0 s  WHAT`

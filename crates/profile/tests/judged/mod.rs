@@ -1,4 +1,5 @@
 //! The verdict on a recording that is written down, with its lines.
+#![allow(dead_code)]
 
 use expect_test::Expect;
 use genba_profile::build::{Additions, profile};

@@ -6,6 +6,7 @@
 //!   dropped late 3, refused moved 2    ticks without a sample
 //!   unsampled 16ms                     CPU that no sample holds
 //!   masked 4128 500ms 300ms            a thread blocks signals; its CPU, and how much of that is in no sample
+//!   turns 4128 500 20ms                how often a thread got a CPU, and how long it was ready to run and had none
 //!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all
 //!   children 30ms                      CPU of all children waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
@@ -168,14 +169,19 @@ impl Writer {
                 value: u64::from(*word == "resume"),
                 text: String::new(),
             }),
+            ["turns", tid, turns, queue] => accounting.thread_clocks.push(proto::ThreadClock {
+                thread: thread_of(process.block.tables.as_ref(), tid),
+                turns: turns.parse().unwrap(),
+                cpu_queue_ns: milliseconds(queue),
+                ..Default::default()
+            }),
             ["masked", tid, all, unseen] => {
-                let threads = &process.block.tables.as_ref().unwrap().threads;
-                let thread = threads.iter().position(|thread| Ok(thread.tid) == tid.parse()).unwrap() as u32;
                 accounting.thread_clocks.push(proto::ThreadClock {
-                    thread,
+                    thread: thread_of(process.block.tables.as_ref(), tid),
                     cpu_ns: milliseconds(all),
                     cpu_not_sampled_ns: milliseconds(unseen),
                     ended: true,
+                    ..Default::default()
                 });
                 process.block.marks.push(proto::Mark {
                     at_ns: BEGIN_NS + 1,
@@ -393,6 +399,11 @@ impl Process {
 fn write(process_key: ProcessKey, sequence: u64, end_ns: u64, block: proto::Block, file: &mut Vec<u8>) {
     let header = BlockHeader { version: VERSION, process_key, sequence, start_ns: BEGIN_NS, end_ns };
     encode_block(&header, block, &mut compress, file).expect("a small block");
+}
+
+fn thread_of(tables: Option<&proto::Tables>, tid: &str) -> u32 {
+    let threads = &tables.unwrap().threads;
+    threads.iter().position(|thread| Ok(thread.tid) == tid.parse()).unwrap() as u32
 }
 
 fn milliseconds(text: &str) -> u64 {

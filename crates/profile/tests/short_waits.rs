@@ -1,0 +1,96 @@
+//! Waits shorter than a look: samples that say *running*, because the thread's clock moved, of a thread that waited most of that time.
+
+mod judged;
+mod notation;
+
+use expect_test::{Expect, expect};
+use judged::{PROCESS, check};
+
+/// 8 ms each, 1.6 ms of it CPU.
+const SHORT: &str = "ticks=5";
+
+/// Forty calls and a little work: 352 ms, 96 ms of it CPU.
+fn commits(call: &str, turns: &str, expected: Expect) {
+    check(
+        &format!(
+            "{PROCESS}main@app.py:1[4-9] x10\n{turns}\n\
+             main@app.py:2[4-9] > step[libsqlite3.so.0] > {call}[libc.so.6] x40 {SHORT}\nmain@app.py:1[4-9] x10\n"
+        ),
+        expected,
+    );
+}
+
+#[test]
+fn a_commit_for_each_row_waits_for_the_disk() {
+    commits(
+        "fdatasync",
+        "turns 7 500 4ms",
+        expect![[r#"
+        waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
+         71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+    "#]],
+    );
+}
+
+#[test]
+fn what_the_kernel_does_not_tell_is_no_wait() {
+    commits(
+        "fdatasync",
+        "",
+        expect![[r#"
+        one place: 66.7 % of 96.0 ms CPU is app.py:2 main
+        and 33.3 % is app.py:1 main
+    "#]],
+    );
+}
+
+#[test]
+fn a_busy_machine_changes_no_answer() {
+    // Of the 256 ms in which it had no CPU it was ready to run for 100: it waited for 156 ms, and worked for 96.
+    commits(
+        "fdatasync",
+        "turns 7 500 100ms",
+        expect![[r#"
+        waiting: 352 ms wall, 96.0 ms CPU (27.3 %), 100 ms ready to run without a CPU
+         44.3 %   156 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 312 µs each
+    "#]],
+    );
+    // It waited for 56 ms, and worked for 96.
+    commits(
+        "fdatasync",
+        "turns 7 500 200ms",
+        expect![[r#"
+        one place: 66.7 % of 96.0 ms CPU is app.py:2 main
+        and 33.3 % is app.py:1 main
+    "#]],
+    );
+    // Ready to run all the time: no wait at all.
+    commits(
+        "fdatasync",
+        "turns 7 500 256ms",
+        expect![[r#"
+        one place: 66.7 % of 96.0 ms CPU is app.py:2 main
+        and 33.3 % is app.py:1 main
+    "#]],
+    );
+}
+
+#[test]
+fn locks_may_be_the_gil_and_other_functions_are_no_calls_that_block() {
+    commits(
+        "pthread_cond_timedwait",
+        "turns 7 500 4ms",
+        expect![[r#"
+        one place: 66.7 % of 96.0 ms CPU is app.py:2 main
+        and 33.3 % is app.py:1 main
+    "#]],
+    );
+    commits(
+        "memmove",
+        "turns 7 500 4ms",
+        expect![[r#"
+        one place: 66.7 % of 96.0 ms CPU is app.py:2 main
+        and 33.3 % is app.py:1 main
+    "#]],
+    );
+}
