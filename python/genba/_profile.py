@@ -42,7 +42,8 @@ class Row:
     text is not known; times are nanoseconds; `share` and
     `total_share` are 0 to 1 of the weight. `samples`, `cpu_ns`, `wall_ns` and `share` count what ends here, `total_…` all that passes
     through. `chain`: the names below the expression that at least half of `share` has in common, `chain_share` of it; `split`: where it
-    goes on from there, names with their parts of `share`."""
+    goes on from there, names with their parts of `share`; `callers`: where several lines of own code call this one, file,
+    line, function and part of `share` of up to three of them."""
 
     file: str | None
     line: int | None
@@ -64,6 +65,7 @@ class Row:
     chain: tuple[str, ...]
     chain_share: float | None
     split: tuple[tuple[str, float], ...]
+    callers: tuple[tuple[str | None, int | None, str, float], ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +188,10 @@ class Profile:
         names = [field.name for field in fields(Row)]
         return [
             Row(
-                **{name: row[name] for name in names if name not in ("chain", "split")},
+                **{name: row[name] for name in names if name not in ("chain", "split", "callers")},
                 chain=tuple(row["chain"]),
                 split=tuple((step["name"], step["share"]) for step in row["split"]),
+                callers=tuple((at["file"], at["line"], at["function"], at["share"]) for at in row["callers"]),
             )
             for row in self._report["rows"]
         ]

@@ -191,6 +191,15 @@ function decodeRow(at: Value): Row {
       const step = object(at);
       return { name: text(step("name")), share: fraction(step("share")) as Share };
     }),
+    callers: list(row("callers"), (at) => {
+      const caller = object(at);
+      return {
+        file: orNull(caller("file"), text),
+        line: orNull(caller("line"), whole),
+        function: text(caller("function")),
+        share: fraction(caller("share")) as Share,
+      };
+    }),
   };
 }
 

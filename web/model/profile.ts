@@ -150,6 +150,15 @@ export interface Row {
   readonly chainShare: Share | null;
   /** Where the chain goes on, the largest first. */
   readonly split: readonly { readonly name: string; readonly share: Share }[];
+  /** Of code that several places call: the nearest of your own, the largest first, with their parts of the row's own weight. */
+  readonly callers: readonly Caller[];
+}
+
+export interface Caller {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly function: string;
+  readonly share: Share;
 }
 
 /** What a page holds. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { madeProfile } from "./made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
 import { buildTree, placeOf } from "./tree";
-import { accountingWords, bytesWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
+import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
@@ -25,6 +25,13 @@ test("the interval of most of the time stands beside the one it began with", () 
 
 test("a share that is not nothing never reads as nothing", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.976, 1].map((at) => shareWords(at as Share)), ["0.0 %", "< 0.1 %", "0.1 %", "97.6 %", "100.0 %"]);
+});
+
+test("who called a row, and what is missing to all of it", () => {
+  const caller = (line: number, share: number): { file: string; line: number; function: string; share: Share } => ({ file: "/app/views.py", line, function: "page", share: share as Share });
+  assert.equal(callersWords([caller(88, 0.5), caller(20, 0.3)]), "← views.py:88 page 50 %, ← views.py:20 page 30 %, others 20 %");
+  assert.equal(callersWords([caller(88, 0.7), caller(20, 0.3)]), "← views.py:88 page 70 %, ← views.py:20 page 30 %");
+  assert.equal(callersWords([]), "");
 });
 
 test("what a filter kept, in each weight", () => {

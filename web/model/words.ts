@@ -1,6 +1,6 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Clocks, Filters, Frame, Meta, Process, Reason } from "./profile";
+import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Reason } from "./profile";
 import type { Place } from "./tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
@@ -61,6 +61,17 @@ export const WEIGHT_WORDS: Readonly<Record<Weight, string>> = { cpu: "CPU", wall
 /** The last part of a path. */
 export function fileName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** `← views.py:88 page 50 %, …, others 20 %`: with the others the shares are all of a row. */
+export function callersWords(callers: readonly Caller[]): string {
+  if (callers.length === 0) return "";
+  const named = callers.map(({ file, line, function: name, share }) => {
+    const place = `${file === null ? "" : fileName(file)}${line === null ? "" : `:${line}`}`;
+    return `← ${place} ${name} ${partWords(share)}`;
+  });
+  const others = callers.reduce((rest, { share }) => rest - share, 1);
+  return [...named, ...(others >= 0.005 ? [`others ${partWords(others as Share)}`] : [])].join(", ");
 }
 
 /** What a box says. */

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { markExpression } from "../model/source";
 import type { Link, WhereRow } from "../model/rows";
 import { expressionKey } from "../model/tree";
-import { exactTime, fileName, plural, partWords, shareWords, weightWords } from "../model/words";
+import { callersWords, exactTime, fileName, plural, partWords, shareWords, weightWords } from "../model/words";
 import type { PageState } from "./page-state";
 
 const FIRST_ROWS = 3;
@@ -74,6 +74,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
         )}
         <SourceLine state={state} row={row} />
         <Chain row={row} />
+        {spot.callers.length > 0 && !row.isFurther ? <span class="chain">{callersWords(spot.callers)}</span> : null}
       </span>
     </button>
   );

@@ -12,6 +12,8 @@ pub struct OwnCode {
     pub deepest: Option<FrameIndex>,
     /// Above an event loop, too.
     pub frames: Vec<FrameIndex>,
+    /// How many of them the event loop was given to run; all, where there is no loop.
+    pub given: usize,
 }
 
 pub fn own_code(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> OwnCode {
@@ -47,8 +49,8 @@ pub fn own_code_and(
     let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
     let given = event_loop.given(profile, leaf).unwrap_or(usize::MAX);
     let below = profile.stack(leaf).take(given).filter(is_python).count();
-    let own_below = python[..below].iter().find(|frame| is_own(frame));
-    OwnCode { deepest: own_below.or(python.first()).copied(), frames }
+    let own_below = || python[..below].iter().filter(|frame| is_own(frame));
+    OwnCode { deepest: own_below().next().or(python.first()).copied(), given: own_below().count(), frames }
 }
 
 fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {

@@ -105,7 +105,8 @@ fn as_json() {
                 "memmove"
               ],
               "chain_share": 1.0,
-              "split": []
+              "split": [],
+              "callers": []
             }
           ],
           "folded": {

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::figures::share;
 use crate::pace::Pace;
-use crate::profile::{ProcessIndex, Profile};
+use crate::profile::{Function, Home, ProcessIndex, Profile};
+use crate::report::callers::Caller;
 use crate::report::{Report, Row};
 use crate::table::TableIndex;
 use crate::weight::{Totals, Weight};
@@ -109,6 +110,15 @@ struct RowPage<'a> {
     chain: Vec<String>,
     chain_share: Option<f64>,
     split: Vec<StepPage>,
+    callers: Vec<CallerPage<'a>>,
+}
+
+#[derive(Serialize)]
+struct CallerPage<'a> {
+    file: Option<&'a str>,
+    line: Option<u32>,
+    function: &'a str,
+    share: f64,
 }
 
 #[derive(Serialize)]
@@ -249,5 +259,15 @@ fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
             .iter()
             .map(|(link, share)| StepPage { name: link.name(profile), share: *share })
             .collect(),
+        callers: row.callers.iter().map(|caller| caller_page(profile, *caller)).collect(),
     }
+}
+
+fn caller_page(profile: &Profile, caller: Caller) -> CallerPage<'_> {
+    let Function { name, home, .. } = &profile.functions[caller.function];
+    let file = match home {
+        Home::Python { file, .. } => Some(profile.files[*file].path.as_str()),
+        Home::C { .. } | Home::Mark => None,
+    };
+    CallerPage { file, line: caller.line, function: name, share: caller.share }
 }

@@ -26,13 +26,16 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
             Sort::Own => row.own,
             Sort::Total => row.total,
         };
+        let callers = if is_first { text::callers(profile, &files, row).join(", ") } else { String::new() };
+        let mut below = vec![chain(profile, shown(profile, report, row)), callers];
+        below.retain(|words| !words.is_empty());
         page += &format!(
             "| {} % | {} | {} | {} | {} |\n",
             percent(measured.by(weight), report.whole.by(weight)),
             measured.words(weight),
             place,
             expression(profile, row),
-            escaped(&chain(profile, shown(profile, report, row))),
+            escaped(&below.join("; ")),
         );
     }
     if report.folded.rows > 0 {

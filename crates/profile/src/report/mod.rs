@@ -2,6 +2,7 @@
 //! Owns: the rows. Each sample counts for the deepest piece of the user's own code in its stack, once.
 //! Never: makes text (`text`, `markdown`, `json` do); rounds.
 
+mod callers;
 mod chain;
 mod chain_text;
 pub(crate) mod excerpt;
@@ -16,11 +17,13 @@ pub use excerpt::printable;
 use std::collections::{HashMap, HashSet};
 
 use crate::event_loop::EventLoop;
+use crate::figures::share;
 use crate::locations::ByteColumns;
 use crate::own_code::{OwnCode, own_code_and};
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
+use crate::report::callers::{Caller, Callers};
 use crate::report::chain::{Chain, Chains};
 use crate::show::Show;
 use crate::source_text::Expression;
@@ -89,6 +92,8 @@ pub struct Row {
     pub own: Totals,
     pub total: Totals,
     pub chain: Chain,
+    /// Of code that several places call, where the row is not small.
+    pub callers: Vec<Caller>,
 }
 
 /// What a row is about, as far as `By` says it.
@@ -140,6 +145,7 @@ struct Sum {
     own: Totals,
     total: Totals,
     chains: Chains,
+    callers: Callers,
 }
 
 pub fn report(profile: &Profile, options: &Options) -> Report {
@@ -147,6 +153,9 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     let verdict = profile.kept.as_ref().map_or_else(|| verdict(profile), |kept| kept.verdict.clone());
     Report { choice, verdict, by: options.by, sort: options.sort, whole, rows, folded }
 }
+
+/// A smaller row does not say who called it: too few samples tell it.
+const CALLED_SHARE_MIN: f64 = 0.02;
 
 /// What a report and other views of the user's own code are made from.
 pub struct Rows {
@@ -193,6 +202,11 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
                 own: sum.own,
                 total: sum.total,
                 chain: sum.chains.descent(),
+                callers: if share(sum.own.by(weight), whole.by(weight)) < CALLED_SHARE_MIN {
+                    Vec::new()
+                } else {
+                    sum.callers.named()
+                },
             })
             .collect(),
         folded: Folded { rows: folded.len() as u64, own: folded_own },
@@ -211,7 +225,7 @@ fn add(
     if group.state != State::Running {
         below.push(Link::State(group.state));
     }
-    let OwnCode { deepest, frames: own } = own;
+    let OwnCode { deepest, frames: own, given } = own;
     for frame in profile.stack(group.node) {
         if Some(frame) == deepest {
             break;
@@ -227,6 +241,9 @@ fn add(
     let sum = sums.entry(own_key).or_default();
     sum.own.add(totals);
     sum.chains.add(below.iter().rev().copied(), weight);
+    if matches!(options.by, By::Expression | By::Line | By::Function) {
+        sum.callers.add(profile, &own[..given], deepest, weight);
+    }
 
     // A recursive piece of code stands many times in a stack and counts once.
     let mut counted = HashSet::from([own_key]);

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
-use crate::profile::Profile;
+use crate::profile::{Function, Home, Profile};
 use crate::report::chain::Chain;
 use crate::report::chain_text::{chain, chain_lines, shown};
 use crate::report::excerpt::{Excerpt, excerpt, printable};
@@ -17,7 +17,7 @@ use crate::report::groups::of_one_line;
 use crate::report::{By, Report, Row, Sort, Subject};
 use crate::summary::header_with_verdict;
 use crate::table::TableIndex;
-use crate::wrap::wrapped_on_screen;
+use crate::wrap::{wrapped_chain, wrapped_on_screen};
 
 /// Names are padded to the longest up to here, so that one long name does not push all source to the right.
 const NAME_CELLS_MAX: usize = 36;
@@ -56,7 +56,28 @@ pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Pai
 }
 
 pub(super) fn files_of(profile: &Profile, report: &Report) -> FileNames {
-    FileNames::of(profile, report.rows.iter().filter_map(|row| row.subject.file))
+    let callers = report.rows.iter().flat_map(|row| &row.callers);
+    let files_of_callers = callers.filter_map(|caller| match profile.functions[caller.function].home {
+        Home::Python { file, .. } => Some(file),
+        Home::C { .. } | Home::Mark => None,
+    });
+    FileNames::of(profile, report.rows.iter().filter_map(|row| row.subject.file).chain(files_of_callers))
+}
+
+/// `← views.py:88 page 24 %`, one for each caller, and `others 20 %`, what is missing to all of the row.
+pub(super) fn callers(profile: &Profile, files: &FileNames, row: &Row) -> Vec<String> {
+    let words = row.callers.iter().map(|caller| {
+        let Function { name, home, .. } = &profile.functions[caller.function];
+        let file = match home {
+            Home::Python { file, .. } => files.short(*file).unwrap_or_default(),
+            Home::C { .. } | Home::Mark => "",
+        };
+        let line = caller.line.map_or(String::new(), |line| format!(":{line}"));
+        printable(&format!("← {file}{line} {name} {:.0} %", caller.share * 100.0))
+    });
+    let others = 1.0 - row.callers.iter().map(|caller| caller.share).sum::<f64>();
+    let others = Some(format!("others {:.0} %", others * 100.0)).filter(|_| !row.callers.is_empty() && others >= 0.005);
+    words.chain(others).collect()
 }
 
 /// What stands in the first line of a row.
@@ -66,6 +87,8 @@ struct Line {
     name: String,
     /// The line of source that says more than the name does.
     source_line: Option<u32>,
+    /// The last one without a comma.
+    callers: Vec<String>,
 }
 
 fn line(profile: &Profile, report: &Report, files: &FileNames, row: &Row) -> Line {
@@ -84,6 +107,7 @@ fn line(profile: &Profile, report: &Report, files: &FileNames, row: &Row) -> Lin
         time,
         name: printable(&name(profile, report.by, files, row)),
         source_line: row.subject.line.filter(|_| matches!(report.by, By::Expression | By::Line)),
+        callers: with_commas(callers(profile, files, row)),
     }
 }
 
@@ -132,6 +156,12 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
     }
 }
 
+fn with_commas(mut words: Vec<String>) -> Vec<String> {
+    let last = words.len().saturating_sub(1);
+    words.iter_mut().take(last).for_each(|word| word.push(','));
+    words
+}
+
 /// Where things stand, the same for all rows.
 struct Layout {
     width: Option<usize>,
@@ -169,16 +199,16 @@ impl Layout {
         let Some(source) = line.source_line.and_then(|at| profile.source_of(row.subject.function?)?.line(at)) else {
             let words = without_text(profile, &row.subject).map_or(String::new(), |words| format!(" ({words})"));
             self.write_name(&self.head(line), &line.name, &words, page);
-            return self.write_below(profile, below, page);
+            return self.write_below(profile, below, &line.callers, page);
         };
         let placed = self.write_source(&self.head(line), &line.name, source, &row.subject, page);
         if row.subject.expression.is_some() {
             *page += &self.mark(&placed.shown, placed.before, several(&row.subject), placed.room);
         }
-        self.write_below(profile, below, page);
+        self.write_below(profile, below, &line.callers, page);
         for (line, row) in others {
             *page += &self.marked_with_share(&placed, line, source, &row.subject);
-            self.write_below(profile, shown(profile, report, row), page);
+            self.write_below(profile, shown(profile, report, row), &[], page);
         }
     }
 
@@ -211,15 +241,16 @@ impl Layout {
         format!("{}{marked}", beside(mark.len() - marked.len()))
     }
 
-    fn write_below(&self, profile: &Profile, below: &Chain, page: &mut String) {
-        if below.is_empty() {
-            return;
-        }
-        let chain = match self.width {
-            Some(width) => chain_lines(profile, below, width - self.under_cells),
+    /// The chain, and who calls the row. `callers` are said once for a line.
+    fn write_below(&self, profile: &Profile, below: &Chain, callers: &[String], page: &mut String) {
+        let room = self.width.map(|width| width - self.under_cells);
+        let chain = match room {
+            _ if below.is_empty() => Vec::new(),
+            Some(room) => chain_lines(profile, below, room),
             None => vec![printable(&chain(profile, below))],
         };
-        for line in chain {
+        let callers = wrapped_chain(&[], callers, room.unwrap_or(usize::MAX));
+        for line in chain.into_iter().chain(callers) {
             *page += &format!("{}{}\n", blanks(self.under_cells), self.paint.quiet(&line));
         }
     }
