@@ -43,7 +43,8 @@ class Row:
     `total_share` are 0 to 1 of the weight. `samples`, `cpu_ns`, `wall_ns` and `share` count what ends here, `total_…` all that passes
     through. `chain`: the names below the expression that at least half of `share` has in common, `chain_share` of it; `split`: where it
     goes on from there, names with their parts of `share`; `callers`: where several lines of own code call this one, file,
-    line, function and part of `share` of up to three of them."""
+    line, function and part of `share` of up to three of them. `phase`: `interpreter start-up` or `interpreter shutdown` where the
+    interpreter worked for itself."""
 
     file: str | None
     line: int | None
@@ -54,6 +55,7 @@ class Row:
     end_column: int | None
     byte_column: int | None
     byte_end_column: int | None
+    phase: str | None
     samples: int
     cpu_ns: int
     wall_ns: int

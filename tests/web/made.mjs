@@ -108,7 +108,7 @@ export function slices() {
   ];
   const row = (at, samples, chain) => ({
     file, line: at.line, end_line: at.end_line, function: at.name, expression: at.expression, column: at.column, end_column: at.end_column,
-    byte_column: null, byte_end_column: null, chain_share: chain.length > 0 ? 0.9 : null, split: [], callers: [], samples, cpu_ns: samples * MS, wall_ns: samples * MS, chain,
+    byte_column: null, byte_end_column: null, chain_share: chain.length > 0 ? 0.9 : null, split: [], callers: [], phase: null, samples, cpu_ns: samples * MS, wall_ns: samples * MS, chain,
   });
   const rows = [
     row(slice, 1716, ["bytes.__getitem__", "PyBytes_FromStringAndSize", "memmove"]),

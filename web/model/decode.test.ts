@@ -49,7 +49,7 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   const text = "main:1[f()];+copy;%memmove x3 | main:2[sleep()];+sleep x5 in nanosleep(2) | @work:9[q.get()];+wait x1";
   const row = (at: { name?: string; line: number; expression: string; share: number; chain: string[] }): Record<string, unknown> => ({
     file: at.name === undefined ? "/app.py" : "/lib.py", line: at.line, end_line: at.line, byte_column: null, byte_end_column: null, function: at.name ?? "main", expression: at.expression,
-    column: 4, end_column: 4 + at.expression.length, samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share: at.share, chain: at.chain, chain_share: 0.9, split: [{ name: "memmove", share: 0.2 }], callers: [],
+    column: 4, end_column: 4 + at.expression.length, samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share: at.share, chain: at.chain, chain_share: 0.9, split: [{ name: "memmove", share: 0.2 }], callers: [], phase: null,
   });
   const copying = row({ line: 1, expression: "f()", share: 0.75, chain: ["copy", "memmove"] });
   const waiting = row({ line: 2, expression: "sleep()", share: 0.5, chain: ["sleep", "in nanosleep(2)"] });

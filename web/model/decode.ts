@@ -191,6 +191,7 @@ function decodeRow(at: Value): Row {
       const step = object(at);
       return { name: text(step("name")), share: fraction(step("share")) as Share };
     }),
+    phase: orNull(row("phase"), text),
     callers: list(row("callers"), (at) => {
       const caller = object(at);
       return {

@@ -150,6 +150,8 @@ export interface Row {
   readonly chainShare: Share | null;
   /** Where the chain goes on, the largest first. */
   readonly split: readonly { readonly name: string; readonly share: Share }[];
+  /** What the interpreter did for itself, in words; null: this is code. */
+  readonly phase: string | null;
   /** Of code that several places call: the nearest of your own, the largest first, with their parts of the row's own weight. */
   readonly callers: readonly Caller[];
 }

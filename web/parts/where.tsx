@@ -68,7 +68,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
       <span class="hit-text">
         {row.isFurther ? null : (
           <span class="where">
-            <b>{spot.function ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
+            <b>{spot.function ?? spot.phase ?? "no Python on the stack"}</b> {spot.file === null ? "" : fileName(spot.file)}
             {spot.line === null ? "" : `:${spot.line}`}
           </span>
         )}

@@ -22,6 +22,7 @@ mod own_code;
 pub mod owner;
 pub mod pace;
 pub mod paint;
+pub mod phase;
 pub mod profile;
 pub mod report;
 mod short_waits;

@@ -93,6 +93,7 @@ fn as_json() {
               "pid": null,
               "tid": null,
               "thread": null,
+              "phase": null,
               "samples": 20,
               "cpu_ns": 32000000,
               "wall_ns": 32000000,

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::figures::share;
 use crate::pace::Pace;
+use crate::phase::Phase;
 use crate::profile::{Function, Home, ProcessIndex, Profile};
 use crate::report::callers::Caller;
 use crate::report::{Report, Row};
@@ -99,6 +100,7 @@ struct RowPage<'a> {
     pid: Option<u32>,
     tid: Option<u32>,
     thread: Option<&'a str>,
+    phase: Option<&'static str>,
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
@@ -243,6 +245,7 @@ fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
         pid: subject.process.and_then(|process| profile.processes[process].pid),
         tid: thread.and_then(|thread| thread.tid),
         thread: thread.and_then(|thread| thread.name.as_deref()),
+        phase: subject.phase.map(Phase::name),
         samples: row.own.samples,
         cpu_ns: row.own.cpu_ns,
         wall_ns: row.own.wall_ns,

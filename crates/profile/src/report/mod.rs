@@ -20,6 +20,7 @@ use crate::event_loop::EventLoop;
 use crate::figures::share;
 use crate::locations::ByteColumns;
 use crate::own_code::{OwnCode, own_code_and};
+use crate::phase::Phase;
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
@@ -108,6 +109,8 @@ pub struct Subject {
     pub byte_columns: Option<ByteColumns>,
     pub thread: Option<ThreadIndex>,
     pub process: Option<ProcessIndex>,
+    /// Without code of the user's: what the interpreter did for itself.
+    pub phase: Option<Phase>,
 }
 
 /// One step below the user's code.
@@ -136,6 +139,7 @@ enum Key {
     File(FileIndex),
     Thread(ThreadIndex),
     Process(ProcessIndex),
+    Phase(Phase),
     /// No Python frame at all.
     NoPython,
 }
@@ -226,8 +230,13 @@ fn add(
         below.push(Link::State(group.state));
     }
     let OwnCode { deepest, frames: own, given } = own;
+    let by_place = matches!(options.by, By::Expression | By::Line | By::Function | By::Module);
+    // Who waits then waits for threads of the program's, which go on.
+    let is_by_itself = own.is_empty() && !group.state.is_waiting();
+    let phase = Phase::of(profile, group.node).filter(|_| by_place && is_by_itself);
+    let above = phase.map_or(deepest, |(_, frame)| Some(frame));
     for frame in profile.stack(group.node) {
-        if Some(frame) == deepest {
+        if Some(frame) == above {
             break;
         }
         let kind = profile.frames[frame].kind;
@@ -237,7 +246,7 @@ fn add(
             below.push(Link::Function(profile.frames[frame].function));
         }
     }
-    let own_key = key(profile, options.by, deepest, group);
+    let own_key = phase.map_or_else(|| key(profile, options.by, deepest, group), |(phase, _)| Key::Phase(phase));
     let sum = sums.entry(own_key).or_default();
     sum.own.add(totals);
     sum.chains.add(below.iter().rev().copied(), weight);
@@ -309,6 +318,7 @@ fn subject(profile: &Profile, key: Key) -> Subject {
             Subject { thread: Some(thread), process: Some(profile.threads[thread].process), ..Subject::default() }
         }
         Key::Process(process) => Subject { process: Some(process), ..Subject::default() },
+        Key::Phase(phase) => Subject { phase: Some(phase), ..Subject::default() },
         Key::NoPython => Subject::default(),
     }
 }
@@ -324,5 +334,5 @@ fn place(profile: &Profile, key: Key) -> impl Ord + use<> {
     };
     let function = subject.function.map(|function| profile.functions[function].name.clone());
     let thread = subject.thread.map(TableIndex::position);
-    (file, subject.line, columns, subject.process.map(TableIndex::position), thread, function)
+    (file, subject.line, columns, subject.process.map(TableIndex::position), thread, function, subject.phase)
 }

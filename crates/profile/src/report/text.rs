@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
+use crate::phase::Phase;
 use crate::profile::{Function, Home, Profile};
 use crate::report::chain::Chain;
 use crate::report::chain_text::{chain, chain_lines, shown};
@@ -139,7 +140,7 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
         By::Process => process().unwrap_or_else(|| "no process".to_string()),
         By::Expression | By::Line | By::Function | By::Module => {
             let Some(file) = subject.file else {
-                return "outside of Python".to_string();
+                return subject.phase.map_or("outside of Python", Phase::name).to_string();
             };
             let mut name = match by {
                 By::Module => profile.files[file].path.clone(),

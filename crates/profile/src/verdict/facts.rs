@@ -8,6 +8,7 @@ use crate::event_loop::EventLoop;
 use crate::figures::share;
 use crate::own_code::own_code;
 use crate::owner::Owner;
+use crate::phase::Phase;
 use crate::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
     ThreadIndex,
@@ -82,7 +83,7 @@ pub(super) struct Facts {
     pub running_samples: u64,
     /// Sum of the squares of the samples' CPU, in microseconds.
     pub cpu_us2: u64,
-    /// CPU by the deepest own code.
+    /// CPU by the deepest own code. What the interpreter does for itself at its start and end is no place of the program's.
     pub running: HashMap<Option<FrameIndex>, u64>,
     /// The same of stacks that hold no other Python below it.
     pub running_itself: HashMap<FrameIndex, u64>,
@@ -234,14 +235,16 @@ impl Facts {
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);
-            let set_off = if stack.at_exit { SetOff::Exit } else { SetOff::By(stack.deepest) };
+            let set_off = if stack.phase == Some(Phase::Shutdown) { SetOff::Exit } else { SetOff::By(stack.deepest) };
             add(self.gc.entry(set_off).or_default(), group.cpu_ns);
         }
         if group.state.is_running() {
             add(&mut self.running_samples, group.samples);
-            add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
-            if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
-                add(self.running_itself.entry(own).or_default(), group.cpu_ns);
+            if stack.phase.is_none() {
+                add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
+                if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
+                    add(self.running_itself.entry(own).or_default(), group.cpu_ns);
+                }
             }
             let name = if group.state == State::InGc { "gc" } else { &stack.library };
             if !self.libraries.contains_key(name) {
@@ -304,8 +307,7 @@ struct Stack {
     is_itself: bool,
     import: Option<FrameIndex>,
     loads_library: bool,
-    /// In the interpreter's own end, outside of Python.
-    at_exit: bool,
+    phase: Option<Phase>,
     library: String,
     /// Of what asyncio's event loop was given to run.
     in_loop: bool,
@@ -318,6 +320,7 @@ struct Stack {
 impl Stack {
     fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop) -> Stack {
         let own = own_code(profile, event_loop, leaf);
+        let phase = Phase::of(profile, leaf).map(|(phase, _)| phase).filter(|_| own.frames.is_empty());
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
             let function = profile.frames[frame].function;
@@ -334,8 +337,8 @@ impl Stack {
             is_itself: own.deepest == innermost,
             import,
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
-            at_exit: own.deepest.is_none() && is_in(profile, leaf, &FINALIZING),
-            library: library_of(profile, leaf),
+            phase,
+            library: phase.map_or_else(|| library_of(profile, leaf), |phase| phase.name().to_owned()),
             in_loop: event_loop.given(profile, leaf).is_some(),
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             repeated: times.into_iter().collect(),
@@ -365,8 +368,6 @@ fn import_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
 
 /// The dynamic linker, for an extension module.
 const LOADING: [&str; 3] = ["dlopen", "_dl_open", "dl_open_worker"];
-/// CPython 3.11 to 3.15, Python/pylifecycle.c.
-const FINALIZING: [&str; 3] = ["Py_FinalizeEx", "_Py_Finalize", "finalize_modules"];
 
 fn is_in(profile: &Profile, leaf: Option<NodeIndex>, c_functions: &[&str]) -> bool {
     profile.stack(leaf).any(|frame| {

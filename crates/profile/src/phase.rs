@@ -1,0 +1,46 @@
+//! The interpreter's own beginning and end: what it does before and after the program's own code.
+//! Owns: which stacks are that. Never: takes a stack with code of the user's or of a library's for one (a `.pth` file, an `atexit` function).
+
+use crate::owner::{Owner, is_nameless};
+use crate::profile::{File, FrameIndex, Home, NodeIndex, Profile};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Phase {
+    StartUp,
+    Shutdown,
+}
+
+/// CPython 3.11 to 3.15, Python/pylifecycle.c, Modules/main.c. The names that begin with `Py_` are exported, so a stripped interpreter has them.
+const INITIALIZING: [&str; 3] = ["Py_InitializeFromConfig", "Py_InitializeEx", "pymain_init"];
+const FINALIZING: [&str; 3] = ["Py_FinalizeEx", "_Py_Finalize", "finalize_modules"];
+
+impl Phase {
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Phase::StartUp => "interpreter start-up",
+            Phase::Shutdown => "interpreter shutdown",
+        }
+    }
+
+    /// Of a stack without code of the user's, with the C function that the phase is in: the innermost of these.
+    #[must_use]
+    pub fn of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<(Phase, FrameIndex)> {
+        for frame in profile.stack(leaf) {
+            let function = profile.function_of(frame);
+            let is_one_of = |names: &[&str]| names.contains(&function.name.as_str());
+            match function.home {
+                Home::Python { file, .. } if is_of_a_library(&profile.files[file]) => return None,
+                Home::C { .. } if is_one_of(&FINALIZING) => return Some((Phase::Shutdown, frame)),
+                Home::C { .. } if is_one_of(&INITIALIZING) => return Some((Phase::StartUp, frame)),
+                Home::Python { .. } | Home::C { .. } | Home::Mark => {}
+            }
+        }
+        None
+    }
+}
+
+/// The lines of a `.pth` file have no name: who only imports with them is not a library yet.
+fn is_of_a_library(file: &File) -> bool {
+    file.owner == Owner::Library && !is_nameless(&file.path)
+}
