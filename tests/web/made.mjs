@@ -120,6 +120,12 @@ export function slices() {
   return recording({ title: "python3.15 slices.py", stacks, rows, sources: [[file, source]], refused: { moved: 2 }, missed_ns: 4 * MS });
 }
 
+/** A script with the frames of the interpreter that start it. */
+export function fromTheStart() {
+  const above = [c("_start", "interpreter", "symbol table"), c("__libc_start_main", "libc", "symbol table"), c("Py_RunMain", "interpreter", "symbol table")];
+  return recording({ title: "python3.15 slices.py", stacks: [[[...above, python("<module>", 1, 30, 0, 6, "main()")], { samples: 50 }]] });
+}
+
 /** `boxes` boxes or a few more, from a seed: wide, deep, and with thousands of narrow ones. */
 export function large(boxes) {
   let seed = 42;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { slices } from "./made.mjs";
+import { fromTheStart, slices } from "./made.mjs";
 
 const ROW_PX = 22;
 const MARGIN_PX = 16;
@@ -99,6 +99,41 @@ test("hovering tells what is under the pointer, in both clocks, and goes when th
     );
     await page.mouse.move(...(await spot(page, 12, 0.2)));
     assert.equal(await page.locator("[data-tip]").count(), 0);
+  });
+});
+
+test("a stack begins at the program's first frame; a click shows the frames of the interpreter, a button folds them", async () => {
+  await onPage(fromTheStart(), async (page) => {
+    await click(page, 2, 0.5);
+    assert.equal(await selected(page), "<module>");
+    await page.mouse.move(...(await spot(page, 1, 0.5)));
+    assert.match(await words(page, "[data-tip]"), /^\(3 frames of the interpreter\) /);
+    await click(page, 1, 0.5);
+    assert.equal(await selected(page), "_start");
+    assert.equal(await figure(page, "CPU total here"), "50.0 ms");
+    await click(page, 3, 0.5);
+    assert.equal(await selected(page), "Py_RunMain");
+    assert.equal(await words(page, "[data-fold]"), "Fold the interpreter's frames");
+    await page.locator("[data-fold]").click();
+    assert.equal(await selected(page), "(3 frames of the interpreter)");
+    assert.equal(await figure(page, "share-everywhere"), "100.0 %");
+    await page.locator("[data-flame]").focus();
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "<module>");
+    await page.keyboard.press("ArrowUp");
+    await page.keyboard.press("Enter");
+    assert.equal(await selected(page), "_start");
+  });
+});
+
+test("a search finds a frame that is folded, and goes to it", async () => {
+  await onPage(fromTheStart(), async (page) => {
+    await page.keyboard.press("/");
+    await page.keyboard.type("Py_RunMain");
+    assert.equal(await words(page, "[data-found]"), "1 · 100.0 %");
+    await page.keyboard.press("Enter");
+    assert.equal(await selected(page), "Py_RunMain");
+    assert.equal(await words(page, ".spoken[aria-selected=true]"), "Py_RunMain, python3.15, 100.0 %");
   });
 });
 

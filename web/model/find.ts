@@ -41,6 +41,7 @@ function textOf(place: Place): string {
   switch (place.kind) {
     case "root":
     case "process":
+    case "folded":
       return "";
     case "state":
       return place.state;

@@ -14,6 +14,8 @@ export function tintOf(place: Place): Tint {
       return "own-2";
     case "state":
       return place.state === "in gc" ? "gc" : "wait";
+    case "folded":
+      return "interp";
     case "function":
     case "foreign":
       return ownerTint(place.frame.owner);

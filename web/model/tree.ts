@@ -13,7 +13,9 @@ export type Place =
   | { readonly kind: "function"; readonly frame: Frame }
   | { readonly kind: "expression"; readonly frame: Frame }
   | { readonly kind: "foreign"; readonly frame: Frame }
-  | { readonly kind: "state"; readonly state: string };
+  | { readonly kind: "state"; readonly state: string }
+  /** In place of so many calls of the interpreter: fold.ts. */
+  | { readonly kind: "folded"; readonly calls: number };
 
 export interface Tree {
   readonly places: readonly Place[];

@@ -90,6 +90,8 @@ export function placeName(place: Place, at: { title: string; processes: readonly
       return expressionName(place.frame);
     case "state":
       return stateName(place.state);
+    case "folded":
+      return `(${grouped(place.calls)} frames of the interpreter)`;
   }
 }
 export function expressionName(frame: Frame): string {
@@ -107,6 +109,7 @@ export function placeWhere(place: Place): string {
     case "root":
     case "process":
     case "state":
+    case "folded":
       return "";
     case "function":
       return where(place.frame.file, place.frame.firstLine);
@@ -133,6 +136,8 @@ export function placeNature(place: Place): string {
       return ownerWords(place.frame);
     case "expression":
       return "the expression that was being executed";
+    case "folded":
+      return "calls that lead to the next one; a click, or Enter, shows each";
     case "state":
       return place.state === "in gc" ? "a collection was running" : "not running: wall time, no CPU";
     case "foreign": {

@@ -5,6 +5,8 @@ import type { ReadonlySignal, Signal } from "@preact/signals";
 import { sumEverywhere } from "../model/everywhere";
 import type { Everywhere } from "../model/everywhere";
 import { find } from "../model/find";
+import { foldTree, standsFor } from "../model/fold";
+import type { FoldedTree } from "../model/fold";
 import type { Found } from "../model/find";
 import { neighbour, zoomFor } from "../model/layout";
 import type { Direction, Run } from "../model/layout";
@@ -28,7 +30,10 @@ export interface Hover {
 
 export interface PageState {
   readonly recording: Recording;
-  readonly tree: Tree;
+  /** What is shown: calls of the interpreter that nobody opened are folded. */
+  readonly tree: FoldedTree;
+  /** With every call. */
+  readonly whole: Tree;
   /** Of the place of a box; the last one is kept. */
   readonly everywhere: (box: BoxIndex) => Everywhere;
   readonly weight: Signal<Weight>;
@@ -46,6 +51,10 @@ export interface PageState {
   readonly found: ReadonlySignal<Found | null>;
   readonly lineShares: ReadonlySignal<LineShares>;
   readonly nameOf: (box: BoxIndex) => string;
+  /** Whether a box stands for folded calls, is one of a run that was opened, or neither. */
+  readonly foldOf: (box: BoxIndex) => "closed" | "open" | "none";
+  /** Shows each call of a box that stands for several, or makes them one box again. */
+  readonly turnFold: (box: BoxIndex) => void;
   readonly select: (box: BoxIndex) => void;
   readonly zoomTo: (box: BoxIndex) => void;
   readonly zoomOut: () => void;
@@ -58,7 +67,7 @@ export interface PageState {
 
 export function createPageState(recording: Recording, theme: Theme): PageState {
   const { profile } = recording;
-  const tree = buildTree(profile);
+  const whole = buildTree(profile);
   const title = profile.meta.title ?? profile.meta.recording ?? "the program";
   const weight = signal<Weight>(profile.meta.defaultWeight);
   const zoom = signal<BoxIndex>(ROOT);
@@ -67,29 +76,47 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
   const themeSignal = signal<Theme>(theme);
   const panelShown = signal(false);
   const hover = signal<Hover | null>(null);
-  const rows = computed(() => whereRows(tree, recording, weight.value));
-  const found = computed(() => find(tree, weight.value, query.value));
+  const opened = signal<ReadonlySet<BoxIndex>>(new Set());
+  const folded = computed(() => foldTree(whole, weight.value, opened.value));
+  const everyRun = computed(() => foldTree(whole, weight.value, new Set()).runOf);
+  const rows = computed(() => whereRows(whole, recording, weight.value));
+  const found = computed(() => find(whole, weight.value, query.value));
+  const open = (box: BoxIndex): void => {
+    const run = folded.value.runOf.get(box);
+    if (run !== undefined) opened.value = new Set([...opened.value, ...run]);
+  };
+  /** A box that is not shown because it is folded comes into sight. */
+  const reveal = (box: BoxIndex): void => {
+    if (standsFor(folded.value, box) !== box) open(box);
+  };
 
-  const isInZoom = (box: BoxIndex): boolean => pathTo(tree, box).includes(zoom.value);
+  const isInZoom = (box: BoxIndex): boolean => pathTo(folded.value, box).includes(zoom.value);
   const select = (box: BoxIndex): void => {
+    reveal(box);
     selected.value = box;
-    if (!isInZoom(box) && !pathTo(tree, zoom.value).includes(box)) zoom.value = zoomFor(tree, box);
+    if (!isInZoom(box) && !pathTo(folded.value, zoom.value).includes(box)) zoom.value = zoomFor(folded.value, box);
   };
   const zoomTo = (box: BoxIndex): void => {
-    zoom.value = box;
+    if (folded.value.runOf.has(box)) open(box);
+    else zoom.value = box;
     selected.value = box;
   };
   let kept: { readonly place: PlaceIndex; readonly sums: Everywhere } | null = null;
   const everywhere = (box: BoxIndex): Everywhere => {
-    const place = (tree.place[box] ?? 0) as PlaceIndex;
-    if (kept?.place !== place) kept = { place, sums: sumEverywhere(tree, place) };
+    // A box that stands for a run is in one place; all others are summed with those that are folded.
+    if (folded.value.runOf.has(box)) return sumEverywhere(folded.value, (folded.value.place[box] ?? 0) as PlaceIndex);
+    const place = (whole.place[box] ?? 0) as PlaceIndex;
+    if (kept?.place !== place) kept = { place, sums: sumEverywhere(whole, place) };
     return kept.sums;
   };
   selected.value = rows.value[0]?.box ?? ROOT;
 
   return {
     recording,
-    tree,
+    get tree() {
+      return folded.value;
+    },
+    whole,
     everywhere,
     weight,
     zoom,
@@ -103,20 +130,32 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
     rows,
     found,
     lineShares: computed(() => lineShares(profile, weight.value)),
-    nameOf: (box) => placeName(placeOf(tree, box), { title, processes: profile.processes }),
+    nameOf: (box) => placeName(placeOf(folded.value, box), { title, processes: profile.processes }),
+    foldOf: (box) => (folded.value.runOf.has(box) ? "closed" : everyRun.value.has(box) ? "open" : "none"),
+    turnFold: (box) => {
+      if (folded.value.runOf.has(box)) {
+        open(box);
+        return;
+      }
+      const run = new Set(everyRun.value.get(box));
+      opened.value = new Set([...opened.value].filter((call) => !run.has(call)));
+      zoom.value = standsFor(folded.value, zoom.value);
+      selected.value = standsFor(folded.value, selected.value);
+    },
     select,
     zoomTo,
     zoomOut: () => {
       const from = zoom.value;
-      zoom.value = parentOf(tree, from);
+      zoom.value = parentOf(folded.value, from);
       selected.value = from;
     },
     walk: (direction) => {
-      select(neighbour(tree, weight.value, selected.value, direction));
+      select(neighbour(folded.value, weight.value, selected.value, direction));
     },
     showRow: (row) => {
       if (row.box === null) return;
-      zoom.value = zoomFor(tree, row.box);
+      reveal(row.box);
+      zoom.value = zoomFor(folded.value, row.box);
       selected.value = row.box;
       panelShown.value = true;
     },
@@ -126,14 +165,17 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
       const next = here < 0 ? 0 : (here + step + stops.length) % stops.length;
       const box = stops[next];
       if (box !== undefined) {
-        zoom.value = zoomFor(tree, box);
+        reveal(box);
+        zoom.value = zoomFor(folded.value, box);
         selected.value = box;
       }
     },
     setWeight: (next) => {
       // A box that weighs nothing in the new weight cannot be zoomed to: go up to one that does.
-      zoom.value = pathTo(tree, zoom.value).findLast((box) => weightOf(tree.total, box, next) > 0) ?? ROOT;
+      zoom.value = pathTo(folded.value, zoom.value).findLast((box) => weightOf(whole.total, box, next) > 0) ?? ROOT;
       weight.value = next;
+      zoom.value = standsFor(folded.value, zoom.value);
+      selected.value = standsFor(folded.value, selected.value);
     },
     switchTheme: () => {
       themeSignal.value = themeSignal.value === "light" ? "dark" : "light";

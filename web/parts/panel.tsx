@@ -35,11 +35,31 @@ export function Panel({ state }: { state: PageState }): JSX.Element {
           {placeNature(place)}
         </p>
       </div>
+      <Fold state={state} box={box} />
       <Figures state={state} box={box} />
       <Below state={state} box={box} />
       <Above state={state} box={box} />
       <Peek state={state} box={box} />
     </aside>
+  );
+}
+
+/** The way into a box that stands for calls of the interpreter, and back. */
+function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
+  const fold = state.foldOf(box);
+  if (fold === "none") return null;
+  return (
+    <button
+      type="button"
+      class="plain"
+      data-fold
+      aria-expanded={fold === "open"}
+      onClick={() => {
+        state.turnFold(box);
+      }}
+    >
+      {fold === "closed" ? "Show each frame" : "Fold the interpreter's frames"}
+    </button>
   );
 }
 
@@ -102,7 +122,7 @@ function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element
   const everywhere = state.everywhere(box);
   const weight = state.weight.value;
   const whole = everywhere.total[weight];
-  const bars = callersOf(state.tree, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
+  const bars = callersOf(state.foldOf(box) === "closed" ? state.tree : state.whole, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
   return <Bars state={state} title="Above, everywhere" bars={bars} />;
 }
 

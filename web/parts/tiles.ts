@@ -49,7 +49,7 @@ function tileOf(state: PageState, slot: Slot, depth: number, view: View): Tile {
   const share = shareWords(shareOf(state.tree, box, state.weight.value));
   const asideAt = label === null ? 0 : (cells(label) + 2) * view.character;
   const asideFits = label !== null && label === name && asideAt + cells(share) * view.character <= room;
-  const dim = state.found.value !== null && state.found.value.matches[box] !== 1;
+  const dim = state.found.value !== null && !matches(state, box);
   return {
     ...common,
     fill: tintOf(place),
@@ -62,5 +62,11 @@ function tileOf(state: PageState, slot: Slot, depth: number, view: View): Tile {
 }
 
 function runMatches(state: PageState, children: readonly BoxIndex[]): boolean {
-  return children.some((box) => state.found.value?.matches[box] === 1);
+  return children.some((box) => matches(state, box));
+}
+
+/** A box that stands for several calls matches where one of them does. */
+function matches(state: PageState, box: BoxIndex): boolean {
+  const calls = state.tree.runOf.get(box) ?? [box];
+  return calls.some((call) => state.found.value?.matches[call] === 1);
 }

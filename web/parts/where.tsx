@@ -50,7 +50,7 @@ export function Where({ state }: { state: PageState }): JSX.Element {
 function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
   const { row: spot } = row;
   const weight = state.weight.value;
-  const on = row.box !== null && state.tree.place[row.box] === state.tree.place[state.selected.value];
+  const on = row.box !== null && state.whole.place[row.box] === state.whole.place[state.selected.value];
   return (
     <button
       type="button"

@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, hide = true, overrides_with = "inverted")]
     no_inverted: bool,
 
-    /// Every call, with the calls of asyncio's event loop above what it runs
+    /// Every call, with the interpreter's own that lead to the next, and asyncio's above what its loop runs
     #[arg(long)]
     whole: bool,
 

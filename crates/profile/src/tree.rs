@@ -1,6 +1,7 @@
 //! Whole call paths: every function under each of its callers, never merged across callers.
 //! Owns: the tree and the order of its branches. Never: makes text (`text`, `json` do).
 
+mod fold;
 pub mod json;
 pub mod text;
 
@@ -24,7 +25,7 @@ pub struct Options {
     pub show: Show,
     /// From the leaves to their callers.
     pub inverted: bool,
-    /// Every call, asyncio's own above what its event loop runs, too.
+    /// Every call: asyncio's own above what its event loop runs, too, and those of the interpreter that lead on to the next.
     pub whole: bool,
     /// 0 to 1; branches below it are folded.
     pub share_min: f64,

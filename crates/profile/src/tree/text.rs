@@ -4,7 +4,8 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::{Branch, BranchIndex, EVENT_LOOP, Options, Step, Tree, name};
+use super::fold::{Fold, Run};
+use super::{BranchIndex, EVENT_LOOP, Options, Step, Tree, name};
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
 use crate::profile::Profile;
@@ -32,7 +33,7 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
     for line in header(profile, &tree.choice).iter().flat_map(|line| wrapped_on_screen(&printable(line), width)) {
         page += &format!("{line}\n");
     }
-    let Lines { lines, small } = Lines::of(tree, options);
+    let Lines { lines, small, has_runs } = Lines::of(profile, tree, options);
     let layout = Layout::of(tree, &lines, width);
     page += &format!("\n{}\n", paint.quiet(&format!("{}  path", layout.cells(COLUMNS.map(str::to_string)))));
     let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
@@ -42,7 +43,15 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
             Line::Branch(branch) => {
                 let branch = &tree.branches[branch];
                 let name = layout.path(&indent, &printable(&name(profile, branch.step, Some(&files))));
-                page += &format!("{}  {name}\n", layout.cells(figures(tree, branch)));
+                page += &format!("{}  {name}\n", layout.cells(figures(tree, branch.total, branch.own)));
+            }
+            Line::Run(run) => {
+                let mut own = Totals::default();
+                run.calls.iter().for_each(|call| own.add(tree.branches[*call].own));
+                let frames = counted(run.calls.len() as u64, "frame", "frames");
+                let name = layout.words(&indent, [format!("({frames} of the interpreter)"), format!("({frames})")]);
+                let figures = layout.cells(figures(tree, tree.branches[run.calls[0]].total, own));
+                page += &format!("{figures}  {}\n", paint.quiet(&name));
             }
             Line::Folded(folded) => {
                 let paths = counted(folded.branches, "path", "paths");
@@ -61,18 +70,23 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
         let line = format!("{}  {}", layout.share(tree, small.total), layout.words("", words));
         page += &format!("{}\n", paint.quiet(&line));
     }
-    if tree.roots.iter().any(|root| tree.branches[*root].step == Step::EventLoop) {
-        let words = format!("{EVENT_LOOP}: the loop's own calls are left out; --whole shows them");
+    let event_loop = tree.roots.iter().any(|root| tree.branches[*root].step == Step::EventLoop);
+    let notes = [
+        has_runs.then(|| "frames of the interpreter: each only leads to the next call; --whole shows them".to_string()),
+        event_loop.then(|| format!("{EVENT_LOOP}: the loop's own calls are left out; --whole shows them")),
+    ];
+    if notes.iter().any(Option::is_some) {
         page.push('\n');
-        for line in wrapped_on_screen(&words, width) {
-            page += &format!("{}\n", paint.quiet(&line));
-        }
+    }
+    for line in notes.iter().flatten().flat_map(|note| wrapped_on_screen(note, width)) {
+        page += &format!("{}\n", paint.quiet(&line));
     }
     page
 }
 
 enum Line {
     Branch(BranchIndex),
+    Run(Run),
     Folded(Folded),
 }
 
@@ -95,16 +109,35 @@ struct Lines {
     lines: Vec<(Line, usize)>,
     /// Of each place what together has too small a share for a line.
     small: Folded,
+    has_runs: bool,
+}
+
+/// A line still to be written.
+struct Waiting {
+    line: Line,
+    depth: usize,
+    /// Nothing but the interpreter's own calls is above it.
+    leads: bool,
 }
 
 impl Lines {
-    fn of(tree: &Tree, options: &Options) -> Lines {
-        let mut lines = Lines { lines: Vec::new(), small: Folded::default() };
+    fn of(profile: &Profile, tree: &Tree, options: &Options) -> Lines {
+        let fold = Fold::of(profile, tree, options);
+        let mut lines = Lines { lines: Vec::new(), small: Folded::default(), has_runs: false };
         let mut waiting = Vec::new();
-        lines.push(tree, options, &tree.roots, 0, &mut waiting);
-        while let Some((line, depth)) = waiting.pop() {
-            if let Line::Branch(branch) = &line {
-                lines.push(tree, options, &tree.branches[*branch].children, depth + 1, &mut waiting);
+        lines.push(tree, options, fold.as_ref(), &tree.roots, (0, true), &mut waiting);
+        while let Some(Waiting { line, depth, leads }) = waiting.pop() {
+            match &line {
+                Line::Branch(branch) => {
+                    let leads = leads && fold.as_ref().is_some_and(|fold| fold.leads(*branch));
+                    let children = &tree.branches[*branch].children;
+                    lines.push(tree, options, fold.as_ref(), children, (depth + 1, leads), &mut waiting);
+                }
+                Line::Run(run) => {
+                    lines.has_runs = true;
+                    lines.push(tree, options, fold.as_ref(), &run.children, (depth + 1, leads), &mut waiting);
+                }
+                Line::Folded(_) => {}
             }
             lines.lines.push((line, depth));
         }
@@ -116,9 +149,10 @@ impl Lines {
         &mut self,
         tree: &Tree,
         options: &Options,
+        fold: Option<&Fold>,
         children: &[BranchIndex],
-        depth: usize,
-        waiting: &mut Vec<(Line, usize)>,
+        (depth, leads): (usize, bool),
+        waiting: &mut Vec<Waiting>,
     ) {
         let weight = tree.choice.weight;
         let (shown, others) = tree.shown(options, children, depth);
@@ -131,27 +165,30 @@ impl Lines {
         }
         let smallest = options.share_min * tree.whole.by(weight) as f64;
         if folded.total.by(weight) > 0 && folded.total.by(weight) as f64 >= smallest {
-            waiting.push((Line::Folded(folded), depth));
+            waiting.push(Waiting { line: Line::Folded(folded), depth, leads });
         } else {
             self.small.branches += folded.branches;
             self.small.total.add(folded.total);
         }
-        waiting.extend(shown.iter().rev().map(|child| (Line::Branch(*child), depth)));
+        waiting.extend(shown.into_iter().rev().map(|child| {
+            let run = fold.and_then(|fold| fold.run(child, leads));
+            Waiting { line: run.map_or(Line::Branch(child), Line::Run), depth, leads }
+        }));
     }
 }
 
-fn figures(tree: &Tree, branch: &Branch) -> [String; 5] {
+fn figures(tree: &Tree, total: Totals, own: Totals) -> [String; 5] {
     let weight = tree.choice.weight;
     let words = |totals: Totals, weight| match totals.by(weight) {
         0 => "–".to_string(),
         _ => totals.words(weight),
     };
     [
-        format!("{} %", percent(branch.total.by(weight), tree.whole.by(weight))),
-        words(branch.total, Weight::Cpu),
-        words(branch.own, Weight::Cpu),
-        words(branch.total, Weight::Wall),
-        words(branch.own, Weight::Wall),
+        format!("{} %", percent(total.by(weight), tree.whole.by(weight))),
+        words(total, Weight::Cpu),
+        words(own, Weight::Cpu),
+        words(total, Weight::Wall),
+        words(own, Weight::Wall),
     ]
 }
 

@@ -1,0 +1,68 @@
+// The tree with the interpreter's runs folded: text in, text out, as in tree.test.ts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { foldTree, standsFor } from "./fold";
+import { madeProfile } from "./made";
+import { buildTree, pathTo, placeOf, ROOT } from "./tree";
+import type { Tree } from "./tree";
+import type { BoxIndex } from "./units";
+import { placeName } from "./words";
+
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+function drawn(tree: Tree, box: BoxIndex = ROOT): string {
+  const self = tree.self.samples[box] ?? 0;
+  const below = tree.childrenOf(box, "samples").map((child) => drawn(tree, child));
+  return `${nameOf(tree, box)} ${tree.total.samples[box] ?? 0}${self === 0 ? "" : `(${self})`}${below.length === 0 ? "" : ` [${below.join(", ")}]`}`;
+}
+function checkFold(text: string, expected: string): void {
+  assert.equal(drawn(foldTree(buildTree(madeProfile(text)), "samples", new Set())), expected);
+}
+
+test("a stack begins at the program's first frame, and what is light stands beside it", () => {
+  checkFold("+_start;%start_main;+run_mod;main x9", "app.py 9 [(3 frames of the interpreter) 9 [main 9(9)]]");
+  checkFold(
+    "+_start;%start_main;+run_mod;main x998 | +_start;%start_main;+init x1 | +_start x1",
+    "app.py 1000 [(3 frames of the interpreter) 1000(1) [main 998(998), init 1(1)]]",
+  );
+});
+
+test("a frame with two heavy children, or with time of its own, is a box", () => {
+  checkFold(
+    "+_start;+main;+run;+run_mod;main x60 | +_start;+main;+run;+end x40",
+    "app.py 100 [(3 frames of the interpreter) 100 [run_mod 60 [main 60(60)], end 40(40)]]",
+  );
+  checkFold("+_start;+run_mod x9 | +_start;+run_mod;main x9", "app.py 18 [_start 18 [run_mod 18(9) [main 9(9)]]]");
+});
+
+test("between two functions only calls that are passed on are folded", () => {
+  checkFold(
+    "main;+PyObject_Vectorcall;+cfunction_vectorcall_O;+list_sort;+_PyEval_Vector;+_PyEval_EvalFrame;@key x4",
+    "app.py 4 [main 4 [(2 frames of the interpreter) 4 [list_sort 4 [(2 frames of the interpreter) 4 [key 4(4)]]]]]",
+  );
+  checkFold("main;+PyObject_GetItem;+bytes.__getitem__;%memmove x4", "app.py 4 [main 4 [PyObject_GetItem 4 [bytes.__getitem__ 4 [memmove 4(4)]]]]");
+});
+
+test("a thread that runs no Python keeps its frames", () => {
+  checkFold("%clone3;+thread_run;+mi_free x4", "app.py 4 [clone3 4 [thread_run 4 [mi_free 4(4)]]]");
+});
+
+test("each process begins at its program's first frame", () => {
+  checkFold(
+    "+_start;+run_mod;main x2 | p2/+_start;+run_mod;main x3",
+    "app.py 5 [process 3 [(2 frames of the interpreter) 3 [main 3(3)]], process 2 [(2 frames of the interpreter) 2 [main 2(2)]]]",
+  );
+});
+
+test("a run that was opened has all its boxes; folded, its first stands for them", () => {
+  const whole = buildTree(madeProfile("+_start;%start_main;+run_mod;main x9"));
+  const folded = foldTree(whole, "samples", new Set());
+  const [first, , last, main] = [1, 2, 3, 4] as BoxIndex[];
+  assert.ok(first !== undefined && last !== undefined && main !== undefined);
+  assert.equal(standsFor(folded, last), first);
+  assert.equal(standsFor(folded, main), main);
+  assert.deepEqual(pathTo(folded, main), [ROOT, first, main]);
+  assert.equal(folded.depth[main], 2);
+  const open = foldTree(whole, "samples", new Set([last]));
+  assert.equal(drawn(open), drawn(whole));
+  assert.equal(open.depth[main], 4);
+});

@@ -1,0 +1,125 @@
+// Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
+// thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
+// keep their rows, a run's first box stands for all of it, and every number stays what it was.
+// The rule and its names are those of `genba tree` (crates/profile/src/tree/fold.rs, whose tests compare the names).
+import type { Frame } from "./profile";
+import type { Place, Tree, Weights } from "./tree";
+import { parentOf, placeOf, ROOT } from "./tree";
+import type { BoxIndex, Weight } from "./units";
+import { WEIGHTS } from "./units";
+
+/** A call that keeps so much for itself, or hands so much to a second one, is shown. */
+const SHARE_MIN = 0.01;
+/** One call alone takes no more room than the box that would stand for it. */
+const CALLS_MIN = 2;
+/** Between two functions; `*`: with anything behind it. */
+const PASSES_ON = [
+  "PyObject_Vectorcall*", "_PyObject_Vectorcall*", "PyVectorcall_*", "_PyVectorcall_*", "_PyFunction_Vectorcall*",
+  "cfunction_vectorcall_*", "method_vectorcall*", "PyObject_Call*", "_PyObject_Call*", "_PyObject_MakeTpCall",
+  "object_vacall", "_PyEval_Vector", "_PyEval_EvalFrame*", "PyEval_EvalCode*",
+];
+
+export interface FoldedTree extends Tree {
+  /** Of each call of a folded run all calls of that run, the one that is shown first. */
+  readonly runOf: ReadonlyMap<BoxIndex, readonly BoxIndex[]>;
+}
+
+/** `opened`: calls whose runs stay open. */
+export function foldTree(tree: Tree, weight: Weight, opened: ReadonlySet<BoxIndex>): FoldedTree {
+  const runs = runsOf(tree, weight).filter((calls) => !calls.some((call) => opened.has(call)));
+  const runOf = new Map(runs.flatMap((calls) => calls.map((call) => [call, calls] as const)));
+  if (runs.length === 0) return { ...tree, runOf };
+  const places: Place[] = [...tree.places];
+  const [parent, place, depth] = [tree.parent.slice(), tree.place.slice(), tree.depth.slice()];
+  for (const calls of runs) {
+    const [first = ROOT] = calls;
+    place[first] = places.push({ kind: "folded", calls: calls.length }) - 1;
+  }
+  for (let box = ROOT + 1; box < parent.length; box += 1) {
+    const run = runOf.get(parentOf(tree, box as BoxIndex));
+    if (run !== undefined && runOf.get(box as BoxIndex) !== run) parent[box] = run[0] ?? ROOT;
+    depth[box] = (depth[parent[box] ?? ROOT] ?? 0) + 1;
+  }
+  return { ...tree, places, parent, place, depth, self: selvesOf(tree, runs), childrenOf: childrenOf(tree, runOf), runOf };
+}
+
+/** The box that stands for a box: itself, or the first one of its folded run. */
+export function standsFor(tree: FoldedTree, box: BoxIndex): BoxIndex {
+  return tree.runOf.get(box)?.[0] ?? box;
+}
+
+/** All children of a run's calls that are none of them. */
+function childrenOf(tree: Tree, runOf: FoldedTree["runOf"]): Tree["childrenOf"] {
+  return (box, weight) => {
+    const run = runOf.get(box);
+    if (run === undefined) return tree.childrenOf(box, weight);
+    const weights = tree.total[weight];
+    const children = run.flatMap((call) => tree.childrenOf(call, weight)).filter((child) => runOf.get(child) !== run);
+    return children.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b);
+  };
+}
+
+/** What a run keeps for itself is the first box's. */
+function selvesOf(tree: Tree, runs: readonly (readonly BoxIndex[])[]): Weights {
+  const summed = (weight: Weight): Float64Array => {
+    const self = tree.self[weight];
+    const isThere = runs.some((calls) => calls.slice(1).some((call) => (self[call] ?? 0) > 0));
+    if (!isThere) return self;
+    const sums = self.slice();
+    for (const calls of runs) sums[calls[0] ?? ROOT] = calls.reduce((sum, call) => sum + (self[call] ?? 0), 0);
+    return sums;
+  };
+  const [cpu, wall, samples] = WEIGHTS.map(summed);
+  return { cpu: cpu ?? tree.self.cpu, wall: wall ?? tree.self.wall, samples: samples ?? tree.self.samples };
+}
+
+/** Every run, whichever are open. Only heavy boxes are looked at: a run has no others. */
+function runsOf(tree: Tree, weight: Weight): BoxIndex[][] {
+  const smallest = Math.max(SHARE_MIN * (tree.total[weight][ROOT] ?? 0), 1);
+  const heavyOf = (box: BoxIndex): BoxIndex[] => tree.childrenOf(box, weight).filter((child) => (tree.total[weight][child] ?? 0) >= smallest);
+  const all: BoxIndex[] = [ROOT];
+  for (const box of all) all.push(...heavyOf(box));
+  const leadsToPython = new Set<BoxIndex>();
+  for (const box of all.reverse()) {
+    if (box === ROOT) continue;
+    const above = parentOf(tree, box);
+    if (leadsToPython.has(box) || isPython(placeOf(tree, box))) leadsToPython.add(above);
+  }
+  const isOfNoInterest = (box: BoxIndex, leads: boolean): boolean => {
+    const frame = foreignFrame(placeOf(tree, box));
+    if (frame === null || (tree.self[weight][box] ?? 0) >= smallest || heavyOf(box).length === 0) return false;
+    return (leads && isOwn(frame) && leadsToPython.has(box)) || (frame.owner === "interpreter" && passesOn(frame.name));
+  };
+  const runs: BoxIndex[][] = [];
+  const waiting: { box: BoxIndex; leads: boolean }[] = heavyOf(ROOT).map((box) => ({ box, leads: true }));
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const { leads } = at;
+    const calls: BoxIndex[] = [];
+    for (let next: BoxIndex | null = at.box; next !== null && isOfNoInterest(next, leads); ) {
+      calls.push(next);
+      const heavy: BoxIndex[] = heavyOf(next);
+      next = heavy.length === 1 ? (heavy[0] ?? null) : null;
+    }
+    const isRun = calls.length >= CALLS_MIN && calls.some((call) => foreignFrame(placeOf(tree, call))?.owner === "interpreter");
+    if (isRun) runs.push(calls);
+    const last = isRun ? (calls.at(-1) ?? at.box) : at.box;
+    const place = placeOf(tree, last);
+    const frame = foreignFrame(place);
+    const leadsOn = leads && (place.kind === "process" || (frame !== null && isOwn(frame)));
+    for (const box of heavyOf(last)) waiting.push({ box, leads: leadsOn });
+  }
+  return runs;
+}
+
+function foreignFrame(place: Place): Frame | null {
+  return place.kind === "foreign" && place.frame.kind !== "mark" ? place.frame : null;
+}
+function isOwn(frame: Frame): boolean {
+  return frame.owner === "interpreter" || frame.owner === "libc";
+}
+function isPython(place: Place): boolean {
+  return place.kind === "function" || place.kind === "expression";
+}
+function passesOn(name: string): boolean {
+  return PASSES_ON.some((known) => (known.endsWith("*") ? name.startsWith(known.slice(0, -1)) : name === known));
+}
