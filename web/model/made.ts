@@ -3,6 +3,7 @@
 //   name            a function of the user's own        name:7[b[i:]]  … standing at an expression of line 7
 //   @name           a library's                         +name          a C function of the interpreter
 //   %name           one of libc                         ~name          an inferred one of the interpreter
+//   !words          a mark
 //   &name           one that was inlined                 +name#7         … in line 7 of its source
 //   p2/name…        the stack is of the second process (any frame may say so, the first is enough)
 import { decodeProfile } from "./decode";
@@ -76,6 +77,7 @@ function madeFrame(text: string): Made {
     "&": { kind: "inlined", owner: "interpreter", module: "/usr/bin/python3", file: "/src/listobject.c" },
     "~": { kind: "inferred", owner: "interpreter", module: "/usr/bin/python3" },
   };
+  if (text.startsWith("!")) return { ...absent, kind: "mark", owner: null, name: text.slice(1) };
   const found = c[text.charAt(0)];
   if (found !== undefined) {
     const [name, line] = text.slice(1).split("#");

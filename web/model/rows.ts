@@ -3,7 +3,7 @@ import type { Frame, Recording, Row } from "./profile";
 import type { Tint } from "./tint";
 import { ownerTint, tintOf } from "./tint";
 import type { Tree } from "./tree";
-import { expressionKey } from "./tree";
+import { expressionKey, placeOf } from "./tree";
 import type { BoxIndex, Share, Weighed, Weight } from "./units";
 import { stateName } from "./words";
 
@@ -17,27 +17,82 @@ export interface WhereRow {
   readonly chain: readonly Link[];
   readonly split: readonly { readonly link: Link; readonly share: Share }[];
 }
-/** A name of the chain into C, and whose code it is as far as a frame of that name tells. */
+/** A name of the chain into C, whose code it is, and whether the frame was inferred there. */
 export interface Link {
   readonly name: string;
   readonly tint: Tint;
   readonly inferred: boolean;
 }
 
+/** A chain with a mark in it (a stack that was cut) says nothing of a row with a smaller share than this, as in the terminal. */
+const MARKED_SHARE_MIN = 0.02;
+
 export function whereRows(tree: Tree, recording: Recording, weight: Weight): WhereRow[] {
   const boxes = heaviestBoxes(tree, weight);
-  const byName = new Map<string, Frame>();
   const { frames, states } = recording.profile;
-  for (const frame of frames) if (!byName.has(frame.name)) byName.set(frame.name, frame);
-  const linkOf = (name: string): Link => (states.includes(name) ? stateLink(name) : link(name, byName));
-  return besideTheirLine(recording.rows[weight]).map(({ row, isFurther }) => ({
-    row,
-    isFurther,
-    weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
-    box: boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null,
-    chain: row.chain.map(linkOf),
-    split: row.split.map(({ name, share }) => ({ link: linkOf(name), share })),
-  }));
+  const names = new Names(frames, states);
+  return besideTheirLine(recording.rows[weight]).map(({ row, isFurther }) => {
+    const box = boxes.get(expressionKey(row)) ?? boxes.get(functionKey(row.function, row.file)) ?? null;
+    const isShown = row.share >= MARKED_SHARE_MIN || !row.chain.some((name) => names.isMark(name));
+    return {
+      row,
+      isFurther,
+      weight: (weight === "samples" ? row.samples : row[weight]) as number as Weighed,
+      box,
+      ...(isShown ? links({ tree, weight, names }, row, box) : { chain: [], split: [] }),
+    };
+  });
+}
+
+/** What a recording says of a name, where no box below the row tells which frame of that name it is. */
+class Names {
+  private readonly byName = new Map<string, Frame[]>();
+  constructor(frames: readonly Frame[], private readonly states: readonly string[]) {
+    for (const frame of frames) {
+      const known = this.byName.get(frame.name);
+      if (known === undefined) this.byName.set(frame.name, [frame]);
+      else known.push(frame);
+    }
+  }
+  isMark(name: string): boolean {
+    return this.byName.get(name)?.[0]?.kind === "mark";
+  }
+  link(name: string): Link {
+    if (this.states.includes(name)) return stateLink(name);
+    const frames = this.byName.get(name) ?? [];
+    return { name, tint: ownerTint(frames[0]?.owner ?? null), inferred: frames.length > 0 && frames.every(({ kind }) => kind === "inferred") };
+  }
+}
+
+/** Follows the chain through the boxes below the row's own: a name may be on the stack in one place and inferred in another. */
+function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: BoxIndex | null): Pick<WhereRow, "chain" | "split"> {
+  const { tree, weight, names } = at;
+  let reached = box === null ? [] : [box];
+  const step = (name: string): { link: Link; boxes: BoxIndex[] } => {
+    const boxes = reached.flatMap((above) => namedBelow(tree, weight, above, name));
+    const heaviest = boxes.reduce<BoxIndex | null>((best, each) => (best !== null && (tree.total[weight][best] ?? 0) >= (tree.total[weight][each] ?? 0) ? best : each), null);
+    const place = heaviest === null ? null : placeOf(tree, heaviest);
+    const link = place?.kind === "foreign" ? { name, tint: tintOf(place), inferred: place.frame.kind === "inferred" } : names.link(name);
+    return { link, boxes };
+  };
+  const chain = row.chain.map((name) => {
+    const { link, boxes } = step(name);
+    reached = boxes;
+    return link;
+  });
+  return { chain, split: row.split.map(({ name, share }) => ({ link: step(name).link, share })) };
+}
+
+/** The next boxes of that name; a chain leaves out what was inlined. */
+function namedBelow(tree: Tree, weight: Weight, above: BoxIndex, name: string): BoxIndex[] {
+  const found: BoxIndex[] = [];
+  const waiting = [...tree.childrenOf(above, weight)];
+  for (let box = waiting.pop(); box !== undefined; box = waiting.pop()) {
+    const place = placeOf(tree, box);
+    if (place.kind === "foreign" && place.frame.kind === "inlined") waiting.push(...tree.childrenOf(box, weight));
+    else if ((place.kind === "foreign" || place.kind === "function") && place.frame.name === name) found.push(box);
+  }
+  return found;
 }
 
 /** The rows of one line of source come after its first one. */
@@ -53,10 +108,6 @@ function besideTheirLine(rows: readonly Row[]): { row: Row; isFurther: boolean }
   return [...lines.values()].flatMap((line) => line.map((row, at) => ({ row, isFurther: at > 0 })));
 }
 
-function link(name: string, byName: ReadonlyMap<string, Frame>): Link {
-  const frame = byName.get(name);
-  return { name, tint: ownerTint(frame?.owner ?? null), inferred: frame?.kind === "inferred" };
-}
 function stateLink(state: string): Link {
   return { name: stateName(state), tint: tintOf({ kind: "state", state }), inferred: false };
 }

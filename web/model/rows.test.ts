@@ -1,0 +1,58 @@
+// The rows' chains and the verdict's places, each tied to the boxes below.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { decodeRecording } from "./decode";
+import { madeDocument } from "./made";
+import type { Recording } from "./profile";
+import { whereRows } from "./rows";
+import { buildTree } from "./tree";
+
+interface Said {
+  readonly line: number;
+  readonly expression: string;
+  readonly share: number;
+  readonly chain: readonly string[];
+  readonly split?: readonly string[];
+}
+function recorded(text: string, rows: readonly Said[]): Recording {
+  const report = (weight: string): unknown => ({
+    weight,
+    rows: rows.map(({ line, expression, share, chain, split = [] }) => ({
+      file: "/app.py", line, end_line: line, byte_column: null, byte_end_column: null, function: "main", expression, column: 4, end_column: 4 + expression.length,
+      samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share, chain, chain_share: chain.length > 0 ? 0.9 : null, split: split.map((name) => ({ name, share: 0.2 })),
+    })),
+  });
+  return decodeRecording({ profile: madeDocument(text), reports: { cpu: report("cpu"), wall: report("wall"), samples: report("samples") } });
+}
+function checkChains(text: string, rows: readonly Said[], expected: string[]): void {
+  const recording = recorded(text, rows);
+  const marked = whereRows(buildTree(recording.profile), recording, "cpu").map(({ chain, split }) =>
+    [...chain, ...split.map(({ link }) => link)].map(({ name, inferred }) => (inferred ? `~${name}` : name)).join(" "),
+  );
+  assert.deepEqual(marked, expected);
+}
+
+test("a chip is inferred where its frame is: one name may be both", () => {
+  checkChains(
+    "main:1[f()];~get;+copy;%memmove x6 | main:2[g()];+get;~copy x3",
+    [{ line: 1, expression: "f()", share: 0.6, chain: ["get", "copy"], split: ["memmove"] }, { line: 2, expression: "g()", share: 0.3, chain: ["get", "copy"] }],
+    ["~get copy memmove", "get ~copy"],
+  );
+});
+
+test("of one name below one row the heavier frame decides, and inlined frames are passed by", () => {
+  checkChains(
+    "main:1[f()];~get;&inline;+copy x6 | main:1[f()];+get;+copy x3",
+    [{ line: 1, expression: "f()", share: 1, chain: ["get", "copy"] }],
+    ["~get copy"],
+  );
+});
+
+test("a chain with a cut stack is not shown under a small row", () => {
+  const chain = ["get", "C stack cut: no room"];
+  checkChains(
+    "main:1[f()];+get;!C stack cut: no room x6 | main:2[g()];+get;!C stack cut: no room x94",
+    [{ line: 2, expression: "g()", share: 0.94, chain }, { line: 1, expression: "f()", share: 0.019, chain, split: ["get"] }],
+    ["get C stack cut: no room", ""],
+  );
+});
