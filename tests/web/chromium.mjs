@@ -31,10 +31,11 @@ export async function pageOf({ folder }, documents) {
   return path;
 }
 
-/** `size` in CSS pixels. `page.asked` and `page.complaints` grow while the page lives. */
-export async function openPage({ browser }, path, { width = 1440, height = 860, theme = "light", motion = "reduce" } = {}) {
+/** `width` and `height` in CSS pixels; `before` runs in the page before its own script. `page.asked` and `page.complaints` grow while the page lives. */
+export async function openPage({ browser }, path, { width = 1440, height = 860, theme = "light", motion = "reduce", before = null } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: motion });
   const page = await context.newPage();
+  if (before !== null) await page.addInitScript(before);
   const asked = [];
   const complaints = [];
   const own = pathToFileURL(path).href;

@@ -66,6 +66,12 @@ test("the first screen names the line, the expression and the chain, and account
   });
 });
 
+test("the first picture waits for no observer", async () => {
+  const page = await openPage(at, await pageOf(at, slices()), { before: () => { globalThis.ResizeObserver = class { observe() {} disconnect() {} }; } });
+  assert.equal(await colour(page, 0, 0.5), await token(page, "root"));
+  await page.context().close();
+});
+
 test("a click zooms and selects, the panel reads here and everywhere, Backspace and a click above go back", async () => {
   await onPage(slices(), async (page) => {
     await click(page, 6, 0.1);

@@ -1,7 +1,7 @@
 // The call tree as an icicle: a canvas for the eyes, a tree of spoken items for everybody else, one focus for both.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { paint } from "../draw/painter";
 import { layOut, slotAt, slotOf } from "../model/layout";
 import type { Layout, Slot } from "../model/layout";
@@ -26,12 +26,16 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   const shown = useRef<{ layout: Layout; zoomFrame: number } | null>(null);
   const ink = useComputed(() => readInk(state.theme.value));
 
-  useEffect(() => {
+  // The first picture waits for no observer: those report with a frame, and a page that nobody sees gets none.
+  useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;
-    const observer = new ResizeObserver(() => {
-      size.value = { width: Math.max(0, element.clientWidth - 2 * MARGIN_PX) as Px, height: element.clientHeight as Px };
-    });
+    const measure = (): void => {
+      const [width, height] = [Math.max(0, element.clientWidth - 2 * MARGIN_PX) as Px, element.clientHeight as Px];
+      if (width !== size.peek().width || height !== size.peek().height) size.value = { width, height };
+    };
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => {
       observer.disconnect();
