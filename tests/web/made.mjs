@@ -8,7 +8,7 @@ const blank = {
 };
 
 /** `stacks`: [frames, { samples, state?, cpu_ns?, wall_ns?, thread? }]. Gives the two documents that lie in a page. */
-export function recording({ title, stacks, sources = [], rows = [], refused = {}, warnings = [], processes = 1, missed_ns = 0 }) {
+export function recording({ title, stacks, sources = [], rows = [], verdict = null, refused = {}, warnings = [], processes = 1, missed_ns = 0 }) {
   const frames = [];
   const frameRows = new Map();
   const nodes = { parent: [], frame: [] };
@@ -63,7 +63,7 @@ export function recording({ title, stacks, sources = [], rows = [], refused = {}
     const key = weight === "samples" ? "samples" : `${weight}_ns`;
     const whole = sum(samples[key].map((value, at) => (weight === "samples" && samples.cpu_ns[at] === 0 ? 0 : value)));
     const shown = rows.filter((row) => row[key] > 0).sort((a, b) => b[key] - a[key]);
-    return { version: 1, weight, rows: shown.map((row) => ({ ...row, share: row[key] / whole })) };
+    return { version: 1, weight, verdict, rows: shown.map((row) => ({ ...row, share: row[key] / whole })) };
   };
   return { profile, reports: { cpu: report("cpu"), wall: report("wall"), samples: report("samples") } };
 }
@@ -117,7 +117,8 @@ export function slices() {
     row(whole, 20, []),
     { ...row(main(27, "time.sleep(0.1)"), 0, ["time.sleep"]), wall_ns: 100 * MS },
   ];
-  return recording({ title: "python3.15 slices.py", stacks, rows, sources: [[file, source]], refused: { moved: 2 }, missed_ns: 4 * MS });
+  const verdict = { name: "one place", words: "90.0 % of 1.91 s CPU is slices.py:7 before", details: ["and 5.5 % is slices.py:14 after"] };
+  return recording({ title: "python3.15 slices.py", stacks, rows, verdict, sources: [[file, source]], refused: { moved: 2 }, missed_ns: 4 * MS });
 }
 
 /** A script with the frames of the interpreter that start it. */

@@ -66,6 +66,17 @@ test("the first screen names the line, the expression and the chain, and account
   });
 });
 
+test("the verdict says why, and each of its places leads to a box", async () => {
+  await onPage(slices(), async (page) => {
+    assert.equal(await words(page, "[data-verdict]"), "one place: 90.0 % of 1.91 s CPU is slices.py:7 before and 5.5 % is slices.py:14 after");
+    await page.locator("[data-verdict] button", { hasText: "slices.py:14" }).click();
+    assert.equal(await selected(page), "b[i:i + 2]");
+    assert.equal(await colour(page, 2, 0.99), await token(page, "own"));
+    await page.locator("[data-verdict] button", { hasText: "slices.py:7" }).press("Enter");
+    assert.equal(await selected(page), "b[i:]");
+  });
+});
+
 test("the first picture waits for no observer", async () => {
   const page = await openPage(at, await pageOf(at, slices()), { before: () => { globalThis.ResizeObserver = class { observe() {} disconnect() {} }; } });
   assert.equal(await colour(page, 0, 0.5), await token(page, "root"));

@@ -1,7 +1,7 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals } from "./profile";
+import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
@@ -18,7 +18,9 @@ export function decodeRecording(value: unknown): Recording {
     oneOf(report("weight"), [weight]);
     return list(report("rows"), decodeRow);
   };
-  return { profile: decodeProfile(page("profile")), rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
+  // The same in each of the three.
+  const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
+  return { profile: decodeProfile(page("profile")), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
 }
 
 export function decodeProfile(at: Value): Profile {
@@ -167,6 +169,11 @@ function decodeSource(at: Value): Source {
       return { firstLine: whole(chunk("first_line")), lines: text(chunk("text")).split(/\r\n|\r|\n/) };
     }),
   };
+}
+
+function decodeVerdict(at: Value): Verdict {
+  const verdict = object(at);
+  return { name: text(verdict("name")), words: text(verdict("words")), details: list(verdict("details"), text) };
 }
 
 function decodeRow(at: Value): Row {

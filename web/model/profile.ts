@@ -163,8 +163,17 @@ export interface Caller {
   readonly share: Share;
 }
 
+/** Why the program is slow, in words. */
+export interface Verdict {
+  readonly name: string;
+  readonly words: string;
+  readonly details: readonly string[];
+}
+
 /** What a page holds. */
 export interface Recording {
   readonly profile: Profile;
+  /** Null: the page is of an earlier genba. */
+  readonly verdict: Verdict | null;
   readonly rows: Readonly<Record<Weight, readonly Row[]>>;
 }

@@ -5,7 +5,9 @@ import { decodeRecording } from "./decode";
 import { madeDocument } from "./made";
 import type { Recording } from "./profile";
 import { whereRows } from "./rows";
-import { buildTree } from "./tree";
+import { buildTree, placeOf } from "./tree";
+import { verdictLines } from "./verdict";
+import { placeName } from "./words";
 
 interface Said {
   readonly line: number;
@@ -14,9 +16,10 @@ interface Said {
   readonly chain: readonly string[];
   readonly split?: readonly string[];
 }
-function recorded(text: string, rows: readonly Said[]): Recording {
+function recorded(text: string, rows: readonly Said[], verdict?: unknown): Recording {
   const report = (weight: string): unknown => ({
     weight,
+    verdict,
     rows: rows.map(({ line, expression, share, chain, split = [] }) => ({
       file: "/app.py", line, end_line: line, byte_column: null, byte_end_column: null, function: "main", expression, column: 4, end_column: 4 + expression.length,
       samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share, chain, chain_share: chain.length > 0 ? 0.9 : null, split: split.map((name) => ({ name, share: 0.2 })),
@@ -55,4 +58,22 @@ test("a chain with a cut stack is not shown under a small row", () => {
     [{ line: 2, expression: "g()", share: 0.94, chain }, { line: 1, expression: "f()", share: 0.019, chain, split: ["get"] }],
     ["get C stack cut: no room", ""],
   );
+});
+
+test("a place of the verdict leads to the heaviest box in that line", () => {
+  const verdict = { name: "one place", words: "60.0 % of 1.14 s CPU is app.py:1 main", details: ["and 30.0 % is (app.py:2), next: other.py:7, 12:30", "next: main (app.py) has 90.0 % (of all)"] };
+  const recording = recorded("main:1[f()];+copy x6 | main:2[g()] x3 | main:1[h] x1", [], verdict);
+  const tree = buildTree(recording.profile);
+  assert.ok(recording.verdict !== null);
+  const said = verdictLines(tree, recording.verdict, "cpu").map((line) =>
+    line.map(({ text, box }) => {
+      const place = box === null ? null : placeOf(tree, box);
+      return place === null ? text : `⟦${text}→${placeName(place, { title: "", processes: [] })}⟧`;
+    }).join(""),
+  );
+  assert.deepEqual(said, ["60.0 % of 1.14 s CPU is ⟦app.py:1→f()⟧ main", "and 30.0 % is (⟦app.py:2→g()⟧), next: other.py:7, 12:30", "next: ⟦main (app.py)→main⟧ has 90.0 % (of all)"]);
+});
+
+test("the page of an earlier genba has no verdict", () => {
+  assert.equal(recorded("main x1", []).verdict, null);
 });

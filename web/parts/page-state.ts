@@ -59,7 +59,8 @@ export interface PageState {
   readonly zoomTo: (box: BoxIndex) => void;
   readonly zoomOut: () => void;
   readonly walk: (direction: Direction) => void;
-  readonly showRow: (row: WhereRow) => void;
+  /** Brings a box into sight, with what stands around it. */
+  readonly showBox: (box: BoxIndex) => void;
   readonly nextFound: (step: 1 | -1) => void;
   readonly setWeight: (weight: Weight) => void;
   readonly switchTheme: () => void;
@@ -152,11 +153,10 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
     walk: (direction) => {
       select(neighbour(folded.value, weight.value, selected.value, direction));
     },
-    showRow: (row) => {
-      if (row.box === null) return;
-      reveal(row.box);
-      zoom.value = zoomFor(folded.value, row.box);
-      selected.value = row.box;
+    showBox: (box) => {
+      reveal(box);
+      zoom.value = zoomFor(folded.value, box);
+      selected.value = box;
       panelShown.value = true;
     },
     nextFound: (step) => {

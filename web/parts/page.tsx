@@ -1,4 +1,4 @@
-// The page: header, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
+// The page: header, verdict, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
 import { Flame } from "./flame";
@@ -8,6 +8,7 @@ import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./page-state";
 import { Panel } from "./panel";
 import { Tip } from "./tip";
+import { Verdict } from "./verdict";
 import { Where } from "./where";
 
 export function Page({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
@@ -18,6 +19,7 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
       <div class="top">
         <Header state={state} search={search} />
         <Kept state={state} />
+        <Verdict state={state} />
         <Warnings state={state} />
       </div>
       <main>

@@ -58,7 +58,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
       aria-current={on}
       data-hit
       onClick={() => {
-        state.showRow(row);
+        if (row.box !== null) state.showBox(row.box);
       }}
     >
       <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" ? undefined : exactTime(spot[weight])}>

@@ -1,0 +1,39 @@
+// Why the program is slow, in the report's words; each place leads to its box in the call tree.
+import { useComputed } from "@preact/signals";
+import type { JSX } from "preact";
+import { verdictLines } from "../model/verdict";
+import type { Piece } from "../model/verdict";
+import type { PageState } from "./page-state";
+
+export function Verdict({ state }: { state: PageState }): JSX.Element | null {
+  const { verdict } = state.recording;
+  const lines = useComputed(() => (verdict === null ? [] : verdictLines(state.whole, verdict, state.weight.value)));
+  if (verdict === null) return null;
+  return (
+    <section class="verdict" aria-label="Why it is slow" data-verdict>
+      {lines.value.map((line, at) => (
+        <p key={at}>
+          {at === 0 ? <b>{verdict.name}: </b> : null}
+          {line.map((piece, part) => (
+            <Part key={part} state={state} piece={piece} />
+          ))}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+function Part({ state, piece: { text, box } }: { state: PageState; piece: Piece }): JSX.Element {
+  if (box === null) return <>{text}</>;
+  return (
+    <button
+      type="button"
+      class="link"
+      onClick={() => {
+        state.showBox(box);
+      }}
+    >
+      {text}
+    </button>
+  );
+}
