@@ -1,7 +1,7 @@
 //! `genba html`: a recording as one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the viewer's page. Never: forms a number (genba-profile does) or a picture (web/ does).
 //! The page holds one JSON object, `{ "profile": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
-//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight.
+//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; of the sources only what it shows.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use genba_profile::export;
 use genba_profile::figures;
+use genba_profile::near_hits::keep_near_hits;
 use genba_profile::profile::Profile;
 use genba_profile::report::{self, Options};
 use genba_profile::summary::{kept_line, law_line};
@@ -33,6 +34,9 @@ pub const MARKED_HEAD: &str =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta name=\"generator\" content=\"genba\">\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
+
+/// Of a file that is not the user's own the page shows no more around a line (web/parts/panel.tsx).
+const LINES_AROUND: u32 = 4;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -56,11 +60,11 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
     }
     let file = arguments.recordings.open()?;
-    let profile = file.filtered(&arguments.filters)?;
+    let mut profile = file.filtered(&arguments.filters)?;
     let weight = choose(None, &profile).weight;
     let warnings = warnings(&profile, weight);
     let packed = during("making the page", || {
-        let numbers = numbers(&profile, &file.name(), &warnings);
+        let numbers = numbers(&mut profile, &file.name(), &warnings);
         let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
         packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
     })?;
@@ -89,16 +93,17 @@ fn show_in_browser(path: &Path) -> Result<(), Failure> {
     })
 }
 
-fn numbers(profile: &Profile, recording: &str, warnings: &[String]) -> Result<String, String> {
-    let context =
-        export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
-    let tables = export::json::json(profile, context).map_err(|error| error.to_string())?;
+fn numbers(profile: &mut Profile, recording: &str, warnings: &[String]) -> Result<String, String> {
     let rows = |weight: Weight| {
         let options = Options { weight: Some(weight), ..Options::default() };
         let report = report::report(profile, &options);
         report::json::json(profile, &report, warnings).map_err(|error| error.to_string())
     };
     let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
+    keep_near_hits(profile, LINES_AROUND);
+    let context =
+        export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
+    let tables = export::json::json(profile, context).map_err(|error| error.to_string())?;
     Ok(format!(r#"{{"profile":{tables},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
 }
 

@@ -18,6 +18,7 @@ pub mod lines;
 pub mod locations;
 pub mod nameless;
 pub mod names;
+pub mod near_hits;
 mod own_code;
 pub mod owner;
 pub mod pace;

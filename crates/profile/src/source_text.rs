@@ -153,6 +153,16 @@ impl Chunk {
         }
     }
 
+    fn near(&self, hits: &BTreeSet<u32>, around: u32) -> Vec<Chunk> {
+        let is_near =
+            |line: u32| hits.range(line.saturating_sub(around)..=line.saturating_add(around)).next().is_some();
+        let kept: Vec<u32> = (self.first_line..self.behind()).filter(|line| is_near(*line)).collect();
+        let stretches = kept.chunk_by(|line, next| line + 1 == *next);
+        let start = |line: u32| self.line_starts[(line - self.first_line) as usize];
+        let text = |lines: &[u32]| self.text[start(lines[0])..start(lines[0] + lines.len() as u32)].to_string();
+        stretches.map(|lines| Chunk::new(lines[0], text(lines))).collect()
+    }
+
     fn line(&self, line: u32) -> Option<&str> {
         let position = line.checked_sub(self.first_line)? as usize;
         let start = *self.line_starts.get(position)?;
@@ -191,6 +201,15 @@ impl Sources {
             match self.by_path.entry(path.clone()) {
                 Entry::Vacant(free) => drop(free.insert(SourceText { path, ..source })),
                 Entry::Occupied(mut known) => known.get_mut().add_lines(source.chunks),
+            }
+        }
+    }
+
+    /// Of each path for which `hits` gives lines, only these and `around` lines above and below each.
+    pub fn keep_near(&mut self, around: u32, hits: impl Fn(&str) -> Option<BTreeSet<u32>>) {
+        for source in self.by_path.values_mut() {
+            if let Some(hits) = hits(&source.path) {
+                source.chunks = source.chunks.iter().flat_map(|chunk| chunk.near(&hits, around)).collect();
             }
         }
     }
@@ -248,6 +267,21 @@ mod tests {
         check_joined(&[(4, "d\ne\n")], &[(1, "a\nb\nc\nd\ne\nf\n")], &[(1, "a\nb\nc\nd\ne\nf\n")]);
         check_joined(&[(1, "a\nb\n")], &[(1, "a\nb\n")], &[(1, "a\nb\n")]);
         check_joined(&[(1, "a\n")], &[(2, "b\n")], &[(1, "a\n"), (2, "b\n")]);
+    }
+
+    #[test]
+    fn near_hits_are_whole_lines_around_each() {
+        let check = |first_line: u32, text: &str, hits: &[u32], expected: &[(u32, &str)]| {
+            let chunk = Chunk::new(first_line, text.to_string());
+            let found = chunk.near(&hits.iter().copied().collect(), 1);
+            let found: Vec<(u32, &str)> = found.iter().map(|chunk| (chunk.first_line, chunk.text.as_str())).collect();
+            assert_eq!(found, expected, "{text:?} {hits:?}");
+        };
+        check(1, "a\nb\nc\nd\ne\nf\ng", &[2, 7], &[(1, "a\nb\nc\n"), (6, "f\ng")]);
+        check(1, "a\nb\nc\nd\n", &[2, 3], &[(1, "a\nb\nc\nd\n")]);
+        check(5, "e\nf\ng\n", &[4, 9], &[(5, "e\n")]);
+        check(1, "a\nb\n", &[], &[]);
+        check(1, "", &[1], &[]);
     }
 
     #[test]
