@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check bench bench-handler fuzz golden screens prepare soak test-rust test-web test-web-and-fuzz test-python
+.PHONY: help build demo test check prose bench bench-handler fuzz golden screens prepare soak test-rust test-web test-web-and-fuzz test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -15,7 +15,7 @@ help: ## print these verbs
 include make/build.mk
 
 prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root), python-build-standalone
-	@make/prepare.sh tools packages sid debug standalone compiled
+	@make/prepare.sh tools packages prose sid debug standalone compiled
 
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
@@ -58,6 +58,9 @@ check: web/node_modules ## formatting, lints, house rules, edges, generated code
 	cargo xtask proto --check
 	cargo xtask handler
 	npm --prefix web run check
+
+prose: ## English of README, CHANGELOG and docs, by vale with the style in styles/genba
+	@make/prose.sh
 
 fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed seed
 	cargo run --quiet --release --package genba-fuzz -- --seconds $(FUZZ_SECONDS) --seed 1

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, packages, sid, debug, standalone, peers, compiled. Each one does only what is missing and
+# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, compiled. Each one does only what is missing and
 # says what it does.
-# Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verb standalone), $GENBA_SID,
+# Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), $GENBA_SID,
 # $GENBA_DEBUG and $GENBA_STANDALONE.
 set -eu
 
@@ -194,6 +194,23 @@ prepare_standalone() {
     done
 }
 
+# vale, which checks the prose (make/prose.sh), from the Go module that make/prose/go.mod pins.
+prepare_prose() {
+    wanted=$(cat "$root"/make/prose/go.mod "$root"/make/prose/go.sum | sha256sum)
+    if [ -x "$root/build/prose/vale" ] && [ "$(cat "$root/build/prose/wanted" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    if ! command -v go >/dev/null 2>&1; then
+        say "no vale: that needs go; \`make check\` skips the prose, with a message"
+        return
+    fi
+    say "vale of make/prose/go.mod into build/prose"
+    rm -rf "$root/build/prose"
+    mkdir -p "$root/build/prose"
+    (cd "$root/make/prose" && GOBIN=$root/build/prose go install github.com/errata-ai/vale/v3/cmd/vale)
+    echo "$wanted" >"$root/build/prose/wanted"
+}
+
 # Other profilers, which `make bench` measures beside genba: each in an environment of its own, since they disagree about what
 # else must be there. One that cannot be had leaves its reason in the file why-not, and the bench prints it.
 prepare_peers() {
@@ -259,7 +276,7 @@ prepare_compiled() {
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | packages | sid | debug | standalone | peers | compiled) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, packages, sid, debug, standalone, peers, compiled" ;;
+    tools | prose | packages | sid | debug | standalone | peers | compiled) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, compiled" ;;
     esac
 done
