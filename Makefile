@@ -50,7 +50,7 @@ soak: build wheel twin ## the measuring and the harmless tests in their long for
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
 
-check: web/node_modules ## formatting, lints, house rules, edges, generated code, the handler's symbols
+check: web/node_modules prose ## formatting, lints, house rules, edges, generated code, the handler's symbols, prose
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo xtask tidy
