@@ -86,8 +86,7 @@ fn parent_first() -> Block {
                     cpu_ns: 23_000_000,
                     cpu_not_sampled_ns: 20_040_000,
                     ended: false,
-                    turns: 12,
-                    cpu_queue_ns: 1_500_000,
+                    ..ThreadClock::default()
                 },
                 ThreadClock {
                     thread: 1,

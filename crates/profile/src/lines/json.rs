@@ -1,4 +1,4 @@
-//! Annotated source as JSON for scripts. Its keys are stable: they are only added. docs/reading.md lists them.
+//! Annotated source as JSON for scripts. Its keys are stable: they are only added. docs/reading/json.md lists them.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The report as JSON for scripts. Its keys are stable: they are only added. docs/reading.md lists them.
+//! The report as JSON for scripts. Its keys are stable: they are only added. docs/reading/json.md lists them.
 
 use serde::Serialize;
 

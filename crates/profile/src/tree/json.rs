@@ -1,4 +1,4 @@
-//! The tree as JSON for scripts: a table of branches, a parent before its children, these in the order of the tree. docs/reading.md lists the keys.
+//! The tree as JSON for scripts: a table of branches, a parent before its children, these in the order of the tree. docs/reading/json.md lists the keys.
 //! A table and not nested objects: a stack may be deeper than a reader of JSON likes.
 
 use serde::Serialize;
