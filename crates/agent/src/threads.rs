@@ -57,7 +57,7 @@ pub struct Ran {
 }
 
 /// How often a thread got a CPU, and how long it had waited for one in all: known when it gets one, not before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Turns {
     pub count: u64,
     pub waited_ns: u64,
@@ -69,6 +69,13 @@ impl Turns {
         let mut words = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1).map(str::parse);
         let (waited_ns, count) = (words.next()?.ok()?, words.next()?.ok()?);
         Some(Turns { count, waited_ns })
+    }
+
+    const fn less(self, other: Turns) -> Turns {
+        Turns {
+            count: self.count.saturating_sub(other.count),
+            waited_ns: self.waited_ns.saturating_sub(other.waited_ns),
+        }
     }
 
     /// Since when the thread had waited that got a CPU at `began_ns`, once since `self`. `None`: more than once, or not at all.
@@ -106,8 +113,11 @@ pub struct Thread {
     pub row: Option<u32>,
     /// Its clock, and what of it is in no sample, as the last block told them.
     pub clock_told: Option<(u64, u64)>,
-    /// When its clock was told last.
+    /// When its clock was told last, less those that are none of this recording's.
     pub turns: Option<Turns>,
+    /// Before it was first seen, and in pauses.
+    turns_elsewhere: Turns,
+    turns_at_pause: Option<Turns>,
     pub first_seen_ns: u64,
     /// The clock at the last look.
     pub cpu_ns: u64,
@@ -147,6 +157,8 @@ impl Thread {
             row: None,
             clock_told: None,
             turns: None,
+            turns_elsewhere: Turns::default(),
+            turns_at_pause: None,
             first_seen_ns: now_ns,
             cpu_ns,
             credited_cpu_ns: 0,
@@ -166,6 +178,30 @@ impl Thread {
             syscall_file_refused: false,
             last_used: 0,
         }
+    }
+
+    /// What the kernel has told so far is none of this recording's.
+    pub fn forget_turns(&mut self, tasks: &Descriptor) {
+        self.turns_elsewhere = self.turns_now(tasks).unwrap_or_default();
+    }
+
+    /// Before a block tells them.
+    pub fn read_turns(&mut self, tasks: &Descriptor) {
+        if let Some(now) = self.turns_now(tasks) {
+            self.turns = Some(now.less(self.turns_elsewhere));
+        }
+    }
+
+    /// Nor is what it tells of the time between these two calls.
+    pub fn pause_turns(&mut self, tasks: &Descriptor) {
+        self.turns_at_pause = self.turns_now(tasks);
+    }
+
+    pub fn resume_turns(&mut self, tasks: &Descriptor) {
+        let Some((before, now)) = self.turns_at_pause.take().zip(self.turns_now(tasks)) else { return };
+        let paused = now.less(before);
+        self.turns_elsewhere.count += paused.count;
+        self.turns_elsewhere.waited_ns += paused.waited_ns;
     }
 
     /// Its clocks as a block tells them.

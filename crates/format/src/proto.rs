@@ -326,7 +326,7 @@ pub struct ThreadClock {
     pub cpu_not_sampled_ns: u64,
     #[prost(bool, tag = "4")]
     pub ended: bool,
-    /// Since the thread began, as the kernel last told (schedstat); 0 turns: it did not tell.
+    /// While it was recorded, as the kernel last told (schedstat); 0 turns: it did not tell.
     ///
     /// how often it got a CPU
     #[prost(uint64, tag = "5")]

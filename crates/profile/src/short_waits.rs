@@ -99,7 +99,7 @@ impl ShortWaits {
 
     /// How long threads were ready to run and had no CPU.
     pub fn in_queue_ns(&self) -> u64 {
-        self.threads.values().filter_map(|sums| sums.in_queue_ns).fold(0, u64::saturating_add)
+        self.threads.values().filter_map(Sums::in_queue_ns).fold(0, u64::saturating_add)
     }
 }
 
@@ -108,9 +108,15 @@ impl Sums {
         self.running_ns.saturating_sub(self.running_cpu_ns)
     }
 
+    /// No more than samples leave room for: time between them that none tells, of dropped ticks, counts here as well.
+    fn in_queue_ns(&self) -> Option<u64> {
+        let room_ns = self.all_ns.saturating_sub(self.running_cpu_ns).saturating_sub(self.gil_ns);
+        Some(self.in_queue_ns?.min(room_ns))
+    }
+
     /// Of the running samples.
     fn in_queue_while_running_ns(&self) -> u64 {
-        let rest_ns = self.in_queue_ns.unwrap_or(0).saturating_sub(self.seen_in_queue_ns);
+        let rest_ns = self.in_queue_ns().unwrap_or(0).saturating_sub(self.seen_in_queue_ns);
         part(rest_ns, self.idle_ns(), self.idle_ns().saturating_add(self.waiting_ns)).min(self.idle_ns())
     }
 
@@ -124,7 +130,7 @@ impl Sums {
     }
 
     fn working_ns(&self) -> u64 {
-        let Some(in_queue_ns) = self.in_queue_ns else {
+        let Some(in_queue_ns) = self.in_queue_ns() else {
             return self.running_ns.saturating_add(self.gil_ns).saturating_add(self.seen_in_queue_ns);
         };
         let running_ns =

@@ -162,7 +162,9 @@ impl Sampler {
             };
             // One that ended unnoticed had the same id under another number: it goes first.
             if number == tid || self.threads.iter().all(|thread| thread.tid != tid) {
-                self.threads.push(Thread::new(tid, number, cpu_ns, now_ns));
+                let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
+                thread.forget_turns(tasks.folder());
+                self.threads.push(thread);
                 began = true;
             }
         }
@@ -303,7 +305,7 @@ impl Sampler {
             let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
             if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
                 if let Some(tasks) = &self.tasks {
-                    thread.turns = thread.turns_now(tasks.folder()).or(thread.turns);
+                    thread.read_turns(tasks.folder());
                 }
                 self.recorder.thread_clock(thread.clock(row, false));
             }
@@ -326,6 +328,9 @@ impl Sampler {
         for index in 0..self.threads.len() {
             self.settle_glances(index);
         }
+        if let Some(tasks) = &self.tasks {
+            self.threads.iter_mut().for_each(|thread| thread.pause_turns(tasks.folder()));
+        }
         self.recorder.mark(proto::MarkKind::Pause, "", 0);
         self.flush(None);
         control::report(Done::StandingBy);
@@ -344,6 +349,9 @@ impl Sampler {
     fn come_back(&mut self) {
         self.away = false;
         let now_ns = monotonic_ns();
+        if let Some(tasks) = &self.tasks {
+            self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
+        }
         self.list_threads(now_ns);
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);
