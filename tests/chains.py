@@ -1,7 +1,8 @@
 """What `genba report` says below a row, held against `genba tree`: the same path has the same share.
 
 Owns: the sum over the tree. The tree keeps callers apart and a row does not, so what the tree has for a row's function is added up over all
-callers. Code of the program's own further down has rows of its own, and is taken away.
+callers. Code of the program's own further down has rows of its own, and is taken away. What follows a mark (a cut stack) counts with the
+whole stacks that go on alike.
 """
 
 import json
@@ -26,6 +27,8 @@ class Branches:
         self.below: dict[int, list[int]] = {}
         for number, branch in enumerate(branches):
             self.below.setdefault(-1 if branch["parent"] is None else branch["parent"], []).append(number)
+        # Below a mark, and counted with whole stacks.
+        self.moved: set[int] = set()
 
     def is_own(self, number: int) -> bool:
         return (self.branches[number]["name"], self.branches[number]["file"]) in self.own
@@ -35,7 +38,11 @@ class Branches:
 
     def along(self, numbers: Iterable[int], name: str) -> list[int]:
         """Raises SameName where the path leads to several functions of that name: a row has names only."""
-        alike = [[low for low in self.links_below(at) if self.branches[low]["name"] == name] for at in numbers]
+        steps = [[low for low in self.links_below(at) if low not in self.moved] for at in numbers]
+        whole = {self.branches[low]["name"] for lows in steps for low in lows}
+        cut = [low for lows in steps for mark in lows if self.is_mark(mark) for low in self.links_below(mark)]
+        self.moved.update(low for low in cut if self.branches[low]["name"] in whole)
+        alike = [[low for low in lows if self.branches[low]["name"] == name] for lows in [*steps, self.moved.intersection(cut)]]
         found = [low for lows in alike for low in lows]
         places = {(self.branches[low]["file"], self.branches[low]["first_line"]) for low in found}
         # Texts that are in no file may begin at the same line of the same name: Jinja's templates do.
@@ -43,6 +50,9 @@ class Branches:
         if len(places) > 1 or beside:
             raise SameName(name)
         return found
+
+    def is_mark(self, number: int) -> bool:
+        return "stack cut: " in self.branches[number]["name"]
 
     def links_below(self, number: int) -> Iterator[int]:
         """A chain leaves out what was inlined."""
@@ -54,11 +64,13 @@ class Branches:
 
     def weight(self, numbers: Iterable[int]) -> int:
         """Without what other rows have."""
-        return sum(self.branches[number][self.key] - self._in_own_code_below(number) for number in numbers)
+        return sum(self.branches[number][self.key] - self._elsewhere_below(number) for number in numbers)
 
-    def _in_own_code_below(self, number: int) -> int:
+    def _elsewhere_below(self, number: int) -> int:
         below = self.below.get(number, [])
-        return sum(self.branches[low][self.key] if self.is_own(low) else self._in_own_code_below(low) for low in below)
+        taken = [low for low in below if self.is_own(low) or low in self.moved]
+        rest = sum(self._elsewhere_below(low) for low in below if low not in taken)
+        return rest + sum(self.branches[low][self.key] for low in taken)
 
 
 def assert_chains_are_the_trees(run: Run) -> None:
@@ -81,6 +93,7 @@ def assert_chains_are_the_trees(run: Run) -> None:
 
 
 def assert_row_is_the_trees(row: Node, branches: Branches, at: list[int], weight: str) -> None:
+    branches.moved.clear()
     whole = branches.weight(at)
     assert whole == row[f"{weight}_ns"], (whole, row)
     for name in row["chain"]:

@@ -26,7 +26,7 @@ def copied(workshop: Workshop) -> Run:
 
 
 def check_named(run: Run) -> None:
-    """The end of the way from the guilty expression into C. What leads there may be cut: early samples come before the unwind rows."""
+    """The way from the guilty expression into C. Early samples come before the unwind rows: cut, they count with the whole ones."""
     # By wall time, a chain may end in `waiting for CPU` on a busy machine.
     rows = run.report_json("--weight", "cpu")["rows"]
     assert rows, run.profile().facts()

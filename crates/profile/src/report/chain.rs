@@ -1,7 +1,9 @@
 //! What happens below one piece of the user's code: the ways down, added up, and what most of them have in common.
-//! Owns: how far that goes. Keeps: shares are of the row's own time, and those that `genba tree` has for the same path.
+//! Owns: how far that goes. Keeps: shares are of the row's own time, and those that `genba tree` has for the same path, the whole stacks and
+//! the cut ones together.
 
 use std::collections::HashMap;
+use std::mem;
 
 use crate::figures::share;
 use crate::report::Link;
@@ -67,8 +69,10 @@ impl Chains {
         }
     }
 
-    /// Nothing when nothing has weight.
-    pub fn descent(&self) -> Chain {
+    /// Nothing when nothing has weight. A mark says where a part of the stack is missing: what follows it goes to the same step reached without
+    /// a mark, where there is one, and only the rest stays under the mark.
+    pub fn descent(mut self, is_mark: impl Fn(&Link) -> bool) -> Chain {
+        self.merge_cut(&is_mark);
         let whole = self.steps[0].weight;
         let share_of = |step: &Step| share(step.weight, whole);
         let mut links = Vec::new();
@@ -93,13 +97,52 @@ impl Chains {
     }
 }
 
+impl Chains {
+    fn merge_cut(&mut self, is_mark: &impl Fn(&Link) -> bool) {
+        let mut to_visit = vec![0];
+        while let Some(at) = to_visit.pop() {
+            let marks: Vec<usize> =
+                self.steps[at].below.iter().filter(|(link, _)| is_mark(link)).map(|(_, mark)| *mark).collect();
+            for mark in marks {
+                for (link, cut) in mem::take(&mut self.steps[mark].below) {
+                    match self.steps[at].position_of.get(&link) {
+                        Some(&whole) => {
+                            self.steps[mark].weight -= self.steps[cut].weight;
+                            self.merge(cut, whole);
+                        }
+                        None => self.steps[mark].below.push((link, cut)),
+                    }
+                }
+            }
+            to_visit.extend(self.steps[at].below.iter().map(|(_, next)| *next));
+        }
+    }
+
+    /// Everything at and below `from` is added to `to`, and `from` is left without weight.
+    fn merge(&mut self, from: usize, to: usize) {
+        let mut to_merge = vec![(from, to)];
+        while let Some((from, to)) = to_merge.pop() {
+            let Step { weight, below, .. } = mem::take(&mut self.steps[from]);
+            self.steps[to].weight = self.steps[to].weight.saturating_add(weight);
+            for (link, next) in below {
+                let found = *self.steps[to].position_of.entry(link).or_insert(next);
+                if found == next {
+                    self.steps[to].below.push((link, next));
+                } else {
+                    to_merge.push((next, found));
+                }
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::profile::FunctionIndex;
     use crate::table::TableIndex;
 
-    /// `abc 3` is a way through three functions that weighs 3.
+    /// `abc 3` is a way through three functions that weighs 3; `!` is a mark.
     #[track_caller]
     fn check(ways: &[(&str, u64)], expected: &str) {
         let mut chains = Chains::default();
@@ -111,7 +154,8 @@ mod tests {
             Link::Function(function) => char::from(u8::try_from(function.position()).unwrap()),
             Link::State(_) => '?',
         };
-        let Chain { links, share, split } = chains.descent();
+        let Chain { links, share, split } =
+            chains.descent(|link| *link == Link::Function(FunctionIndex::new(usize::from(b'!'))));
         let links: String = links.iter().map(letter).collect();
         let split: Vec<String> =
             split.iter().map(|(link, share)| format!("{} {:.0}", letter(link), share * 100.0)).collect();
@@ -125,6 +169,16 @@ mod tests {
         check(&[("abc", 4), ("abd", 4), ("ab", 2)], "ab 100 | c 40, d 40");
         check(&[("abc", 49), ("x", 51)], "x 51 | ");
         check(&[("a", 40), ("b", 30), ("c", 20), ("d", 10)], " 0 | a 40, b 30, c 20");
+    }
+
+    #[test]
+    fn a_cut_stack_counts_with_the_whole_ones_that_go_on_alike() {
+        check(&[("abc", 6), ("!bc", 4)], "abc 60 | ");
+        check(&[("ab", 41), ("a", 12), ("!ab", 36), ("!x", 11)], "ab 77 | ");
+        check(&[("!ab", 6), ("!ac", 4)], "!ab 60 | ");
+        check(&[("ab", 3), ("!ab", 3), ("!acd", 4)], "ab 60 | ");
+        check(&[("ab", 4), ("!a", 3), ("!xy", 3)], "a 70 | b 40");
+        check(&[("za", 3), ("z!a", 4), ("z!b", 3)], "za 70 | ");
     }
 
     #[test]

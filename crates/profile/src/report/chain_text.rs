@@ -28,9 +28,7 @@ pub fn shown<'a>(profile: &Profile, report: &Report, row: &'a Row) -> &'a Chain 
     static NONE: Chain = Chain { links: Vec::new(), share: 0.0, split: Vec::new() };
     let weight = report.choice.weight;
     let is_small = share(row.own.by(weight), report.whole.by(weight)) < MARKED_SHARE_MIN;
-    let is_mark =
-        |link: &Link| matches!(link, Link::Function(function) if profile.functions[*function].home == Home::Mark);
-    if is_small && row.chain.links.iter().any(is_mark) { &NONE } else { &row.chain }
+    if is_small && row.chain.links.iter().any(|link| link.is_mark(profile)) { &NONE } else { &row.chain }
 }
 
 /// `json.dumps → JSONEncoder.encode → _iterencode 98 % | diff 24 %, quorem 15 %`

@@ -128,6 +128,11 @@ impl Link {
             Link::State(state) => state.to_string(),
         }
     }
+
+    /// What says that a part of the stack is missing here.
+    pub fn is_mark(self, profile: &Profile) -> bool {
+        matches!(self, Link::Function(function) if profile.functions[function].home == Home::Mark)
+    }
 }
 
 /// What samples are added up by.
@@ -205,7 +210,7 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
                 subject: subject(profile, key),
                 own: sum.own,
                 total: sum.total,
-                chain: sum.chains.descent(),
+                chain: sum.chains.descent(|link| link.is_mark(profile)),
                 callers: if share(sum.own.by(weight), whole.by(weight)) < CALLED_SHARE_MIN {
                     Vec::new()
                 } else {
