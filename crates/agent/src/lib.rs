@@ -33,6 +33,7 @@ mod session;
 mod signals;
 mod stacks;
 mod states;
+mod steps;
 mod symbols;
 mod tables;
 mod tasks;

@@ -259,7 +259,20 @@ impl Recorder {
         if kind == proto::MarkKind::Rss {
             self.rss_bytes = value;
         }
-        self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind: kind as i32 as u32, text: text.to_owned(), value });
+        let (kind, text) = (kind as i32 as u32, text.to_owned());
+        self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind, text, value, ..proto::Mark::default() });
+    }
+
+    /// A long step of a thread has ended.
+    pub fn step(&mut self, thread: u32, node: u32, length_ns: u64) {
+        self.marks.push(proto::Mark {
+            at_ns: monotonic_ns(),
+            kind: proto::MarkKind::Step as i32 as u32,
+            text: String::new(),
+            value: length_ns,
+            thread: thread + 1,
+            node,
+        });
     }
 
     pub fn thread_clock(&mut self, clock: proto::ThreadClock) {
@@ -447,7 +460,7 @@ impl Recorder {
     /// What is written behind the next block instead of another one, if there is no memory to make that.
     fn last_words(&mut self, at_ns: u64) -> Option<Box<LastWords>> {
         let text = "no memory was left (a limit such as RLIMIT_AS)".to_owned();
-        let mark = proto::Mark { at_ns, kind: proto::MarkKind::Stopped as i32 as u32, text, value: 0 };
+        let mark = proto::Mark { at_ns, kind: proto::MarkKind::Stopped as i32 as u32, text, ..proto::Mark::default() };
         let end = Some(proto::End { why: "no memory".to_owned() });
         let block = proto::Block { marks: vec![mark], end, ..proto::Block::default() };
         let mut words = Box::<LastWords>::default();

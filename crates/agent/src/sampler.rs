@@ -38,6 +38,7 @@ mod pace;
 mod parking;
 mod rests;
 mod spending;
+mod stepped;
 mod stops;
 use belief::Belief;
 pub use births::Birth;

@@ -3,6 +3,7 @@
 
 use crate::descriptor::Descriptor;
 use crate::proc::Doing;
+use crate::steps::Step;
 use crate::tasks;
 use genba_format::{QUANTUM_NS, proto};
 use genba_signal::request::{Pool, Ticket};
@@ -97,6 +98,18 @@ pub struct Still {
     pub ticks: u32,
     pub wall_quanta: u64,
     pub end_ns: u64,
+    /// When it was first looked at, or last written: it waits since then at least.
+    pub began_ns: u64,
+    /// The context that it was found in; 0: not known.
+    pub context_version: u64,
+}
+
+impl Still {
+    /// Its sample was written, and it goes on.
+    #[must_use]
+    pub const fn written(self) -> Still {
+        Still { ticks: 0, wall_quanta: 0, began_ns: self.end_ns, ..self }
+    }
 }
 
 /// Why a thread's state is not known.
@@ -138,6 +151,10 @@ pub struct Thread {
     pub still: Option<Still>,
     /// Its last sample in this block, if it ran then and has not been seen waiting since.
     pub ran: Option<Ran>,
+    /// The callback that it was last seen in.
+    pub step: Option<Step>,
+    /// It has been seen in several.
+    pub has_stepped: bool,
     /// It blocks the sample signal: not asked before this moment.
     pub masked_until_ns: u64,
     /// The recording says that it did.
@@ -171,6 +188,8 @@ impl Thread {
             open: None,
             still: None,
             ran: None,
+            step: None,
+            has_stepped: false,
             masked_until_ns: 0,
             is_told_masked: false,
             gone: false,

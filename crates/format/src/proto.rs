@@ -347,6 +347,12 @@ pub struct Mark {
     pub text: ::prost::alloc::string::String,
     #[prost(uint64, tag = "4")]
     pub value: u64,
+    /// thread index + 1; 0 = of none
+    #[prost(uint32, tag = "5")]
+    pub thread: u32,
+    /// leaf node index + 1; 0 = no stack
+    #[prost(uint32, tag = "6")]
+    pub node: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct End {
@@ -511,6 +517,8 @@ pub enum MarkKind {
     Halt = 9,
     /// a thread blocks the signal that asks it, seen for the first time. value: its tid
     Masked = 10,
+    /// a thread left a context (contextvars) that it was seen in for long. value: for so many ns of CPU and of waiting at least; node: a stack of it
+    Step = 11,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -530,6 +538,7 @@ impl MarkKind {
             Self::Program => "PROGRAM",
             Self::Halt => "HALT",
             Self::Masked => "MASKED",
+            Self::Step => "STEP",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -546,6 +555,7 @@ impl MarkKind {
             "PROGRAM" => Some(Self::Program),
             "HALT" => Some(Self::Halt),
             "MASKED" => Some(Self::Masked),
+            "STEP" => Some(Self::Step),
             _ => None,
         }
     }

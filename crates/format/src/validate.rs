@@ -90,6 +90,14 @@ impl Content<'_> {
                 self.sizes.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
             }
         }
+        for (row, mark) in block.block.marks.iter().enumerate() {
+            if let Some(thread) = mark.thread.checked_sub(1) {
+                self.sizes.threads.has(thread, || format!("marks.thread[{row}]"))?;
+            }
+            if let Some(node) = mark.node.checked_sub(1) {
+                self.sizes.nodes.has(node, || format!("marks.node[{row}]"))?;
+            }
+        }
         for (row, places) in block.block.c_places.iter().enumerate() {
             c_places(places, row)?;
         }

@@ -94,6 +94,7 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
     answer.tail_len = 0;
     answer.native_end = NativeEnd::Off;
     answer.in_gc = false;
+    answer.context_version = 0;
     answer.chains_len = 0;
     if question.native {
         // SeqCst: after the swap to Walking; pairs with the publication in agent/src/modules.rs.
@@ -126,6 +127,10 @@ fn python<M: Memory>(
     let mut states = OwnStates::EMPTY;
     if let Err(end) = thread_states::find(memory, layout, question, stack_low, &mut states) {
         return end;
+    }
+    let mut only = states.iter();
+    if let (Some(thread_state), None) = (only.next(), only.next()) {
+        answer.context_version = memory.word(thread_state.at(layout.context_version)).unwrap_or(0);
     }
     let innermost_cfa = match (answer.native.first(), answer.native_len) {
         // The frame at which a walk ended has no CFA of its own.

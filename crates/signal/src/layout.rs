@@ -46,6 +46,8 @@ pub struct Layout {
     pub thread_id: Option<u64>,
     /// 3.12 and later: the flags of the thread state; one of them says that it is the last one that its thread activated.
     pub thread_status: Option<u64>,
+    /// A number that changes when the thread enters or leaves a context (`contextvars`).
+    pub context_version: u64,
     pub current: CurrentFrame,
     pub frame_code: u64,
     pub frame_previous: u64,

@@ -99,6 +99,8 @@ pub struct Answer {
     pub python_end: PythonEnd,
     /// An interpreter of this thread is collecting garbage and this thread holds its GIL.
     pub in_gc: bool,
+    /// A number that is another one whenever the thread has entered or left a context since; 0: not known.
+    pub context_version: u64,
     /// One for each of the thread's thread states, in no order; `python` has their words.
     pub chains: [Chain; THREAD_STATES_MAX],
     pub chains_len: usize,
@@ -121,6 +123,7 @@ impl Answer {
         native_end: NativeEnd::Complete,
         python_end: PythonEnd::Complete,
         in_gc: false,
+        context_version: 0,
         chains: [Chain::EMPTY; THREAD_STATES_MAX],
         chains_len: 0,
         began_tsc: 0,

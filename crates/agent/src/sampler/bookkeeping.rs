@@ -11,7 +11,7 @@ use crate::reaped;
 use crate::recorder::{Dropped, Refused, Sample};
 use crate::signals::{Held, mask};
 use crate::tasks::{self, Tasks};
-use crate::threads::Thread;
+use crate::threads::{Still, Thread};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
@@ -95,6 +95,7 @@ impl Sampler {
         if looks > 0 {
             self.refuse(index, Refused::Ended, looks);
         }
+        self.tell_step(index);
         let thread = &mut self.threads[index];
         thread.gone = true;
         if let Some(row) = thread.row {
@@ -108,6 +109,7 @@ impl Sampler {
         if still.ticks == 0 {
             return;
         }
+        self.step_waited(index, &still);
         let row = self.row(index);
         self.recorder.sample(Sample {
             end_ns: still.end_ns,
@@ -274,7 +276,7 @@ impl Sampler {
             let still = self.threads[index].still;
             self.write_still(index);
             self.threads[index].ran = None;
-            self.threads[index].still = still.map(|still| crate::threads::Still { ticks: 0, wall_quanta: 0, ..still });
+            self.threads[index].still = still.map(Still::written);
         }
         let reaped_lost = reaped::take_lost();
         if reaped_lost > 0 {
@@ -365,6 +367,7 @@ impl Sampler {
     pub(super) fn skip(&mut self, index: usize, now_ns: u64) {
         let thread = &mut self.threads[index];
         thread.ran = None;
+        thread.step = None;
         thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
         thread.credited_cpu_ns = thread.cpu_ns;
         let skipped_ns = thread.skip_wall(now_ns);
@@ -378,6 +381,8 @@ impl Sampler {
         for index in 0..self.threads.len() {
             self.end_question(index, Refused::Exited);
             self.settle_glances(index);
+            self.write_still(index);
+            self.tell_step(index);
         }
         // For the processes that come after this one.
         let _ = self.judged_rate(monotonic_ns());

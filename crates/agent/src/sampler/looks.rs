@@ -20,8 +20,8 @@ const RUNNING: u32 = 0;
 const IN_GC: u32 = 1;
 pub(super) const WAITING_FOR_GIL: u32 = 2;
 pub(super) const WAITING_FOR_CPU: u32 = 3;
-const ASLEEP: u32 = 4;
-const IN_SYSTEM_CALL: u32 = 16;
+pub(super) const ASLEEP: u32 = 4;
+pub(super) const IN_SYSTEM_CALL: u32 = 16;
 const FUTEX: u32 = libc::SYS_futex as u32;
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
@@ -301,18 +301,20 @@ impl Sampler {
         self.recorder.handler_tsc += answer.handler_tsc;
         self.threads[index].open = None;
         let seen = self.node_of(answer, open.files);
-        let (python_end, in_gc) = (answer.python_end, answer.in_gc);
+        let (python_end, in_gc, context_version) = (answer.python_end, answer.in_gc, answer.context_version);
         self.note_too_many(python_end);
         let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
         POOL.done(open.ticket);
         match seen.node_or_refused(python_end) {
             Err(why) => self.refuse(index, why, u64::from(open.ticks)),
             Ok(node) if waited => {
+                self.step_seen(index, context_version, open.cpu_ns, node);
                 self.ran_until(index, open.cpu_ns);
                 self.seen(index, &open, node, WAITING_FOR_CPU);
             }
             Ok(node) => {
                 let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
+                self.step_seen(index, context_version, cpu_ns, node);
                 self.went_on(index, asked_ns, cpu_ns);
                 let state = if in_gc { IN_GC } else { RUNNING };
                 let position = self.seen(index, &open, node, state);
@@ -377,11 +379,14 @@ impl Sampler {
         if thread.still.is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
             let on = call.and_then(|call| self.waited_on(index, call)).map_or(0, Kind::in_state);
-            let node = match self.read_outside(index, registers) {
-                Ok(node) => node,
+            let (node, context_version) = match self.read_outside(index, registers) {
+                Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
-            self.threads[index].still = Some(Still { state, on, node, ticks: 0, wall_quanta: 0, end_ns: now_ns });
+            self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
+            let (began_ns, end_ns) = (now_ns, now_ns);
+            let still = Still { state, on, node, ticks: 0, wall_quanta: 0, end_ns, began_ns, context_version };
+            self.threads[index].still = Some(still);
         }
         let thread = &mut self.threads[index];
         let wall_quanta = thread.credit_wall(now_ns);
@@ -402,7 +407,7 @@ impl Sampler {
     }
 
     /// Reads a thread's stack while its clock stands still: a seqlock with the clock as its count.
-    fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<u32, Refused> {
+    fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<(u32, u64), Refused> {
         let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].cpu_ns);
         let mut question = self.question(tid);
         question.native &= registers.is_some();
@@ -420,7 +425,8 @@ impl Sampler {
                 Some(after_ns) if after_ns == cpu_ns => {
                     let seen = self.node_of(&answer, self.stacks.loaded.generation());
                     self.note_too_many(answer.python_end);
-                    result = seen.node_or_refused(answer.python_end);
+                    let context_version = answer.context_version;
+                    result = seen.node_or_refused(answer.python_end).map(|node| (node, context_version));
                     break;
                 }
                 Some(_) => {}

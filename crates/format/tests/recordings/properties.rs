@@ -174,7 +174,7 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         samples.cpu_quanta.push(cpu_quanta);
         samples.wall_quanta.push(wall_quanta);
     }
-    let mark = |(at_ns, kind, text)| Mark { at_ns, kind, text, value: 1 };
+    let mark = |(at_ns, kind, text)| Mark { at_ns, kind, text, value: 1, ..Mark::default() };
     let name = |(name, start, end)| CName { name, start, end, ..CName::default() };
     Block {
         tables: Some(tables),

@@ -258,7 +258,7 @@ fn command() -> Block {
 }
 
 fn mark(at_ns: u64, kind: MarkKind, text: &str, value: u64) -> Mark {
-    Mark { at_ns, kind: kind as u32, text: text.to_owned(), value }
+    Mark { at_ns, kind: kind as u32, text: text.to_owned(), value, ..Mark::default() }
 }
 
 fn kinds(kinds: &[NodeKind]) -> Vec<u32> {

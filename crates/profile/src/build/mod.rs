@@ -216,6 +216,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
                 profile.rss.push(Rss { process, at_ns, bytes });
                 continue;
             }
+            Ok(proto::MarkKind::Step) => continue,
             Ok(proto::MarkKind::Note) => MarkKind::Note,
             Ok(proto::MarkKind::Fork) => MarkKind::Fork,
             Ok(proto::MarkKind::Exec) => MarkKind::Exec,

@@ -155,7 +155,7 @@ impl Writer {
                 at_ns: BEGIN_NS + milliseconds(at),
                 kind: proto::MarkKind::Rss as u32,
                 value: size.parse().unwrap(),
-                text: String::new(),
+                ..proto::Mark::default()
             }),
             ["halt", at, length] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS + milliseconds(at),
@@ -167,7 +167,7 @@ impl Writer {
                 at_ns: BEGIN_NS + milliseconds(at),
                 kind: proto::MarkKind::Pause as u32,
                 value: u64::from(*word == "resume"),
-                text: String::new(),
+                ..proto::Mark::default()
             }),
             ["turns", tid, turns, queue] => accounting.thread_clocks.push(proto::ThreadClock {
                 thread: thread_of(process.block.tables.as_ref(), tid),
@@ -187,7 +187,7 @@ impl Writer {
                     at_ns: BEGIN_NS + 1,
                     kind: proto::MarkKind::Masked as u32,
                     value: tid.parse().unwrap(),
-                    text: String::new(),
+                    ..proto::Mark::default()
                 });
             }
             ["note", ..] => process.block.marks.push(proto::Mark {

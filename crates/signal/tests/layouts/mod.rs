@@ -24,6 +24,7 @@ const BASE: Layout = Layout {
     native_thread_id: 144,
     thread_id: Some(136),
     thread_status: Some(24),
+    context_version: 240,
     current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
     frame_code: 0,
     frame_previous: 24,
