@@ -1,12 +1,12 @@
-"""Programs in asyncio's event loop: the tree begins at what the loop runs, the report says what it cannot tell, waiting costs no CPU."""
+"""Programs in asyncio's event loop: the tree begins at what the loop runs, waiting costs no CPU."""
 
 import json
+import re
 
 import pytest
 
 from profile_tables import RUNNING
 from recording import Run, Workshop
-from test_verdict import TASKS
 
 LOOP = "event loop (asyncio)"
 LEFT_OUT = f"{LOOP}: the loop's own calls are left out; --whole shows them"
@@ -43,13 +43,6 @@ def is_below(rows: list[dict], row: dict, above: dict) -> bool:
     return row is above
 
 
-def test_the_report_says_once_that_tasks_are_not_told_apart(workshop: Workshop) -> None:
-    run = workshop.run(workshop.program("tests/verdicts/server.py"), "300")
-    assert run.report().count(TASKS) == 1
-    assert run.report("--format", "markdown").count(TASKS) == 1
-    assert run.report_json()["verdict"]["details"].count(TASKS) == 1
-
-
 SLEEPS = """
 import asyncio, time
 
@@ -72,3 +65,106 @@ def test_what_the_loop_waits_is_no_cpu(workshop: Workshop) -> None:
     assert {row.cpu_ns for row in waits} == {0}
     assert {row.state for row in waits} <= {"in epoll_wait(2)", "in epoll_pwait(2)"}
     assert any(row.state in RUNNING and "works" in row.names() for row in rows)
+
+
+BLOCKS = re.compile(r"blocks the event loop: (?:at least (\d+) times, longest|for) .*, in (.*)")
+
+# Of its first argument's kind, five times.
+BLOCKING = """
+import asyncio, hashlib, sys, threading, time
+
+def spend(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        hashlib.pbkdf2_hmac("sha256", b"word", b"salt", 100)
+
+async def naps():
+    for _ in range(5):
+        time.sleep(0.2)
+        await asyncio.sleep(0.01)
+
+async def digests():
+    for _ in range(5):
+        spend(0.12)
+        await asyncio.sleep(0)
+
+def digest(left, done):
+    spend(0.12)
+    if left > 1:
+        asyncio.get_running_loop().call_soon(digest, left - 1, done)
+    else:
+        done.set_result(None)
+
+async def callbacks():
+    done = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(digest, 5, done)
+    await done
+
+async def apart():
+    thread = threading.Thread(target=lambda: asyncio.run(digests()))
+    thread.start()
+    while thread.is_alive():
+        await asyncio.sleep(0.01)
+
+asyncio.run(globals()[sys.argv[1]]())
+"""
+
+
+@pytest.mark.parametrize("kind, place", [("naps", "naps"), ("digests", "digests"), ("callbacks", "digest"), ("apart", "digests")])
+def test_callbacks_that_block_the_loop_are_told(workshop: Workshop, kind: str, place: str) -> None:
+    run = workshop.run(workshop.write("blocking.py", BLOCKING), kind, flags=("--rate", "1000"))
+    (line,) = [line for line in run.report_json()["verdict"]["details"] if "event loop" in line]
+    times, where = BLOCKS.fullmatch(line).groups()
+    # A block is seen or not; none is two.
+    assert 1 <= int(times or 1) <= 5, line
+    assert where.startswith("blocking.py:") and where.endswith(f" {place}"), line
+    assert run.report().count(line) == run.report("--format", "markdown").count(line) == 1
+
+
+# Nothing of it keeps the loop for long, or there is no loop.
+HEALTHY = """
+import asyncio, contextvars, sys, time
+
+def spend(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+
+async def steps(count, seconds):
+    for _ in range(count):
+        spend(seconds)
+        await asyncio.sleep(0)
+
+async def short():
+    await steps(1000, 0.001)
+
+async def borderline():
+    await steps(20, 0.03)
+
+async def tasks():
+    await asyncio.gather(*(steps(25, 0.002) for _ in range(20)))
+
+async def awaits():
+    for _ in range(5):
+        await asyncio.sleep(0.15)
+
+async def threads():
+    for _ in range(3):
+        await asyncio.to_thread(time.sleep, 0.15)
+        await asyncio.to_thread(spend, 0.1)
+
+def contexts():
+    for _ in range(5):
+        contextvars.copy_context().run(time.sleep, 0.1)
+        contextvars.copy_context().run(spend, 0.1)
+
+what = globals()[sys.argv[1]]
+asyncio.run(what()) if asyncio.iscoroutinefunction(what) else what()
+"""
+
+
+@pytest.mark.parametrize("kind", ["short", "borderline", "tasks", "awaits", "threads", "contexts"])
+def test_of_callbacks_that_give_way_nothing_is_told(workshop: Workshop, kind: str) -> None:
+    run = workshop.run(workshop.write("healthy.py", HEALTHY), kind, flags=("--rate", "1000"), python_flags=("-W", "ignore"))
+    assert run.exit_code == 0, run.stderr
+    assert "event loop" not in run.report().split("\n\n")[0]

@@ -9,7 +9,7 @@ use crate::locations::Location;
 use crate::owner::is_nameless;
 use crate::profile::{
     CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Mark, Module, ModuleIndex,
-    Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Thread, ThreadIndex,
+    Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Step, Thread, ThreadIndex,
 };
 use crate::source_text::Expression;
 use crate::table::{Table, TableIndex};
@@ -133,6 +133,11 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
         node: group.node.map(|node| nodes[node.position()]),
         thread: ThreadIndex::new(threads_before + group.thread.position()),
         ..*group
+    }));
+    joined.steps.extend(profile.steps.iter().map(|step| Step {
+        node: step.node.map(|node| nodes[node.position()]),
+        thread: ThreadIndex::new(threads_before + step.thread.position()),
+        ..*step
     }));
     for path in &different {
         joined

@@ -44,6 +44,7 @@ pub struct Profile {
     pub frames: Table<FrameIndex, Frame>,
     pub nodes: Table<NodeIndex, Node>,
     pub samples: Vec<SampleGroup>,
+    pub steps: Vec<Step>,
     pub sources: Sources,
     /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
@@ -237,6 +238,16 @@ pub struct SampleGroup {
     pub waits: u64,
     /// Of `wall_ns`: while a thread of this process ran on which no Python was ever seen. 0 on such a thread.
     pub beside_native_ns: u64,
+}
+
+/// A callback of an event loop that took long, or whatever else a thread did in one context (`contextvars`).
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub thread: ThreadIndex,
+    /// A stack of it.
+    pub node: Option<NodeIndex>,
+    /// CPU time, and time in calls that block: at least.
+    pub length_ns: u64,
 }
 
 /// Resident size at one moment.

@@ -186,7 +186,6 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
             ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
-              asyncio: tasks that run the same code are not told apart yet
 
              50.0 %   144 ms  client.py:5 get (columns 1 to 9)
                                   send (libc) 100 %
@@ -204,7 +203,6 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
             ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
-              asyncio: tasks that run the same code are not told apart yet
 
             100.0 %   288 ms (self 48.0 ms)  app.py:30 <module> (columns 1 to 9)
                                                  run_forever → select 100 %

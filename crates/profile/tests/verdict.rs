@@ -280,24 +280,6 @@ fn a_library_that_compiles_by_the_import_machinery_imports_nothing() {
 const STEP: &str = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > context_run[libpython3.13.so] > task_step[_asyncio.so]";
 
 #[test]
-fn tasks_are_not_told_apart_from_a_twentieth_of_the_samples() {
-    let task = |samples: usize| format!("{STEP} > answer@app.py:3[4-9] x{samples}\n");
-    check(
-        &format!("{PROCESS}{}other@app.py:9[4-9] x76\n", task(4)),
-        expect![[r#"
-            one place: 95.0 % of 128 ms CPU is app.py:9 other
-            asyncio: tasks that run the same code are not told apart yet
-        "#]],
-    );
-    check(
-        &format!("{PROCESS}{}other@app.py:9[4-9] x80\n", task(4)),
-        expect![[r#"
-            one place: 95.2 % of 134 ms CPU is app.py:9 other
-        "#]],
-    );
-}
-
-#[test]
 fn the_loop_itself_is_no_task() {
     let own = "StreamReader.feed_data@/usr/lib/python3.13/asyncio/streams.py:400 > memmove[libc.so.6]";
     let waits = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select_epoll_poll[libpython3.13.so]";

@@ -21,7 +21,7 @@ use crate::build::c_places::CPlaces;
 pub use crate::build::promotion::promoted;
 use crate::build::stacks::{Interned, Stacks};
 use crate::filter::Window;
-use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Thread, ThreadIndex};
+use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex};
 use crate::stored::{self, Stored};
 
 /// What somebody knows beside the recording: what is not stored in it.
@@ -101,6 +101,7 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &mut interned);
             let window = window.map(|window| window.shifted_by(clock.begin_ns));
             samples::add(stored, window, &threads, &mut stacks, &mut profile);
+            steps(stored, &threads, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
         ends.add(stored, process, &clock);
@@ -234,6 +235,15 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
             matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Halt | MarkKind::Masked | MarkKind::Other(_));
         let value = with_value.then_some(mark.value);
         profile.marks.push(Mark { process, at_ns, kind, text, value });
+    }
+}
+
+fn steps(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
+    let marks = stored.blocks.iter().flat_map(|read| &read.block.marks);
+    for mark in marks.filter(|mark| mark.kind == proto::MarkKind::Step as u32) {
+        let Some(&thread) = mark.thread.checked_sub(1).and_then(|thread| threads.get(&thread)) else { continue };
+        let node = mark.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
+        profile.steps.push(Step { thread, node, length_ns: mark.value });
     }
 }
 

@@ -8,7 +8,7 @@ use crate::event_loop::EventLoop;
 use crate::own_code::own_code;
 use crate::owner::{self, Owner};
 use crate::profile::{
-    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, Node, NodeIndex, ProcessIndex, Profile,
+    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, Node, NodeIndex, ProcessIndex, Profile, Step,
 };
 
 /// Of the time in which Python was on the stack.
@@ -130,6 +130,13 @@ fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
         let (Some(leaf), Some(&decision)) = (group.node, decisions.get(&process)) else { continue };
         let leaf = copies.entry(decision).or_default().node(leaf, decision, profile);
         profile.samples[position].node = Some(leaf);
+    }
+    for position in 0..profile.steps.len() {
+        let Step { node, thread, .. } = profile.steps[position];
+        let process = profile.threads[thread].process;
+        let (Some(leaf), Some(&decision)) = (node, decisions.get(&process)) else { continue };
+        let leaf = copies.entry(decision).or_default().node(leaf, decision, profile);
+        profile.steps[position].node = Some(leaf);
     }
 }
 

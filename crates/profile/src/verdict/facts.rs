@@ -106,8 +106,6 @@ pub(super) struct Facts {
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that stand more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
-    /// Samples of running threads in what asyncio's event loop ran.
-    pub loop_samples: u64,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
     pub libraries: HashMap<String, Library>,
 }
@@ -206,9 +204,6 @@ impl Facts {
         let totals = Totals::of_group(group);
         self.whole.add(totals);
         add(&mut self.cpu_us2, group.cpu_us2);
-        if stack.in_loop {
-            add(&mut self.loop_samples, totals.samples);
-        }
         let thread = self.threads.entry(group.thread).or_default();
         add(&mut thread.0, group.cpu_ns);
         thread.1 |= stack.deepest.is_some();
@@ -309,8 +304,6 @@ struct Stack {
     loads_library: bool,
     phase: Option<Phase>,
     library: String,
-    /// Of what asyncio's event loop was given to run.
-    in_loop: bool,
     /// With Python on the stack each library that it is in; else the one whose thread it is.
     native_libraries: Vec<ModuleIndex>,
     /// Functions of the user's that stand in it more than once, and how often.
@@ -339,7 +332,6 @@ impl Stack {
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             phase,
             library: phase.map_or_else(|| library_of(profile, leaf), |phase| phase.name().to_owned()),
-            in_loop: event_loop.given(profile, leaf).is_some(),
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             repeated: times.into_iter().collect(),
         }

@@ -2,6 +2,7 @@
 //! Owns: the rules, their order and their thresholds (docs/reading.md explains each). Never: hides a sample; whatever the
 //! verdict, the rows below it are the same.
 
+mod blocks;
 mod facts;
 mod groups;
 mod words;
@@ -38,8 +39,8 @@ const SPREAD_TEN_MAX: f64 = 0.5;
 const TEN: usize = 10;
 /// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
 const MARGIN_SAMPLES_MIN: f64 = 200.0;
-/// Of the samples of running threads: in what asyncio's event loop ran.
-const LOOP_MIN: f64 = 0.05;
+/// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
+const BLOCKS_NS_MIN: u64 = 50_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {

@@ -5,8 +5,9 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
+use super::blocks::Blocks;
 use super::facts::{Facts, Library, SetOff, StartUp, Waits, widest_function};
-use super::{LOOP_MIN, Reason, SAMPLES_MIN, TEN, TIME_NS_MIN, Verdict};
+use super::{Reason, SAMPLES_MIN, TEN, TIME_NS_MIN, Verdict};
 use crate::figures::{count, counted, duration, percent, share};
 use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, Function, FunctionIndex, Home, ModuleIndex, Profile, ThreadIndex};
@@ -40,7 +41,7 @@ pub(super) fn verdict(profile: &Profile, facts: &Facts, reason: Reason) -> Verdi
         Reason::NoSingleCause => words.no_single_cause(),
         Reason::TooShort => words.too_short(),
     };
-    details.extend(words.tasks());
+    details.extend(words.blocks());
     details.extend(masked(profile));
     Verdict { reason, words: first, details }
 }
@@ -326,10 +327,14 @@ impl Words<'_> {
         (format!("{} wall, {samples}", duration(wall_ns)), vec![advice])
     }
 
-    /// What a place in a program with tasks leaves open.
-    fn tasks(&self) -> Option<String> {
-        let in_loop = share(self.facts.loop_samples, self.facts.whole.samples) >= LOOP_MIN;
-        in_loop.then(|| "asyncio: tasks that run the same code are not told apart yet".to_owned())
+    /// How often and for how long a callback was seen to take the event loop for itself.
+    fn blocks(&self) -> Option<String> {
+        let Blocks { times, longest_ns, place } = Blocks::of(self.profile)?;
+        let (longest, place) = (duration(longest_ns), self.place_name(Some(place)));
+        Some(match times {
+            1 => format!("blocks the event loop: for {longest}, in {place}"),
+            _ => format!("blocks the event loop: at least {} times, longest {longest}, in {place}", count(times)),
+        })
     }
 
     fn is_own(&self, frame: Option<FrameIndex>) -> bool {

@@ -10,6 +10,7 @@
 //!   reaped 4128 90ms 120ms             the end of a child, noticed after 90 ms, and the CPU it used in all
 //!   children 30ms                      CPU of all children waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
+//!   step 120ms                         the last sample's thread was at least so long in one callback, with that stack
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
@@ -190,6 +191,14 @@ impl Writer {
                     ..proto::Mark::default()
                 });
             }
+            ["step", length] => process.block.marks.push(proto::Mark {
+                at_ns: BEGIN_NS,
+                kind: proto::MarkKind::Step as u32,
+                value: milliseconds(length),
+                thread: process.samples.thread.last().unwrap() + 1,
+                node: *process.samples.node.last().unwrap(),
+                ..proto::Mark::default()
+            }),
             ["note", ..] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS,
                 text: line.strip_prefix("note ").unwrap().to_string(),
