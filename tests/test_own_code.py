@@ -110,3 +110,21 @@ if __name__ == "__main__":
     )
     assert run.exit_code == 0, run.stderr
     assert run.report_json()["verdict"]["name"] != "start-up", run.report()
+
+
+# As `pip install --target deps` leaves it, with a module of the user's own beside the package.
+BUNDLED = WORK.replace("def dump", "def spend")
+LIST = "thing/__init__.py,sha256=xyz,300\nthing-1.0.dist-info/RECORD,,\n"
+
+
+def test_a_bundled_package_is_not_the_users_own(workshop: Workshop) -> None:
+    for folder in ("deps/thing", "deps/thing-1.0.dist-info"):
+        (workshop.place.outside / folder).mkdir(parents=True)
+    workshop.write("deps/thing/__init__.py", BUNDLED)
+    workshop.write("deps/thing-1.0.dist-info/RECORD", LIST)
+    workshop.write("deps/handler.py", "import thing\n\ndef handle():\n    thing.spend()\n")
+    program = workshop.write("app.py", "import handler\nhandler.handle()\n")
+    run = workshop.run(program, environment={"PYTHONPATH": f"{workshop.place.inside}/deps"})
+    assert owner_of_most(run) == ("handler.py", "handle")
+    files = {frame["file"].rpartition("/deps/")[2]: frame["owner"] for frame in run.profile()["frames"] if "/deps/" in (frame["file"] or "")}
+    assert files == {"thing/__init__.py": "library", "handler.py": "user"}

@@ -10,6 +10,7 @@ mod elf_files;
 mod facts;
 mod kept;
 mod kept_file;
+mod packages;
 mod pieces;
 mod ran;
 mod source_encoding;
@@ -22,6 +23,7 @@ use std::path::Path;
 use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode_block, proto};
 use genba_profile::build::Additions;
 use genba_profile::hits;
+use genba_profile::owner::is_in;
 
 use crate::failure::Failure;
 use crate::run::SourceText;
@@ -39,10 +41,9 @@ pub fn append_names_and_sources(
     told: &Told,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
-    let hits = hits::hits(recording);
-    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let (sources, left_out) = sources::read(&hits.files, told, source);
-    let block = proto::Block { c_names, c_places, sources, recorder, ..Default::default() };
+    let (found, left_out) = found(recording, told, source);
+    let Additions { c_names, c_places, sources, packages, .. } = found;
+    let block = proto::Block { c_names, c_places, sources, packages, recorder, ..Default::default() };
     let encoded = encoded(block, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
     Ok(left_out)
@@ -56,18 +57,25 @@ pub fn found_beside(recording: &Recording) -> Additions {
     if finished || named {
         return Additions::default();
     }
-    let hits = hits::hits(recording);
-    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let (sources, _) = sources::read(&hits.files, &Told::new(), SourceText::All);
-    Additions { c_names, c_places, sources, ..Additions::default() }
+    found(recording, &Told::new(), SourceText::All).0
 }
 
 /// Names and sources for a recording that goes on, of files that the program has open now. `told`: as above.
 pub fn found_now(recording: &Recording, told: &Told) -> Additions {
-    let hits = hits::hits(recording);
+    found(recording, told, SourceText::Hit).0
+}
+
+/// And what was left out, in words.
+fn found(recording: &Recording, told: &Told, source: SourceText) -> (Additions, Vec<String>) {
+    let mut hits = hits::hits(recording);
+    let own = hits.files.iter().filter(|(_, file)| file.is_users_own);
+    let packages: Vec<String> = packages::packages_of(own.map(|(path, _)| path.as_str())).into_iter().collect();
+    for (path, file) in &mut hits.files {
+        file.is_users_own &= !is_in(&packages, path);
+    }
     let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let (sources, _) = sources::read(&hits.files, told, SourceText::Hit);
-    Additions { c_names, c_places, sources, ..Additions::default() }
+    let (sources, left_out) = sources::read(&hits.files, told, source);
+    (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
 }
 
 /// The block's time is the moment when the program ended.

@@ -80,7 +80,7 @@ const fn message<Message>(shape: &'static Shape) -> Field {
     Field::Message(size_of::<Message>(), shape)
 }
 
-const BLOCK: [(u32, Field); 11] = [
+const BLOCK: [(u32, Field); 12] = [
     (1, one::<proto::Start>(&[(5, Field::Text), (12, Field::Text)])),
     (2, one::<proto::Tables>(&TABLES)),
     (3, one::<proto::Samples>(&[(1, U64), (2, U32), (3, U32), (4, U32), (5, U32), (6, U64), (7, U64)])),
@@ -99,6 +99,7 @@ const BLOCK: [(u32, Field); 11] = [
     (10, message::<proto::CPlaces>(&[(3, Field::Text), (4, U64), (5, U32), (6, U32), (7, U32), (8, U32), (9, U32)])),
     (11, one::<proto::Columns>(&[(2, Field::Rows)])),
     (12, message::<proto::Reaped>(&[])),
+    (13, Field::Text),
 ];
 const TABLES: [(u32, Field); 7] = [
     (2, Field::Text),

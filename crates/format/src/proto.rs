@@ -39,6 +39,9 @@ pub struct Block {
     /// child processes whose end this one has waited for since the block before
     #[prost(message, repeated, tag = "12")]
     pub reaped: ::prost::alloc::vec::Vec<Reaped>,
+    /// as c_names: folders and modules, outside of site-packages, that an installer's list names
+    #[prost(string, repeated, tag = "13")]
+    pub packages: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

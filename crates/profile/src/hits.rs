@@ -58,7 +58,7 @@ pub fn hits(recording: &Recording) -> Hits {
 
 fn of_process(stored: &Stored, hits: &mut Hits) {
     let cwd = stored.start().map(|start| start.cwd.as_str());
-    let places = Places { executable: stored.start().map_or("", |start| &start.executable) };
+    let places = Places { executable: stored.start().map_or("", |start| &start.executable), packages: &[] };
     let began_realtime_ns = stored.start().map_or(0, |start| match start.began_realtime_ns {
         0 => start.realtime_ns,
         told_ns => told_ns,

@@ -35,6 +35,20 @@ impl fmt::Display for Owner {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Places<'a> {
     pub executable: &'a str,
+    /// Folders and modules that an installer put outside of `site-packages`.
+    pub packages: &'a [String],
+}
+
+/// Whether it is one of them, or in one.
+pub fn is_in(packages: &[String], path: &str) -> bool {
+    package_of(packages, path).is_some()
+}
+
+pub fn package_of<'a>(packages: &'a [String], path: &str) -> Option<&'a str> {
+    let is_of = |package: &&String| {
+        path.strip_prefix(package.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    packages.iter().find(is_of).map(String::as_str)
 }
 
 /// Of a Python file.
@@ -42,7 +56,7 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     if path.starts_with("<frozen ") {
         return Owner::Stdlib;
     }
-    if path.contains("/site-packages/") || path.contains("/dist-packages/") {
+    if path.contains("/site-packages/") || path.contains("/dist-packages/") || is_in(places.packages, path) {
         return Owner::Library;
     }
     if in_versioned_folder(path) || in_build_folder(path, places.executable) {
@@ -138,7 +152,8 @@ pub fn of_module(path: &str, places: Places) -> Owner {
         || name.contains(".abi3.")
         || path.contains("/lib-dynload/")
         || path.contains("/site-packages/")
-        || path.contains("/dist-packages/");
+        || path.contains("/dist-packages/")
+        || is_in(places.packages, path);
     if extension { Owner::Extension } else { Owner::Native }
 }
 
@@ -157,7 +172,8 @@ mod tests {
 
     #[test]
     fn owners_of_python_files() {
-        let places = Places { executable: "/home/me/.venv/bin/python" };
+        let packages = ["/home/me/deps/six.py", "/home/me/deps/numpy"].map(str::to_owned);
+        let places = Places { executable: "/home/me/.venv/bin/python", packages: &packages };
         for (path, owner) in [
             ("/home/me/app.py", Owner::User),
             ("app.py", Owner::User),
@@ -173,6 +189,9 @@ mod tests {
             ("/home/me/project/bin/tool", Owner::User),
             ("/home/me/.venv/bin/Lib/json/decoder.py", Owner::Stdlib),
             ("/home/me/Lib/json/decoder.py", Owner::User),
+            ("/home/me/deps/six.py", Owner::Library),
+            ("/home/me/deps/numpy/core/numeric.py", Owner::Library),
+            ("/home/me/deps/numpy_of_mine.py", Owner::User),
         ] {
             assert_eq!(of_python(path, places), owner, "{path}");
         }
@@ -195,7 +214,8 @@ mod tests {
 
     #[test]
     fn owners_of_loaded_files() {
-        let places = Places { executable: "/opt/app/interpreter" };
+        let packages = ["/opt/app/deps/numpy".to_owned()];
+        let places = Places { executable: "/opt/app/interpreter", packages: &packages };
         for (path, owner) in [
             ("/opt/app/interpreter", Owner::Interpreter),
             ("/usr/bin/python3.15", Owner::Interpreter),
@@ -208,6 +228,8 @@ mod tests {
             ("/usr/lib/x86_64-linux-gnu/libcrypto.so.3", Owner::Native),
             ("/usr/lib/python3.15/lib-dynload/_ssl.cpython-315-x86_64-linux-gnu.so", Owner::Extension),
             ("/v/lib/python3.12/site-packages/numpy.libs/libopenblas.so", Owner::Extension),
+            ("/opt/app/deps/numpy/core/fast.so", Owner::Extension),
+            ("/opt/app/deps/libown.so", Owner::Native),
         ] {
             assert_eq!(of_module(path, places), owner, "{path}");
         }

@@ -46,6 +46,8 @@ pub struct Profile {
     pub samples: Vec<SampleGroup>,
     pub steps: Vec<Step>,
     pub sources: Sources,
+    /// Folders and modules that an installer put outside of `site-packages`.
+    pub packages: Vec<String>,
     /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,

@@ -133,7 +133,7 @@ impl SourceFile {
 }
 
 /// Python has `\udcXX` in a path for each byte that is not UTF-8, and so has the recording.
-fn path_of(text: &str) -> PathBuf {
+pub(super) fn path_of(text: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("\\udc") {

@@ -64,6 +64,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         c_places,
         columns,
         reaped,
+        packages,
     } = &read.whole();
     lines.extend(start.iter().map(|start| format!("  {start:?}")));
     if let Some(tables) = tables {
@@ -91,6 +92,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
     lines.extend(c_names.iter().map(|name| format!("  {name:?}").replace(", full_name: \"\"", "")));
     lines.extend(sources.iter().map(|source| format!("  {source:?}")));
     lines.extend(c_places.iter().map(|places| format!("  {places:?}")));
+    lines.extend(packages.iter().map(|package| format!("  package {package}")));
     lines.extend(recorder.iter().map(|recorder| format!("  {recorder:?}")));
     assert_eq!(*columns, None, "samples are shown as samples");
 }

@@ -186,6 +186,7 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         marks: rows.marks.into_iter().map(mark).collect(),
         c_names: rows.names.into_iter().map(name).collect(),
         c_places: vec![places(rows.places)],
+        packages: vec!["/app/deps/six.py".to_owned()],
         ..Block::default()
     }
 }

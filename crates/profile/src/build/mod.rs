@@ -30,6 +30,8 @@ pub struct Additions {
     pub c_names: Vec<proto::CName>,
     pub c_places: Vec<proto::CPlaces>,
     pub sources: Vec<proto::Source>,
+    /// Folders and modules that an installer put outside of `site-packages`, absolute.
+    pub packages: Vec<String>,
     /// CLOCK_MONOTONIC when the program ended, from whoever waited for it.
     pub run_ended_ns: Option<u64>,
 }
@@ -61,12 +63,14 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
     let mut c_functions = CFunctions::default();
     let mut run_ended_ns = additions.run_ended_ns;
     let mut c_places = CPlaces::default();
+    let mut packages = additions.packages.clone();
     for read in &recording.blocks {
         for source in &read.block.sources {
             profile.sources.add(source);
         }
         c_functions.add(&read.block.c_names);
         c_places.add(&read.block.c_places);
+        packages.extend_from_slice(&read.block.packages);
         if let Some(recorder) = &read.block.recorder {
             profile.recorder = Some(recorded_by(recorder));
             run_ended_ns = Some(read.header.end_ns);
@@ -98,7 +102,7 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
         if let Depth::Samples(window) = depth {
-            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &mut interned);
+            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
             let window = window.map(|window| window.shifted_by(clock.begin_ns));
             samples::add(stored, window, &threads, &mut stacks, &mut profile);
             steps(stored, &threads, &mut stacks, &mut profile);
@@ -107,6 +111,7 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
         ends.add(stored, process, &clock);
     }
     ends.settle(&mut profile);
+    profile.packages = packages;
     profile
 }
 

@@ -79,6 +79,7 @@ impl<'a> Stacks<'a> {
         stored: &'a Stored<'a>,
         c_functions: &'a CFunctions<'a>,
         c_places: &'a CPlaces<'a>,
+        packages: &'a [String],
         interned: &'a mut Interned,
     ) -> Stacks<'a> {
         let start = stored.start();
@@ -88,7 +89,7 @@ impl<'a> Stacks<'a> {
             c_functions,
             c_places,
             interned,
-            places: Places { executable: start.map_or("", |start| &start.executable) },
+            places: Places { executable: start.map_or("", |start| &start.executable), packages },
             cwd: start.and_then(|start| text(&start.cwd)),
             family: start.map_or(0, |start| hash_of(&start.argv)),
             nodes: HashMap::new(),

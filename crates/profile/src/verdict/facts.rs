@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use crate::event_loop::EventLoop;
 use crate::figures::share;
 use crate::own_code::own_code;
-use crate::owner::Owner;
+use crate::owner::{Owner, package_of};
 use crate::phase::Phase;
 use crate::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
@@ -403,7 +403,8 @@ fn library_of(profile: &Profile, leaf: Option<NodeIndex>) -> String {
     let name = match file.owner {
         Owner::Library => {
             let below = ["/site-packages/", "/dist-packages/"];
-            below.into_iter().find_map(|folder| file.path.split_once(folder)).map(|(_, path)| path)
+            let path = below.into_iter().find_map(|folder| file.path.split_once(folder)).map(|(_, path)| path);
+            path.or_else(|| package_of(&profile.packages, &file.path)?.rsplit('/').next())
         }
         Owner::Stdlib => stdlib_path(&file.path),
         _ => return "your code".to_owned(),

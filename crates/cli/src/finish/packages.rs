@@ -1,0 +1,79 @@
+//! Which packages an installer put into a folder that is not called `site-packages`: `pip install --target`, a folder in `PYTHONPATH`, what is
+//! bundled with a program.
+//! Owns: what an installer's own list (`RECORD` in a `*.dist-info` folder) says. Never: takes a file for a package's that no list names; the
+//! user's own files often lie beside packages.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::sources::path_of;
+
+/// A list of a package with some ten thousand files.
+const LIST_BYTES_MAX: u64 = 8 << 20;
+
+/// The topmost folders or modules of packages that hold any of `files`, absolute.
+pub fn packages_of<'f>(files: impl Iterator<Item = &'f str>) -> BTreeSet<String> {
+    let mut lists: HashMap<PathBuf, HashSet<String>> = HashMap::new();
+    let mut packages: BTreeSet<String> = BTreeSet::new();
+    for text in files.filter(|text| text.starts_with('/')) {
+        let path = path_of(text);
+        for folder in path.ancestors().skip(1) {
+            let listed = lists.entry(folder.to_owned()).or_insert_with(|| listed_in(folder));
+            let Some(below) = path.strip_prefix(folder).ok().and_then(Path::to_str) else { continue };
+            if let (true, Some(first)) = (listed.contains(below), below.split('/').next()) {
+                packages.extend(folder.join(first).to_str().map(str::to_owned));
+                break;
+            }
+        }
+    }
+    packages
+}
+
+/// Files that the lists in this folder name, by their paths below it.
+fn listed_in(folder: &Path) -> HashSet<String> {
+    let mut listed = HashSet::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "dist-info") {
+            let list = path.join("RECORD");
+            let is_list = fs::metadata(&list).is_ok_and(|found| found.is_file() && found.len() <= LIST_BYTES_MAX);
+            let text = is_list.then(|| fs::read_to_string(&list).ok()).flatten().unwrap_or_default();
+            // `pandas/core/frame.py,sha256=…,12345`; a path with a comma is quoted.
+            listed.extend(text.lines().filter_map(|line| match line.strip_prefix('"') {
+                Some(quoted) => quoted.split_once('"').map(|(path, _)| path.to_owned()),
+                None => line.split(',').next().map(str::to_owned),
+            }));
+        }
+    }
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::packages_of;
+    use std::fs;
+
+    #[test]
+    fn only_what_an_installer_lists_is_a_package() {
+        let folder = std::env::temp_dir().join(format!("genba-packages-{}", std::process::id()));
+        let info = folder.join("thing-1.0.dist-info");
+        fs::create_dir_all(&info).unwrap();
+        let list = "thing/__init__.py,sha256=a,1\nthing/deep/a.py,,\nsix.py,,\n\"thing/a,b.py\",,\n../bin/thing,,\n";
+        fs::write(info.join("RECORD"), list).unwrap();
+        fs::create_dir_all(folder.join("empty.dist-info/RECORD")).unwrap();
+        let check = |file: &str, expected: Option<&str>| {
+            let file = folder.join(file);
+            let found = packages_of([file.to_str().unwrap()].into_iter());
+            let expected = expected.map(|name| folder.join(name).to_str().unwrap().to_owned());
+            assert_eq!(found.into_iter().next(), expected, "{}", file.display());
+        };
+        check("thing/deep/a.py", Some("thing"));
+        check("thing/a,b.py", Some("thing"));
+        check("six.py", Some("six.py"));
+        check("handler.py", None);
+        check("app/thing/deep/a.py", None);
+        check("thing/mine.py", None);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+}
