@@ -108,6 +108,12 @@ impl Sums {
         self.running_ns.saturating_sub(self.running_cpu_ns)
     }
 
+    /// CPU that samples in the run queue have the wall time of: a look that finds the thread there tells how long it has been since the last
+    /// one, and the CPU used in between goes to the next look that finds the thread running.
+    fn cpu_in_queue_ns(&self) -> u64 {
+        self.running_cpu_ns.saturating_sub(self.running_ns).min(self.seen_in_queue_ns)
+    }
+
     /// No more than samples leave room for: time between them that none tells, of dropped ticks, counts here as well.
     fn in_queue_ns(&self) -> Option<u64> {
         let room_ns = self.all_ns.saturating_sub(self.running_cpu_ns).saturating_sub(self.gil_ns);
@@ -116,7 +122,8 @@ impl Sums {
 
     /// Of the running samples.
     fn in_queue_while_running_ns(&self) -> u64 {
-        let rest_ns = self.in_queue_ns().unwrap_or(0).saturating_sub(self.seen_in_queue_ns);
+        let seen_ns = self.seen_in_queue_ns.saturating_sub(self.cpu_in_queue_ns());
+        let rest_ns = self.in_queue_ns().unwrap_or(0).saturating_sub(seen_ns);
         part(rest_ns, self.idle_ns(), self.idle_ns().saturating_add(self.waiting_ns)).min(self.idle_ns())
     }
 
@@ -136,7 +143,8 @@ impl Sums {
         let running_ns =
             self.running_ns.saturating_sub(self.in_queue_while_running_ns()).saturating_sub(self.short_waits_ns());
         let with_cpu_ns = self.all_ns.saturating_sub(in_queue_ns);
-        part(self.all_ns, running_ns.saturating_add(self.gil_ns), with_cpu_ns).min(self.all_ns)
+        let work_ns = running_ns.saturating_add(self.cpu_in_queue_ns()).saturating_add(self.gil_ns);
+        part(self.all_ns, work_ns, with_cpu_ns).min(self.all_ns)
     }
 }
 
@@ -150,14 +158,24 @@ fn part(whole: u64, share: u64, of: u64) -> u64 {
     u64::try_from(part).unwrap_or(u64::MAX)
 }
 
-/// The system call that may block which the innermost frame is libc's function for. A lock's are all `futex`.
+/// The system call that may block which the innermost function of libc's stands for. Those that it calls itself have no names, or are the ones
+/// in which newer versions let a thread be cancelled. A lock's are all `futex`.
 fn call_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<Sysno> {
-    let function = profile.function_of(profile.stack(leaf).next()?);
-    let Home::C { module, .. } = function.home else { return None };
-    if profile.modules[module].owner != Owner::Libc {
-        return None;
+    let mut function = None;
+    for frame in profile.stack(leaf) {
+        let inner = profile.function_of(frame);
+        match &inner.home {
+            Home::C { module, .. } if profile.modules[*module].owner != Owner::Libc => return None,
+            Home::C { origin: None, .. } => {}
+            Home::C { .. } if inner.name.contains("syscall_cancel") => {}
+            Home::C { .. } => {
+                function = Some(inner);
+                break;
+            }
+            Home::Python { .. } | Home::Mark => return None,
+        }
     }
-    let name = function.name.trim_start_matches("__GI_").trim_start_matches('_').trim_start_matches("libc_");
+    let name = function?.name.trim_start_matches("__GI_").trim_start_matches('_').trim_start_matches("libc_");
     let is_lock = ["pthread_", "sem_", "new_sem_", "lll_lock", "futex_", "do_futex"].iter();
     if is_lock.into_iter().any(|begin| name.starts_with(begin)) {
         return Some(Sysno::futex);

@@ -14,7 +14,7 @@ fn commits(call: &str, turns: &str, expected: Expect) {
     check(
         &format!(
             "{PROCESS}main@app.py:1[4-9] x10\n{turns}\n\
-             main@app.py:2[4-9] > step[libsqlite3.so.0] > {call}[libc.so.6] x40 {SHORT}\nmain@app.py:1[4-9] x10\n"
+             main@app.py:2[4-9] > step[libsqlite3.so.0] > {call} x40 {SHORT}\nmain@app.py:1[4-9] x10\n"
         ),
         expected,
     );
@@ -23,7 +23,7 @@ fn commits(call: &str, turns: &str, expected: Expect) {
 #[test]
 fn a_commit_for_each_row_waits_for_the_disk() {
     commits(
-        "fdatasync",
+        "fdatasync[libc.so.6]",
         "turns 7 500 4ms",
         expect![[r#"
         waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
@@ -35,7 +35,7 @@ fn a_commit_for_each_row_waits_for_the_disk() {
 #[test]
 fn what_the_kernel_does_not_tell_is_no_wait() {
     commits(
-        "fdatasync",
+        "fdatasync[libc.so.6]",
         "",
         expect![[r#"
         one place: 66.7 % of 96.0 ms CPU is app.py:2 main
@@ -48,7 +48,7 @@ fn what_the_kernel_does_not_tell_is_no_wait() {
 fn a_busy_machine_changes_no_answer() {
     // Of the 256 ms in which it had no CPU it was ready to run for 100: it waited for 156 ms, and worked for 96.
     commits(
-        "fdatasync",
+        "fdatasync[libc.so.6]",
         "turns 7 500 100ms",
         expect![[r#"
         waiting: 352 ms wall, 96.0 ms CPU (27.3 %), 100 ms ready to run without a CPU
@@ -57,7 +57,7 @@ fn a_busy_machine_changes_no_answer() {
     );
     // It waited for 56 ms, and worked for 96.
     commits(
-        "fdatasync",
+        "fdatasync[libc.so.6]",
         "turns 7 500 200ms",
         expect![[r#"
         one place: 66.7 % of 96.0 ms CPU is app.py:2 main
@@ -66,7 +66,7 @@ fn a_busy_machine_changes_no_answer() {
     );
     // Ready to run all the time: no wait at all.
     commits(
-        "fdatasync",
+        "fdatasync[libc.so.6]",
         "turns 7 500 256ms",
         expect![[r#"
         one place: 66.7 % of 96.0 ms CPU is app.py:2 main
@@ -78,7 +78,7 @@ fn a_busy_machine_changes_no_answer() {
 #[test]
 fn locks_may_be_the_gil_and_other_functions_are_no_calls_that_block() {
     commits(
-        "pthread_cond_timedwait",
+        "pthread_cond_timedwait[libc.so.6]",
         "turns 7 500 4ms",
         expect![[r#"
         one place: 66.7 % of 96.0 ms CPU is app.py:2 main
@@ -86,11 +86,44 @@ fn locks_may_be_the_gil_and_other_functions_are_no_calls_that_block() {
     "#]],
     );
     commits(
-        "memmove",
+        "memmove[libc.so.6]",
         "turns 7 500 4ms",
         expect![[r#"
         one place: 66.7 % of 96.0 ms CPU is app.py:2 main
         and 33.3 % is app.py:1 main
     "#]],
+    );
+}
+
+#[test]
+fn the_cpu_of_who_is_mostly_found_in_the_run_queue_is_work() {
+    // 138 ms of CPU and 240 of wall time, 102 in the queue: a look that finds a thread there has the wall time since the last one, and the
+    // CPU of that time goes to the next look that finds the thread running.
+    check(
+        &format!("{PROCESS}digest@app.py:1[4-9] x86 wall=30\nturns 7 60 102ms\ndigest@app.py:1[4-9] x62 cpu ticks=2\n"),
+        expect![[r#"
+            one place: 100.0 % of 138 ms CPU is app.py:1 digest
+        "#]],
+    );
+}
+
+#[test]
+fn what_libc_calls_inside_itself_hides_no_call() {
+    // Since 2.41 it enters the kernel in functions of its own, whose names few machines have.
+    commits(
+        "fdatasync[libc.so.6] > +0x91a10[libc.so.6] > +0x91980[libc.so.6]",
+        "turns 7 500 4ms",
+        expect![[r#"
+            waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
+             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+        "#]],
+    );
+    commits(
+        "fdatasync[libc.so.6] > __syscall_cancel[libc.so.6] > __internal_syscall_cancel[libc.so.6]",
+        "turns 7 500 4ms",
+        expect![[r#"
+            waiting: 352 ms wall, 96.0 ms CPU (27.3 %)
+             71.6 %   252 ms  app.py:2 main   writing to disk (fdatasync), at most 500 waits, at least 504 µs each
+        "#]],
     );
 }

@@ -14,7 +14,8 @@
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
-//!                                      with at=48: the first of them begins 48 ms after the process
+//!                                      with at=48: the first of them begins 48 ms after the process;
+//!                                      with wall=30: 0.48 ms of wall time each, in hundredths of a sample's
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function begins in line 5, else in 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
 //! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
@@ -238,10 +239,12 @@ impl Process {
         let count: u64 = weights.next().unwrap().parse().unwrap();
         let mut state = 0;
         let mut ticks = 1;
+        let mut wall_quanta = None;
         let mut jump = 0;
         for word in weights {
             match word.strip_prefix("ticks=") {
                 Some(number) => ticks = number.parse().unwrap(),
+                None if word.starts_with("wall=") => wall_quanta = word[5..].parse().ok(),
                 None if word.starts_with("at=") => {
                     let at_ms: u64 = word[3..].parse().unwrap();
                     let (to, from) = (at_ms * 1_000_000 / genba_format::QUANTUM_NS, self.end_quanta());
@@ -265,7 +268,7 @@ impl Process {
             samples.state.push(state);
             samples.ticks.push(ticks);
             samples.cpu_quanta.push(if state <= 1 { SAMPLE_QUANTA } else { 0 });
-            samples.wall_quanta.push(SAMPLE_QUANTA * u64::from(ticks));
+            samples.wall_quanta.push(wall_quanta.unwrap_or(SAMPLE_QUANTA * u64::from(ticks)));
         }
     }
 
