@@ -1,4 +1,4 @@
-"""Processes that want all of the CPU, whatever the machine has, while a program runs; not while a test reads what was recorded."""
+"""Processes that want all of the CPU, while a program runs; not while a test reads what was recorded."""
 
 import subprocess
 import sys
@@ -9,9 +9,9 @@ BUSY_PROCESSES = 4
 
 
 @contextmanager
-def busy() -> Iterator[None]:
+def busy(processes: int = BUSY_PROCESSES) -> Iterator[None]:
     command = [sys.executable, "-c", "while True: pass"]
-    started = [subprocess.Popen(command) for _ in range(BUSY_PROCESSES)]
+    started = [subprocess.Popen(command) for _ in range(processes)]
     try:
         yield
     finally:
