@@ -99,7 +99,7 @@ def sid_session(command: Path) -> Iterator[Path]:
     folder = interpreters.sid_folder() / f"tmp/genba-tests-{os.getpid()}"
     folder.mkdir(parents=True)
     shutil.copy2(command, folder / "genba")
-    for name in ("tests/programs", "tests/verdicts", "casebook"):
+    for name in ("tests/programs", "tests/verdicts", "tests/first_screen", "casebook"):
         shutil.copytree(REPOSITORY / name, folder / name)
     site_packages = REPOSITORY / "build/tools/site-packages"
     if site_packages.exists():

@@ -96,7 +96,6 @@ def test_settings_of_the_folder_change_nothing(inside: Inside) -> None:
 with genba.record("app.genba") as r:
     sum(number * number for number in range(1_000_000))
     during(300)
-# Below it, on a busy machine, may come what the thread waited for.
 print(len(r.profile().rows()) > 1, "memmove" in r.profile().rows()[0].chain)
 """,
         environment={"GENBA_LIMIT": "1", "GENBA_INVERTED": "1"},
