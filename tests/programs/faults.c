@@ -201,7 +201,7 @@ static void *sleeping_thread(void *unused)
     return 0;
 }
 
-/* Thread, mask and what is restored are the same each time, whatever the signal met. */
+/* The thread, the mask and the restored registers are the same each time, wherever the signal arrived. */
 static volatile pid_t expected_thread;
 static volatile unsigned long expected_mask;
 

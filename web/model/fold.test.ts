@@ -18,7 +18,7 @@ function checkFold(text: string, expected: string): void {
   assert.equal(drawn(foldTree(buildTree(madeProfile(text)), "samples", new Set())), expected);
 }
 
-test("a stack begins at the program's first frame, and what is light stands beside it", () => {
+test("a stack begins at the program's first frame, beside the branches that are light", () => {
   checkFold("+_start;%start_main;+run_mod;main x9", "app.py 9 [(3 frames of the interpreter) 9 [main 9(9)]]");
   checkFold(
     "+_start;%start_main;+run_mod;main x998 | +_start;%start_main;+init x1 | +_start x1",
@@ -53,7 +53,7 @@ test("each process begins at its program's first frame", () => {
   );
 });
 
-test("a run that was opened has all its boxes; folded, its first stands for them", () => {
+test("a run that was opened has all its boxes; folded, it is its first box alone", () => {
   const whole = buildTree(madeProfile("+_start;%start_main;+run_mod;main x9"));
   const folded = foldTree(whole, "samples", new Set());
   const [first, , last, main] = [1, 2, 3, 4] as BoxIndex[];

@@ -1,6 +1,6 @@
 // Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
-// keep their rows, a run's first box stands for all of it, and every number stays what it was.
+// keep their rows, a run is shown as its first box, and no number changes.
 // The rule and its names are those of `genba tree` (crates/profile/src/tree/fold.rs, whose tests compare the names).
 import type { Frame } from "./profile";
 import type { Place, Tree, Weights } from "./tree";
@@ -8,11 +8,11 @@ import { parentOf, placeOf, ROOT } from "./tree";
 import type { BoxIndex, Weight } from "./units";
 import { WEIGHTS } from "./units";
 
-/** A call that keeps so much for itself, or hands so much to a second one, is shown. */
+/** A call with this much self time, or this much time in a second callee, is shown. */
 const SHARE_MIN = 0.01;
-/** One call alone takes no more room than the box that would stand for it. */
+/** A run of one call is not folded: its box would take the same room. */
 const CALLS_MIN = 2;
-/** Between two functions; `*`: with anything behind it. */
+/** Names that fold between two functions. `*` matches any ending. */
 const PASSES_ON = [
   "PyObject_Vectorcall*", "_PyObject_Vectorcall*", "PyVectorcall_*", "_PyVectorcall_*", "_PyFunction_Vectorcall*",
   "cfunction_vectorcall_*", "method_vectorcall*", "PyObject_Call*", "_PyObject_Call*", "_PyObject_MakeTpCall",
@@ -20,7 +20,7 @@ const PASSES_ON = [
 ];
 
 export interface FoldedTree extends Tree {
-  /** Of each call of a folded run all calls of that run, the one that is shown first. */
+  /** For each call of a folded run: all calls of that run, the shown call first. */
   readonly runOf: ReadonlyMap<BoxIndex, readonly BoxIndex[]>;
 }
 
@@ -43,12 +43,12 @@ export function foldTree(tree: Tree, weight: Weight, opened: ReadonlySet<BoxInde
   return { ...tree, places, parent, place, depth, self: selvesOf(tree, runs), childrenOf: childrenOf(tree, runOf), runOf };
 }
 
-/** The box that stands for a box: itself, or the first one of its folded run. */
+/** The box that shows a box: the box itself, or the first box of its folded run. */
 export function standsFor(tree: FoldedTree, box: BoxIndex): BoxIndex {
   return tree.runOf.get(box)?.[0] ?? box;
 }
 
-/** All children of a run's calls that are none of them. */
+/** The children of a run's calls that are not part of the run. */
 function childrenOf(tree: Tree, runOf: FoldedTree["runOf"]): Tree["childrenOf"] {
   return (box, weight) => {
     const run = runOf.get(box);
@@ -59,7 +59,7 @@ function childrenOf(tree: Tree, runOf: FoldedTree["runOf"]): Tree["childrenOf"] 
   };
 }
 
-/** What a run keeps for itself is the first box's. */
+/** The self time of a run belongs to its first box. */
 function selvesOf(tree: Tree, runs: readonly (readonly BoxIndex[])[]): Weights {
   const summed = (weight: Weight): Float64Array => {
     const self = tree.self[weight];
@@ -73,7 +73,7 @@ function selvesOf(tree: Tree, runs: readonly (readonly BoxIndex[])[]): Weights {
   return { cpu: cpu ?? tree.self.cpu, wall: wall ?? tree.self.wall, samples: samples ?? tree.self.samples };
 }
 
-/** Every run, whichever are open. Only heavy boxes are looked at: a run has no others. */
+/** Every run, open or folded. Only heavy boxes are examined, because a run has no others. */
 function runsOf(tree: Tree, weight: Weight): BoxIndex[][] {
   const smallest = Math.max(SHARE_MIN * (tree.total[weight][ROOT] ?? 0), 1);
   const heavyOf = (box: BoxIndex): BoxIndex[] => tree.childrenOf(box, weight).filter((child) => (tree.total[weight][child] ?? 0) >= smallest);

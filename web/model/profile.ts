@@ -150,9 +150,9 @@ export interface Row {
   readonly chainShare: Share | null;
   /** Where the chain goes on, the largest first. */
   readonly split: readonly { readonly name: string; readonly share: Share }[];
-  /** What the interpreter did for itself, in words; null: this is code. */
+  /** The interpreter's own work, in words. Null: the row is code. */
   readonly phase: string | null;
-  /** Of code that several places call: the nearest of your own, the largest first, with their parts of the row's own weight. */
+  /** For code with several callers: the nearest callers in your code, the largest first, with their parts of the row's self weight. */
   readonly callers: readonly Caller[];
 }
 

@@ -35,7 +35,7 @@ function checkChains(text: string, rows: readonly Said[], expected: string[]): v
   assert.deepEqual(marked, expected);
 }
 
-test("a chip is inferred where its frame is: one name may be both", () => {
+test("a chip is inferred if its frame is: the same name may be inferred in one stack only", () => {
   checkChains(
     "main:1[f()];~get;+copy;%memmove x6 | main:2[g()];+get;~copy x3",
     [{ line: 1, expression: "f()", share: 0.6, chain: ["get", "copy"], split: ["memmove"] }, { line: 2, expression: "g()", share: 0.3, chain: ["get", "copy"] }],
@@ -43,7 +43,7 @@ test("a chip is inferred where its frame is: one name may be both", () => {
   );
 });
 
-test("of one name below one row the heavier frame decides, and inlined frames are passed by", () => {
+test("the heavier of two frames with one name decides, and inlined frames are skipped", () => {
   checkChains(
     "main:1[f()];~get;&inline;+copy x6 | main:1[f()];+get;+copy x3",
     [{ line: 1, expression: "f()", share: 1, chain: ["get", "copy"] }],

@@ -24,7 +24,7 @@ export interface Link {
   readonly inferred: boolean;
 }
 
-/** A chain with a mark in it (a stack that was cut) says nothing of a row with a smaller share than this, as in the terminal. */
+/** A chain with a mark in it (a stack that was cut) is not shown for a row with a smaller share than this, as in the terminal. */
 const MARKED_SHARE_MIN = 0.02;
 
 export function whereRows(tree: Tree, recording: Recording, weight: Weight): WhereRow[] {
@@ -44,7 +44,7 @@ export function whereRows(tree: Tree, recording: Recording, weight: Weight): Whe
   });
 }
 
-/** What a recording says of a name, where no box below the row tells which frame of that name it is. */
+/** What the recording says about a name. It counts if no box below the row has a frame of that name. */
 class Names {
   private readonly byName = new Map<string, Frame[]>();
   constructor(frames: readonly Frame[], private readonly states: readonly string[]) {
@@ -83,7 +83,7 @@ function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: 
   return { chain, split: row.split.map(({ name, share }) => ({ link: step(name).link, share })) };
 }
 
-/** The next boxes of that name; a chain leaves out what was inlined. */
+/** The next boxes of that name. A chain leaves out inlined frames. */
 function namedBelow(tree: Tree, weight: Weight, above: BoxIndex, name: string): BoxIndex[] {
   const found: BoxIndex[] = [];
   const waiting = [...tree.childrenOf(above, weight)];

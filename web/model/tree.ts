@@ -14,7 +14,7 @@ export type Place =
   | { readonly kind: "expression"; readonly frame: Frame }
   | { readonly kind: "foreign"; readonly frame: Frame }
   | { readonly kind: "state"; readonly state: string }
-  /** In place of so many calls of the interpreter: fold.ts. */
+  /** How many calls of the interpreter this box replaces: fold.ts. */
   | { readonly kind: "folded"; readonly calls: number };
 
 export interface Tree {
@@ -70,7 +70,7 @@ export function buildTree(profile: Profile): Tree {
   return { places, parent: parents, place, depth, below, total, self, childrenOf: childrenByWeight(parents, total) };
 }
 
-/** Running threads are observed; waiting ones only stand for wall time. */
+/** Running threads are observed; waiting threads only have wall time. */
 export function isRunning(state: string): boolean {
   return state === "running" || state === "in gc";
 }

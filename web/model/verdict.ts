@@ -5,7 +5,7 @@ import type { Frame, Verdict } from "./profile";
 import type { Tree } from "./tree";
 import type { BoxIndex, Weight } from "./units";
 
-/** A part of a line. `box`: where it leads; null: it is only text. */
+/** A part of a line. `box`: the box that it leads to; null: plain text. */
 export interface Piece {
   readonly text: string;
   readonly box: BoxIndex | null;
@@ -45,7 +45,7 @@ function boxAt(tree: Tree, weight: Weight, at: { file: string; line: number }): 
   return expression ?? heaviest(tree, weight, (frame, kind) => kind === "function" && isThere(frame));
 }
 
-/** The verdict shortens a file to as much of its path as tells it from others. */
+/** The verdict shortens a path to the part that differs from other paths. */
 function isIn(frame: Frame, file: string): boolean {
   return frame.file === file || frame.file?.endsWith(`/${file}`) === true;
 }

@@ -26,7 +26,7 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   const shown = useRef<{ layout: Layout; zoomFrame: number } | null>(null);
   const ink = useComputed(() => readInk(state.theme.value));
 
-  // The first picture waits for no observer: those report with a frame, and a page that nobody sees gets none.
+  // The first picture does not wait for an observer: observers report with a frame, and a hidden page gets no frames.
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return undefined;

@@ -30,7 +30,7 @@ export interface Hover {
 
 export interface PageState {
   readonly recording: Recording;
-  /** What is shown: calls of the interpreter that nobody opened are folded. */
+  /** The tree on the screen: the interpreter's calls are folded unless the reader opened them. */
   readonly tree: FoldedTree;
   /** With every call. */
   readonly whole: Tree;
@@ -51,15 +51,15 @@ export interface PageState {
   readonly found: ReadonlySignal<Found | null>;
   readonly lineShares: ReadonlySignal<LineShares>;
   readonly nameOf: (box: BoxIndex) => string;
-  /** Whether a box stands for folded calls, is one of a run that was opened, or neither. */
+  /** Whether a box replaces folded calls, belongs to a run that was opened, or neither. */
   readonly foldOf: (box: BoxIndex) => "closed" | "open" | "none";
-  /** Shows each call of a box that stands for several, or makes them one box again. */
+  /** Opens a box of several calls, or folds them into one box again. */
   readonly turnFold: (box: BoxIndex) => void;
   readonly select: (box: BoxIndex) => void;
   readonly zoomTo: (box: BoxIndex) => void;
   readonly zoomOut: () => void;
   readonly walk: (direction: Direction) => void;
-  /** Brings a box into sight, with what stands around it. */
+  /** Scrolls and zooms to a box and its neighbours. */
   readonly showBox: (box: BoxIndex) => void;
   readonly nextFound: (step: 1 | -1) => void;
   readonly setWeight: (weight: Weight) => void;
@@ -86,7 +86,7 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
     const run = folded.value.runOf.get(box);
     if (run !== undefined) opened.value = new Set([...opened.value, ...run]);
   };
-  /** A box that is not shown because it is folded comes into sight. */
+  /** Opens the run of a folded box, so that the box is on the screen. */
   const reveal = (box: BoxIndex): void => {
     if (standsFor(folded.value, box) !== box) open(box);
   };
@@ -104,7 +104,7 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
   };
   let kept: { readonly place: PlaceIndex; readonly sums: Everywhere } | null = null;
   const everywhere = (box: BoxIndex): Everywhere => {
-    // A box that stands for a run is in one place; all others are summed with those that are folded.
+    // The box of a run has one place; every other box is summed with the folded boxes of its function.
     if (folded.value.runOf.has(box)) return sumEverywhere(folded.value, (folded.value.place[box] ?? 0) as PlaceIndex);
     const place = (whole.place[box] ?? 0) as PlaceIndex;
     if (kept?.place !== place) kept = { place, sums: sumEverywhere(whole, place) };

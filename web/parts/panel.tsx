@@ -44,7 +44,7 @@ export function Panel({ state }: { state: PageState }): JSX.Element {
   );
 }
 
-/** The way into a box that stands for calls of the interpreter, and back. */
+/** Opens and folds a box of several interpreter calls. */
 function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
   const fold = state.foldOf(box);
   if (fold === "none") return null;

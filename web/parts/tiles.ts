@@ -65,7 +65,7 @@ function runMatches(state: PageState, children: readonly BoxIndex[]): boolean {
   return children.some((box) => matches(state, box));
 }
 
-/** A box that stands for several calls matches where one of them does. */
+/** A box of several calls matches if one of the calls does. */
 function matches(state: PageState, box: BoxIndex): boolean {
   const calls = state.tree.runOf.get(box) ?? [box];
   return calls.some((call) => state.found.value?.matches[call] === 1);

@@ -199,7 +199,7 @@ impl Thread {
         }
     }
 
-    /// What the kernel has told so far is none of this recording's.
+    /// The kernel's counts so far do not belong to this recording.
     pub fn forget_turns(&mut self, tasks: &Descriptor) {
         self.turns_elsewhere = self.turns_now(tasks).unwrap_or_default();
     }
@@ -211,7 +211,7 @@ impl Thread {
         }
     }
 
-    /// Nor is what it tells of the time between these two calls.
+    /// Neither are its counts between these two calls.
     pub fn pause_turns(&mut self, tasks: &Descriptor) {
         self.turns_at_pause = self.turns_now(tasks);
     }

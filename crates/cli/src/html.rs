@@ -1,7 +1,7 @@
 //! `genba html`: a recording as one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the viewer's page. Never: forms a number (genba-profile does) or a picture (web/ does).
 //! The page holds one JSON object, `{ "profile": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
-//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; of the sources only what it shows.
+//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that the page shows.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,7 +35,7 @@ pub const MARKED_HEAD: &str =
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
-/// Of a file that is not the user's own the page shows no more around a line (web/parts/panel.tsx).
+/// The page shows no more lines around a line of a file that is not the user's own (web/parts/panel.tsx).
 const LINES_AROUND: u32 = 4;
 
 #[derive(Args)]

@@ -44,7 +44,7 @@ pub struct Arguments {
     #[arg(long, hide = true, overrides_with = "inverted")]
     no_inverted: bool,
 
-    /// Every call, with the interpreter's own that lead to the next, and asyncio's above what its loop runs
+    /// Show every call: also the interpreter's own, and asyncio's above the work of its event loop
     #[arg(long)]
     whole: bool,
 

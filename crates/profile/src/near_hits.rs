@@ -1,4 +1,4 @@
-//! The source text that a page has room for: files of the user's own as they are stored, of all others the lines around what ran.
+//! The source text that a page has room for: the user's own files as they are stored, and of all other files the lines around what ran.
 //! Owns: which lines stay. Never: touches a sample, a place or a file of the user's own.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::owner::Owner;
 use crate::profile::{Home, Profile};
 
-/// Takes out what is further than `lines_around` from a line that ran and from the first line of its function.
+/// Removes every line further than `lines_around` from a line that ran and from the first line of its function.
 pub fn keep_near_hits(profile: &mut Profile, lines_around: u32) {
     let own: BTreeSet<&str> =
         profile.files.iter().filter(|file| file.owner == Owner::User).map(|file| &*file.path).collect();

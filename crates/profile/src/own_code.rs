@@ -1,5 +1,5 @@
 //! Which frames of a stack are the user's own code.
-//! Owns: that rule. A sample stands for the deepest of them; without any, for the deepest Python frame. Below asyncio's event loop only
+//! Owns: that rule. A sample counts for the deepest of them; without any, for the deepest Python frame. Below asyncio's event loop only
 //! what the loop was given to run counts: who started the loop is on every task's stack, and is the place of none.
 
 use crate::event_loop::EventLoop;
@@ -8,11 +8,11 @@ use crate::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Pr
 
 /// Innermost first.
 pub struct OwnCode {
-    /// What the sample stands for. None: no Python frame at all.
+    /// The code that the sample counts for. None: no Python frame at all.
     pub deepest: Option<FrameIndex>,
     /// Above an event loop, too.
     pub frames: Vec<FrameIndex>,
-    /// How many of them the event loop was given to run; all, where there is no loop.
+    /// How many of the frames run under the event loop; all of them if there is no loop.
     pub given: usize,
 }
 

@@ -1,5 +1,5 @@
 //! The interpreter's own beginning and end: what it does before and after the program's own code.
-//! Owns: which stacks are that. Never: takes a stack with code of the user's or of a library's for one (a `.pth` file, an `atexit` function).
+//! Owns: which stacks are part of it. Never: counts a stack with code of the user's or of a library's (a `.pth` file, an `atexit` function).
 
 use crate::owner::{Owner, is_nameless};
 use crate::profile::{File, FrameIndex, Home, NodeIndex, Profile};
@@ -23,7 +23,7 @@ impl Phase {
         }
     }
 
-    /// Of a stack without code of the user's, with the C function that the phase is in: the innermost of these.
+    /// The phase of a stack without the user's code: the innermost C function of the list decides.
     #[must_use]
     pub fn of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<(Phase, FrameIndex)> {
         for frame in profile.stack(leaf) {
@@ -40,7 +40,7 @@ impl Phase {
     }
 }
 
-/// The lines of a `.pth` file have no name: who only imports with them is not a library yet.
+/// The lines of a `.pth` file have no name: an import in them does not make a library.
 fn is_of_a_library(file: &File) -> bool {
     file.owner == Owner::Library && !is_nameless(&file.path)
 }

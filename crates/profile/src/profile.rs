@@ -133,7 +133,7 @@ pub struct Thread {
     pub start_ns: Option<u64>,
     pub cpu_ns: Option<u64>,
     pub cpu_not_sampled_ns: Option<u64>,
-    /// How often it got a CPU, and how long it was ready to run and had none. None: the kernel did not tell.
+    /// How often it got a CPU, and how long it was ready to run without a CPU. None: the kernel did not tell.
     pub turns: Option<u64>,
     pub cpu_queue_ns: Option<u64>,
     pub ended: bool,

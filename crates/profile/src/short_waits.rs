@@ -1,12 +1,12 @@
-//! Waits shorter than a look: a chatty socket, a pipe, a commit for each row. The thread's clock moved between two looks, so its samples say
-//! *running*, and most of that time it waited.
-//! Owns: how much of the wall time of running samples that was, and in which calls. Never: takes for a wait what the run queue explains, or what
-//! may be a wait for the GIL.
+//! Waits shorter than a tick: a chatty socket, a pipe, a commit for each row. The thread's clock moved between two ticks, so its samples say
+//! *running*, although the thread waited for most of that time.
+//! Owns: how much of the wall time of running samples was such waits, and in which calls. Never: counts as a wait the time that the run queue
+//! explains, or time that may be a wait for the GIL.
 //!
 //! The kernel tells how long a thread was ready to run and had no CPU. That time is neither work nor a wait: a busy machine must not change the
-//! answer. It belongs to the thread's running and waiting samples alike, by what in them is not CPU. What is left of the running ones
-//! are waits; they belong to the samples that found the thread in a call that blocks. A lock's part, which may be the GIL, is left out, and
-//! so is what exceeds the time of such samples.
+//! answer. It is divided among the thread's running and waiting samples by their time without CPU. The rest of the running samples'
+//! time is waits; they belong to the samples that found the thread in a call that blocks. The part of a lock, which may be the GIL, is left
+//! out, and so is time that exceeds the time of such samples.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -38,12 +38,12 @@ struct Sums {
     running_cpu_ns: u64,
     waiting_ns: u64,
     gil_ns: u64,
-    /// In the run queue: as samples saw it, and all of it as the kernel tells. None: it does not.
+    /// In the run queue: as samples saw it, and all of it as the kernel counts it. None: the kernel gave no count.
     seen_in_queue_ns: u64,
     in_queue_ns: Option<u64>,
-    /// Of running samples in calls that block.
+    /// Wall time of running samples in calls that block.
     blocking_ns: u64,
-    /// What is not CPU, in those and in waits for locks.
+    /// Time without CPU in those samples and in waits for locks.
     blocking_idle_ns: u64,
     lock_idle_ns: u64,
 }
@@ -108,13 +108,13 @@ impl Sums {
         self.running_ns.saturating_sub(self.running_cpu_ns)
     }
 
-    /// CPU that samples in the run queue have the wall time of: a look that finds the thread there tells how long it has been since the last
-    /// one, and the CPU used in between goes to the next look that finds the thread running.
+    /// CPU whose wall time is that of samples in the run queue: a tick that finds the thread there takes the wall time since the last tick, and
+    /// the CPU of that time goes to the next tick that finds the thread running.
     fn cpu_in_queue_ns(&self) -> u64 {
         self.running_cpu_ns.saturating_sub(self.running_ns).min(self.seen_in_queue_ns)
     }
 
-    /// No more than samples leave room for: time between them that none tells, of dropped ticks, counts here as well.
+    /// At most the wall time of the samples that is not CPU. Time of dropped ticks counts here as well.
     fn in_queue_ns(&self) -> Option<u64> {
         let room_ns = self.all_ns.saturating_sub(self.running_cpu_ns).saturating_sub(self.gil_ns);
         Some(self.in_queue_ns?.min(room_ns))
@@ -152,14 +152,14 @@ fn idle_ns(group: &SampleGroup) -> u64 {
     group.wall_ns.saturating_sub(group.cpu_ns)
 }
 
-/// `whole * share / of`; of nothing, nothing.
+/// `whole * share / of`; 0 if `of` is 0.
 fn part(whole: u64, share: u64, of: u64) -> u64 {
     let part = (u128::from(whole) * u128::from(share)).checked_div(u128::from(of)).unwrap_or(0);
     u64::try_from(part).unwrap_or(u64::MAX)
 }
 
-/// The system call that may block which the innermost function of libc's stands for. Those that it calls itself have no names, or are the ones
-/// in which newer versions let a thread be cancelled. A lock's are all `futex`.
+/// The blocking system call whose libc function is the innermost one. What that calls inside of libc has no name, or is how newer versions
+/// let a thread be cancelled. Every lock function is `futex`.
 fn call_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<Sysno> {
     let mut function = None;
     for frame in profile.stack(leaf) {

@@ -205,7 +205,7 @@ impl Sources {
         }
     }
 
-    /// Of each path for which `hits` gives lines, only these and `around` lines above and below each.
+    /// For each path in `hits`: keeps only its lines and `around` lines above and below each of them.
     pub fn keep_near(&mut self, around: u32, hits: impl Fn(&str) -> Option<BTreeSet<u32>>) {
         for source in self.by_path.values_mut() {
             if let Some(hits) = hits(&source.path) {

@@ -1,4 +1,4 @@
-//! What a thread was doing when it was looked at: the states of genba.proto as an enum, and their words.
+//! What a thread was doing at a tick: the states of genba.proto as an enum, and their words.
 //! Owns: the names of the states, of x86-64 system calls and of what they wait on. Never: decides what a state weighs.
 
 use std::fmt;
@@ -71,7 +71,7 @@ impl State {
         matches!(self, State::Asleep | State::InSystemCall(..))
     }
 
-    /// What a wait is for, where its call tells: `waiting for a lock (futex)`; else as it is displayed.
+    /// What a thread waits for, if its call tells: `waiting for a lock (futex)`; else the state as it is displayed.
     pub fn wait_in_words(self) -> String {
         let State::InSystemCall(number, on) = self else { return self.to_string() };
         let Some(call) = Sysno::new(number as usize) else { return self.to_string() };

@@ -1,4 +1,4 @@
-//! What stands above every view: who was recorded, for how long, and the accounting.
+//! The lines above every view: who was recorded, for how long, and the accounting.
 //! Owns: sums over processes, the header's words. Never: leaves out the law; a view that shows samples shows it too.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -162,7 +162,7 @@ pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
     [who(profile), law_line(profile)].into_iter().chain(weight).chain(kept_below(profile, choice)).collect()
 }
 
-/// The lines above the report: the verdict stands right below the accounting.
+/// The lines above the report: the verdict comes right below the accounting.
 pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<String> {
     let by_wall = verdict.reason == Reason::Waiting && choice.weight == Weight::Wall;
     let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(profile)) } else { String::new() };
@@ -176,7 +176,7 @@ pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict
 
 /// `9.06 s in 10 threads`: each thread's wall time counts.
 fn wall_of_threads(profile: &Profile) -> String {
-    // What is left of the samples does not tell the whole.
+    // The samples that the filters keep do not give the whole.
     if profile.kept.is_some() {
         return "wall".to_owned();
     }

@@ -25,7 +25,7 @@ pub struct Options {
     pub show: Show,
     /// From the leaves to their callers.
     pub inverted: bool,
-    /// Every call: asyncio's own above what its event loop runs, too, and those of the interpreter that lead on to the next.
+    /// Every call, also asyncio's own calls above its event loop's work, and the interpreter's own calls.
     pub whole: bool,
     /// 0 to 1; branches below it are folded.
     pub share_min: f64,
@@ -85,7 +85,7 @@ pub enum Found {
 pub fn tree(profile: &Profile, options: &Options) -> Tree {
     let choice = choose(options.weight, profile);
     let mut tree = Tree { choice, whole: Totals::default(), branches: Table::default(), roots: Vec::new() };
-    // From the leaves on, the loop's own calls come last and stand in nobody's way.
+    // From the leaves on, the loop's own calls come last and are in nobody's way.
     let event_loop = if options.inverted || options.whole { EventLoop::default() } else { EventLoop::of(profile) };
     let mut known: HashMap<(Option<BranchIndex>, Step), BranchIndex> = HashMap::new();
     for group in &profile.samples {

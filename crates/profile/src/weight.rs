@@ -90,8 +90,8 @@ pub struct Choice {
 }
 
 /// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of the wall time that was
-/// recorded, added up over its threads, did any of them have work to do. Waits shorter than a look are no work, nor is the time
-/// without a CPU on a busy machine. What passed before the first process was
+/// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
+/// without a CPU on a busy machine is not work either. What passed before the first process was
 /// recorded and after `--duration` is no waiting. Filters do not change it.
 pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
     if let Some(weight) = asked {

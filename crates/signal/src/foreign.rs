@@ -1,7 +1,7 @@
-//! A signal of the program's that comes where it must wait, though the kernel gives it: SIGURG in a thread that blocks it in the program's
+//! A signal of the program's that must wait, although the kernel delivers it: SIGURG in a thread that blocks it in the program's
 //! belief only (agent/src/signals/mask.rs), SIGSEGV and SIGBUS within genba's handler (kept.rs).
-//! Owns: blocking it in the kernel, and sending it again as it came. Never: touches one of genba's. Keeps: I-04; the thread's storage is read
-//! at a fixed place, which allocates nothing, by the kernel: a thread that was made without libc may have none there.
+//! Owns: blocking the signal in the kernel, and sending it again with the same record. Never: touches a signal of genba's. Keeps: I-04. The
+//! kernel reads the thread's storage at a fixed place and allocates nothing: a thread that was made without libc may have no storage there.
 
 use crate::handler::SHARED;
 use core::arch::asm;
@@ -51,7 +51,7 @@ pub(crate) const fn bit(signal: u64) -> u64 {
     1 << (signal - 1)
 }
 
-/// Whether the record is one for a single thread, so far as it says.
+/// Whether the record says that the signal is for a single thread.
 ///
 /// # Safety
 /// A signal's record.
@@ -80,7 +80,7 @@ pub(crate) fn block(mask: u64) {
     unsafe { call(SYS_RT_SIGPROCMASK, [SIG_BLOCK, &raw const mask as u64, 0, 8, 0, 0]) };
 }
 
-/// Whose it is once it is sent again.
+/// Who gets the signal when it is sent again.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum To {
     /// The thread's or the process's, as the record says.
@@ -89,7 +89,7 @@ pub(crate) enum To {
     Thread,
 }
 
-/// Where the kernel or a filter forbids what is asked for, the nearest that they allow.
+/// If the kernel or a filter forbids that, it sends the nearest record that they allow.
 ///
 /// # Safety
 /// The record of a signal that came to this thread.

@@ -1,10 +1,10 @@
 //! A SIGSEGV or SIGBUS that is sent to a thread while genba's handler looks at it. Both are open there, because a guarded read may fault; the
 //! program's handler must not run on top of genba's.
-//! Owns: the records of such signals until the handler ends, when they are sent again: they come after its return. Never: touches one that
-//! an instruction made. Keeps: I-04.
+//! Owns: the records of such signals. The end of the handler sends them again, and they arrive after its return. Never: touches a signal
+//! that an instruction made. Keeps: I-04.
 //!
-//! One that comes after the handler's last question whether there are any (lib.rs) needs no record: nothing reads any more, so it is blocked
-//! in what is left of the handler and sent again at once.
+//! A signal that arrives after the handler's last check for such signals (lib.rs) needs no record: the handler reads nothing any more. The
+//! signal is blocked for the rest of the handler and sent again at once.
 
 use crate::foreign::{
     MASK, RECORD_WORDS, To, bit, block, is_for_thread, own_pid, own_tid, send_again, send_again_blocked,
@@ -103,7 +103,7 @@ fn is_return_to_kernel(pc: u64) -> bool {
     begins(pc) || begins(pc.wrapping_sub(MOV_BYTES))
 }
 
-/// Puts the record away. A second one of the same kind is one with the first, as in the kernel. False: no room.
+/// Keeps the record. A second record of the same kind is merged with the first, as in the kernel. False: no room.
 ///
 /// # Safety
 /// A signal's record.
@@ -133,9 +133,9 @@ unsafe fn keep(signal: u64, info: *const u64) -> bool {
     false
 }
 
-/// The handler's end, where something waits, perhaps for another thread.
+/// Runs at the handler's end if signals wait, perhaps for another thread.
 pub(crate) extern "C" fn send_kept() {
-    // First: no more come from here on, and those that are sent wait.
+    // First, so that no more arrive; signals that are sent from here on wait.
     block(bit(SIGSEGV) | bit(SIGBUS));
     let tid = own_tid();
     for kept in &KEPT {
@@ -149,7 +149,7 @@ pub(crate) extern "C" fn send_kept() {
     }
 }
 
-/// In a forked child: the threads for which these wait are not there.
+/// For a forked child: the threads of these signals do not exist there.
 pub fn forget() {
     for kept in &KEPT {
         kept.state.store(0, SeqCst);

@@ -33,7 +33,7 @@ core::arch::global_asm!(
     "add rsp, 8",
     ".cfi_adjust_cfa_offset -8",
     "cmp dword ptr [rip + {waiting}], 0",
-    // What comes from here on finds that the question was asked (kept.rs).
+    // A signal that comes after this point finds that the check is over (kept.rs).
     ".globl genba_on_sample_asked",
     ".hidden genba_on_sample_asked",
     "genba_on_sample_asked:",
@@ -67,7 +67,7 @@ unsafe extern "C" {
 /// What the handler does before its end. Offsets: Linux x86-64 siginfo and ucontext.
 ///
 /// # Safety
-/// As the handler.
+/// The same as for the handler.
 unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64) {
     const MASK_FAULTS: u64 = 1 << (11 - 1) | 1 << (7 - 1);
     /// The frame of one more signal, up to 3.4 kB with AVX-512 and 11 kB with AMX, and what its handler needs.

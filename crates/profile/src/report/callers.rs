@@ -1,5 +1,5 @@
-//! Who led to a row: the nearest code of the user's that called its function, where there are several.
-//! Owns: which callers those are, and how many are named. Keeps: shares are of the row's own time, and with the others they add up to all of it.
+//! Who led to a row: the nearest callers in the user's code, if the row's function has several.
+//! Owns: which callers are named, and how many. Keeps: shares are of the row's self time; with `others` they add up to all of it.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -8,18 +8,18 @@ use crate::figures::share;
 use crate::profile::{FrameIndex, FunctionIndex, Home, Profile};
 use crate::table::TableIndex;
 
-/// With more, one caller has nearly all of the row's time: it goes without saying.
+/// A caller with more than this has nearly all of the row's time and is not named.
 const SHARE_MAX: f64 = 0.9;
-/// With less, a caller that is not the largest is one of the others.
+/// A caller with less than this counts among the others, unless it is the largest.
 const SHARE_MIN: f64 = 0.1;
 const CALLERS_MAX: usize = 3;
-/// So many callers of callers are kept of each stack.
+/// How many callers of callers are kept for each stack.
 const STEPS_MAX: usize = 8;
 
-/// What CPython 3.11 makes a function of its own for, inside of another one; 3.12 has only the last left.
+/// Code that CPython 3.11 compiles to a function of its own inside of another function. CPython 3.12 does so for the last only.
 const PARTS_OF_A_FUNCTION: [&str; 4] = ["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"];
 
-/// A line of the user's code, and what share of the row's own time it led to, 0 to 1.
+/// A line of the user's code, and the share of the row's self time that it led to, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Caller {
     pub function: FunctionIndex,
@@ -34,13 +34,13 @@ type Place = (FunctionIndex, Option<u32>);
 #[derive(Default)]
 pub struct Callers {
     whole: u64,
-    /// By the way to the row, innermost first.
+    /// Weight by the path to the row, innermost first.
     weight_of: HashMap<Vec<Place>, u64>,
 }
 
 impl Callers {
-    /// `own`: the user's frames of a stack, innermost first; `deepest`: what the stack counts for. A function that calls itself is no caller
-    /// of itself, nor is it one of a comprehension in it.
+    /// `own`: the user's frames of a stack, innermost first; `deepest`: the code that the stack counts for. A function is not a caller of
+    /// itself or of its own comprehensions.
     pub fn add(&mut self, profile: &Profile, own: &[FrameIndex], deepest: Option<FrameIndex>, weight: u64) {
         self.whole = self.whole.saturating_add(weight);
         let mut seen = Vec::new();
@@ -63,8 +63,8 @@ impl Callers {
         *sum = sum.saturating_add(weight);
     }
 
-    /// The nearest callers where the ways to the row part, the largest first. A caller that has nearly all goes without saying: its own are asked
-    /// for then. None where the ways do not part, or no caller has much.
+    /// The nearest callers at which the paths to the row divide, the largest first. A caller with nearly all of the time is not named; its own
+    /// callers are tried instead. None: the paths do not divide, or no caller has a large share.
     pub fn named(&self) -> Vec<Caller> {
         let mut common: Vec<Place> = Vec::new();
         loop {
@@ -83,7 +83,7 @@ impl Callers {
         }
     }
 
-    /// Of the ways that begin with these, the next step.
+    /// The next steps of the paths that begin with these.
     fn callers_behind(&self, common: &[Place]) -> Vec<Caller> {
         let mut weights: HashMap<Place, u64> = HashMap::new();
         for (way, weight) in &self.weight_of {

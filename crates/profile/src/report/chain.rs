@@ -69,8 +69,8 @@ impl Chains {
         }
     }
 
-    /// Nothing when nothing has weight. A mark says where a part of the stack is missing: what follows it goes to the same step reached without
-    /// a mark, where there is one, and only the rest stays under the mark.
+    /// Empty if nothing has weight. A mark says where a part of the stack is missing. What follows the mark goes to the same step reached
+    /// without one; only the rest stays under the mark.
     pub fn descent(mut self, is_mark: impl Fn(&Link) -> bool) -> Chain {
         self.merge_cut(&is_mark);
         let whole = self.steps[0].weight;

@@ -11,7 +11,7 @@ use crate::wrap::wrapped_chain;
 
 /// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
 const LINKS_MAX: usize = 9;
-/// On a screen with room for more there are more, as long as they stand in so many lines.
+/// A wide screen shows more links, as long as they need no more lines than this.
 const LINES_MAX: usize = 2;
 /// Names so long that those links take more lines than this leave room for fewer links.
 const LINES_MAX_OF_FEW: usize = 3;
@@ -55,7 +55,7 @@ pub fn chain_lines(profile: &Profile, chain: &Chain, room: usize) -> Vec<String>
     many.or_else(few).unwrap_or_else(|| with(names.len().min(LINKS_MIN)))
 }
 
-/// The last link says what share took all of them, and, where it is a leaf, whose code it is; what the thread waits for stands after that.
+/// The last link has the share that took the whole way and, if the link is a leaf, the owner of its code. The thread's wait follows.
 fn names(profile: &Profile, chain: &Chain) -> Vec<String> {
     let links = &chain.links;
     let mut names: Vec<String> = links.iter().map(|link| link.name(profile)).collect();

@@ -93,7 +93,7 @@ pub struct Row {
     pub own: Totals,
     pub total: Totals,
     pub chain: Chain,
-    /// Of code that several places call, where the row is not small.
+    /// The callers, if several places call the code and the row is not small.
     pub callers: Vec<Caller>,
 }
 
@@ -109,7 +109,7 @@ pub struct Subject {
     pub byte_columns: Option<ByteColumns>,
     pub thread: Option<ThreadIndex>,
     pub process: Option<ProcessIndex>,
-    /// Without code of the user's: what the interpreter did for itself.
+    /// The interpreter's own work, on stacks without the user's code.
     pub phase: Option<Phase>,
 }
 
@@ -163,7 +163,7 @@ pub fn report(profile: &Profile, options: &Options) -> Report {
     Report { choice, verdict, by: options.by, sort: options.sort, whole, rows, folded }
 }
 
-/// A smaller row does not say who called it: too few samples tell it.
+/// A smaller row does not name its callers: it has too few samples.
 const CALLED_SHARE_MIN: f64 = 0.02;
 
 /// What a report and other views of the user's own code are made from.

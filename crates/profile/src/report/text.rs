@@ -22,13 +22,13 @@ use crate::wrap::{wrapped_chain, wrapped_on_screen};
 
 /// Names are padded to the longest up to here, so that one long name does not push all source to the right.
 const NAME_CELLS_MAX: usize = 36;
-/// Between a name and its source, and before what stands under a row.
+/// Between a name and its source, and before the lines under a row.
 const GAP_CELLS: usize = 4;
 /// Source is cut to that in a pipe.
 const SOURCE_CELLS_MAX: usize = 100;
-/// With less room than this beside its name, source that has to be cut stands under it.
+/// With less room than this beside its name, source that has to be cut goes under the name.
 const SOURCE_CELLS_MIN: usize = 40;
-/// With less room than this, what stands under a row begins further left.
+/// With less room than this, the lines under a row begin further left.
 const UNDER_CELLS_MIN: usize = 30;
 
 /// `width`: of the screen. None: the text goes where lines may be of any length.
@@ -65,7 +65,7 @@ pub(super) fn files_of(profile: &Profile, report: &Report) -> FileNames {
     FileNames::of(profile, report.rows.iter().filter_map(|row| row.subject.file).chain(files_of_callers))
 }
 
-/// `← views.py:88 page 24 %`, one for each caller, and `others 20 %`, what is missing to all of the row.
+/// `← views.py:88 page 24 %`, one for each caller, and `others 20 %` for the rest of the row.
 pub(super) fn callers(profile: &Profile, files: &FileNames, row: &Row) -> Vec<String> {
     let words = row.callers.iter().map(|caller| {
         let Function { name, home, .. } = &profile.functions[caller.function];
@@ -81,14 +81,14 @@ pub(super) fn callers(profile: &Profile, files: &FileNames, row: &Row) -> Vec<St
     words.chain(others).collect()
 }
 
-/// What stands in the first line of a row.
+/// The first line of a row.
 struct Line {
     share: String,
     time: String,
     name: String,
     /// The line of source that says more than the name does.
     source_line: Option<u32>,
-    /// The last one without a comma.
+    /// The last caller has no comma.
     callers: Vec<String>,
 }
 
@@ -163,14 +163,14 @@ fn with_commas(mut words: Vec<String>) -> Vec<String> {
     words
 }
 
-/// Where things stand, the same for all rows.
+/// The columns of all rows.
 struct Layout {
     width: Option<usize>,
     time_cells: usize,
     name_cells: usize,
     /// Before the name.
     head_cells: usize,
-    /// Before what stands under a row.
+    /// The indentation of the lines under a row.
     under_cells: usize,
     paint: Paint,
 }
@@ -242,7 +242,7 @@ impl Layout {
         format!("{}{marked}", beside(mark.len() - marked.len()))
     }
 
-    /// The chain, and who calls the row. `callers` are said once for a line.
+    /// The chain and the row's callers. Rows of one line name `callers` once.
     fn write_below(&self, profile: &Profile, below: &Chain, callers: &[String], page: &mut String) {
         let room = self.width.map(|width| width - self.under_cells);
         let chain = match room {
@@ -263,7 +263,7 @@ impl Layout {
             *page += &format!("{head}{name}{}\n", self.paint.quiet(quiet));
             return;
         }
-        // On a narrow screen a name that does not fit stands under the figures, as its source does.
+        // On a narrow screen a name that does not fit goes under the figures, as its source does.
         let is_under = self.under_cells < self.head_cells;
         let (cells, mut before) = match is_under {
             true => (self.under_cells, format!("{}\n{}", head.trim_end(), blanks(self.under_cells))),

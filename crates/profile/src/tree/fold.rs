@@ -1,5 +1,5 @@
-//! Runs of the interpreter's own calls that a reader of the tree can do without: those from the first frame of a thread to the first
-//! Python function, and those that only pass a call on.
+//! Runs of the interpreter's own calls that a reader of the tree does not need: calls from the first frame of a thread to the first
+//! Python function, and calls that only pass a call on.
 //! Owns: which calls are one line. Never: takes a call out of the tree; its JSON and every export have them all.
 //! Partner: web/model/fold.ts, which has the same rule and the same names for the page.
 
@@ -10,12 +10,12 @@ use crate::show::Show;
 use crate::table::TableIndex;
 use crate::weight::Totals;
 
-/// A call that keeps so much for itself, or hands so much to a second one, is shown.
+/// A call with this much self time, or this much time in a second callee, is shown.
 const SHARE_MIN: f64 = 0.01;
-/// One call alone takes no more room than the line that would stand for it.
+/// A run of one call is not folded: its line would take the same room.
 const CALLS_MIN: usize = 2;
 
-/// Between two functions; `*`: with anything behind it.
+/// Names that fold between two functions. `*` matches any ending.
 const PASSES_ON: [&str; 14] = [
     "PyObject_Vectorcall*",
     "_PyObject_Vectorcall*",
@@ -33,25 +33,25 @@ const PASSES_ON: [&str; 14] = [
     "PyEval_EvalCode*",
 ];
 
-/// Calls that each have the next one as their only heavy child.
+/// Calls, each with the next as its only heavy child.
 #[derive(Debug)]
 pub(super) struct Run {
     pub(super) calls: Vec<BranchIndex>,
-    /// Of its last call, then the light ones of the others.
+    /// The children of its last call, then the light children of the others.
     pub(super) children: Vec<BranchIndex>,
 }
 
 pub(super) struct Fold<'t> {
     profile: &'t Profile,
     tree: &'t Tree,
-    /// Of what is heavy.
+    /// The least weight of a heavy branch.
     smallest: f64,
-    /// Of each branch, whether heavy calls below it lead to a Python function.
+    /// For each branch: whether heavy calls below it lead to a Python function.
     leads_to_python: Vec<bool>,
 }
 
 impl<'t> Fold<'t> {
-    /// None: the options ask for every call or for C alone, or begin where no thread does.
+    /// None: the options ask for every call or for C alone, or the tree does not begin at the root of a thread.
     pub(super) fn of(profile: &'t Profile, tree: &'t Tree, options: &Options) -> Option<Fold<'t>> {
         if options.whole || options.inverted || options.show == Show::C {
             return None;
@@ -68,7 +68,7 @@ impl<'t> Fold<'t> {
         Some(fold)
     }
 
-    /// The run that begins at a branch. `leads`: nothing but the interpreter's own calls is above it.
+    /// The run that begins at a branch. `leads`: only the interpreter's own calls are above the branch.
     pub(super) fn run(&self, first: BranchIndex, leads: bool) -> Option<Run> {
         let mut run = Run { calls: Vec::new(), children: Vec::new() };
         let mut next = Some(first);
@@ -87,7 +87,7 @@ impl<'t> Fold<'t> {
         (run.calls.len() >= CALLS_MIN && is_of_interpreter).then_some(run)
     }
 
-    /// Whether what a branch calls still has nothing but the interpreter's own calls above it.
+    /// Whether the callees of a branch still have only the interpreter's own calls above them.
     pub(super) fn leads(&self, branch: BranchIndex) -> bool {
         matches!(self.owner(branch), Some(Owner::Interpreter | Owner::Libc))
     }
@@ -115,7 +115,7 @@ impl<'t> Fold<'t> {
         passes_on(&self.profile.functions[function].name)
     }
 
-    /// Of a C function.
+    /// The name of a C function.
     fn owner(&self, branch: BranchIndex) -> Option<Owner> {
         let Step::Function(function, Found::OnStack | Found::Inferred | Found::Inlined) =
             self.tree.branches[branch].step

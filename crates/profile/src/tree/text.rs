@@ -21,7 +21,7 @@ const CELL: usize = 7;
 const GAP: usize = 2;
 /// What a path has at least, so that a narrow screen shows fewer columns.
 const PATH_CELLS_MIN: usize = 32;
-/// What a name has at least, however deep it stands.
+/// The least room for a name, at any depth.
 const NAME_CELLS_MIN: usize = 24;
 /// Indentation in a pipe.
 const INDENT_CELLS_MAX: usize = 80;
@@ -116,7 +116,7 @@ struct Lines {
 struct Waiting {
     line: Line,
     depth: usize,
-    /// Nothing but the interpreter's own calls is above it.
+    /// Only the interpreter's own calls are above the branch.
     leads: bool,
 }
 
@@ -242,7 +242,7 @@ impl Layout {
             return " ".repeat(cells);
         }
         let number = format!("[{depth}] ");
-        // In a pipe the number stands behind the indentation, on a screen in its room.
+        // In a pipe the number follows the indentation; on a screen the number is inside of it.
         let before = match self.path_cells {
             Some(_) => self.indent_cells_max.saturating_sub(number.len()),
             None => self.indent_cells_max,
@@ -250,7 +250,7 @@ impl Layout {
         format!("{}{number}", " ".repeat(before))
     }
 
-    /// A function's name stands first in what is cut at its end.
+    /// The function's name comes first, because text is cut at its end.
     fn path(&self, indent: &str, name: &str) -> String {
         match self.path_cells {
             Some(cells) => format!("{indent}{}", first_cells_cut(name, cells.saturating_sub(indent.width()))),

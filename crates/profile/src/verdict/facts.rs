@@ -83,7 +83,7 @@ pub(super) struct Facts {
     pub running_samples: u64,
     /// Sum of the squares of the samples' CPU, in microseconds.
     pub cpu_us2: u64,
-    /// CPU by the deepest own code. What the interpreter does for itself at its start and end is no place of the program's.
+    /// CPU by the deepest own code, without the interpreter's own work at its start and end.
     pub running: HashMap<Option<FrameIndex>, u64>,
     /// The same of stacks that hold no other Python below it.
     pub running_itself: HashMap<FrameIndex, u64>,
@@ -104,7 +104,7 @@ pub(super) struct Facts {
     pub thread_libraries: HashMap<(ThreadIndex, ModuleIndex), u64>,
     /// Wall time of own code while it was in a library, running there or waiting, and a thread without Python ran.
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
-    /// Functions that stand more than once in one stack.
+    /// Functions that occur more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
     pub libraries: HashMap<String, Library>,
@@ -186,7 +186,7 @@ impl Facts {
         self.running.get(&None).copied().unwrap_or(0)
     }
 
-    /// The effective number of samples: samples that stand for unequal CPU tell less than as many equal ones.
+    /// The effective number of samples: samples of unequal CPU tell less than the same number of equal samples.
     pub fn equal_samples(&self) -> f64 {
         let cpu_us = self.whole.cpu_ns as f64 / 1e3;
         if self.cpu_us2 == 0 { 0.0 } else { cpu_us * cpu_us / self.cpu_us2 as f64 }
@@ -306,7 +306,7 @@ struct Stack {
     library: String,
     /// With Python on the stack each library that it is in; else the one whose thread it is.
     native_libraries: Vec<ModuleIndex>,
-    /// Functions of the user's that stand in it more than once, and how often.
+    /// Functions of the user's that occur in it more than once, and how often.
     repeated: Vec<(FunctionIndex, u64)>,
 }
 
