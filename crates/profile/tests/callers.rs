@@ -1,4 +1,4 @@
-//! Who led to a row: the nearest own callers of code that several places share.
+//! Who led to a row: the nearest callers in own code, of code that several places call.
 
 mod notation;
 

@@ -1,4 +1,4 @@
-//! What a page has of the sources: the user's own as they are stored, of all others the lines around what ran.
+//! The sources of a page: the user's own files as they are stored, and of all other files the lines around what ran.
 
 mod notation;
 

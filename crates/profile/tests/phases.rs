@@ -1,4 +1,4 @@
-//! What the interpreter does for itself, before and after the program's own code, has rows of its own.
+//! The interpreter's own work, before and after the program's code, has rows of its own.
 
 mod notation;
 

@@ -1,4 +1,4 @@
-//! Waits shorter than a look: samples that say *running*, because the thread's clock moved, of a thread that waited most of that time.
+//! Waits shorter than a tick: samples that say *running*, because the thread's clock moved, although the thread mostly waited.
 
 mod judged;
 mod notation;
@@ -46,7 +46,7 @@ fn what_the_kernel_does_not_tell_is_no_wait() {
 
 #[test]
 fn a_busy_machine_changes_no_answer() {
-    // Of the 256 ms in which it had no CPU it was ready to run for 100: it waited for 156 ms, and worked for 96.
+    // It had no CPU for 256 ms and was ready to run for 100 of them: it waited for 156 ms and worked for 96 ms.
     commits(
         "fdatasync[libc.so.6]",
         "turns 7 500 100ms",

@@ -1,4 +1,4 @@
-//! The tree begins at the program's first frame: which frames of the interpreter are one line, and which are not.
+//! The tree begins at the program's first frame: which frames of the interpreter fold into one line, and which do not.
 
 mod notation;
 
@@ -14,7 +14,7 @@ fn check(recording: &str, options: Options, expected: Expect) {
     expected.assert_eq(&text::text(&profile, &tree, &options, None, Paint::Plain));
 }
 
-/// What CPython 3.13 has above a script's first line, and between two functions; a little of start-up beside it.
+/// The frames of CPython 3.13 above a script's first line and between two functions, beside a little start-up.
 const FROM_THE_START: &str = "
     process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
     _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyObject_Vectorcall[python3.13] > cfunction_vectorcall_O[python3.13] > list_sort[python3.13] > _PyEval_Vector[python3.13] > _PyEval_EvalFrame[python3.13] > key@app.py:2 x199
@@ -87,7 +87,7 @@ fn whole_paths_have_every_frame_of_the_interpreter() {
     );
 }
 
-/// Time of its own, or a second heavy call: such a frame is worth a line. The numbers of a fold are those of its calls.
+/// A frame with self time, or with a second heavy call, has its own line. The numbers of a fold are the numbers of its calls.
 #[test]
 fn a_frame_that_does_something_is_shown() {
     check(

@@ -138,7 +138,7 @@ fn threads_that_wait_in_libraries_are_one_row() {
              89.3 %   320 ms  3 threads waiting in libraries: pool.py:3 _worker 71.4 %, server.py:9 accept 17.9 %
         "#]],
     );
-    // No place of the user's waits: what waits is the answer.
+    // No place of the user's waits, so the answer names the threads that wait.
     check(
         &format!("{PROCESS}main@app.py:2[4-9] x4\nthread 8 pool_0\n{idle}thread 9 pool_1\n{idle}"),
         expect![[r#"
