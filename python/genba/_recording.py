@@ -58,7 +58,7 @@ def start(
 ) -> Path:
     """Begins to record this process, all of its threads, and returns where to.
 
-    `interval_ns`: time between two looks at a thread, 50,000 to 1,000,000,000, kept exactly. None is 1 ms at first, then as often as `budget`
+    `interval_ns`: time between two ticks of a thread, 50,000 to 1,000,000,000, kept exactly. None is 1 ms at first, then as often as `budget`
     allows, the share of the program's own CPU that sampling may take: 0.001 to 1, None is 0.02.
     `duration_ns`: recording stops after it. `native`: C frames, too. `children`: forked children, too (not what they `exec`).
     `memory`: the resident size as well. `tags`: stored in the recording. `force`: replaces an empty file or a recording, nothing else.
@@ -214,7 +214,7 @@ def sources_in_no_file() -> str:
 
 
 def pause() -> None:
-    """Nothing is looked at until `resume`: what passes meanwhile is in no sample. Raises NotRecording."""
+    """Takes no samples until `resume`: time and CPU until then are in no sample. Raises NotRecording."""
     _done(_agent.pause(paused=True), "pause")
 
 

@@ -77,7 +77,7 @@ test("the verdict says why, and each of its places leads to a box", async () => 
   });
 });
 
-test("the first picture waits for no observer", async () => {
+test("the first picture does not wait for an observer", async () => {
   const page = await openPage(at, await pageOf(at, slices()), { before: () => { globalThis.ResizeObserver = class { observe() {} disconnect() {} }; } });
   assert.equal(await colour(page, 0, 0.5), await token(page, "root"));
   await page.context().close();
@@ -143,7 +143,7 @@ test("a stack begins at the program's first frame; a click shows the frames of t
   });
 });
 
-test("a search finds a frame that is folded, and goes to it", async () => {
+test("a search finds a folded frame and goes to it", async () => {
   await onPage(fromTheStart(), async (page) => {
     await page.keyboard.press("/");
     await page.keyboard.type("Py_RunMain");
@@ -250,7 +250,7 @@ test("a strained law and a warning are said in words", async () => {
   documents.profile.accounting.dropped = { late: 60 };
   documents.profile.accounting.ticks += 60;
   await onPage(documents, async (page) => {
-    assert.equal(await words(page, ".strained"), "ticks 2,068 = sampled 2,006 + dropped 60 (late 60) + refused 2 (moved 2) CPU covered 99.7 % 3.0 % of the looks gave no sample");
+    assert.equal(await words(page, ".strained"), "ticks 2,068 = sampled 2,006 + dropped 60 (late 60) + refused 2 (moved 2) CPU covered 99.7 % 3.0 % of the ticks gave no sample");
     assert.equal(await words(page, "[data-warnings]"), "37 samples, shares are ± 16 points");
   });
 });

@@ -27,7 +27,7 @@ test("a share that is not nothing never reads as nothing", () => {
   assert.deepEqual([0, 0.0004, 0.0005, 0.976, 1].map((at) => shareWords(at as Share)), ["0.0 %", "< 0.1 %", "0.1 %", "97.6 %", "100.0 %"]);
 });
 
-test("who called a row, and what is missing to all of it", () => {
+test("the callers of a row, and the share of the others", () => {
   const caller = (line: number, share: number): { file: string; line: number; function: string; share: Share } => ({ file: "/app/views.py", line, function: "page", share: share as Share });
   assert.equal(callersWords([caller(88, 0.5), caller(20, 0.3)]), "← views.py:88 page 50 %, ← views.py:20 page 30 %, others 20 %");
   assert.equal(callersWords([caller(88, 0.7), caller(20, 0.3)]), "← views.py:88 page 70 %, ← views.py:20 page 30 %");
@@ -83,7 +83,7 @@ test("the accounting is words, and says what strains it", () => {
   };
   assert.deepEqual(at({}), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %"]);
   assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);
-  assert.deepEqual(at({ dropped: 25 }), ["ticks 1,025 = sampled 1,000 + dropped 25 (late 25) + refused 0", "CPU covered 100.0 %", "2.4 % of the looks gave no sample"]);
+  assert.deepEqual(at({ dropped: 25 }), ["ticks 1,025 = sampled 1,000 + dropped 25 (late 25) + refused 0", "CPU covered 100.0 %", "2.4 % of the ticks gave no sample"]);
   assert.deepEqual(at({ missed: 250_000_000 }), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 80.0 %", "250 ms of CPU passed unseen"]);
   assert.deepEqual(at({ killed: 1_000_000_000 }).slice(1), ["CPU covered 50.0 %", "0 ns of CPU passed unseen", "1.00 s of CPU not recorded"]);
   assert.deepEqual(at({ killed: 5_000_000 }).slice(1), ["CPU covered 99.5 %"]);

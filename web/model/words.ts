@@ -63,7 +63,7 @@ export function fileName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** `← views.py:88 page 50 %, …, others 20 %`: with the others the shares are all of a row. */
+/** `← views.py:88 page 50 %, …, others 20 %`: the shares and `others` add up to the row. */
 export function callersWords(callers: readonly Caller[]): string {
   if (callers.length === 0) return "";
   const named = callers.map(({ file, line, function: name, share }) => {
@@ -186,7 +186,7 @@ export function accountingWords(accounting: Accounting, clocks: Clocks): Account
   const strains: string[] = [];
   const lost = accounting.ticks > 0 ? (dropped + refused) / accounting.ticks : 0;
   if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
-  if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the looks gave no sample`);
+  if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the ticks gave no sample`);
   const recorded = clocks.cpuSampled + clocks.cpuNotSampled;
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.

@@ -31,6 +31,21 @@ const MACHINE: &[&str] = &[
     concat!("snapshot", "=http"),
 ];
 
+/// Folders with words that a reader sees. Their word for the moment at which a thread is due is *tick* (docs/glossary.md).
+const SCREENS: &[&str] = &["crates/cli/", "crates/profile/", "python/genba/", "web/model/", "web/parts/"];
+const NOT_TICK: &[&str] = &[
+    concat!("two lo", "oks"),
+    concat!("the lo", "oks"),
+    concat!("dropped lo", "oks"),
+    concat!("genba lo", "oks"),
+    concat!("lo", "oks a second"),
+    concat!("lo", "oks per second"),
+    concat!("look", " more often"),
+    concat!("shorter than a lo", "ok"),
+    concat!("was look", "ed at in"),
+    concat!("gla", "nces"),
+];
+
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let root = arguments.first().map_or(root, |other| Path::new(other));
     verdict("tidy", check(&read_below(root)?))
@@ -44,6 +59,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Violation> {
         names(file, &mut violations);
         leftovers(file, &mut violations);
         machine(file, &mut violations);
+        ticks(file, &mut violations);
     }
     invariants::check(files, &mut violations);
     violations
@@ -134,6 +150,23 @@ fn machine(file: &SourceFile, violations: &mut Vec<Violation>) {
     }
 }
 
+fn ticks(file: &SourceFile, violations: &mut Vec<Violation>) {
+    if !SCREENS.iter().any(|folder| file.path.starts_with(folder)) {
+        return;
+    }
+    for (number, line) in numbered(file) {
+        for word in NOT_TICK {
+            if contains_word(&line.to_lowercase(), word) {
+                violations.push(Violation::new(
+                    format!("{}:{number}", file.path),
+                    format!("`{word}`"),
+                    "the word is `tick` (docs/glossary.md)",
+                ));
+            }
+        }
+    }
+}
+
 fn numbered(file: &SourceFile) -> impl Iterator<Item = (usize, &str)> {
     file.text.lines().enumerate().map(|(index, line)| (index + 1, line))
 }
@@ -171,13 +204,14 @@ mod tests {
             "src/common/names.ts: a drawer named `common`",
             &format!("src/left.py:1: `{}`", LEFTOVERS[0]),
             &format!("src/left.py:2: `{}`", MACHINE[0]),
+            &format!("web/model/words.ts:2: `{}`", NOT_TICK[1]),
             "ARCHITECTURE.md: I-02 is cited in no code",
             "ARCHITECTURE.md: I-03 is cited in no test",
             "src/cites.rs:2: I-09 is not defined",
         ] {
             assert!(all.iter().any(|line| line.starts_with(expected)), "nothing begins with {expected:?} in {all:#?}");
         }
-        assert_eq!(all.len(), 10, "{all:#?}");
+        assert_eq!(all.len(), 11, "{all:#?}");
         assert!(run(Path::new("nowhere"), &[root.display().to_string()]).is_err());
     }
 

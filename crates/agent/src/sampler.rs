@@ -371,7 +371,7 @@ impl Sampler {
                 self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
                 self.list_threads(now_ns);
                 if self.threads.is_empty() {
-                    let words = "the kernel shows none of the program's threads: nothing can be looked at";
+                    let words = "the kernel shows none of the program's threads: nothing can be sampled";
                     self.recorder.mark(proto::MarkKind::Note, words, 0);
                 }
                 // What these threads used before is not genba's to tell. The first thread of a process that is recorded from its start

@@ -49,15 +49,15 @@ pub struct Arguments {
     #[arg(long, requires = "output")]
     force: bool,
 
-    /// Time between two looks at a thread, 50us to 1s; kept exactly [default: as --budget allows, 1ms to 20ms]
+    /// Time between two ticks of a thread, 50us to 1s; kept exactly [default: as --budget allows, 1ms to 20ms]
     #[arg(long, value_name = "DURATION", value_parser = durations::interval_ns, conflicts_with = "rate_as_interval_ns")]
     interval: Option<u64>,
 
-    /// The same as looks a second, 1 to 20000
+    /// The same as ticks per second, 1 to 20000
     #[arg(short, long = "rate", value_name = "N", value_parser = durations::rate_as_interval_ns)]
     rate_as_interval_ns: Option<u64>,
 
-    /// Look as often as this share of the program's own CPU pays for, 1 ms apart at first [default: 2%, unless a rate is asked for]
+    /// Tick as often as this share of the program's own CPU pays for, 1 ms apart at first [default: 2%, unless a rate is asked for]
     #[arg(long, value_name = "SHARE", value_parser = budget::per_mille, conflicts_with_all = ["interval", "rate_as_interval_ns"])]
     budget: Option<u32>,
 

@@ -197,23 +197,26 @@ fn options_of_run_that_cannot_be_read() {
         exit code 2
         stdout
         stderr
-          error: invalid value '10us' for '--interval <DURATION>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
+          error: invalid value '10us' for '--interval <DURATION>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
           hint: genba run --help tells its options
     "#]]);
     sandbox.check("run --interval 2s app.py", expect![[r#"
         exit code 2
         stdout
         stderr
-          error: invalid value '2s' for '--interval <DURATION>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
+          error: invalid value '2s' for '--interval <DURATION>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
           hint: genba run --help tells its options
     "#]]);
-    sandbox.check("run --rate 20001 app.py", expect![[r#"
+    sandbox.check(
+        "run --rate 20001 app.py",
+        expect![[r#"
         exit code 2
         stdout
         stderr
-          error: invalid value '20001' for '--rate <N>': genba looks between once in 50us (rate 20000) and once in 1s (rate 1)
+          error: invalid value '20001' for '--rate <N>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
           hint: genba run --help tells its options
-    "#]]);
+    "#]],
+    );
     sandbox.check(
         "run --rate 0 app.py",
         expect![[r#"

@@ -106,7 +106,7 @@ fn the_golden_recording() {
         stderr
           warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
           warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run
-          warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %)
+          warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
           warning: samples cover 20.4 % of the program's CPU; 23.4 ms passed unseen (20.0 ms of it before genba was loaded)
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
           warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached
@@ -120,7 +120,7 @@ fn the_golden_recording() {
           process 4127 (CPython 3.15.2): 3 blocks, ended (duration)
             ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1)
             CPU 29,500,000 ns = sampled 6,000,000 + not sampled 23,410,000 + genba 90,000
-            wall time of refused and dropped looks: 3.50 ms
+            wall time of refused and dropped ticks: 3.50 ms
             in the handler: 15.0 µs in 4 runs, 3750 ns each
           process 4130: 1 block, no end block
             not sampled: PyPy 7.3; genba knows CPython 3.11 to 3.15

@@ -33,7 +33,7 @@ fn of_process(process: &Process) -> String {
         page += &format!("  not recorded: {} of CPU after the last block\n", duration(clocks.cpu_not_recorded_ns));
     }
     if clocks.wall_not_sampled_ns > 0 {
-        page += &format!("  wall time of refused and dropped looks: {}\n", duration(clocks.wall_not_sampled_ns));
+        page += &format!("  wall time of refused and dropped ticks: {}\n", duration(clocks.wall_not_sampled_ns));
     }
     if let Some(mean_ns) = clocks.handler_ns.checked_div(clocks.handler_runs) {
         let runs = counted(clocks.handler_runs, "run", "runs");

@@ -1,5 +1,5 @@
-//! How often genba looked: what was asked for, what most of the time was recorded with, and the budget behind that.
-//! Owns: the words of the header about it. Never: weighs samples by the interval: clocks say what each sample stands for.
+//! How often genba ticked: the interval that was asked for, the interval of most of the time, and the budget behind it.
+//! Owns: the words of the header about it. Never: weighs samples by the interval: clocks give the weight of each sample.
 
 use std::collections::{BTreeMap, BTreeSet};
 

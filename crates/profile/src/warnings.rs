@@ -1,5 +1,5 @@
 //! What a reader should know before believing a share: few samples, losses, damage, processes without an end.
-//! Owns: the sentences and their limits. Never: stands in the way of a view; the view is shown as well.
+//! Owns: the sentences and their limits. Never: replaces a view; the view is shown as well.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -85,7 +85,7 @@ fn why_none(profile: &Profile) -> String {
     let longest_ns = recorded().map(|process| process.wall_ns).max();
     let why = match longest_ns {
         None if profile.processes.is_empty() => "no process left a block in this recording".to_string(),
-        None => "genba refused every process".to_string(),
+        None => "genba recorded none of the processes".to_string(),
         Some(_) if sampled > 0 => "no thread was seen running; --weight wall shows what was waited for".to_string(),
         Some(_) if profile.accounting().ticks > 0 => {
             format!("none of {} ticks gave a stack", count(profile.accounting().ticks))
@@ -93,7 +93,7 @@ fn why_none(profile: &Profile) -> String {
         Some(longest_ns) if longest_ns > LAST_BLOCK_NS_MAX => {
             let ran = duration(longest_ns);
             format!(
-                "no thread was looked at in {ran}: genba's own got no CPU, or the kernel showed it none of the program's"
+                "no thread was sampled in {ran}: genba's own thread got no CPU, or the kernel showed none of the program's threads"
             )
         }
         Some(longest_ns) => {
@@ -233,7 +233,27 @@ fn losses(profile: &Profile) -> Option<String> {
     }
     let (reason, ticks) = accounting.dropped.iter().chain(&accounting.refused).max_by_key(|(_, ticks)| **ticks)?;
     let (all, most) = (percent(lost, accounting.ticks), percent(*ticks, accounting.ticks));
-    Some(format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %)"))
+    let why = what_happened(reason).map_or(String::new(), |why| format!(": {why}"));
+    Some(format!("{all} % of the ticks gave no sample, most of them for the reason `{reason}` ({most} %){why}"))
+}
+
+/// What the reason means, whether shares still hold, and what helps. A recording does not say what ran at such a tick, so a warning
+/// cannot promise that shares are fair. None: a reason that says it all.
+fn what_happened(reason: &str) -> Option<&'static str> {
+    match reason {
+        "late" => Some(
+            "genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a \
+             quieter machine or at a lower --rate",
+        ),
+        "moved" => Some(
+            "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short \
+             calls may be too small",
+        ),
+        "no buffer" => Some(
+            "every buffer was in use; a thread's next sample counts the CPU time that passed; fewer are lost at a lower --rate",
+        ),
+        _ => None,
+    }
 }
 
 /// How long programs paused the sampling, up to the end of their recordings.

@@ -228,7 +228,7 @@ fn what_was_not_recorded_is_no_waiting() {
 }
 
 #[test]
-fn how_often_it_looked_for_most_of_the_time() {
+fn how_often_it_ticked_for_most_of_the_time() {
     let first_line = |marks: &[(u64, u64)], budget_per_mille| {
         let mut profile = profile(&notation::recording("process 7 3.13.0\n f@a.py:1 x1000"), &Additions::default());
         let process = ProcessIndex::new(0);

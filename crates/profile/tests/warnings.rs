@@ -40,7 +40,7 @@ fn no_samples_have_a_reason() {
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
             no samples: none of 12 ticks gave a stack
-            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %)
+            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
         "#]],
     );
     check(
@@ -53,7 +53,7 @@ fn no_samples_have_a_reason() {
         "process 7 2.7.18 refused=no+offset+table+for+this+CPython",
         expect![[r#"
             process 7 was not recorded: no offset table for this CPython
-            no samples: genba refused every process
+            no samples: genba recorded none of the processes
         "#]],
     );
 }
@@ -63,7 +63,7 @@ fn a_long_run_without_a_tick_is_not_the_programs_doing() {
     let mut profile = profile(&notation::recording("process 7 3.13.0\n rss 0ms 5"), &Additions::default());
     profile.processes.iter_mut().for_each(|process| process.wall_ns = 3_060_000_000);
     expect![
-        "no samples: no thread was looked at in 3.06 s: genba's own got no CPU, or the kernel showed it none of the program's"
+        "no samples: no thread was sampled in 3.06 s: genba's own thread got no CPU, or the kernel showed none of the program's threads"
     ]
     .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
 }
@@ -73,7 +73,7 @@ fn losses_and_coverage() {
     check(
         "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
         expect![[r#"
-            1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %)
+            1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
             samples cover 97.5 % of the program's CPU; 41.0 ms passed unseen (1.00 ms of it before genba was loaded)
         "#]],
     );

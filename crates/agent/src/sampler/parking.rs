@@ -56,7 +56,7 @@ impl Sampler {
     /// The last block of a parked sampler that got no thread any more, written by a thread of the program.
     pub fn end_where_it_stands(&mut self) {
         self.begin_if_born();
-        let text = "the process can make no thread any more: nothing was looked at since";
+        let text = "the process can make no more threads: nothing was sampled since";
         self.recorder.mark(proto::MarkKind::Note, text, 0);
         if let Some(parked_at_ns) = self.parked_at_ns.take() {
             self.count_gap(monotonic_ns().saturating_sub(parked_at_ns), Dropped::Aside);

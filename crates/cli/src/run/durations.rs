@@ -57,7 +57,7 @@ fn within_limits(interval_ns: u64) -> Result<u64, String> {
     if (INTERVAL_NS_MIN..=INTERVAL_NS_MAX).contains(&interval_ns) {
         return Ok(interval_ns);
     }
-    Err("genba looks between once in 50us (rate 20000) and once in 1s (rate 1)".to_owned())
+    Err("the time between two ticks is 50us (rate 20000) to 1s (rate 1)".to_owned())
 }
 
 #[cfg(test)]

@@ -115,8 +115,8 @@ impl Words<'_> {
     }
 
     /// `waiting for an event (poll), at least 214 waits, at most 41 ms each`: in the state that took longest. A thread that ran for less than
-    /// a tick between two waits may not have been seen running. Of waits shorter than that the kernel has counted how often the thread
-    /// got a CPU: after each of them, and otherwise, too.
+    /// a tick between two waits may not have been seen running. For waits shorter than a tick the kernel counted how often
+    /// the thread got a CPU: after each wait, and at other times.
     fn waited_for(&self, waits: &Waits) -> String {
         let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
         let Some((state, (times, wall_ns))) = longest else { return String::new() };
@@ -322,7 +322,7 @@ impl Words<'_> {
         let samples = counted(self.facts.running_samples, "sample", "samples");
         let advice = match wall_ns < TIME_NS_MIN {
             true => format!("give it more to do, or the same in a loop: a verdict needs {}", duration(TIME_NS_MIN)),
-            false => format!("look more often (--rate 1000), or for longer: a verdict needs {SAMPLES_MIN} samples"),
+            false => format!("tick more often (--rate 1000), or run for longer: a verdict needs {SAMPLES_MIN} samples"),
         };
         (format!("{} wall, {samples}", duration(wall_ns)), vec![advice])
     }
