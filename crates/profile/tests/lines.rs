@@ -187,20 +187,20 @@ fn by_total_callers_stand_first() {
         Options { sort: Sort::Total, functions_max: Some(1), share_min: 0.05, ..Options::default() },
         100,
         expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
-        ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
+            ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
-        shop.py:1 <module> · 95.0 %, self 0.0 % of 1.44 s CPU
-          total      CPU     wall     self  line
-                                               1  import json
-                                               ⋮  20 lines
-                                              22
-                                              23
-         95.0 %   1.37 s   1.53 s        –    24  Shop().sell([], {})
-                                                  ~~~~~~~~~~~~~~~~~~~ 95.0 %
+            shop.py:1 <module> · 95.0 %, self 0.0 % of 1.44 s CPU
+              total      CPU     wall     self  line
+                                                   1  import json
+                                                   ⋮  20 lines
+                                                  22
+                                                  23
+             95.0 %   1.37 s   1.53 s        –    24  Shop().sell([], {})
+                                                      ~~~~~~~~~~~~~~~~~~~ 95.0 %
 
-        95.0 % in 2 functions more (--min-share 0 --limit 0 shows them all)
-    "#]],
+            95.0 % in 2 more functions (--min-share 0 --limit 0 shows them all)
+        "#]],
     );
 }
 

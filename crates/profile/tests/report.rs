@@ -58,7 +58,7 @@ fn the_first_row_is_the_guilty_expression() {
                                   bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc) 99 %
               1.3 %  40.0 ms  slices.py:12 after    n += len(b[i:i + 2])
                                                              ~~~~~~~~~~
-              1.1 %  in 2 rows more (--min-share 0 --limit 0 shows them all)
+              1.1 %  2 more rows (--min-share 0 --limit 0 shows them all)
         "#]],
     );
 }
@@ -94,7 +94,7 @@ fn by_line_and_without_c() {
             one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
              98.6 %  3.10 s  slices.py:6 before    for i in range(len(b)): n += len(b[i:][:2])
-              1.4 %  in 1 row more (--min-share 0 --limit 0 shows them all)
+              1.4 %  1 more row (--min-share 0 --limit 0 shows them all)
         "#]],
     );
 }

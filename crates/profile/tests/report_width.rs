@@ -145,7 +145,7 @@ fn on_50_columns() {
                 builtin_vars → PyObject_GetAttr
                   → _PyObject_GenericGetAttrWithDict
                   → (5 more) → a → b → c → memcmp (libc) 100 %
-             38.1 %  in 6 rows more (--min-share 0 --limit 0
+             38.1 %  6 more rows (--min-share 0 --limit 0
                   shows them all)
         "#]],
     );
@@ -180,7 +180,7 @@ fn with_a_wide_column_of_times() {
                                                …total > 1000 else '表' * total[len(prices):]
                                                                            ~~~~~~~~~~~~~~~~
                                                list_slice 100 %
-             19.6 %  in 4 rows more (--min-share 0 --limit 0 shows them all)
+             19.6 %  4 more rows (--min-share 0 --limit 0 shows them all)
         "#]],
     );
 }
@@ -216,7 +216,7 @@ fn without_a_screen_no_line_is_broken() {
          20.6 %  320 ms  shop.py:4 sell    return json.dumps({'total': total, 'orders': [vars(order) for order in orders], 'tax': tax(total)},…
                                                                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                              builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → (3 more) → unicodekeys_lookup_unicode → a → b → c → memcmp (libc) 100 %
-         38.1 %  in 6 rows more (--min-share 0 --limit 0 shows them all)
+         38.1 %  6 more rows (--min-share 0 --limit 0 shows them all)
     "#]].assert_eq(&text::text(&profile, &report, None, Paint::Plain));
 }
 
@@ -239,7 +239,7 @@ fn colour_is_in_each_line_that_was_broken() {
                              ESC[2mbuiltin_vars → PyObject_GetAttrESC[0m
                              ESC[2m  → _PyObject_GenericGetAttrWithDict → (5 more) → a → b → cESC[0m
                              ESC[2m  → memcmp (libc) 100 %ESC[0m
-        ESC[2m 38.1 %  in 6 rows more (--min-share 0 --limit 0 shows them all)ESC[0m
+        ESC[2m 38.1 %  6 more rows (--min-share 0 --limit 0 shows them all)ESC[0m
     "#]]
     .assert_eq(&page);
 }

@@ -47,7 +47,7 @@ fn callers_are_never_merged() {
              19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
               6.6 %  16.0 ms        –  16.0 ms        –      sum2 (app.py:1)
               6.6 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms        sum (inferred) [python3.13]
-              0.0 %                                      (1 path more not shown, without CPU)
+              0.0 %                                      (1 more path not shown, without CPU)
         "#]],
     );
 }
@@ -69,7 +69,7 @@ fn from_the_leaves() {
              26.3 %  64.0 ms        –  64.0 ms        –    sum1 (app.py:1)
              26.3 %  64.0 ms        –  64.0 ms        –      sum12 (app.py:1)
              19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        bar (app.py:1)
-             14.5 %                                      (4 paths more not shown, under 10 % in each place)
+             14.5 %                                      (4 more paths not shown, under 10 % in each place)
         "#]],
     );
 }
@@ -92,7 +92,7 @@ fn what_is_folded_is_said() {
              27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
              19.7 %  48.0 ms        –  48.0 ms        –      sum1 (app.py:1)
              19.7 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum [python3.13]
-             13.2 %                                      (3 paths more not shown, under 15 % in each place)
+             13.2 %                                      (3 more paths not shown, under 15 % in each place)
         "#]],
     );
     check(
@@ -105,11 +105,11 @@ fn what_is_folded_is_said() {
               share      CPU     self     wall     self  path
              72.4 %   176 ms        –   176 ms        –  foo (app.py:1)
              72.4 %   176 ms        –   176 ms        –    sum12 (app.py:1)
-             72.4 %                                          (2 paths more not shown)
+             72.4 %                                          (2 more paths not shown)
              27.6 %  67.2 ms        –  68.8 ms        –  bar (app.py:1)
              27.6 %  67.2 ms  3.20 ms  67.2 ms  3.20 ms    sum12 (app.py:1)
-             26.3 %                                          (2 paths more not shown)
-              0.0 %                                      (1 path more not shown, without CPU)
+             26.3 %                                          (2 more paths not shown)
+              0.0 %                                      (1 more path not shown, without CPU)
         "#]],
     );
 }
@@ -149,17 +149,17 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
         FOUR_CALLS,
         Options { children_max: Some(2), ..Options::default() },
         expect![[r#"
-        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
-         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
-         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
-         18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
-         13.6 %                                        (2 paths more not shown)
-          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
-    "#]],
+              share      CPU     self     wall     self  path
+             90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+             59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+             54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+             18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
+             13.6 %                                        (2 more paths not shown)
+              9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
+        "#]],
     );
     // The limit counts in the order that was asked for; what is too small is not counted.
     let options = Options { sort: Order::Own, children_max: Some(1), share_min: 0.2, ..Options::default() };
@@ -174,8 +174,8 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
              90.9 %   160 ms        –   160 ms        –  main (app.py:1)
              59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
              54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
-             31.8 %                                        (3 paths more not shown)
-              9.1 %                                      (1 path more not shown, under 20 % in each place)
+             31.8 %                                        (3 more paths not shown)
+              9.1 %                                      (1 more path not shown, under 20 % in each place)
         "#]],
     );
 }
@@ -344,21 +344,21 @@ fn the_loop_is_not_left_out_from_the_leaves_on() {
              40.0 %  48.0 ms        –  48.0 ms        –  find [python3.13]
              40.0 %  48.0 ms        –  48.0 ms        –    read (streams.py:1)
              40.0 %  48.0 ms        –  48.0 ms        –      answer (app.py:1)
-             40.0 %                                            (1 path more not shown)
+             40.0 %                                            (1 more path not shown)
              26.7 %  32.0 ms        –  32.0 ms        –  answer (app.py:1)
              26.7 %  32.0 ms        –  32.0 ms        –    step (tasks.py:1)
              26.7 %  32.0 ms        –  32.0 ms        –      context_run [python3.13]
-             26.7 %                                            (1 path more not shown)
+             26.7 %                                            (1 more path not shown)
              13.3 %  16.0 ms        –  16.0 ms        –  nested (app.py:1)
              13.3 %  16.0 ms        –  16.0 ms        –    Handle._run (events.py:1)
              13.3 %  16.0 ms        –  16.0 ms        –      tick (app.py:1)
-             13.3 %                                            (1 path more not shown)
+             13.3 %                                            (1 more path not shown)
              13.3 %  16.0 ms        –  16.0 ms        –  recv [python3.13]
              13.3 %  16.0 ms        –  16.0 ms        –    ready (selector_events.py:1)
              13.3 %  16.0 ms        –  16.0 ms        –      context_run [python3.13]
-             13.3 %                                            (1 path more not shown)
+             13.3 %                                            (1 more path not shown)
               6.7 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms  <module> (app.py:1)
-              0.0 %                                      (1 path more not shown, without CPU)
+              0.0 %                                      (1 more path not shown, without CPU)
         "#]],
     );
 }

@@ -40,7 +40,7 @@ fn a_path_begins_at_the_programs_first_frame() {
              66.3 %   318 ms        –   318 ms        –            (2 frames of the interpreter)
              66.3 %   318 ms   318 ms   318 ms   318 ms              key (app.py:1)
              33.3 %   160 ms   160 ms   160 ms   160 ms        builtin_len [python3.13]
-              0.3 %                                      (1 path more not shown, under 1 % in each place)
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
 
             frames of the interpreter: each only leads to the next call; --whole shows them
         "#]],
@@ -50,14 +50,14 @@ fn a_path_begins_at_the_programs_first_frame() {
         FROM_THE_START,
         python,
         expect![[r#"
-        CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-         99.7 %   478 ms   160 ms   478 ms   160 ms  <module> (app.py:1)
-         66.3 %   318 ms   318 ms   318 ms   318 ms    key (app.py:1)
-          0.3 %                                      (1 path more not shown, under 1 % in each place)
-    "#]],
+              share      CPU     self     wall     self  path
+             99.7 %   478 ms   160 ms   478 ms   160 ms  <module> (app.py:1)
+             66.3 %   318 ms   318 ms   318 ms   318 ms    key (app.py:1)
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
+        "#]],
     );
 }
 
@@ -82,7 +82,7 @@ fn whole_paths_have_every_frame_of_the_interpreter() {
              66.3 %   318 ms        –   318 ms        –                  _PyEval_EvalFrame [python3.13]
              66.3 %   318 ms   318 ms   318 ms   318 ms                    key (app.py:1)
              33.3 %   160 ms   160 ms   160 ms   160 ms            builtin_len [python3.13]
-              0.3 %                                      (1 path more not shown, under 1 % in each place)
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
         "#]],
     );
 }

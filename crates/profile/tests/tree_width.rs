@@ -54,7 +54,7 @@ fn on_80_columns_a_name_is_cut_at_its_end() {
              76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWith…
              22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
              22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-              0.8 %                                      (2 paths more)"#]],
+              0.8 %                                      (2 more paths)"#]],
     );
 }
 
@@ -75,7 +75,7 @@ fn on_160_columns_nothing_is_cut() {
              76.3 %   160 ms   160 ms   160 ms   160 ms        _PyObject_GenericGetAttrWithDict [libpython3.13.so.1.0]
              22.9 %  48.0 ms        –  48.0 ms        –      sum2 (app.py:1)
              22.9 %  48.0 ms  48.0 ms  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-              0.8 %                                      (2 paths more not shown, under 2 % in each place)"#]],
+              0.8 %                                      (2 more paths not shown, under 2 % in each place)"#]],
     );
 }
 
@@ -98,7 +98,7 @@ fn a_narrow_screen_goes_without_the_other_clock() {
              76.3 %   160 ms   160 ms        _PyObject_GenericGetAttrWi…
              22.9 %  48.0 ms        –      sum2 (app.py:1)
              22.9 %  48.0 ms  48.0 ms        sum (inferred) [python3.13]
-              0.8 %                    (2 paths more)"#]],
+              0.8 %                    (2 more paths)"#]],
     );
     check(
         SHOP,
@@ -117,7 +117,7 @@ fn a_narrow_screen_goes_without_the_other_clock() {
              76.3 %        _PyObject_GenericGetAttrWith…
              22.9 %      sum2 (app.py:1)
              22.9 %        sum (inferred) [python3.13]
-              0.8 %  (2 paths more)"#]],
+              0.8 %  (2 more paths)"#]],
     );
 }
 
@@ -131,7 +131,7 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –        Node.visit_children (app.py:…
             100.0 %   162 ms        –   162 ms        –          Node.visit_children (app.p…
              99.0 %   160 ms   160 ms   160 ms   160 ms            leaf (app.py:1)
-              1.0 %                                      (1 path more)"#]],
+              1.0 %                                      (1 more path)"#]],
     );
     check(
         &recursion(6),
@@ -141,7 +141,7 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –      Node.visit_children (app.py:1)
             100.0 %   162 ms        –   162 ms        –       Node.visit_children (app.py:1)
              99.0 %   160 ms   160 ms   160 ms   160 ms        leaf (app.py:1)
-              1.0 %                                      (1 path more)"#]],
+              1.0 %                                      (1 more path)"#]],
     );
     check(
         &recursion(20),
@@ -156,7 +156,7 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –        [18] Node.visit_children (ap…
             100.0 %   162 ms        –   162 ms        –        [19] Node.visit_children (ap…
              99.0 %   160 ms   160 ms   160 ms   160 ms        [20] leaf (app.py:1)
-              1.0 %                                      (1 path more)"#]],
+              1.0 %                                      (1 more path)"#]],
     );
     check(
         &recursion(70),
@@ -166,7 +166,7 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –                                                       [68] Node.visit_children (app.py:1)
             100.0 %   162 ms        –   162 ms        –                                                       [69] Node.visit_children (app.py:1)
              99.0 %   160 ms   160 ms   160 ms   160 ms                                                       [70] leaf (app.py:1)
-              1.0 %                                      (1 path more not shown, under 2 % in each place)"#]],
+              1.0 %                                      (1 more path not shown, under 2 % in each place)"#]],
     );
     check(
         &recursion(40),
@@ -176,6 +176,6 @@ fn a_deep_path_is_indented_less_and_then_numbered() {
             100.0 %   162 ms        –   162 ms        –                                        Node.visit_children (app.py:1)
             100.0 %   162 ms        –   162 ms        –                                         Node.visit_children (app.py:1)
              99.0 %   160 ms   160 ms   160 ms   160 ms                                          leaf (app.py:1)
-              1.0 %                                      (1 path more not shown, under 2 % in each place)"#]],
+              1.0 %                                      (1 more path not shown, under 2 % in each place)"#]],
     );
 }

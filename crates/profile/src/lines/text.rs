@@ -59,12 +59,12 @@ pub(super) fn title(profile: &Profile, lines: &Lines, files: &FileNames, functio
     format!("{}:{} {name} · {share} of {whole}", files.short(function.file).unwrap_or_default(), function.first_line)
 }
 
-/// `1.4 % in 3 functions more (…)`
+/// `1.4 % in 3 more functions (…)`
 pub(super) fn folded(lines: &Lines) -> Option<String> {
     let folded = lines.folded;
     let share = percent(folded.own.by(lines.choice.weight), lines.whole.by(lines.choice.weight));
-    let functions = counted(folded.rows, "function", "functions");
-    (folded.rows > 0).then(|| format!("{share} % in {functions} more (--min-share 0 --limit 0 shows them all)"))
+    let functions = counted(folded.rows, "more function", "more functions");
+    (folded.rows > 0).then(|| format!("{share} % in {functions} (--min-share 0 --limit 0 shows them all)"))
 }
 
 /// The heading of the columns, and the lines.

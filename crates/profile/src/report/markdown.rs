@@ -40,8 +40,8 @@ pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> Stri
     }
     if report.folded.rows > 0 {
         let share = percent(report.folded.own.by(weight), report.whole.by(weight));
-        let rows = counted(report.folded.rows, "row", "rows");
-        page += &format!("\n{share} % in {rows} more.\n");
+        let rows = counted(report.folded.rows, "more row", "more rows");
+        page += &format!("\n{share} % in {rows}.\n");
     }
     for warning in warnings {
         page += &format!("\n**warning:** {}\n", escaped(warning));

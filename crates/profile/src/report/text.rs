@@ -373,8 +373,8 @@ fn folded(report: &Report) -> Option<String> {
     let folded = report.folded;
     let weight = report.choice.weight;
     let share = percent(folded.own.by(weight), report.whole.by(weight));
-    let rows = counted(folded.rows, "row", "rows");
-    (folded.rows > 0).then(|| format!("{share:>5} %  in {rows} more (--min-share 0 --limit 0 shows them all)"))
+    let rows = counted(folded.rows, "more row", "more rows");
+    (folded.rows > 0).then(|| format!("{share:>5} %  {rows} (--min-share 0 --limit 0 shows them all)"))
 }
 
 fn blanks(cells: usize) -> String {

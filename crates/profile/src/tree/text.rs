@@ -54,19 +54,19 @@ pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usi
                 page += &format!("{figures}  {}\n", paint.quiet(&name));
             }
             Line::Folded(folded) => {
-                let paths = counted(folded.branches, "path", "paths");
-                let name = layout.words(&indent, [format!("({paths} more not shown)"), format!("({paths} more)")]);
+                let paths = counted(folded.branches, "more path", "more paths");
+                let name = layout.words(&indent, [format!("({paths} not shown)"), format!("({paths})")]);
                 page += &format!("{}\n", paint.quiet(&format!("{}  {name}", layout.share(tree, folded.total))));
             }
         }
     }
     if small.branches > 0 {
-        let paths = counted(small.branches, "path", "paths");
+        let paths = counted(small.branches, "more path", "more paths");
         let why = match small.total.by(tree.choice.weight) {
             0 => format!("without {}", tree.choice.weight),
             _ => format!("under {} % in each place", options.share_min * 100.0),
         };
-        let words = [format!("({paths} more not shown, {why})"), format!("({paths} more)")];
+        let words = [format!("({paths} not shown, {why})"), format!("({paths})")];
         let line = format!("{}  {}", layout.share(tree, small.total), layout.words("", words));
         page += &format!("{}\n", paint.quiet(&line));
     }
