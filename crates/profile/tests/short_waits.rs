@@ -127,3 +127,15 @@ fn what_libc_calls_inside_itself_hides_no_call() {
         "#]],
     );
 }
+
+#[test]
+fn how_often_it_waited_is_between_what_was_seen_and_what_the_kernel_counted() {
+    let read = "main@app.py:2[4-9] > read[libc.so.6]";
+    check(
+        &format!("{PROCESS}{}turns 7 2500 4ms\n", format!("main@app.py:1[4-9] x5\n{read} x60 pipe\n").repeat(3)),
+        expect![[r#"
+            waiting: 312 ms wall, 24.0 ms CPU (7.7 %)
+             92.3 %   288 ms  app.py:2 main   waiting for data (read on a pipe), 3 to 2,500 waits, 115 µs to 96.0 ms each
+        "#]],
+    );
+}

@@ -114,9 +114,9 @@ impl Words<'_> {
         (first, rows.take(DETAILS_MAX).chain(of_libraries).collect())
     }
 
-    /// `waiting for an event (poll), at least 214 waits, at most 41 ms each`: in the state that took longest. A thread that ran for less than
-    /// a tick between two waits may not have been seen running. For waits shorter than a tick the kernel counted how often
-    /// the thread got a CPU: after each wait, and at other times.
+    /// `waiting for an event (poll), 214 to 2,500 waits, 3.5 ms to 41 ms each`: in the state that took longest. The first number is the
+    /// waits that were seen to begin: a thread that ran for less than a tick between two waits may not have been seen running. The second is
+    /// how often the kernel gave the thread a CPU: after each wait, and at other times.
     fn waited_for(&self, waits: &Waits) -> String {
         let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
         let Some((state, (times, wall_ns))) = longest else { return String::new() };
@@ -125,6 +125,10 @@ impl Words<'_> {
         match (*times, turns().fold(0, u64::saturating_add)) {
             (0, turns @ 2..) => {
                 format!("{what}, at most {} waits, at least {} each", count(turns), duration(wall_ns / turns))
+            }
+            (times @ 2.., turns) if turns > times => {
+                let (shortest, longest) = (duration(wall_ns / turns), duration(wall_ns / times));
+                format!("{what}, {times} to {} waits, {shortest} to {longest} each", count(turns))
             }
             (times @ 2.., _) => format!("{what}, at least {times} waits, at most {} each", duration(wall_ns / times)),
             _ => what,
