@@ -67,10 +67,14 @@ class Branches:
         return sum(self.branches[number][self.key] - self._elsewhere_below(number) for number in numbers)
 
     def _elsewhere_below(self, number: int) -> int:
-        below = self.below.get(number, [])
-        taken = [low for low in below if self.is_own(low) or low in self.moved]
-        rest = sum(self._elsewhere_below(low) for low in below if low not in taken)
-        return rest + sum(self.branches[low][self.key] for low in taken)
+        elsewhere, waiting = 0, list(self.below.get(number, []))
+        while waiting:
+            low = waiting.pop()
+            if self.is_own(low) or low in self.moved:
+                elsewhere += self.branches[low][self.key]
+            else:
+                waiting += self.below.get(low, [])
+        return elsewhere
 
 
 def assert_chains_are_the_trees(run: Run) -> None:
