@@ -168,3 +168,41 @@ def test_of_callbacks_that_give_way_nothing_is_told(workshop: Workshop, kind: st
     run = workshop.run(workshop.write("healthy.py", HEALTHY), kind, flags=("--rate", "1000"), python_flags=("-W", "ignore"))
     assert run.exit_code == 0, run.stderr
     assert "event loop" not in run.report().split("\n\n")[0]
+
+
+# Of ten clients and their server, all in one loop.
+ECHO = """
+import asyncio, sys
+
+async def handle(reader, writer):
+    while line := await reader.readline():
+        writer.write(line.upper())
+        await writer.drain()
+    writer.close()
+
+async def client(port, count):
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for _ in range(count):
+        writer.write(b"hello\\n")
+        await writer.drain()
+        await reader.readline()
+    writer.close()
+
+async def main():
+    server = await asyncio.start_server(handle, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    await asyncio.gather(*(client(port, int(sys.argv[1])) for _ in range(10)))
+
+asyncio.run(main())
+"""
+
+
+def test_the_loops_own_work_is_not_the_line_that_started_it(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("echo.py", ECHO), "1500")
+    assert run.exit_code == 0, run.stderr
+    report = run.report_json("--weight", "cpu")
+    rows = {row["phase"] or row["function"]: row for row in report["rows"]}
+    assert rows[LOOP]["share"] > 0.2, run.report()
+    started = rows.get("<module>", {"share": 0})
+    assert started["share"] < rows[LOOP]["share"] / 4, run.report()
+    assert "asyncio.run(main())" not in run.report().split("\n\n")[0]

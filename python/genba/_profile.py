@@ -44,7 +44,7 @@ class Row:
     through. `chain`: the names below the expression that at least half of `share` has in common, `chain_share` of it; `split`: where it
     goes on from there, names with their parts of `share`; `callers`: where several lines of own code call this one, file,
     line, function and part of `share` of up to three of them. `phase`: `interpreter start-up` or `interpreter shutdown` where the
-    interpreter worked for itself."""
+    interpreter worked for itself, `event loop (asyncio)` where the event loop did."""
 
     file: str | None
     line: int | None

@@ -3,19 +3,22 @@
 
 use std::collections::HashSet;
 
-use crate::profile::{FrameKind, FunctionIndex, Home, NodeIndex, Profile};
+use crate::profile::{FrameIndex, FrameKind, FunctionIndex, Home, NodeIndex, Profile};
 
 /// The functions of asyncio itself that a recording met.
 #[derive(Debug, Default)]
 pub struct EventLoop {
     /// `Handle._run`: below it is what the loop was given to run, a task's next step or a callback.
     runs: HashSet<FunctionIndex>,
-    /// Those of the same folder.
+    /// `BaseEventLoop._run_once`, which looks for callbacks and runs them.
+    turns: HashSet<FunctionIndex>,
+    /// All of the same folder.
     own: HashSet<FunctionIndex>,
 }
 
 const FILE: &str = "/asyncio/events.py";
 const RUN: &str = "Handle._run";
+const TURN: &str = "BaseEventLoop._run_once";
 
 impl EventLoop {
     pub fn of(profile: &Profile) -> EventLoop {
@@ -35,6 +38,8 @@ impl EventLoop {
         let own =
             own.filter(|(_, function)| path(&function.home).is_some_and(|path| folders.contains(folder_of(path))));
         found.own = own.map(|(index, _)| index).collect();
+        let is_turn = |index: &FunctionIndex| profile.functions[*index].name == TURN;
+        found.turns = found.own.iter().copied().filter(is_turn).collect();
         found
     }
 
@@ -57,6 +62,18 @@ impl EventLoop {
             }
         }
         given
+    }
+
+    /// Where a stack is in the loop's own work, such as a transport that reads from its socket: the innermost frame of the loop that calls it.
+    /// `None`: no loop, or what the loop was given to run.
+    pub fn itself(&self, profile: &Profile, leaf: Option<NodeIndex>) -> Option<FrameIndex> {
+        for frame in profile.stack(leaf) {
+            let row = &profile.frames[frame];
+            if self.runs.contains(&row.function) || self.turns.contains(&row.function) {
+                return self.given(profile, leaf).is_none().then_some(frame);
+            }
+        }
+        None
     }
 }
 

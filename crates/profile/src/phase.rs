@@ -1,6 +1,8 @@
-//! The interpreter's own beginning and end: what it does before and after the program's own code.
-//! Owns: which stacks are part of it. Never: counts a stack with code of the user's or of a library's (a `.pth` file, an `atexit` function).
+//! What runs for no code of the program: the interpreter's own beginning and end, and what asyncio's event loop does for itself.
+//! Owns: which stacks are part of it. Never: counts a stack with code of the user's or of a library's (a `.pth` file, an `atexit` function) that runs
+//! in the interpreter's beginning or end, or that the loop was given to run.
 
+use crate::event_loop::EventLoop;
 use crate::owner::{Owner, is_nameless};
 use crate::profile::{File, FrameIndex, Home, NodeIndex, Profile};
 
@@ -8,6 +10,7 @@ use crate::profile::{File, FrameIndex, Home, NodeIndex, Profile};
 pub enum Phase {
     StartUp,
     Shutdown,
+    EventLoop,
 }
 
 /// CPython 3.11 to 3.15, Python/pylifecycle.c, Modules/main.c. The names that begin with `Py_` are exported, so a stripped interpreter has them.
@@ -20,12 +23,24 @@ impl Phase {
         match self {
             Phase::StartUp => "interpreter start-up",
             Phase::Shutdown => "interpreter shutdown",
+            Phase::EventLoop => "event loop (asyncio)",
         }
     }
 
-    /// The phase of a stack without the user's code: the innermost C function of the list decides.
+    /// With the frame that the phase begins below. `own`: the user's code in the stack.
     #[must_use]
-    pub fn of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<(Phase, FrameIndex)> {
+    pub fn of(
+        profile: &Profile,
+        event_loop: &EventLoop,
+        leaf: Option<NodeIndex>,
+        own: &[FrameIndex],
+    ) -> Option<(Phase, FrameIndex)> {
+        let of_interpreter = own.is_empty().then(|| Phase::of_interpreter(profile, leaf)).flatten();
+        of_interpreter.or_else(|| Some((Phase::EventLoop, event_loop.itself(profile, leaf)?)))
+    }
+
+    /// The innermost C function of the lists decides.
+    fn of_interpreter(profile: &Profile, leaf: Option<NodeIndex>) -> Option<(Phase, FrameIndex)> {
         for frame in profile.stack(leaf) {
             let function = profile.function_of(frame);
             let is_one_of = |names: &[&str]| names.contains(&function.name.as_str());

@@ -86,8 +86,8 @@ fn what_no_loop_runs_blocks_none() {
     steps(
         &[(&own, "300ms"), (waits, "300ms"), (thread, "300ms"), (other, "300ms"), ("(none)", "300ms")],
         expect![[r#"
-            one place: 40.0 % of 240 ms CPU is app.py:30 <module>
-            and 40.0 % is app.py:9 page
+            one place: 40.0 % of 240 ms CPU is app.py:9 page
+            and 20.0 % is app.py:30 <module>
         "#]],
     );
 }

@@ -213,3 +213,33 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
         "#]],
     );
 }
+
+#[test]
+fn the_loops_own_work_is_a_row_of_its_own() {
+    let base = "/usr/lib/python3.13/asyncio";
+    let run_once = format!(
+        "<module>@app.py:30[0-9] > run_forever@{base}/base_events.py:600 > BaseEventLoop._run_once@{base}/base_events.py:700"
+    );
+    let given = format!("{run_once} > Handle._run@{base}/events.py:87");
+    check(
+        &format!(
+            "process 7 3.13.0 argv=app.py cwd=/home/me
+        {given} > _read_ready@{base}/selector_events.py:9 > recv[libc.so.6] x90
+        {run_once} > select@/usr/lib/python3.13/selectors.py:5 > epoll_wait[libc.so.6] x30
+        {run_once} > select@/usr/lib/python3.13/selectors.py:5 > epoll_wait[libc.so.6] x30 poll
+        {given} > main@app.py:12[4-9] x30"
+        ),
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 288 ms wall · 240 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            no single cause: the largest expression has 20.0 %, the ten largest 20.0 % of 240 ms CPU
+              80.0 % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks
+              next: main (app.py) has 20.0 % with what it calls (genba report --by function --sort total)
+
+             80.0 %   192 ms  event loop (asyncio)
+                                  _read_ready → recv (libc) 75 %
+             20.0 %  48.0 ms  app.py:12 main (columns 5 to 9)
+        "#]],
+    );
+}

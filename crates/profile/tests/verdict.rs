@@ -288,8 +288,8 @@ fn the_loop_itself_is_no_task() {
     check(
         &text,
         expect![[r#"
-            one place: 66.7 % of 192 ms CPU is app.py:30 <module>
-            and 33.3 % is app.py:9 work
+            no single cause: the largest expression has 33.3 %, the ten largest 66.7 % of 192 ms CPU
+            next: Handle._run (loops/events.py) has 33.3 % with what it calls (genba report --by function --sort total)
         "#]],
     );
 }

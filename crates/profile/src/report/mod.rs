@@ -185,7 +185,7 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
         let totals = Totals::of_group(group);
         whole.add(totals);
         let own = own_code_and(profile, &event_loop, group.node, also_own);
-        add(profile, options, (group, own), totals, totals.by(weight), &mut sums);
+        add(profile, &event_loop, options, (group, own), totals, totals.by(weight), &mut sums);
     }
 
     let measure = |sum: &Sum| match options.sort {
@@ -224,6 +224,7 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
 
 fn add(
     profile: &Profile,
+    event_loop: &EventLoop,
     options: &Options,
     (group, own): (&SampleGroup, OwnCode),
     totals: Totals,
@@ -236,9 +237,9 @@ fn add(
     }
     let OwnCode { deepest, frames: own, given } = own;
     let by_place = matches!(options.by, By::Expression | By::Line | By::Function | By::Module);
-    // Who waits then waits for threads of the program's, which go on.
-    let is_by_itself = own.is_empty() && !group.state.is_waiting();
-    let phase = Phase::of(profile, group.node).filter(|_| by_place && is_by_itself);
+    // At the end the interpreter waits for threads of the program's, which go on, and an event loop waits for events.
+    let has_phase = by_place && !group.state.is_waiting();
+    let phase = has_phase.then(|| Phase::of(profile, event_loop, group.node, &own)).flatten();
     let above = phase.map_or(deepest, |(_, frame)| Some(frame));
     for frame in profile.stack(group.node) {
         if Some(frame) == above {

@@ -106,6 +106,8 @@ pub(super) struct Facts {
     pub own_in_libraries: HashMap<ModuleIndex, HashMap<FrameIndex, u64>>,
     /// Functions that occur more than once in one stack.
     pub recursion: HashMap<FunctionIndex, Recursion>,
+    /// Of asyncio's event loop itself.
+    pub loop_cpu_ns: u64,
     /// By whose code ran: a package, a module of the standard library, `gc`, `your code`.
     pub libraries: HashMap<String, Library>,
 }
@@ -235,6 +237,9 @@ impl Facts {
         }
         if group.state.is_running() {
             add(&mut self.running_samples, group.samples);
+            if stack.phase == Some(Phase::EventLoop) {
+                add(&mut self.loop_cpu_ns, group.cpu_ns);
+            }
             if stack.phase.is_none() {
                 add(self.running.entry(stack.deepest).or_default(), group.cpu_ns);
                 if let Some(own) = stack.deepest.filter(|_| stack.is_itself) {
@@ -313,7 +318,7 @@ struct Stack {
 impl Stack {
     fn of(profile: &Profile, leaf: Option<NodeIndex>, event_loop: &EventLoop) -> Stack {
         let own = own_code(profile, event_loop, leaf);
-        let phase = Phase::of(profile, leaf).map(|(phase, _)| phase).filter(|_| own.frames.is_empty());
+        let phase = Phase::of(profile, event_loop, leaf, &own.frames).map(|(phase, _)| phase);
         let mut times: HashMap<FunctionIndex, u64> = HashMap::new();
         for frame in own.frames {
             let function = profile.frames[frame].function;
@@ -331,7 +336,10 @@ impl Stack {
             import,
             loads_library: import.is_some() && is_in(profile, leaf, &LOADING),
             phase,
-            library: phase.map_or_else(|| library_of(profile, leaf), |phase| phase.name().to_owned()),
+            library: match phase {
+                Some(phase @ (Phase::StartUp | Phase::Shutdown)) => phase.name().to_owned(),
+                Some(Phase::EventLoop) | None => library_of(profile, leaf),
+            },
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             repeated: times.into_iter().collect(),
         }

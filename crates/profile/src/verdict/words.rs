@@ -318,7 +318,12 @@ impl Words<'_> {
             let share = percent(total_ns, cpu_ns);
             format!("next: {name} ({file}) has {share} % with what it calls (genba report --by function --sort total)")
         });
-        (words, next.into_iter().collect())
+        let largest_ns = self.facts.expressions_ns().first().copied().unwrap_or(0);
+        let of_loop = (self.facts.loop_cpu_ns > largest_ns).then(|| {
+            let share = percent(self.facts.loop_cpu_ns, cpu_ns);
+            format!("{share} % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks")
+        });
+        (words, of_loop.into_iter().chain(next).collect())
     }
 
     fn too_short(&self) -> Lines {
