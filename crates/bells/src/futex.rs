@@ -1,5 +1,6 @@
 //! Sleeping until another thread changes a word.
-//! Owns: the two system calls. Never: waits without end, takes memory, locks: both may be called in a signal handler.
+//! Owns: the two system calls. Never: waits without end, takes memory, locks, changes `errno`: both may be called in a signal handler, and
+//! inside of a function of libc's that genba replaces.
 
 use std::sync::atomic::AtomicU32;
 
@@ -27,7 +28,7 @@ pub fn wait(word: &AtomicU32, value: u32, deadline_ns: u64, reach: Reach) {
     let deadline =
         libc::timespec { tv_sec: (deadline_ns / 1_000_000_000) as i64, tv_nsec: (deadline_ns % 1_000_000_000) as i64 };
     // SAFETY: the kernel reads the word and the timespec, both of which outlive the call.
-    unsafe {
+    keeping_errno(|| unsafe {
         libc::syscall(
             libc::SYS_futex,
             word.as_ptr(),
@@ -36,12 +37,42 @@ pub fn wait(word: &AtomicU32, value: u32, deadline_ns: u64, reach: Reach) {
             &raw const deadline,
             core::ptr::null::<u32>(),
             u32::MAX,
-        );
-    }
+        )
+    });
 }
 
 pub fn wake(word: &AtomicU32, reach: Reach) {
     const FUTEX_WAKE: i32 = 1;
     // SAFETY: the kernel uses the address as a name only.
-    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), FUTEX_WAKE | reach.flag(), i32::MAX) };
+    keeping_errno(|| unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), FUTEX_WAKE | reach.flag(), i32::MAX) });
+}
+
+/// A wait that a signal, the time or a new value ended is no failure of the caller's.
+fn keeping_errno(call: impl FnOnce() -> i64) {
+    // SAFETY: the address of this thread's errno is always valid.
+    unsafe {
+        let errno = *libc::__errno_location();
+        call();
+        *libc::__errno_location() = errno;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Reach, wait, wake};
+    use std::sync::atomic::AtomicU32;
+
+    #[test]
+    fn errno_stays() {
+        let (word, own) = (AtomicU32::new(0), 77);
+        // SAFETY: the address of this thread's errno is always valid.
+        let errno = || unsafe { &mut *libc::__errno_location() };
+        for value in [1, 0] {
+            *errno() = own;
+            wait(&word, value, 1, Reach::Process);
+            assert_eq!(*errno(), own, "another value (EAGAIN), or a time that is over (ETIMEDOUT)");
+        }
+        wake(&word, Reach::Shared);
+        assert_eq!(*errno(), own);
+    }
 }
