@@ -28,7 +28,7 @@ print(json.dumps({
     "argv": profile.argv, "meta": profile.meta, "duration_ns": profile.duration_ns, "cpu_ns": profile.cpu_ns,
     "ticks": profile.accounting.ticks, "sampled": profile.accounting.sampled,
     "lost": sum(profile.accounting.dropped.values()) + sum(profile.accounting.refused.values()),
-    "verdict": profile.verdict.name, "warnings": profile.warnings,
+    "verdict": [profile.verdict.name, profile.verdict.places[0]["function"], profile.verdict.figures["cpu_ns"] == profile.verdict.whole_ns], "warnings": profile.warnings,
     "first": [profile.rows()[0].function, profile.rows()[0].expression, *profile.rows()[0].chain],
     "found": [row.expression for row in profile.find("DATA.start:.")],
     "share": sum(node.total_share for node in tree.find("^during$")), "below": during["copies"].total_cpu_ns, "kind": during.kind,
@@ -42,7 +42,7 @@ print(json.dumps({
     assert answer["meta"]["tags"] == {"load": "a=b"} and answer["meta"]["interval_ns"] == 1_000_000
     assert answer["meta"]["python"].startswith(inside.workshop.interpreter.minor)
     assert answer["ticks"] == answer["sampled"] + answer["lost"] > 0
-    assert answer["verdict"] == "one place" and answer["found"]
+    assert answer["verdict"] == ["one place", "copies", True] and answer["found"]
     assert answer["first"][:2] == ["copies", "DATA[start:]"] and answer["first"][-1] == "memmove", answer
     assert answer["share"] > 0.9 and answer["below"] > 0 and answer["kind"] == "python"
     assert answer["sum_ns"] == answer["whole_ns"] <= answer["cpu_ns"]

@@ -29,11 +29,20 @@ class Accounting:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Why the program takes its time: the third line of the report."""
+    """Why the program takes its time: the third line of the report (`name: words`) and the lines below it (`details`). The same as data:
+    `figures`, the sums that the line tells, in nanoseconds where the name ends in `_ns`; `places`, the heaviest first, each with `kind`,
+    `share` (0 to 1 of `whole_ns`, which is CPU or wall time: `weight`), `part_ns`, `file`, `line`, `function`; `advice`, each with `kind`;
+    `blocks`, the callbacks that kept the event loop from others, or None. Keys as in `genba report --format json`."""
 
     name: str
     words: str
     details: tuple[str, ...]
+    weight: str
+    whole_ns: int
+    figures: Mapping[str, int]
+    places: tuple[Mapping[str, Any], ...]
+    advice: tuple[Mapping[str, Any], ...]
+    blocks: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -170,7 +179,9 @@ class Profile:
     @property
     def verdict(self) -> Verdict:
         verdict = self._report["verdict"]
-        return Verdict(verdict["name"], verdict["words"], tuple(verdict["details"]))
+        said: dict[str, Any] = {field.name: verdict[field.name] for field in fields(Verdict)}
+        said.update({key: tuple(said[key]) for key in ("details", "places", "advice")})
+        return Verdict(**said)
 
     @property
     def warnings(self) -> list[str]:

@@ -117,7 +117,9 @@ export function slices() {
     row(whole, 20, []),
     { ...row(main(27, "time.sleep(0.1)"), 0, ["time.sleep"]), wall_ns: 100 * MS },
   ];
-  const verdict = { name: "one place", words: "90.0 % of 1.91 s CPU is slices.py:7 before", details: ["and 5.5 % is slices.py:14 after"] };
+  const at = (line, name) => ({ text: `slices.py:${line} ${name}`, file, line, function: name });
+  const lines = [[{ text: "90.0 % of 1.91 s CPU is " }, at(7, "before")], [{ text: "and 5.5 % is " }, at(14, "after")]];
+  const verdict = { name: "one place", lines };
   return recording({ title: "python3.15 slices.py", stacks, rows, verdict, sources: [[file, source]], refused: { moved: 2 }, missed_ns: 4 * MS });
 }
 

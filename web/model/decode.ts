@@ -1,7 +1,7 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict } from "./profile";
+import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
@@ -173,7 +173,16 @@ function decodeSource(at: Value): Source {
 
 function decodeVerdict(at: Value): Verdict {
   const verdict = object(at);
-  return { name: text(verdict("name")), words: text(verdict("words")), details: list(verdict("details"), text) };
+  return { name: text(verdict("name")), lines: list(verdict("lines"), (line) => list(line, decodePiece)) };
+}
+
+function decodePiece(at: Value): VerdictPiece {
+  const piece = object(at);
+  const file = orNull(piece("file"), text);
+  return {
+    text: text(piece("text")),
+    place: file === null ? null : { file, line: orNull(piece("line"), whole), function: text(piece("function")) },
+  };
 }
 
 function decodeRow(at: Value): Row {

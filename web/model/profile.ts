@@ -166,8 +166,20 @@ export interface Caller {
 /** Why the program is slow, in words. */
 export interface Verdict {
   readonly name: string;
-  readonly words: string;
-  readonly details: readonly string[];
+  /** First the line that follows the name, then the details. */
+  readonly lines: readonly (readonly VerdictPiece[])[];
+}
+
+export interface VerdictPiece {
+  readonly text: string;
+  readonly place: SourcePlace | null;
+}
+
+/** `line` null: the function. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line: number | null;
+  readonly function: string;
 }
 
 /** What a page holds. */

@@ -61,7 +61,14 @@ test("a chain with a cut stack is not shown under a small row", () => {
 });
 
 test("a place of the verdict leads to the heaviest box in that line", () => {
-  const verdict = { name: "one place", words: "60.0 % of 1.14 s CPU is app.py:1 main", details: ["and 30.0 % is (app.py:2), next: other.py:7, 12:30", "next: main (app.py) has 90.0 % (of all)"] };
+  const at = (line: number | null, text: string, file = "/app.py"): unknown => ({ text, file, line, function: "main" });
+  const lines = [
+    [{ text: "60.0 % of 1.14 s CPU is " }, at(1, "app.py:1 main"), { text: "   f()" }],
+    [{ text: "and 30.0 % is " }, at(2, "app.py:2 main"), { text: ", beside " }, at(7, "other.py:7 main", "/other.py")],
+    [{ text: "next: " }, at(null, "main (app.py)")],
+    [at(9, "app.py:9 main")],
+  ];
+  const verdict = { name: "one place", lines };
   const recording = recorded("main:1[f()];+copy x6 | main:2[g()] x3 | main:1[h] x1", [], verdict);
   const tree = buildTree(recording.profile);
   assert.ok(recording.verdict !== null);
@@ -71,7 +78,13 @@ test("a place of the verdict leads to the heaviest box in that line", () => {
       return place === null ? text : `⟦${text}→${placeName(place, { title: "", processes: [] })}⟧`;
     }).join(""),
   );
-  assert.deepEqual(said, ["60.0 % of 1.14 s CPU is ⟦app.py:1→f()⟧ main", "and 30.0 % is (⟦app.py:2→g()⟧), next: other.py:7, 12:30", "next: ⟦main (app.py)→main⟧ has 90.0 % (of all)"]);
+  assert.deepEqual(said, [
+    "60.0 % of 1.14 s CPU is ⟦app.py:1 main→f()⟧   f()",
+    "and 30.0 % is ⟦app.py:2 main→g()⟧, beside other.py:7 main",
+    "next: ⟦main (app.py)→main⟧",
+    // No sample is in that line any more: where the function is.
+    "⟦app.py:9 main→main⟧",
+  ]);
 });
 
 test("the page of an earlier genba has no verdict", () => {

@@ -1,7 +1,6 @@
-// The verdict's lines, cut into text and the places that a box of the tree shows: `prices.py:6` leads to the heaviest box
-// of an expression in that line, or to the function that begins there, `total (prices.py)` to that of the function. The
-// words are the report's own.
-import type { Frame, Verdict } from "./profile";
+// The verdict's lines with the boxes that their places lead to: `prices.py:6 total` to the heaviest box of an expression in that line, or
+// to the function, `total (prices.py)` to that of the function. The words are the report's own.
+import type { Frame, SourcePlace, Verdict } from "./profile";
 import type { Tree } from "./tree";
 import type { BoxIndex, Weight } from "./units";
 
@@ -11,43 +10,15 @@ export interface Piece {
   readonly box: BoxIndex | null;
 }
 
-const PLACE = /(?<file>[^\s():,]+):(?<line>\d+)|(?<name>[^\s(]\S*) \((?<home>[^\s():]+)\)/g;
-
 /** First the line that follows the name, then the details. */
 export function verdictLines(tree: Tree, verdict: Verdict, weight: Weight): Piece[][] {
-  return [verdict.words, ...verdict.details].map((line) =>
-    pieces(line, ({ file, line: at, name, home }) => {
-      if (file !== undefined) return boxAt(tree, weight, { file, line: Number(at) });
-      return heaviest(tree, weight, (frame, kind) => kind === "function" && frame.name === name && isIn(frame, home ?? ""));
-    }),
-  );
+  return verdict.lines.map((line) => line.map(({ text, place }) => ({ text, box: place === null ? null : boxAt(tree, weight, place) })));
 }
 
-type Groups = Readonly<Record<string, string | undefined>>;
-function pieces(line: string, boxOf: (place: Groups) => BoxIndex | null): Piece[] {
-  const found: Piece[] = [];
-  let from = 0;
-  for (const match of line.matchAll(PLACE)) {
-    const [text] = match;
-    const box = boxOf(match.groups ?? {});
-    if (box === null) continue;
-    if (match.index > from) found.push({ text: line.slice(from, match.index), box: null });
-    found.push({ text, box });
-    from = match.index + text.length;
-  }
-  if (from < line.length) found.push({ text: line.slice(from), box: null });
-  return found;
-}
-
-function boxAt(tree: Tree, weight: Weight, at: { file: string; line: number }): BoxIndex | null {
-  const expression = heaviest(tree, weight, (frame, kind) => kind === "expression" && frame.line === at.line && isIn(frame, at.file));
-  const isThere = (frame: Frame): boolean => [frame.line, frame.firstLine].includes(at.line) && isIn(frame, at.file);
-  return expression ?? heaviest(tree, weight, (frame, kind) => kind === "function" && isThere(frame));
-}
-
-/** The verdict shortens a path to the part that differs from other paths. */
-function isIn(frame: Frame, file: string): boolean {
-  return frame.file === file || frame.file?.endsWith(`/${file}`) === true;
+function boxAt(tree: Tree, weight: Weight, { file, line, function: name }: SourcePlace): BoxIndex | null {
+  const isAt = (frame: Frame, kind: string): boolean => kind === "expression" && frame.file === file && frame.line === line;
+  const expression = line === null ? null : heaviest(tree, weight, isAt);
+  return expression ?? heaviest(tree, weight, (frame, kind) => kind === "function" && frame.file === file && frame.name === name);
 }
 
 function heaviest(tree: Tree, weight: Weight, isWanted: (frame: Frame, kind: string) => boolean): BoxIndex | null {

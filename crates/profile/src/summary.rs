@@ -7,6 +7,7 @@ use crate::figures::{count, counted, duration, percent, size};
 use crate::pace::Pace;
 use crate::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
 use crate::table::TableIndex;
+use crate::verdict::words::{Line, Said};
 use crate::verdict::{Reason, Verdict};
 use crate::weight::{Choice, Totals, Weight};
 
@@ -163,14 +164,15 @@ pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
 }
 
 /// The lines above the report: the verdict comes right below the accounting.
-pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<String> {
-    let by_wall = verdict.reason == Reason::Waiting && choice.weight == Weight::Wall;
+pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<Line> {
+    let by_wall = matches!(verdict.reason, Reason::Waiting { .. }) && choice.weight == Weight::Wall;
     let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(profile)) } else { String::new() };
-    let reason = format!("{}: {}{shares}", verdict.reason.name(), verdict.words);
-    let mut lines = vec![who(profile), law_line(profile), reason];
-    lines.extend(verdict.details.iter().map(|detail| format!("  {detail}")));
-    lines.extend(weight_line(choice).filter(|_| !by_wall));
-    lines.extend(kept_below(profile, choice));
+    let Said { first, details } = verdict.said(profile);
+    let reason = Line::text(format!("{}: ", verdict.reason.name())).then(first).and(shares);
+    let mut lines = vec![who(profile).into(), law_line(profile).into(), reason];
+    lines.extend(details.into_iter().map(|detail| Line::text("  ").then(detail)));
+    lines.extend(weight_line(choice).filter(|_| !by_wall).map(Line::from));
+    lines.extend(kept_below(profile, choice).into_iter().map(Line::from));
     lines
 }
 

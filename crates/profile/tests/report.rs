@@ -375,7 +375,7 @@ fn as_markdown() {
     expect![[r#"
         CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms  
         ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %  
-        one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b\[i:]  
+        one place: 97.7 % of 3.15 s CPU is `slices.py:6 before`   `b[i:]`  
 
         | share | CPU | where | expression | underneath |
         |--:|--:|---|---|---|

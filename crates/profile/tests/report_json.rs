@@ -47,6 +47,36 @@ fn as_json() {
             "words": "32.0 ms wall, 20 samples",
             "details": [
               "give it more to do, or the same in a loop: a verdict needs 100 ms"
+            ],
+            "weight": "cpu",
+            "whole_ns": 32000000,
+            "figures": {
+              "wall_ns": 32000000,
+              "samples": 20
+            },
+            "places": [],
+            "advice": [
+              {
+                "kind": "run_longer",
+                "share": null,
+                "file": null,
+                "line": null,
+                "function": null,
+                "name": null
+              }
+            ],
+            "blocks": null,
+            "lines": [
+              [
+                {
+                  "text": "32.0 ms wall, 20 samples"
+                }
+              ],
+              [
+                {
+                  "text": "give it more to do, or the same in a loop: a verdict needs 100 ms"
+                }
+              ]
             ]
           },
           "filters": null,

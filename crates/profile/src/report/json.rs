@@ -9,6 +9,7 @@ use crate::profile::{Function, Home, ProcessIndex, Profile};
 use crate::report::callers::Caller;
 use crate::report::{Report, Row};
 use crate::table::TableIndex;
+use crate::verdict::json::{VerdictPage, page as verdict_page};
 use crate::weight::{Totals, Weight};
 
 #[derive(Serialize)]
@@ -30,13 +31,6 @@ struct Page<'a> {
     rss_max_bytes: Option<u64>,
     rss_mean_bytes: Option<u64>,
     warnings: &'a [String],
-}
-
-#[derive(Serialize)]
-struct VerdictPage<'a> {
-    name: &'static str,
-    words: &'a str,
-    details: &'a [String],
 }
 
 /// What the filters kept; the shares of the rows are of that.
@@ -150,11 +144,7 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
         interval_mostly_ns: pace.mostly_ns,
         budget_per_mille: pace.budget_per_mille,
         accounting: accounting_page(&accounting),
-        verdict: VerdictPage {
-            name: report.verdict.reason.name(),
-            words: &report.verdict.words,
-            details: &report.verdict.details,
-        },
+        verdict: verdict_page(profile, &report.verdict),
         filters: filters_page(profile, weight),
         processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),
         rows: report.rows.iter().map(|row| self::row(profile, report, row)).collect(),

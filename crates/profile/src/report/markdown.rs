@@ -6,12 +6,17 @@ use crate::report::chain_text::{chain, shown};
 use crate::report::groups::of_one_line;
 use crate::report::{Report, Row, Sort, text};
 use crate::summary::header_with_verdict;
+use crate::verdict::words::Piece;
 
 pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> String {
     let weight = report.choice.weight;
     let mut page = String::new();
     for line in header_with_verdict(profile, &report.choice, &report.verdict) {
-        page += &format!("{}  \n", escaped(&line));
+        let pieces = line.0.iter().map(|piece| match piece {
+            Piece::Text(text) => escaped(text),
+            Piece::Place(text, _) | Piece::Code(text) => code(text),
+        });
+        page += &format!("{}  \n", pieces.collect::<String>());
     }
     page += &format!("\n| share | {weight} | where | expression | underneath |\n|--:|--:|---|---|---|\n");
     let files = text::files_of(profile, report);

@@ -35,7 +35,7 @@ const UNDER_CELLS_MIN: usize = 30;
 pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Paint) -> String {
     let mut page = String::new();
     for line in header_with_verdict(profile, &report.choice, &report.verdict) {
-        for line in wrapped_on_screen(&printable(&line), width) {
+        for line in wrapped_on_screen(&printable(&line.to_string()), width) {
             page += &format!("{line}\n");
         }
     }

@@ -6,7 +6,8 @@ use crate::event_loop::EventLoop;
 use crate::own_code::own_code;
 use crate::profile::{FrameIndex, NodeIndex, Profile};
 
-pub(super) struct Blocks {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocks {
     pub times: u64,
     pub longest_ns: u64,
     /// Where the longest was in the code that the loop was given to run.

@@ -10,8 +10,9 @@ use crate::notation;
 pub fn check(recording: &str, expected: Expect) {
     let profile = profile(&notation::recording(recording), &Additions::default());
     let verdict = verdict(&profile);
-    let lines = [format!("{}: {}\n", verdict.reason.name(), verdict.words)];
-    let details = verdict.details.iter().map(|detail| format!("{detail}\n"));
+    let said = verdict.said(&profile);
+    let lines = [format!("{}: {}\n", verdict.reason.name(), said.first)];
+    let details = said.details.iter().map(|detail| format!("{detail}\n"));
     expected.assert_eq(&lines.into_iter().chain(details).collect::<String>());
 }
 
