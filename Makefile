@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check prose bench bench-handler fuzz golden screens prepare soak test-rust test-web test-web-and-fuzz test-python
+.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures prepare soak test-rust test-web test-web-and-fuzz test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -72,6 +72,9 @@ golden: ## write the newest format's golden recording to build/ and compare; ear
 screens: build ## put real screens into README.md and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
 	@make/prepare.sh tools compiled
 	$(TOOLS)/bin/python make/screens.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1) $(PAGES)
+
+pictures: build web/node_modules ## put pictures of a real page into docs/pictures
+	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)
 
 bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS choose
 	@make/prepare.sh tools packages peers
