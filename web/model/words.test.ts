@@ -84,8 +84,8 @@ test("the accounting is words, and says what strains it", () => {
   assert.deepEqual(at({}), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %"]);
   assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);
   assert.deepEqual(at({ dropped: 25 }), ["ticks 1,025 = sampled 1,000 + dropped 25 (late 25) + refused 0", "CPU covered 100.0 %", "2.4 % of the ticks gave no sample"]);
-  assert.deepEqual(at({ missed: 250_000_000 }), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 80.0 %", "250 ms of CPU passed unseen"]);
-  assert.deepEqual(at({ killed: 1_000_000_000 }).slice(1), ["CPU covered 50.0 %", "0 ns of CPU passed unseen", "1.00 s of CPU not recorded"]);
+  assert.deepEqual(at({ missed: 250_000_000 }), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 80.0 %", "250 ms of CPU are in no sample"]);
+  assert.deepEqual(at({ killed: 1_000_000_000 }).slice(1), ["CPU covered 50.0 %", "0 ns of CPU are in no sample", "1.00 s of CPU not recorded"]);
   assert.deepEqual(at({ killed: 5_000_000 }).slice(1), ["CPU covered 99.5 %"]);
   assert.deepEqual(at({ missed: 10_500_000 }).at(1), "CPU covered 98.9 %");
   assert.deepEqual(at({ ticks: 1001 }), ["ticks 1,001 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %", "the ticks do not add up: this recording is damaged"]);

@@ -191,7 +191,7 @@ export function accountingWords(accounting: Accounting, clocks: Clocks): Account
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
-  if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU passed unseen`);
+  if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
   if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push(`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`);
   return {

@@ -320,7 +320,7 @@ fn coverage(profile: &Profile) -> Option<String> {
     let per_mille = clocks.covered_per_mille().filter(|per_mille| *per_mille < 990)?;
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);
     let missing = duration(clocks.cpu_not_sampled_ns);
-    let mut warning = format!("samples cover {seen} of the program's CPU; {missing} passed unseen");
+    let mut warning = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
     if clocks.cpu_before_ns > 0 {
         warning += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
     }

@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn a_number_keeps_its_unit() {
         check(
-            "samples cover 98.4 % of it; 1.77 ms passed unseen (1.25 ms)",
+            "samples cover 98.4 % of it; 1.77 ms are in no sample (1.25 ms)",
             16,
             expect![[r#"
             samples cover

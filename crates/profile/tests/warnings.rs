@@ -74,7 +74,7 @@ fn losses_and_coverage() {
         "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
         expect![[r#"
             1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
-            samples cover 97.5 % of the program's CPU; 41.0 ms passed unseen (1.00 ms of it before genba was loaded)
+            samples cover 97.5 % of the program's CPU; 41.0 ms are in no sample (1.00 ms of it before genba was loaded)
         "#]],
     );
     check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 10\n unsampled 16ms", expect![[""]]);
@@ -164,7 +164,7 @@ fn what_passed_before_the_program_began_it_is_no_part_of_a_recording() {
         "process 7 3.13.0 cpu_before_ms=900
          f@a.py:1 x200",
         expect![[r#"
-            samples cover 26.2 % of the program's CPU; 900 ms passed unseen (900 ms of it before genba was loaded)
+            samples cover 26.2 % of the program's CPU; 900 ms are in no sample (900 ms of it before genba was loaded)
         "#]],
     );
     check("process 7 3.13.0 cpu_before_ms=900 within=1\n f@a.py:1 x200", expect![[""]]);
@@ -181,7 +181,7 @@ fn a_pause_is_told_where_cpu_passed_unseen() {
          resume 110ms
          pause 200ms",
         expect![[r#"
-            samples cover 51.6 % of the program's CPU; 300 ms passed unseen; the program paused the sampling for 220 ms
+            samples cover 51.6 % of the program's CPU; 300 ms are in no sample; the program paused the sampling for 220 ms
         "#]],
     );
 }
@@ -191,7 +191,7 @@ fn threads_that_block_signals_are_named_with_their_cpu() {
     check(
         "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms",
         expect![[r#"
-            samples cover 71.9 % of the program's CPU; 250 ms passed unseen
+            samples cover 71.9 % of the program's CPU; 250 ms are in no sample
             thread 8 (zmq) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks
         "#]],
     );
@@ -199,7 +199,7 @@ fn threads_that_block_signals_are_named_with_their_cpu() {
         "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n thread 9 kafka\n thread 10 short\n \
          masked 8 300ms 250ms\n masked 9 900ms 800ms\n masked 10 10ms 0ms\n unsampled 1050ms",
         expect![[r#"
-            samples cover 37.8 % of the program's CPU; 1.05 s passed unseen
+            samples cover 37.8 % of the program's CPU; 1.05 s are in no sample
             thread 9 (kafka) (800 ms), thread 8 (zmq) (250 ms) block signals, SIGURG among them: 1.05 s of their CPU have no stacks
         "#]],
     );
@@ -211,7 +211,7 @@ fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
         "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
         expect![[r#"
             process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
-            samples cover 82.7 % of the program's CPU; 0 ns passed unseen; 100 ms of 1 process that was killed came after the last block and was not recorded
+            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process that was killed came after the last block and was not recorded
         "#]],
     );
 }
