@@ -73,7 +73,7 @@ fn every_view_says_what_is_kept() {
         stdout
           CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · 1.6 ms
           ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
-          one place: 60.0 % of 800 ms CPU is shop.py:3 sell
+          one place: 60.0 % of 800 ms CPU is `shop.py:3 sell`
           kept: 20.0 % of 800 ms CPU (--thread worker). Shares below are of what is kept.
 
           | share | CPU | where | expression | underneath |
