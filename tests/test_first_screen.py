@@ -17,7 +17,7 @@ pytestmark = pytest.mark.measures
 
 @dataclass(frozen=True)
 class Slow:
-    """A program of tests/first_screen: how much it does, names of the right verdicts, and what the verdict's lines must hold."""
+    """A program of tests/first_screen (or of another folder of tests): how much it does, names of the right verdicts, and what the verdict's lines must hold."""
 
     amount: str
     verdicts: tuple[str, ...]
@@ -25,6 +25,7 @@ class Slow:
     needs: str | None = None
     points: int = 2
     in_loop: bool = False
+    folder: str = "first_screen"
 
 
 PROGRAMS = {
@@ -36,13 +37,13 @@ PROGRAMS = {
     # A fast disk keeps the CPU as busy as the program waits.
     "commits": Slow("2000", ("waiting", "one place"), ("commits.py:12 store   database.commit()",)),
     "compiled_templates": Slow("1000", ("one place",), ("compiled_templates.py:11 page   Template(",), needs="jinja2"),
-    "decimal_texts": Slow("60", ("one line", "one place"), ("decimal_texts.py:10 total", "str(price)")),
     "deepcopies": Slow("1200", ("one place",), ("deepcopies.py:10 handle   copy.deepcopy(SETTINGS)",)),
     "exceptions": Slow("1000", ("one place",), ("exceptions.py:8 number   int(text)",)),
     "held_lock": Slow("40", ("waiting",), ("held_lock.py:12 update", "waiting for a lock")),
     "json_indent": Slow("250", ("one place",), ("json_indent.py:10 page   json.dumps(rows, indent=2)",)),
     "life": Slow("2400", ("one line", "one function"), ("step", "counts.get(near, 0)")),
     "linear_search": Slow("14000", ("one place",), ("linear_search.py:9 distinct   value not in found",)),
+    "one_line": Slow("60", ("one line", "one place"), ("one_line.py:11 gross", "str(price)"), folder="verdicts"),
     # No rule adds up what is pickled and what is read back.
     "pickled": Slow("160", ("no single cause", "one place"), ("reduction.py:", "pickled.py:8 worker"), points=1),
     # Nor rows that are copied again and again.
@@ -51,7 +52,7 @@ PROGRAMS = {
     "pool_of_threads": Slow("64", ("GIL",), ("pool_of_threads.py:10 digits", "processes")),
     "prepend": Slow("15000", ("one place",), ("prepend.py:9 newest_first   line + text",)),
     "silent_log": Slow("40000", ("one place",), ("silent_log.py:10 describe", "{value!r}")),
-    "slow_server": Slow("40", ("waiting",), ("slow_server.py:22 fetch   urllib.request.urlopen(url)", "waiting for data",)),
+    "waiting": Slow("20", ("waiting",), ("waiting.py:22 fetch   urllib.request.urlopen(url)", "waiting for data"), folder="verdicts"),
 }
 
 
@@ -64,7 +65,7 @@ def test_the_first_screen(workshop: Workshop, name: str) -> None:
         environment["PYTHONPATH"] = (
             workshop.program("build/tools/site-packages") if pure else package_folder(workshop, slow.needs)
         )
-    run = workshop.run(workshop.program(f"tests/first_screen/{name}.py"), slow.amount, environment=environment)
+    run = workshop.run(workshop.program(f"tests/{slow.folder}/{name}.py"), slow.amount, environment=environment)
     assert run.exit_code == 0, run.stderr
     screen = run.report()
     print(screen)

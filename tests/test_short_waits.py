@@ -1,4 +1,4 @@
-"""Waiting is what CPU and run queue do not explain: programs that wait hundreds of times for less than a look, and programs that never
+"""Waiting is what CPU and run queue do not explain: programs that wait hundreds of times for less than a tick, and programs that never
 wait, alone and beside processes that take every CPU. The verdict of each is known, however busy the machine is.
 """
 
@@ -15,7 +15,7 @@ from recording import Run, Workshop
 
 pytestmark = pytest.mark.measures
 
-# At 1 kHz each wait is shorter than the time between two looks.
+# At 1 kHz each wait is shorter than the time between two ticks.
 FLAGS = ("--rate", "1000")
 CPUS = len(os.sched_getaffinity(0))
 MACHINES = {"quiet": nullcontext, "busy": lambda: busy(CPUS)}

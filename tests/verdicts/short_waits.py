@@ -1,4 +1,4 @@
-"""Waits shorter than a look at 1 kHz, hundreds of them. argv: which of the functions, and how often it waits."""
+"""Waits shorter than a tick at 1 kHz, hundreds of them. argv: which of the functions, and how often it waits."""
 
 import json
 import multiprocessing

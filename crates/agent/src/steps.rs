@@ -1,8 +1,8 @@
-//! Steps of an event loop, as far as looks prove them: each callback is run in a context, which the thread enters and leaves, and its
-//! thread state counts that. Two looks that find the same count found the same callback, and all that lies between them is its.
+//! Steps of an event loop, as far as ticks prove them: each callback is run in a context, which the thread enters and leaves, and its
+//! thread state counts that. Two ticks that find the same count found the same callback, and all that lies between them is its.
 //! Owns: what of a step is proved. Never: takes two callbacks for one; knows which loop runs.
 
-/// From the first look at it to the last one.
+/// From the first tick that found it to the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     context_version: u64,
@@ -65,7 +65,7 @@ mod tests {
     use super::Step;
 
     #[test]
-    fn a_step_is_what_lies_between_its_looks() {
+    fn a_step_is_what_lies_between_its_ticks() {
         let mut step = Step::new(7, 1_000, 3);
         assert_eq!((step.length_ns(), step.node()), (0, 3));
         step.goes_on(1_400, 3);

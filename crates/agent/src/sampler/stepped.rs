@@ -1,4 +1,4 @@
-//! Which callback of its event loop a thread is in, look by look, and when one was left that took long.
+//! Which callback of its event loop a thread is in, tick by tick, and when one was left that took long.
 //! Owns: from when on that is told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
@@ -12,7 +12,7 @@ const TOLD_NS_MIN: u64 = 20_000_000;
 const LOOPS_OWN: [i64; 3] = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
 
 impl Sampler {
-    /// A look found the thread in that context, with its clock there. 0: which one is not known.
+    /// A tick found the thread in that context, with its clock there. 0: which one is not known.
     pub(super) fn step_seen(&mut self, index: usize, context_version: u64, cpu_ns: u64, node: u32) {
         let thread = &mut self.threads[index];
         if let Some(step) = thread.step.as_mut().filter(|step| step.is_of(context_version)) {
@@ -33,7 +33,7 @@ impl Sampler {
         }
     }
 
-    /// A waiting sample is written: from the first look at it to the last one the thread waited in one step.
+    /// A waiting sample is written: from the first tick that found it to the last one the thread waited in one step.
     pub(super) fn step_waited(&mut self, index: usize, still: &Still) {
         let is_blocked = match still.state {
             IN_SYSTEM_CALL.. => !LOOPS_OWN.contains(&i64::from(still.state - IN_SYSTEM_CALL)),

@@ -4,11 +4,14 @@
 //! user's own files often lie beside packages.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::sources::path_of;
 
+/// A folder of some thousand packages. Of a larger one, such as a `/tmp` that many share, no more is read: what it lists is not found.
+const ENTRIES_MAX: usize = 10_000;
 /// A list of a package with some ten thousand files.
 const LIST_BYTES_MAX: u64 = 8 << 20;
 
@@ -19,10 +22,17 @@ pub fn packages_of<'f>(files: impl Iterator<Item = &'f str>) -> BTreeSet<String>
     for text in files.filter(|text| text.starts_with('/')) {
         let path = path_of(text);
         for folder in path.ancestors().skip(1) {
-            let listed = lists.entry(folder.to_owned()).or_insert_with(|| listed_in(folder));
+            let listed = lists.entry(folder.to_owned()).or_insert_with(|| {
+                let entries = fs::read_dir(folder).into_iter().flatten();
+                listed_in(entries.flatten().map(|entry| entry.path()))
+            });
             let Some(below) = path.strip_prefix(folder).ok().and_then(Path::to_str) else { continue };
             if let (true, Some(first)) = (listed.contains(below), below.split('/').next()) {
                 packages.extend(folder.join(first).to_str().map(str::to_owned));
+                break;
+            }
+            // The list lies beside the topmost package, and nothing is imported from above a folder that cannot be one.
+            if !folder.file_name().is_some_and(is_identifier) {
                 break;
             }
         }
@@ -30,11 +40,14 @@ pub fn packages_of<'f>(files: impl Iterator<Item = &'f str>) -> BTreeSet<String>
     packages
 }
 
-/// Files that the lists in this folder name, by their paths below it.
-fn listed_in(folder: &Path) -> HashSet<String> {
+fn is_identifier(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.chars().all(|sign| sign.is_alphanumeric() || sign == '_'))
+}
+
+/// Files that the lists in a folder with these entries name, by their paths below it.
+fn listed_in(entries: impl Iterator<Item = PathBuf>) -> HashSet<String> {
     let mut listed = HashSet::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
+    for path in entries.take(ENTRIES_MAX) {
         if path.extension().is_some_and(|extension| extension == "dist-info") {
             let list = path.join("RECORD");
             let is_list = fs::metadata(&list).is_ok_and(|found| found.is_file() && found.len() <= LIST_BYTES_MAX);
@@ -51,8 +64,9 @@ fn listed_in(folder: &Path) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::packages_of;
+    use super::{ENTRIES_MAX, listed_in, packages_of};
     use std::fs;
+    use std::path::PathBuf;
 
     #[test]
     fn only_what_an_installer_lists_is_a_package() {
@@ -75,5 +89,31 @@ mod tests {
         check("app/thing/deep/a.py", None);
         check("thing/mine.py", None);
         fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_list_above_what_cannot_be_a_package_is_not_read() {
+        let folder = std::env::temp_dir().join(format!("genba-above-{}", std::process::id()));
+        let info = folder.join("thing-1.0.dist-info");
+        fs::create_dir_all(&info).unwrap();
+        fs::write(info.join("RECORD"), "my-app/main.py,,\nmine/main.py,,\n").unwrap();
+        let check = |file: &str, packages: usize| {
+            let file = folder.join(file);
+            assert_eq!(packages_of([file.to_str().unwrap()].into_iter()).len(), packages, "{}", file.display());
+        };
+        check("mine/main.py", 1);
+        check("my-app/main.py", 0);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_many_share_is_not_read_to_its_end() {
+        let mut read = 0;
+        let endless = std::iter::repeat_with(|| {
+            read += 1;
+            PathBuf::from("/shared/file")
+        });
+        assert!(listed_in(endless).is_empty());
+        assert_eq!(read, ENTRIES_MAX);
     }
 }
