@@ -8,9 +8,10 @@ use clap::Args;
 use genba_format::laws;
 use genba_profile::integrity;
 use genba_profile::report::printable;
+use genba_profile::wrap::wrapped_on_screen;
 
 use crate::failure::Failure;
-use crate::read::{self, RecordingFile};
+use crate::read::{self, RecordingFile, Stream};
 
 /// More findings than this are counted, not listed.
 const DETAILS_MAX: usize = 10;
@@ -27,7 +28,10 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let profile = genba_profile::build::accounts(&file.recording);
     let shown = printable(&file.path.display().to_string());
     let blocks = file.recording.blocks.len() as u64;
-    read::print(&integrity::text(&profile, &shown, file.bytes, blocks))?;
+    let width = read::screen_width(Stream::Stdout);
+    let page = integrity::text(&profile, &shown, file.bytes, blocks);
+    let lines = page.lines().flat_map(|line| wrapped_on_screen(line, width));
+    read::print(&lines.map(|line| line + "\n").collect::<String>())?;
 
     let (notes, faults): (Vec<_>, Vec<_>) = file.recording.faults.iter().partition(|fault| fault.is_warning());
     read::warn(&notes.iter().map(ToString::to_string).collect::<Vec<_>>());

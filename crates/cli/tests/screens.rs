@@ -57,12 +57,13 @@ fn without_colour(page: &str) -> String {
 }
 
 fn check_terminal(sandbox: &Sandbox, columns: usize) -> String {
-    let page = screens(sandbox, &VIEWS[..5], "", Some(columns));
+    let page = screens(sandbox, &VIEWS, "", Some(columns));
     for line in page.lines() {
         assert!(line.width() <= columns, "{} cells of {columns}: {line}", line.width());
     }
     let coloured = screens(sandbox, &VIEWS[..5], "--color=always", Some(columns)).replace(" --color=always", "");
-    assert_eq!(without_colour(&coloured), page);
+    // `genba check` has no colours.
+    assert!(page.starts_with(&without_colour(&coloured)), "{coloured}");
     page
 }
 

@@ -27,8 +27,8 @@ impl Paint {
 
     fn wrapped(self, code: &str, text: &str) -> String {
         match self {
-            Paint::Plain => text.to_string(),
-            Paint::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Paint::Colour if !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Paint::Colour | Paint::Plain => text.to_string(),
         }
     }
 }

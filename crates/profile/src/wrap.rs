@@ -7,6 +7,8 @@ const INDENT: &str = "  ";
 /// Of a line that is indented itself.
 const INDENT_OF_INDENTED: &str = "      ";
 const ARROW: &str = " → ";
+/// Between two columns of a line.
+const COLUMN_GAP: &str = "   ";
 
 /// The same where nobody looks (a pipe has no width): the line itself.
 pub fn wrapped_on_screen(line: &str, width: Option<usize>) -> Vec<String> {
@@ -35,17 +37,39 @@ pub fn wrapped(line: &str, width: usize) -> Vec<String> {
 }
 
 /// The byte behind the last break that leaves no more than `room` cells before it; none: behind the first word.
-/// A `·` or the end of a column is taken before a `+`, and that before a blank, unless it would leave most of the line empty.
+/// The end of a column is taken first, however little comes before it: an expression stays in one piece. A `·` is taken before a `+`, and
+/// that before a blank, unless it would leave most of the line empty.
 fn break_at(line: &str, room: usize) -> Option<usize> {
     let text_begins = line.len() - line.trim_start().len();
-    let blanks =
-        || line.match_indices(' ').map(|(byte, _)| byte).filter(|byte| *byte > text_begins && !in_figure(line, *byte));
+    let blanks = || {
+        let blanks = line.match_indices(' ').map(|(byte, _)| byte);
+        blanks.filter(|byte| *byte > text_begins && !in_figure(line, *byte) && !in_short_pair(line, *byte))
+    };
     let fits = |byte: &usize| line[..*byte].trim_end().width() <= room;
     let ends = |sign: &'static str| line.match_indices(sign).map(|(byte, sign)| byte + sign.len());
-    let at_dot = ends(" · ").chain(ends("   ")).filter(|byte| *byte > text_begins).filter(fits).max();
+    // What follows a share is its figure, no column of its own.
+    let at_column = ends(COLUMN_GAP).filter(|byte| *byte > text_begins && !line[..*byte].trim_end().ends_with('%'));
+    let at_dot = ends(" · ").filter(|byte| *byte > text_begins).filter(fits).max();
     let at_plus = ends(" + ").filter(fits).max();
     let fills = |byte: &usize| line[..*byte].width() * 2 > room;
-    at_dot.filter(fills).or(at_plus.filter(fills)).or_else(|| blanks().rfind(fits)).or_else(|| blanks().next())
+    let at_sign = at_dot.filter(fills).or(at_plus.filter(fills));
+    at_column.filter(fits).max().or(at_sign).or_else(|| blanks().rfind(fits)).or_else(|| blanks().next())
+}
+
+/// Whether the blank stands in a parenthesis or between two backticks that are few words: `(columns 5 to 20)`.
+fn in_short_pair(line: &str, blank: usize) -> bool {
+    const SHORT_CELLS: usize = 24;
+    let (before, after) = line.split_at(blank);
+    let is_short = |open: usize, close: usize| line[open..blank + close].width() <= SHORT_CELLS;
+    let in_parenthesis = || {
+        let open = before.rfind('(').filter(|open| !before[*open..].contains(')'))?;
+        after.find(')').filter(|close| !after[..*close].contains('(')).map(|close| is_short(open, close))
+    };
+    let in_backticks = || {
+        let open = before.rfind('`').filter(|_| before.matches('`').count() % 2 == 1)?;
+        after.find('`').map(|close| is_short(open, close))
+    };
+    in_parenthesis().or_else(in_backticks).unwrap_or(false)
 }
 
 /// Whether the blank stands between a number and its unit.
@@ -144,6 +168,37 @@ mod tests {
             |      sock.recv(4096, flags)
             |      in poll(2)
         "#]],
+        );
+    }
+
+    #[test]
+    fn an_expression_stays_in_one_piece() {
+        let detail = "   92.3 %   480 ms  a.py:1 f   fetch(url, timeout=10, data=None, context=c…   in poll(2)";
+        let lines: String = wrapped(detail, 60).iter().map(|line| format!("|{line}\n")).collect();
+        expect![[r#"
+            |   92.3 %   480 ms  a.py:1 f
+            |      fetch(url, timeout=10, data=None, context=c…
+            |      in poll(2)
+        "#]]
+        .assert_eq(&lines);
+    }
+
+    #[test]
+    fn few_words_in_a_pair_of_signs_stay_together() {
+        check(
+            "run_the_plugin (columns 5 to 20)",
+            28,
+            expect![[r#"
+            run_the_plugin
+              (columns 5 to 20)"#]],
+        );
+        check(
+            "for the reason `fell asleep` (1.8 %)",
+            22,
+            expect![[r#"
+            for the reason
+              `fell asleep`
+              (1.8 %)"#]],
         );
     }
 

@@ -77,8 +77,8 @@ fn on_80_columns() {
                                   total = sum(prices[order.item] * order.count for order in…
                                       ~~~~~
                                   void accumulate<std::vector…s<double>> (fast.so) 100 %
-              5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything (columns 5 to
-                                20)
+              5.2 %  80.0 ms  nobody_stored_this_one.py:120 load_everything
+                                (columns 5 to 20)
               1.0 %  16.0 ms  shop.py:1 poll     import json
         "#]],
     );
