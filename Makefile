@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures prepare soak test-rust test-web test-web-and-fuzz test-python
+.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-web-and-fuzz test-python
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -75,6 +75,9 @@ screens: build ## put real screens into README.md and docs/verdicts; PAGES choos
 
 pictures: build web/node_modules ## put pictures of a real page into docs/pictures
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)
+
+untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
+	@python3 benches/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
 
 bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS choose
 	@make/prepare.sh tools packages peers
