@@ -35,7 +35,7 @@ PROGRAMS = {
     "polling": Slow("40", ("waiting",), "polling.py:18 finished", "time.sleep(0.02)"),
     "pop_front": Slow("60000", ("one place",), "pop_front.py:14 reachable", "waiting.pop(0)"),
     "sorting": Slow("6000", ("one place",), "sorting.py:11 ranked", "best.sort("),
-    "two_writers": Slow("60000", ("GIL", "waiting"), "two_writers.py:15 add", "self.lock"),
+    "two_writers": Slow("60000", ("GIL", "waiting"), "two_writers.py:15 Counter.add", "self.lock"),
     "unindexed": Slow("1000", ("one place",), "unindexed.py:16 customer", "database.execute("),
 }
 
@@ -86,4 +86,4 @@ def points(slow: Slow, screen: str) -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(os.path.abspath(sys.argv[1]), sys.argv[2:])
