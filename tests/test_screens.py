@@ -62,7 +62,7 @@ def test_no_line_is_wider_than_the_terminal(folder: Path, python: str) -> None:
     assert any(line.startswith("ticks ") for line in closing), closing
     assert [line for line in closing if len(line) > 80] == []
     for words in (["report"], ["report", "--by", "function"], ["tree"], ["tree", "--inverted"], ["lines"]):
-        for columns in (80, 160):
+        for columns in (80, 120, 160):
             page = on_screen(folder, columns, *words, "app.genba")
             assert [line for line in page if len(line) > columns] == [], (words, columns)
             assert any("deep" in line for line in page), (words, page)

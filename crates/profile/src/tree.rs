@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::event_loop::EventLoop;
 use crate::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
-use crate::report::file_names::FileNames;
+use crate::report::file_names::{FileNames, without_tag};
 use crate::show::Show;
 use crate::state::State;
 use crate::table::{Table, table_index};
@@ -190,7 +190,7 @@ impl Tree {
 
 const EVENT_LOOP: &str = "event loop (asyncio)";
 
-/// `load (app.py:3)`, `memmove [libc.so.6]`
+/// `load (app.py:3)`, `memmove [libc.so.6]`; with `files` in the short forms of a screen.
 fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
     let (function, found) = match step {
         Step::State(state) => return state.to_string(),
@@ -214,7 +214,11 @@ fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
             match origin {
                 // Without a name of its own it is called by its module already.
                 None => format!("{name}{how}"),
-                Some(_) => format!("{name}{how} [{}]", profile.modules[*module].base_name()),
+                Some(_) => {
+                    let file = profile.modules[*module].base_name();
+                    let file = files.map_or_else(|| file.to_string(), |_| without_tag(file));
+                    format!("{name}{how} [{file}]")
+                }
             }
         }
         Home::Mark => format!("({name})"),

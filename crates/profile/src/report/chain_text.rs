@@ -6,6 +6,7 @@ use crate::owner::Owner;
 use crate::profile::{FunctionIndex, Home, Profile};
 use crate::report::chain::Chain;
 use crate::report::excerpt::{middle_cut, printable};
+use crate::report::file_names::without_tag;
 use crate::report::{Link, Report, Row};
 use crate::wrap::wrapped_chain;
 
@@ -116,10 +117,4 @@ fn module_hint(profile: &Profile, function: FunctionIndex) -> Option<String> {
         Owner::Libc => Some("libc".to_string()),
         _ => Some(without_tag(module.base_name())),
     }
-}
-
-/// `_json.cpython-313-x86_64-linux-gnu.so` is `_json.so` here.
-fn without_tag(file: &str) -> String {
-    let cut = file.split_once(".cpython-").and_then(|(name, tag)| Some((name, tag.rsplit_once('.')?.1)));
-    cut.map_or_else(|| file.to_string(), |(name, ending)| format!("{name}.{ending}"))
 }

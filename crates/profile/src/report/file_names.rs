@@ -37,3 +37,9 @@ impl FileNames {
 fn ends_with_parts(path: &str, suffix: &str) -> bool {
     path.strip_suffix(suffix).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
 }
+
+/// `_json.cpython-313-x86_64-linux-gnu.so` is `_json.so` on a screen.
+pub fn without_tag(file: &str) -> String {
+    let cut = file.split_once(".cpython-").and_then(|(name, tag)| Some((name, tag.rsplit_once('.')?.1)));
+    cut.map_or_else(|| file.to_string(), |(name, ending)| format!("{name}.{ending}"))
+}
