@@ -51,7 +51,7 @@ def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
 
 
 def judge(recording: Path, root: Path) -> dict:
-    command = ["cargo", "test", "--quiet", "--package", "genba-profile", "--test", "names_recorded", "--", "--nocapture"]
+    command = ["cargo", "test", "--quiet", "--package", "genba", "--test", "names_recorded", "--", "--nocapture"]
     environment = {**os.environ, "GENBA_JUDGE": f"{recording}:{root}:{debug_folder()}"}
     done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

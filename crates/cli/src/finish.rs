@@ -119,8 +119,8 @@ mod tests {
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};
 
-    /// A stripped extension module; where its functions lie is told in crates/profile/tests/names_shop.rs.
-    const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../profile/tests/names/shop.so");
+    /// A stripped extension module; where its functions lie is told in crates/names/tests/shop.rs.
+    const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../names/tests/shop/shop.so");
 
     /// A folder of its own for each test, removed at its end.
     struct Folder(PathBuf);

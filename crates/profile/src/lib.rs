@@ -17,7 +17,6 @@ pub mod joined;
 pub mod lines;
 pub mod locations;
 pub mod nameless;
-pub mod names;
 pub mod near_hits;
 mod own_code;
 pub mod owner;

@@ -15,6 +15,18 @@ pub enum Weight {
     Samples,
 }
 
+impl Weight {
+    /// As on the command line.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Weight::Cpu => "cpu",
+            Weight::Wall => "wall",
+            Weight::Samples => "samples",
+        }
+    }
+}
+
 impl fmt::Display for Weight {
     fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
         text.write_str(match self {

@@ -1,7 +1,7 @@
 //! Functions of a module, as columns: in each piece a few stretches of addresses and the functions that they belong to.
 //! Owns: in which pieces they are kept, finding an address in one. Never: reads a file, knows the path of the module.
 
-use genba_profile::names::Answer;
+use genba_names::Answer;
 use prost::Message;
 
 use super::pieces::{Piece, Texts, text};

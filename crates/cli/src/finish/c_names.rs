@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use genba_format::proto;
+use genba_names::{KnownFunction, Names};
 use genba_profile::build::{NO_NAME, REPLACED};
 use genba_profile::hits::{HitAddresses, HitModule};
-use genba_profile::names::{KnownFunction, Names};
 
 use super::c_functions::{Function, Named};
 use super::elf_files::{self, Unread};

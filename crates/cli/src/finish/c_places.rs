@@ -3,7 +3,7 @@
 //! Owns: in which pieces a unit is kept. Never: stores in a recording an address of which nothing is known.
 
 use genba_format::proto;
-use genba_profile::names::{CPlace, Places, UnitExtent};
+use genba_names::{CPlace, Places, UnitExtent};
 use prost::Message;
 
 use super::pieces::{Piece, Texts, text};

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use genba_profile::names::Image;
+use genba_names::Image;
 use prost::Message;
 
 /// Bytes of one module.
@@ -144,7 +144,7 @@ fn read_vdso() -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{Unread, debug_candidates, open, read_vdso};
-    use genba_profile::names::{Image, Names};
+    use genba_names::{Image, Names};
     use std::path::Path;
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use genba_format::proto;
-use genba_profile::names::{DebugSections, Names};
+use genba_names::{DebugSections, Names};
 
 use super::c_functions::{self, Function};
 use super::c_places;
@@ -117,11 +117,11 @@ impl Facts {
 #[cfg(test)]
 mod tests {
     use super::{Facts, Limits};
-    use genba_profile::names::{CPlace, Names};
+    use genba_names::{CPlace, Names};
     use std::collections::BTreeSet;
     use std::fs;
 
-    const SHOP: &[u8] = include_bytes!("../../../profile/tests/names/shop.so");
+    const SHOP: &[u8] = include_bytes!("../../../names/tests/shop/shop.so");
 
     #[test]
     fn functions_are_those_that_the_search_finds() {

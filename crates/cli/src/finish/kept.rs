@@ -133,15 +133,15 @@ mod tests {
     use super::{Kept, make_room};
     use crate::finish::elf_files::LookedFor;
     use crate::finish::facts::Facts;
+    use genba_names::Names;
     use genba_profile::hits::HitModule;
-    use genba_profile::names::Names;
     use std::collections::{BTreeMap, BTreeSet};
     use std::fs::{self, Permissions};
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::{Path, PathBuf};
     use std::time::{Duration, SystemTime};
 
-    const SHOP: &[u8] = include_bytes!("../../../profile/tests/names/shop.so");
+    const SHOP: &[u8] = include_bytes!("../../../names/tests/shop/shop.so");
 
     fn facts() -> Facts {
         let names = Names::new(SHOP, None, &[]).unwrap();

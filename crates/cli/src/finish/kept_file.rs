@@ -163,11 +163,11 @@ mod tests {
     use super::{KeptFile, encode};
     use crate::finish::facts::Facts;
     use crate::finish::pieces::Piece;
-    use genba_profile::names::Names;
+    use genba_names::Names;
     use std::cell::RefCell;
     use std::collections::BTreeSet;
 
-    const SHOP: &[u8] = include_bytes!("../../../profile/tests/names/shop.so");
+    const SHOP: &[u8] = include_bytes!("../../../names/tests/shop/shop.so");
 
     fn shop() -> Facts {
         let names = Names::new(SHOP, None, &[]).unwrap();

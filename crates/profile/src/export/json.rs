@@ -9,7 +9,7 @@ use crate::pace::Pace;
 use crate::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
-use crate::report::json::{FiltersPage, filters_page, key};
+use crate::report::json::{FiltersPage, filters_page};
 use crate::source_text::{Lack, SourceText};
 use crate::state::State;
 use crate::table::TableIndex;
@@ -267,7 +267,7 @@ fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
         start_realtime_ns: profile.start_realtime_ns,
         native: profile.processes.iter().find_map(|process| process.native),
         tags: first.map(|process| process.tags.as_slice()).unwrap_or_default(),
-        default_weight: key(choice.weight),
+        default_weight: choice.weight.key(),
         default_weight_why: choice.why,
         rss_max_bytes: resident.map(|resident| resident.max_bytes),
         rss_mean_bytes: resident.map(|resident| resident.mean_bytes),

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::figures::share;
 use crate::lines::{FunctionLines, HotExpression, Line, Lines};
 use crate::profile::{Accounting, Profile};
-use crate::report::json::{AccountingPage, FiltersPage, accounting_page, filters_page, key};
+use crate::report::json::{AccountingPage, FiltersPage, accounting_page, filters_page};
 use crate::weight::Totals;
 
 #[derive(Serialize)]
@@ -75,7 +75,7 @@ pub fn json(profile: &Profile, lines: &Lines, warnings: &[String]) -> serde_json
     let weight = lines.choice.weight;
     let page = Page {
         version: 1,
-        weight: key(weight),
+        weight: weight.key(),
         weight_why: lines.choice.why.as_deref(),
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,

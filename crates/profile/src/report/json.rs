@@ -136,7 +136,7 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
     let weight = report.choice.weight;
     let page = Page {
         version: 1,
-        weight: key(weight),
+        weight: weight.key(),
         weight_why: report.choice.why.as_deref(),
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,
@@ -157,15 +157,6 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
         warnings,
     };
     serde_json::to_string_pretty(&page).map(|text| text + "\n")
-}
-
-/// As on the command line.
-pub fn key(weight: Weight) -> &'static str {
-    match weight {
-        Weight::Cpu => "cpu",
-        Weight::Wall => "wall",
-        Weight::Samples => "samples",
-    }
 }
 
 pub fn accounting_page(accounting: &crate::profile::Accounting) -> AccountingPage<'_> {

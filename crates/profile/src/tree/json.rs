@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Branch, BranchIndex, EVENT_LOOP, Found, Options, Step, Tree};
 use crate::figures::share;
 use crate::profile::{Home, Profile};
-use crate::report::json::{FiltersPage, filters_page, key};
+use crate::report::json::{FiltersPage, filters_page};
 use crate::weight::Totals;
 
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ pub fn json(profile: &Profile, tree: &Tree, options: &Options) -> serde_json::Re
     let Totals { samples, cpu_ns, wall_ns } = tree.whole;
     let page = Page {
         version: 1,
-        weight: key(tree.choice.weight),
+        weight: tree.choice.weight.key(),
         weight_why: tree.choice.why.as_deref(),
         samples,
         cpu_ns,

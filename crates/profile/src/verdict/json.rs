@@ -7,7 +7,6 @@ use super::words::{Line, Piece, Target};
 use super::{About, Advice, At, Place, Reason, Verdict};
 use crate::figures::share;
 use crate::profile::{FileIndex, FrameIndex, Home, Profile};
-use crate::report::json::key;
 
 #[derive(Serialize)]
 pub struct VerdictPage<'a> {
@@ -107,7 +106,7 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
         name: verdict.reason.name(),
         words: said.first.to_string(),
         details: said.details.iter().map(Line::to_string).collect(),
-        weight: key(verdict.reason.weight()),
+        weight: verdict.reason.weight().key(),
         whole_ns: verdict.whole_ns,
         figures: verdict.reason,
         places: verdict.lead.iter().chain(&verdict.places).map(|place| pages.place(place)).collect(),

@@ -1,8 +1,8 @@
 //! Damaged ELF files: any bytes give names or an error, never a panic, and never a name outside its extent.
 
-use genba_profile::names::{KnownFunction, Names};
+use genba_names::{KnownFunction, Names};
 
-const SHOP: &[u8] = include_bytes!("names/shop.so");
+const SHOP: &[u8] = include_bytes!("shop/shop.so");
 
 /// Asks for everything; panics when a name does not cover what was asked for.
 fn exercise(bytes: &[u8], debug: Option<&[u8]>) {

@@ -1,9 +1,9 @@
-//! Names in one small stripped extension module whose source is beside it (names/shop.c): every kind of table once.
+//! Names in one small stripped extension module whose source is beside it (shop/shop.c): every kind of table once.
 
 use expect_test::{Expect, expect};
-use genba_profile::names::{KnownFunction, Names};
+use genba_names::{KnownFunction, Names};
 
-const SHOP: &[u8] = include_bytes!("names/shop.so");
+const SHOP: &[u8] = include_bytes!("shop/shop.so");
 
 /// One line a function of the unwind table: first address, name, origin.
 #[track_caller]

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use genba_format::proto::{self, NodeKind};
 use genba_format::{ProcessKey, Recording};
-use genba_profile::names::{Image, Names, Origin};
+use genba_names::{Image, Names, Origin};
 use serde_json::{Value, json};
 
 #[test]
@@ -169,7 +169,7 @@ impl Judge<'_> {
                 let whole = rows.into_iter().flat_map(BTreeMap::values);
                 let mut wholes = whole.filter(|other| other.name == row.name && other.origin != "cold part");
                 let true_at = |address| truth.name_of(address).map(|found| found.name);
-                // Where the function itself was not hit there is no row to compare with; `names_judge` compares them all.
+                // Where the function itself was not hit there is no row to compare with; crates/names/tests/judge.rs compares them all.
                 wholes.clone().next().is_none()
                     || wholes.any(|other| true_at(other.start).as_ref() == Some(&symbol.name))
             }

@@ -1,5 +1,5 @@
 //! Names found in the interpreters' files with their symbol tables hidden, judged by what the same interpreters say of
-//! themselves while they run (names/introspection.py): the owner and word of each function address must agree.
+//! themselves while they run (introspection.py): the owner and word of each function address must agree.
 //! Interpreters: 3.11 to 3.13 of $GENBA_PYTHONS or pyenv, python3.14 and 3.15 of the folder $GENBA_SID (default
 //! ~/.cache/genba/sid), 3.11 and 3.14 of python-build-standalone in $GENBA_STANDALONE (default ~/.cache/genba/standalone).
 //! A missing one is skipped in words.
@@ -9,9 +9,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use genba_profile::names::{Names, Origin};
+use genba_names::{Names, Origin};
 
-const SCRIPT: &str = include_str!("names/introspection.py");
+const SCRIPT: &str = include_str!("introspection.py");
 
 #[test]
 fn python_3_11() {

@@ -2,6 +2,9 @@
 //! Owns: the order of the sources (docs/names.md). Never: reads files, takes the nearest symbol: an address that no
 //! source covers has no name. Keeps: any bytes give names or `NotAnElf`, never a panic; each source is read when an
 //! address first needs it.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod answers;
 mod cells;

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use genba_profile::names::{CFunction, Image, Names, Origin};
+use genba_names::{CFunction, Image, Names, Origin};
 
 #[test]
 fn unstripped_builds_judge_the_search_without_their_symbols() {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use genba_profile::names::{Answer, KnownFunction, Names};
+use genba_names::{Answer, KnownFunction, Names};
 
-const SHOP: &[u8] = include_bytes!("names/shop.so");
+const SHOP: &[u8] = include_bytes!("shop/shop.so");
 
 fn check(image: &[u8], known: &[KnownFunction<'_>], step: usize) {
     let names = Names::new(image, None, known).unwrap();
