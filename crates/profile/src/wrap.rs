@@ -208,11 +208,11 @@ mod tests {
             "samples cover 98.4 % of it; 1.77 ms are in no sample (1.25 ms)",
             16,
             expect![[r#"
-            samples cover
-              98.4 % of it;
-              1.77 ms passed
-              unseen
-              (1.25 ms)"#]],
+                samples cover
+                  98.4 % of it;
+                  1.77 ms are in
+                  no sample
+                  (1.25 ms)"#]],
         );
         check(
             "the reason `late` (15.6 %)",
