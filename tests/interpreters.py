@@ -44,6 +44,11 @@ class Interpreter:
         return self.is_standalone and self.minor_number >= 14
 
     @property
+    def lists_lock_waits(self) -> bool:
+        """It keeps a list of the threads that wait for a `threading.Lock` or a `threading.RLock`; 3.13.0 does so for a SimpleQueue only."""
+        return self.minor_number >= 14
+
+    @property
     def is_stripped(self) -> bool:
         """Its own functions have no names in a symbol table: Debian's builds, and python-build-standalone's from 3.14 on."""
         return self.root is not None or self.has_tail_calls

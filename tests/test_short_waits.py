@@ -54,6 +54,8 @@ def recorded(workshop: Workshop, machine: str, program: str, *arguments: str) ->
 @pytest.mark.parametrize("name", WAITS)
 def test_short_waits_are_waits(workshop: Workshop, machine: str, name: str) -> None:
     times, says = WAITS[name]
+    if workshop.interpreter.lists_lock_waits:
+        says = says.replace("a lock (futex)", "a threading.Lock (futex)")
     screen = recorded(workshop, machine, "short_waits", name, times).report()
     assert screen.splitlines()[2].startswith("waiting: "), screen
     assert says in screen, screen

@@ -1,8 +1,10 @@
 """Threads that sleep, each in another system call or on another kind of descriptor; prints for each: its id and how long it slept."""
 
+import ctypes
 import fcntl
 import json
 import os
+import queue
 import select
 import socket
 import tempfile
@@ -11,7 +13,11 @@ import time
 
 MS = 1200
 slept = {}
-lock = threading.Lock()
+lock, rlock, event_set, simple_queue = threading.Lock(), threading.RLock(), threading.Event(), queue.SimpleQueue()
+# As large as a sem_t; what stands before it may lead to a lock, but it is in no list of CPython's.
+libc = ctypes.CDLL(None)
+before_semaphore = (ctypes.c_uint64 * 8)(0, id(lock) + 16)
+semaphore = ctypes.byref(before_semaphore, 16)
 folder = tempfile.TemporaryDirectory()
 pipes = [os.pipe() for _ in range(2)]
 pairs = [socket.socketpair() for _ in range(5)]
@@ -39,6 +45,28 @@ def in_read():
 
 def in_futex():
     lock.acquire()
+
+
+def in_futex_of_an_rlock():
+    rlock.acquire()
+    rlock.release()
+
+
+def in_futex_with_a_timeout():
+    if rlock.acquire(timeout=60):
+        rlock.release()
+
+
+def in_futex_of_an_event():
+    event_set.wait()
+
+
+def in_futex_of_a_simple_queue():
+    simple_queue.get()
+
+
+def in_futex_of_c():
+    libc.sem_wait(semaphore)
 
 
 def in_recvfrom():
@@ -87,6 +115,10 @@ def poll(*what):
 
 def wake():
     lock.release()
+    rlock.release()
+    event_set.set()
+    simple_queue.put(None)
+    libc.sem_post(semaphore)
     for _, writing in pipes:
         os.write(writing, b"x")
     for _, other in pairs:
@@ -106,7 +138,9 @@ def timed(function):
 
 
 if __name__ == "__main__":
+    libc.sem_init(semaphore, 0, 0)
     lock.acquire()
+    rlock.acquire()
     fcntl.flock(locked, fcntl.LOCK_EX)
     functions = [function for name, function in sorted(globals().items()) if name.startswith("in_")]
     if terminal is None:

@@ -20,6 +20,7 @@ mod later;
 mod leaving;
 mod life;
 mod lifecycle;
+mod locks;
 mod merge;
 mod modules;
 mod proc;

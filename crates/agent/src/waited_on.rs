@@ -1,8 +1,9 @@
-//! What a system call waits on: a socket, a pipe, a file.
+//! What a system call waits on: a socket, a pipe, a file, a lock of CPython.
 //! Owns: which calls wait on a descriptor, the kinds and their place in a sample's state. Never: follows a link of /proc (what it
 //! names may hang), keeps the name it leads to, says a kind where it is not sure. Keeps: I-06, I-07.
 
 use crate::descriptor::Descriptor;
+use crate::locks::lock_at;
 use crate::proc::Call;
 use genba_signal::memory::{Address, Memory};
 use std::ffi::CStr;
@@ -56,6 +57,10 @@ pub enum Kind {
     File = 3,
     Terminal = 4,
     Device = 5,
+    /// These three: found by `locks`.
+    Lock = 6,
+    RLock = 7,
+    SimpleQueue = 8,
 }
 
 impl Kind {
@@ -83,13 +88,16 @@ impl Kind {
     }
 }
 
-/// What a thread waits on in `call`; `None` where it is on no descriptor, on several kinds, or cannot be told. The thread's clock
+/// What a thread waits on in `call`; `None` where it is on neither a descriptor nor a lock, on several kinds, or cannot be told. The thread's clock
 /// tells afterwards whether it was in that call all the time.
 pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<Kind>) -> Option<Kind> {
     let [first, second] = call.arguments;
     let number = i64::from(call.number);
     if ON_FIRST.contains(&number) {
         return kind(first as u32);
+    }
+    if number == libc::SYS_futex {
+        return lock_at(first, memory);
     }
     if !matches!(number, libc::SYS_poll | libc::SYS_ppoll) || second > ENTRIES_MAX {
         return None;
@@ -202,6 +210,7 @@ mod tests {
     fn each_kind_has_a_place_in_the_state() {
         let states = [Kind::Socket, Kind::Pipe, Kind::File, Kind::Terminal, Kind::Device].map(Kind::in_state);
         assert_eq!(states, [4096, 8192, 12_288, 16_384, 20_480]);
+        assert_eq!([Kind::Lock, Kind::RLock, Kind::SimpleQueue].map(Kind::in_state), [24_576, 28_672, 32_768]);
         assert!(ON_FIRST.iter().all(|number| *number < i64::from(STATES_PER_KIND)));
     }
 }

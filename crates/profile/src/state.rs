@@ -19,7 +19,7 @@ pub enum State {
     Other(u32),
 }
 
-/// What the descriptor of a system call is.
+/// What a system call waits on: what its descriptor is, or which of CPython's locks its futex belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WaitedOn {
     Socket,
@@ -27,6 +27,9 @@ pub enum WaitedOn {
     File,
     Terminal,
     Device,
+    Lock,
+    RLock,
+    SimpleQueue,
 }
 
 /// `16 + system call`, and as often this as the number of the kind, of which there is room for so many.
@@ -53,6 +56,9 @@ impl State {
             3 => Some(WaitedOn::File),
             4 => Some(WaitedOn::Terminal),
             5 => Some(WaitedOn::Device),
+            6 => Some(WaitedOn::Lock),
+            7 => Some(WaitedOn::RLock),
+            8 => Some(WaitedOn::SimpleQueue),
             // No call has such a number; those of the x32 interface are far above.
             KINDS_MAX.. => return State::InSystemCall(stored, None),
             // None, or one of a newer genba.
@@ -76,7 +82,9 @@ impl State {
         let State::InSystemCall(number, on) = self else { return self.to_string() };
         let Some(call) = Sysno::new(number as usize) else { return self.to_string() };
         let what = match (call, on) {
-            (Sysno::futex, _) => "waiting for a lock",
+            // The lock says what is waited for.
+            (Sysno::futex, Some(lock)) => return format!("waiting for a {} ({})", lock.name(), call.name()),
+            (Sysno::futex, None) => "waiting for a lock",
             (Sysno::nanosleep | Sysno::clock_nanosleep, _) => "sleeping",
             (Sysno::wait4 | Sysno::waitid, _) => "waiting for a process",
             (Sysno::fsync | Sysno::fdatasync | Sysno::msync | Sysno::sync_file_range, _) => "writing to disk",
@@ -119,6 +127,9 @@ impl WaitedOn {
             WaitedOn::File => "file",
             WaitedOn::Terminal => "terminal",
             WaitedOn::Device => "device",
+            WaitedOn::Lock => "threading.Lock",
+            WaitedOn::RLock => "threading.RLock",
+            WaitedOn::SimpleQueue => "queue.SimpleQueue",
         }
     }
 }
@@ -164,6 +175,10 @@ mod tests {
     fn a_wait_says_what_it_is_for() {
         let words = |stored| State::from_stored(stored).wait_in_words();
         assert_eq!(words(16 + 202), "waiting for a lock (futex)");
+        assert_eq!(words(16 + 202 + 6 * 4096), "waiting for a threading.Lock (futex)");
+        assert_eq!(words(16 + 202 + 7 * 4096), "waiting for a threading.RLock (futex)");
+        assert_eq!(words(16 + 202 + 8 * 4096), "waiting for a queue.SimpleQueue (futex)");
+        assert_eq!(words(16 + 202 + 9 * 4096), "waiting for a lock (futex)", "a kind of a newer genba");
         assert_eq!(words(16 + 230), "sleeping (clock_nanosleep)");
         assert_eq!(words(16 + 45 + 4096), "waiting for data (recvfrom on a socket)");
         assert_eq!(words(16 + 75 + 3 * 4096), "writing to disk (fdatasync on a file)");
@@ -183,7 +198,10 @@ mod tests {
         assert_eq!(words(16 + 73 + 3 * 4096), "in flock(2) on a file");
         assert_eq!(words(16 + 4 * 4096), "in read(2) on a terminal");
         assert_eq!(words(16 + 16 + 5 * 4096), "in ioctl(2) on a device");
-        assert_eq!(words(16 + 6 * 4096), "in read(2)", "a kind of a newer genba");
+        assert_eq!(words(16 + 202 + 6 * 4096), "in futex(2) on a threading.Lock");
+        assert_eq!(words(16 + 202 + 7 * 4096), "in futex(2) on a threading.RLock");
+        assert_eq!(words(16 + 202 + 8 * 4096), "in futex(2) on a queue.SimpleQueue");
+        assert_eq!(words(16 + 15 * 4096), "in read(2)", "a kind of a newer genba");
         assert_eq!(words(16 + 4095 + 4096), "in system call 4095 on a socket");
     }
 }

@@ -378,6 +378,7 @@ impl Sampler {
         let thread = &mut self.threads[index];
         if thread.still.is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
+            let call = call.filter(|_| state >= IN_SYSTEM_CALL);
             let on = call.and_then(|call| self.waited_on(index, call)).map_or(0, Kind::in_state);
             let (node, context_version) = match self.read_outside(index, registers) {
                 Ok(seen) => seen,
