@@ -81,3 +81,20 @@ def test_sleepers_show_wall_time_and_system_call(workshop: Workshop) -> None:
         states = {row.state: row.wall_ns for row in profile.rows() if row.thread == thread}
         assert abs(wall_ns - slept_ns) <= SLEEP_BOUND_NS + not_sampled_ns, (name, wall_ns, slept_ns, states)
         assert sum(row.cpu_ns for row in rows) == 0
+
+
+MANY = """
+import threading, time
+threads = [threading.Thread(target=time.sleep, args=(1,)) for _ in range(60)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_the_last_thread_to_begin_before_a_quiet_time_is_seen(workshop: Workshop) -> None:
+    """Many threads are listed less often, and a program that is quiet begins none: the last ones begin between the two."""
+    run = workshop.run(workshop.write("many.py", MANY), flags=("--rate", "1000"))
+    profile = run.profile()
+    asleep_ns = [sum(row.wall_ns for row in profile.rows() if row.thread == thread) for thread in range(len(profile["threads"]))]
+    assert len(asleep_ns) == 61
+    assert min(asleep_ns) >= 1_000_000_000 - SLEEP_BOUND_NS - profile["accounting"]["wall_not_sampled_ns"], sorted(asleep_ns)[:9]

@@ -100,6 +100,8 @@ pub struct Sampler {
     states_at_ns: u64,
     /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
     counted: Option<u64>,
+    /// When the kernel was last asked for it.
+    counted_ns: u64,
     began_ns: u64,
     flush_at_ns: u64,
     memory_at_ns: u64,
@@ -193,6 +195,7 @@ impl Sampler {
             listed_ns: 0,
             states_at_ns: 0,
             counted: None,
+            counted_ns: 0,
             began_ns: 0,
             flush_at_ns: 0,
             memory_at_ns: 0,
@@ -414,19 +417,21 @@ impl Sampler {
         self.ticks += 1;
         self.note_handlers(signals::held());
         let all = self.threads.len() <= EVERY_TICK_MAX;
-        if all || self.anyone_ran() {
+        let ran = all || self.anyone_ran();
+        if ran {
             self.ran_ns = now_ns;
             if !all {
                 self.stirred_ns = now_ns;
             }
-            let began = self.list_is_due(now_ns) && self.list_threads(now_ns);
-            let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
-            if began || due || self.states_are_outdated() {
-                self.states_at_ns = now_ns + STATES_EVERY_NS;
-                self.refresh_states();
-            }
         } else {
             self.quiet_from_until_ns = (self.ran_ns, now_ns);
+        }
+        // Only a thread that runs begins another: who began last may sleep before the list was due again.
+        let began = self.counted_ns <= self.ran_ns && self.list_is_due(now_ns) && self.list_threads(now_ns);
+        let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
+        if began || ran && (due || self.states_are_outdated()) {
+            self.states_at_ns = now_ns + STATES_EVERY_NS;
+            self.refresh_states();
         }
         self.refresh_files(now_ns);
         let all = self.threads.len() <= EVERY_TICK_MAX;

@@ -137,11 +137,12 @@ impl Sampler {
     }
 
     /// The kernel's count of threads tells on each tick whether one began or ended.
-    pub(super) fn list_is_due(&self, now_ns: u64) -> bool {
+    pub(super) fn list_is_due(&mut self, now_ns: u64) -> bool {
         let passed_ns = now_ns - self.listed_ns;
         if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
             return false;
         }
+        self.counted_ns = now_ns;
         let count = self.tasks.as_ref().and_then(Tasks::count);
         passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
     }

@@ -148,7 +148,10 @@ impl Sampler {
         };
         let glances = self.glances_until_look();
         let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
-        if moved {
+        // One that was woken and has no CPU yet slept before.
+        let woken =
+            doing == Doing::Runnable && self.threads[index].still.is_some_and(|still| still.state != WAITING_FOR_CPU);
+        if moved || woken {
             self.settle_glances(index);
         }
         if moved || doing == Doing::Runnable {
