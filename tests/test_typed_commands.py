@@ -234,6 +234,6 @@ def masked(lines: list[str]) -> list[str]:
     line. Numbers are `#`; what a busy machine adds to the header in parentheses goes."""
     rows = [number for number, line in enumerate(lines) if re.match(r" *\d+\.\d %", line)]
     kept = [*lines[: rows[1]], lines[rows[-1]]]
-    header = [re.sub(r" \([^)]*\)|, mostly \S+ ms", "", line) for line in kept[:2]]
+    header = [re.sub(r" \([^)]*\)|, (?:mostly|later) \S+ ms", "", line) for line in kept[:2]]
     words = [re.sub(r"[\d.,]+", "#", line) for line in [*header, *kept[2:]]]
     return [re.sub(r"# (?:ms|s|µs)\b", "# s", re.sub(r" +", " ", line)) for line in words]
