@@ -2,8 +2,8 @@
 //! Owns: the global allocator of this library, what happens when there is no memory left, one compression context.
 //! Never: calls malloc, directly or through zstd; ends the program.
 //!
-//! A thread that finds no memory is the sampler's, which ends there, or one of the program's inside `room::within`, which has some.
-//! Elsewhere threads of the program allocate nothing, or only where they can do without (`try_reserve`).
+//! The sampler's thread ends when it finds no memory. A thread of the program's allocates inside `room::within`, which has memory, or by
+//! `try_reserve`, where it can do without.
 
 use crate::bells;
 use crate::carry;

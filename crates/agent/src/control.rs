@@ -1,4 +1,4 @@
-//! The word between the program's threads and the sampler: what it shall do, and what it has done.
+//! Orders from the program's threads to the sampler, and its reports.
 //! Owns: the futexes, and whose turn it is to give orders. Never: waits without end.
 
 use crate::bells::{self, Rest};

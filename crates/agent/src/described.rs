@@ -1,5 +1,5 @@
-//! Who is recorded: the first block's words about this process.
-//! Owns: what is asked of the system for them. Never: stores an argument that is to be masked, or the environment.
+//! The first block's description of this process.
+//! Owns: the questions to the system for it. Never: stores an argument that is to be masked, or the environment.
 
 use crate::modules::own_executable;
 use crate::proc::{self, monotonic_ns};

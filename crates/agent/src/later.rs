@@ -1,4 +1,4 @@
-//! Something that waits for the interpreter to come back from what it is doing now.
+//! A call that waits until the interpreter has finished its present work.
 //! Owns: the pending call. Never: takes the GIL, waits.
 
 use crate::symbols;

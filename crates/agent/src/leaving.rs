@@ -1,6 +1,6 @@
-//! Processes that end because their last thread ends (pthread_exit in main, a thread's function that returns in a forked child):
-//! the sampler's thread must not be the one that keeps them alive.
-//! Owns: the look for other threads when the first one ends. Never: ends a sampler while two threads of the program live.
+//! A process that ends because its last thread ends (pthread_exit in main, a thread's function that returns in a forked child): the sampler's
+//! thread must not keep it alive.
+//! Owns: the search for other threads when the first one ends. Never: ends a sampler while two threads of the program live.
 
 use crate::lifecycle::{self, SamplerThread};
 use crate::proc::{self, Doing};

@@ -1,5 +1,5 @@
-//! Which of CPython's locks a thread sleeps on: a thread parked in CPython's parking lot sleeps on a semaphore in a `struct wait_entry` on
-//! its own stack, which stands in a list and holds the address of what the thread waits for (3.14, 3.15, late releases of 3.13).
+//! Which of CPython's locks a thread sleeps on. A thread parked in CPython's parking lot sleeps on a semaphore in a `struct wait_entry` on
+//! its own stack. The entry is part of a list and holds the address of the thing that the thread waits for (3.14, 3.15, late 3.13).
 //! Owns: the offsets of that entry and of a lock's type. Never: asks for a version (the list, the type and its name must fit), says more
 //! than the type. Keeps: I-06, I-07.
 

@@ -1,12 +1,14 @@
-//! That the sampler's thread begins when its tick is due, and not when it suits the program.
+//! The sampler's thread begins when its tick is due, not when the program pauses.
 //!
-//! Two things would make it wait until the program does something, and would so decide what it sees. *Slack*: the kernel lets a thread's
-//! timers be late by 50 µs, to let them expire together with others: with the one that wakes the program, say, of whose
-//! work the first 50 µs would then be in no sample. *Slices*: where no CPU is idle, a thread that wakes may have to wait until the running
-//! one has used up its slice, some milliseconds, or goes to sleep. Of a program that works in short bursts nearly all would be missed
-//! (of 500 bursts of a millisecond on one CPU, 460). Since Linux 6.12 a thread may ask for a slice of its own; one with a shorter
-//! slice than the running one's begins at once. It gets no more of the CPU by that.
-//! Owns: asking for both. Never: changes another thread, or the slice of one that is not under the fair scheduler.
+//! By default the kernel makes the thread wait for the program in two ways, and the program would decide which moments are sampled:
+//! - *Slack*: timers may be late by 50 µs, so that they expire together with others. A tick that waits for the timer that wakes the program
+//!   misses the first 50 µs of its work.
+//! - *Slices*: where no CPU is idle, a thread that wakes may wait until the running one has used up its slice, some milliseconds, or sleeps.
+//!   The sampler then misses nearly all of a program that works in short bursts (460 of 500 bursts of a millisecond on one CPU).
+//!
+//! Since Linux 6.12 a thread may ask for a slice of its own. A thread whose slice is shorter than the running thread's begins at once; its
+//! part of the CPU stays the same.
+//! Owns: asking for less slack and a short slice. Never: changes another thread, or the slice of one that is not under the fair scheduler.
 //! Source: Linux 6.12, kernel/sched/fair.c (`do_preempt_short`), kernel/sched/syscalls.c (`__setparam_fair`); prctl(2).
 
 use std::mem::size_of;

@@ -1,4 +1,4 @@
-//! Children that have ended: which, and how much CPU the kernel says they used. A killed child could not tell the end of it.
+//! Children that have ended, and the CPU that the kernel says they used: a killed child could not record its last part.
 //! Owns: the queue from the program's threads, which wait for children, to the sampler. Never: waits, allocates, or drops one uncounted.
 
 use crate::lifecycle;

@@ -1,5 +1,5 @@
-//! Memory that is sure to be there, for a thread of the program's: it cannot be stopped where it stands, as the sampler's can, when there is
-//! none left.
+//! Memory that is sure to be there for a thread of the program's. When there is none left, the sampler's thread can end at once; a thread of
+//! the program's cannot.
 //! Owns: one mapping, made before the work that may need it. Never: takes a piece back: pieces are few, and most rooms end unused.
 //! Partner: arena.rs takes pieces when the heap has none.
 

@@ -1,4 +1,4 @@
-//! The sampler thread: ticks, and what each look at a thread ends as.
+//! The sampler thread: ticks, and the outcome of each for each thread.
 //! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 

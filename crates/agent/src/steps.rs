@@ -1,5 +1,5 @@
-//! Steps of an event loop, as far as ticks prove them: each callback is run in a context, which the thread enters and leaves, and its
-//! thread state counts that. Two ticks that find the same count found the same callback, and all that lies between them is its.
+//! Steps of an event loop, as far as ticks prove them. Each callback runs in a context, which the thread enters and leaves, and the thread
+//! state counts these changes. Two ticks with the same count found the same callback, and it ran all the time between them.
 //! Owns: what of a step is proved. Never: takes two callbacks for one; knows which loop runs.
 
 /// From the first tick that found it to the last one.

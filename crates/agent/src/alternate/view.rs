@@ -1,9 +1,9 @@
 //! The alternate stack that the program believes a thread has, where genba gave that thread one.
 //! Owns: what `sigaltstack` means there. Never: leaves such a thread without a stack that genba's handler fits on.
 //!
-//! The kernel has the program's stack where it is large enough, and genba's where it is not or there is none. What the program set then
-//! lies in the head of genba's, and where that begins for the kernel says whether it did: a handler's return makes the kernel take
-//! back the stack that it had before.
+//! The kernel has the program's stack where that is large enough. Elsewhere it has genba's, and the head of genba's stack holds what the
+//! program set. The address at which genba's stack begins for the kernel tells whether the program set one, because the return of a handler
+//! makes the kernel take back the stack that it had before.
 
 use super::{Own, in_kernel, map};
 use crate::lifecycle::set_errno;

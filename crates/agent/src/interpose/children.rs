@@ -1,4 +1,4 @@
-//! Calls that wait for children: what the kernel says a child has used is kept for the recording.
+//! Calls that wait for children: the recording keeps the CPU time that the kernel says a child has used.
 //! Owns: the `wait` family. Never: takes or leaves a child that the program's own call would not, changes what that call returns. These
 //! are called in signal handlers, and unwound by `pthread_cancel`: nothing here locks or needs a drop.
 

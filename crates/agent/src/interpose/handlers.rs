@@ -1,7 +1,6 @@
 //! `sigaction` and its older forms, and `sigaltstack`: the program sees its own handlers as if genba had none.
-//! Owns: what the older forms mean for genba's three signals, and for all in builds that need alternate stacks (signals/on_stack.rs);
-//! for others they are libc's. Never: keeps a handler that the
-//! program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
+//! Owns: what the older forms mean for genba's three signals, and for every signal in builds that need alternate stacks
+//! (signals/on_stack.rs). Other calls go to libc. Never: keeps a handler that the program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
 
 use super::{masks, next};
 use crate::{alternate, lifecycle, signals};

@@ -1,4 +1,4 @@
-//! Calls that change a thread's mask: SIGURG is blocked in the program's view, and the thread is sampled all the same.
+//! Calls that change a thread's mask: the program sees SIGURG blocked, and genba still samples the thread.
 //! Owns: `pthread_sigmask`, `sigprocmask` and their older forms. Never: changes what the program believes: signals/mask.rs does. Programs
 //! call these in signal handlers and after `vfork`.
 

@@ -1,11 +1,11 @@
-//! Calls that make a thread or a process: what these inherit is the mask that the program believes in, and where a thread needs an alternate
-//! stack it gets one (alternate.rs).
+//! Calls that make a thread or a process. The new one inherits the mask that the program believes in. A thread that needs an alternate
+//! stack gets one (alternate.rs).
 //! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between libc and a caller for which there is nothing to do; leaves a
 //! frame of its own on the stack of a thread; allocates.
 //!
-//! A thread that blocks SIGURG in the program's belief only does so in the kernel, too, while it makes another one. That one begins with it
-//! blocked, takes it over (signals/mask.rs), and *jumps* to its function: what unwinds, cancels or looks at its stack meets libc's
-//! frame below the program's own.
+//! A thread that blocks SIGURG in the program's belief only blocks it in the kernel, too, while it makes another thread. The new thread begins
+//! with SIGURG blocked, takes the belief over (signals/mask.rs), and *jumps* to its function. So code that unwinds, cancels or reads its
+//! stack meets libc's frame below the program's own.
 
 use super::next;
 use crate::alternate::{self, Room};

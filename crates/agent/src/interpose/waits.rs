@@ -1,4 +1,4 @@
-//! Calls that wait for signals: genba's is none that the program waits for, and does not wake it.
+//! Calls that wait for signals: genba's signal does not end such a wait.
 //! Owns: the `sigwait` family, `pause`, and the calls that set a mask while they wait. Never: takes a signal from the program:
 //! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
 

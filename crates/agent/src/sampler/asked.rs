@@ -1,5 +1,5 @@
-//! A thread of the program asks for its own stack: it waits, and is looked at from outside like any thread that sleeps.
-//! Owns: when such a look is whole. A part of sampler.rs, split off by subject.
+//! A thread of the program asks for its own stack: it waits, and the sampler reads it from outside, like any thread that sleeps.
+//! Owns: when such a stack is whole. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
 use super::looks::{WAITING_FOR_CPU, WAITING_FOR_GIL};

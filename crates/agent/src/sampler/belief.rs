@@ -1,5 +1,5 @@
 //! How far the interpreter's layout is believed (I-10).
-//! Owns: after how many looks it is. Never: reads memory. A part of sampler.rs.
+//! Owns: after how many misfits it is believed no longer. Never: reads memory. A part of sampler.rs.
 
 /// So many frames in a row that are none by the layout, and the layout is wrong. The thread runs while its frame is looked at and
 /// may leave it at any moment, so one alone says nothing.

@@ -1,5 +1,5 @@
-//! What the sampler does between looks: ends questions, lists threads, writes blocks, ends and parks.
-//! Owns: how each look that was no sample is counted (I-03). A part of sampler.rs, split off by subject.
+//! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
+//! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
 use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::bells;

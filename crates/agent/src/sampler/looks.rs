@@ -1,4 +1,4 @@
-//! One look at one thread: the table of (clock, state), and what the look ends as.
+//! One tick of one thread: the table of (clock, state), and the tick's outcome.
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 

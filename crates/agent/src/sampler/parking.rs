@@ -1,4 +1,4 @@
-//! How the sampler ends for a fork, and what it does when nobody waits for that any more.
+//! How the sampler ends for a fork, and how it goes on when the fork did not wait.
 //! Owns: the sampler's side of life.rs. Never: touches the sampler once it is parked. A part of sampler.rs, split off by subject.
 
 use super::Sampler;

@@ -1,4 +1,4 @@
-//! What sampling takes and what the program uses, as clocks tell, and what follows for the rate (pace.rs).
+//! The CPU that sampling takes and the CPU that the program uses, by the kernel's clocks, for the choice of the rate (pace.rs).
 //! Owns: the measurement of what a signal costs beside the handler. A part of sampler.rs.
 
 use super::pace::Spent;

@@ -1,5 +1,5 @@
-//! Which callback of its event loop a thread is in, tick by tick, and when one was left that took long.
-//! Owns: from when on that is told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
+//! Which callback of its event loop a thread is in, tick by tick, and when it left one that took long.
+//! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
 use super::looks::{ASLEEP, IN_SYSTEM_CALL};
