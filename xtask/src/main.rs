@@ -10,6 +10,7 @@ mod edges_typescript;
 mod glibc;
 mod handler;
 mod invariants;
+mod paths;
 mod proto;
 mod sources;
 mod tidy;

@@ -1,9 +1,10 @@
 //! `cargo xtask tidy`: the house rules a machine can hold (lengths, headers, names, leftovers, places of this machine).
-//! Owns: one function a rule, each naming what to do instead. Never: repairs. Invariants have their own file.
+//! Owns: one function a rule, each naming what to do instead. Never: repairs. Invariants and paths in comments have their own files.
 
 use std::path::Path;
 
 use crate::invariants;
+use crate::paths;
 use crate::sources::{SourceFile, read_below};
 use crate::violation::{Violation, verdict};
 
@@ -62,6 +63,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Violation> {
         ticks(file, &mut violations);
     }
     invariants::check(files, &mut violations);
+    paths::check(files, &mut violations);
     violations
 }
 
@@ -208,10 +210,11 @@ mod tests {
             "ARCHITECTURE.md: I-02 is cited in no code",
             "ARCHITECTURE.md: I-03 is cited in no test",
             "src/cites.rs:2: I-09 is not defined",
+            "src/cites.rs:3: `gone.rs`, which is not there",
         ] {
             assert!(all.iter().any(|line| line.starts_with(expected)), "nothing begins with {expected:?} in {all:#?}");
         }
-        assert_eq!(all.len(), 11, "{all:#?}");
+        assert_eq!(all.len(), 12, "{all:#?}");
         assert!(run(Path::new("nowhere"), &[root.display().to_string()]).is_err());
     }
 

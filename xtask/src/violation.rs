@@ -4,7 +4,7 @@ use std::fmt;
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
-    /// Path below the root, with a line where there is one: `crates/signal/src/walk.rs:41`.
+    /// Path below the root, with a line where there is one: `crates/signal/src/unwind.rs:41`.
     pub place: String,
     pub found: String,
     pub instead: String,
