@@ -98,3 +98,40 @@ def test_the_last_thread_to_begin_before_a_quiet_time_is_seen(workshop: Workshop
     asleep_ns = [sum(row.wall_ns for row in profile.rows() if row.thread == thread) for thread in range(len(profile["threads"]))]
     assert len(asleep_ns) == 61
     assert min(asleep_ns) >= 1_000_000_000 - SLEEP_BOUND_NS - profile["accounting"]["wall_not_sampled_ns"], sorted(asleep_ns)[:9]
+
+
+HELD = """
+import json, threading, time
+lock, is_taken, ends = threading.RLock(), threading.Event(), threading.Event()
+def keep():
+    with lock:
+        with lock:
+            is_taken.set()
+            ends.wait(1)
+def stand_by():
+    ends.wait(1)
+keeper, other = threading.Thread(target=keep), threading.Thread(target=stand_by)
+other.start()
+keeper.start()
+is_taken.wait()
+began_ns = time.monotonic_ns()
+lock.acquire()
+waited_ns = time.monotonic_ns() - began_ns
+print(json.dumps([keeper.native_id, waited_ns]))
+"""
+
+
+def test_who_holds_the_lock_is_said(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("held.py", HELD), flags=("--rate", "1000"))
+    keeper, waited_ns = run.answer()
+    verdict = run.report_json()["verdict"]
+    [place] = [place for place in verdict["places"] if place["expression"] == "lock.acquire()"]
+    holder = place["wait"]["holder"]
+    words = [line for line in verdict["details"] if "lock.acquire()" in line]
+    if not workshop.interpreter.lists_lock_waits:
+        assert holder is None
+        assert "held by" not in words[0]
+        return
+    assert holder["tid"] == keeper
+    assert abs(holder["wall_ns"] - waited_ns) <= SLEEP_BOUND_NS + run.profile()["accounting"]["wall_not_sampled_ns"]
+    assert f", held by thread {keeper} (" in words[0]

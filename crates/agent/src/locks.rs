@@ -1,7 +1,7 @@
 //! Which of CPython's locks a thread sleeps on. A thread parked in CPython's parking lot sleeps on a semaphore in a `struct wait_entry` on
 //! its own stack. The entry is part of a list and holds the address of the thing that the thread waits for (3.14, 3.15, late 3.13).
-//! Owns: the offsets of that entry and of a lock's type. Never: asks for a version (the list, the type and its name must fit), says more
-//! than the type. Keeps: I-06, I-07.
+//! Owns: the offsets of that entry, of a lock's type and of an RLock's owner. Never: asks for a version (the list, the type and its name
+//! must fit), believes an owner that is no thread of CPython's. Keeps: I-06, I-07.
 
 use crate::waited_on::Kind;
 use genba_signal::memory::{Address, Fault, Memory};
@@ -15,6 +15,8 @@ const PREVIOUS: u64 = 8;
 const OBJECT_HEAD: u64 = 16;
 const OBJECT_TYPE: u64 = 8;
 const TYPE_NAME: u64 = 24;
+/// Of what is waited for in an RLock, its mutex: on to the thread that holds it (`_PyRecursiveMutex.thread`).
+const OWNER: u64 = 8;
 /// The longest of the names with its end.
 const NAME_WORDS: usize = 3;
 
@@ -31,6 +33,12 @@ pub fn lock_at(futex: u64, memory: &impl Memory) -> Option<Kind> {
     let class = memory.address(Address(object.checked_add(OBJECT_TYPE)?)).ok()?;
     let name = memory.address(Address(class.0.checked_add(TYPE_NAME)?)).ok()?;
     kind_named(name, memory)
+}
+
+/// Where the thread that holds this RLock is named, as `threading.get_ident` names it; 0: nobody holds it. For a futex of kind `RLock`.
+pub fn owner_of_rlock(futex: u64, memory: &impl Memory) -> Option<Address> {
+    let mutex = memory.word(Address(futex.checked_sub(AWAITED_BEFORE)?)).ok()?;
+    mutex.checked_add(OWNER).map(Address)
 }
 
 /// Whether both neighbours of the entry know it.
@@ -99,6 +107,16 @@ mod tests {
         assert_eq!(of("_queue.SimpleQueue"), Some(Kind::SimpleQueue));
         for name in ["_thread.lock2", "_thread.loc", "_queue.SimpleQueues", "_thread._localdummy", "object", ""] {
             assert_eq!(of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_rlock_names_its_owner_behind_its_mutex() {
+        assert_eq!(owner_of_rlock(FUTEX, &parked("_thread.RLock")), Some(Address(OBJECT + 24)));
+        for (futex, mutex) in [(7, 0), (FUTEX, u64::MAX - 7), (FUTEX, u64::MAX)] {
+            let mut words = parked("_thread.RLock");
+            words.0.insert(FUTEX - 8, mutex);
+            assert_eq!(owner_of_rlock(futex, &words), None, "{futex:#x} {mutex:#x}");
         }
     }
 

@@ -272,6 +272,20 @@ impl Recorder {
             value: length_ns,
             thread: thread + 1,
             node,
+            other: 0,
+        });
+    }
+
+    /// A thread waited so long for a lock that `holder` held.
+    pub fn held(&mut self, thread: u32, node: u32, holder: u32, wall_ns: u64) {
+        self.marks.push(proto::Mark {
+            at_ns: monotonic_ns(),
+            kind: proto::MarkKind::Held as i32 as u32,
+            text: String::new(),
+            value: wall_ns,
+            thread: thread + 1,
+            node,
+            other: holder + 1,
         });
     }
 

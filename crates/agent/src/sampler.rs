@@ -33,6 +33,7 @@ mod births;
 mod block_times;
 mod bookkeeping;
 mod interpreter;
+mod lock_holders;
 mod looks;
 mod pace;
 mod parking;
@@ -139,6 +140,7 @@ pub struct Sampler {
     birth: Option<Birth>,
     /// Begun by the program itself.
     is_within: bool,
+    held_up: lock_holders::Waited,
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
 }
@@ -217,6 +219,7 @@ impl Sampler {
             is_child: false,
             birth: None,
             is_within,
+            held_up: lock_holders::Waited::default(),
             outside: None,
         }
     }

@@ -10,6 +10,8 @@ use rustc_hash::FxHashMap;
 
 const THREADS_MAX: usize = 20_000;
 const INTERPRETERS_MAX: usize = 64;
+/// `struct _ts`, 3.13 to 3.15: `thread_id` lies before `native_thread_id`.
+const IDENT_BEFORE: u64 = 8;
 
 /// The thread states of one thread; more than one with sub-interpreters.
 #[derive(Clone, Copy, Default, Debug)]
@@ -58,6 +60,8 @@ impl Beyond {
 #[derive(Default)]
 pub struct ThreadStates {
     by_tid: FxHashMap<u32, States>,
+    /// By `threading.get_ident` (3.13 and later).
+    by_ident: FxHashMap<u64, u32>,
     gils: Vec<Address>,
     /// 3.11, 3.12: the thread states of sub-interpreters, which any thread may use. No more than a question holds.
     shared: Vec<Address>,
@@ -79,6 +83,12 @@ impl ThreadStates {
             }
         }
         states
+    }
+
+    /// The thread that `threading.get_ident` names so.
+    #[must_use]
+    pub fn with_ident(&self, ident: u64) -> Option<u32> {
+        self.by_ident.get(&ident).copied()
     }
 
     /// Whether an interpreter or a thread state came since the lists were read: new ones stand first. Of those that went nothing is
@@ -106,6 +116,7 @@ impl ThreadStates {
     /// Reads the lists again. They may change meanwhile: what could not be read is missing until the next time.
     pub fn refresh<M: Memory>(&mut self, memory: &M, python: &Python) {
         self.by_tid.clear();
+        self.by_ident.clear();
         self.gils.clear();
         self.shared.clear();
         self.threads = 0;
@@ -153,6 +164,9 @@ impl ThreadStates {
             let tid = memory.word(state.at(layout.native_thread_id))? as u32;
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
+            if layout.minor >= 13 {
+                self.by_ident.insert(memory.word(Address(state.0 + layout.native_thread_id - IDENT_BEFORE))?, tid);
+            }
             if layout.thread_id.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
                 self.shared.push(state);
             }

@@ -6,6 +6,7 @@ use crate::proc::Doing;
 use crate::steps::Step;
 use crate::tasks;
 use genba_format::{QUANTUM_NS, proto};
+use genba_signal::memory::Address;
 use genba_signal::request::{Pool, Ticket};
 use std::ffi::CString;
 
@@ -94,6 +95,8 @@ pub struct Still {
     pub state: u32,
     /// What it waits on, found at the first look: added to the state where the sample is written.
     pub on: u32,
+    /// Where the thread is named that holds the lock it waits for.
+    pub lock_owner: Option<Address>,
     pub node: u32,
     pub ticks: u32,
     pub wall_quanta: u64,

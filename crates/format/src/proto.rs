@@ -356,6 +356,9 @@ pub struct Mark {
     /// leaf node index + 1; 0 = no stack
     #[prost(uint32, tag = "6")]
     pub node: u32,
+    /// the other thread's index + 1; 0 = there is none
+    #[prost(uint32, tag = "7")]
+    pub other: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct End {
@@ -522,6 +525,8 @@ pub enum MarkKind {
     Masked = 10,
     /// a thread left a context (contextvars) that it was seen in for long. value: for so many ns of CPU and of waiting at least; node: a stack of it
     Step = 11,
+    /// a thread waited for a lock that the thread `other` held. value: for so many ns, since the last such mark; node: where it waited
+    Held = 12,
 }
 impl MarkKind {
     /// String value of the enum field names used in the ProtoBuf definition.
@@ -542,6 +547,7 @@ impl MarkKind {
             Self::Halt => "HALT",
             Self::Masked => "MASKED",
             Self::Step => "STEP",
+            Self::Held => "HELD",
         }
     }
     /// Creates an enum from field names used in the ProtoBuf definition.
@@ -559,6 +565,7 @@ impl MarkKind {
             "HALT" => Some(Self::Halt),
             "MASKED" => Some(Self::Masked),
             "STEP" => Some(Self::Step),
+            "HELD" => Some(Self::Held),
             _ => None,
         }
     }

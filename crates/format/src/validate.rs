@@ -91,8 +91,10 @@ impl Content<'_> {
             }
         }
         for (row, mark) in block.block.marks.iter().enumerate() {
-            if let Some(thread) = mark.thread.checked_sub(1) {
-                self.sizes.threads.has(thread, || format!("marks.thread[{row}]"))?;
+            for (thread, column) in [(mark.thread, "thread"), (mark.other, "other")] {
+                if let Some(thread) = thread.checked_sub(1) {
+                    self.sizes.threads.has(thread, || format!("marks.{column}[{row}]"))?;
+                }
             }
             if let Some(node) = mark.node.checked_sub(1) {
                 self.sizes.nodes.has(node, || format!("marks.node[{row}]"))?;

@@ -8,8 +8,9 @@ use crate::build::promoted;
 use crate::locations::Location;
 use crate::owner::is_nameless;
 use crate::profile::{
-    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, Mark, Module, ModuleIndex,
-    Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Step, Thread, ThreadIndex,
+    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, LockWait, Mark, Module,
+    ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Step, Thread,
+    ThreadIndex,
 };
 use crate::source_text::Expression;
 use crate::table::{Table, TableIndex};
@@ -139,6 +140,12 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
         node: step.node.map(|node| nodes[node.position()]),
         thread: ThreadIndex::new(threads_before + step.thread.position()),
         ..*step
+    }));
+    joined.lock_waits.extend(profile.lock_waits.iter().map(|wait| LockWait {
+        node: wait.node.map(|node| nodes[node.position()]),
+        thread: ThreadIndex::new(threads_before + wait.thread.position()),
+        holder: ThreadIndex::new(threads_before + wait.holder.position()),
+        ..*wait
     }));
     for path in &different {
         joined

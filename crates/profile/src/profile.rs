@@ -45,6 +45,7 @@ pub struct Profile {
     pub nodes: Table<NodeIndex, Node>,
     pub samples: Vec<SampleGroup>,
     pub steps: Vec<Step>,
+    pub lock_waits: Vec<LockWait>,
     pub sources: Sources,
     /// Folders and modules that an installer put outside of `site-packages`.
     pub packages: Vec<String>,
@@ -137,6 +138,18 @@ pub struct Thread {
     pub turns: Option<u64>,
     pub cpu_queue_ns: Option<u64>,
     pub ended: bool,
+}
+
+impl Thread {
+    /// `thread 4130 (worker)`
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let tid = self.tid.unwrap_or(0);
+        match &self.name {
+            Some(name) => format!("thread {tid} ({name})"),
+            None => format!("thread {tid}"),
+        }
+    }
 }
 
 /// A Python source file; a relative path was made absolute with the folder its process started in.
@@ -250,6 +263,15 @@ pub struct Step {
     pub node: Option<NodeIndex>,
     /// CPU time, and time in calls that block: at least.
     pub length_ns: u64,
+}
+
+/// A thread waited for a lock, and which thread held it.
+#[derive(Clone, Copy, Debug)]
+pub struct LockWait {
+    pub thread: ThreadIndex,
+    pub node: Option<NodeIndex>,
+    pub holder: ThreadIndex,
+    pub wall_ns: u64,
 }
 
 /// Resident size at one moment.

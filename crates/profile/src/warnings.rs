@@ -282,13 +282,11 @@ pub(crate) fn masked(profile: &Profile) -> Option<String> {
     let mut threads: Vec<(&Thread, u64)> = marks.filter_map(|mark| masked_thread(profile, mark)).collect();
     threads.retain(|(_, unseen_ns)| u128::from(*unseen_ns) * 100 > u128::from(all_ns));
     threads.sort_by_key(|(_, unseen_ns)| Reverse(*unseen_ns));
-    let names: Vec<String> = threads
-        .iter()
-        .map(|(thread, unseen_ns)| format!("{} ({})", thread_name(thread), duration(*unseen_ns)))
-        .collect();
+    let names: Vec<String> =
+        threads.iter().map(|(thread, unseen_ns)| format!("{} ({})", thread.in_words(), duration(*unseen_ns))).collect();
     let unseen = duration(threads.iter().fold(0, |sum, (_, unseen_ns)| sum.saturating_add(*unseen_ns)));
     let (who, block, their) = match &threads[..] {
-        [(only, _)] => (thread_name(only), "blocks", "its"),
+        [(only, _)] => (only.in_words(), "blocks", "its"),
         _ => (first_few(&names, ", ")?, "block", "their"),
     };
     Some(format!("{who} {block} signals, SIGURG among them: {unseen} of {their} CPU have no stacks"))
@@ -303,15 +301,6 @@ fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u
     };
     let thread = profile.threads.iter().filter(of_mark).max_by_key(|thread| thread.start_ns)?;
     Some((thread, thread.cpu_not_sampled_ns?))
-}
-
-/// `thread 4130 (worker)`
-fn thread_name(thread: &Thread) -> String {
-    let tid = thread.tid.unwrap_or(0);
-    match &thread.name {
-        Some(name) => format!("thread {tid} ({name})"),
-        None => format!("thread {tid}"),
-    }
 }
 
 /// Under 99 % of the program's CPU.

@@ -3,7 +3,7 @@
 mod judged;
 mod notation;
 
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use judged::{PROCESS, check, expressions};
 
 #[test]
@@ -144,6 +144,45 @@ fn threads_that_wait_in_libraries_are_one_row() {
         expect![[r#"
         waiting: 262 ms wall, 6.40 ms CPU (2.4 %)
          97.6 %   256 ms  pool.py:3 _worker   waiting for a lock (futex), at least 2 waits, at most 128 ms each
+    "#]],
+    );
+}
+
+/// Thread 10 waits for 128 ms; threads 8 and 9 held what it waited for.
+fn held(lines: &str, expected: Expect) {
+    let others = "thread 8 worker\nwork@app.py:5[4-9] x5\nthread 9 pool\nwork@app.py:6[4-9] x5\n";
+    let wait = "take@app.py:1[4-9] x80 rlock\n";
+    check(&format!("{PROCESS}{others}thread 10 main\n{wait}{lines}"), expected);
+}
+
+#[test]
+fn who_holds_a_lock_for_half_of_the_wait_is_named() {
+    held(
+        "held 8 64ms\nheld 9 10ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 8 (worker)
+    "#]],
+    );
+    held(
+        "held 8 30ms\nheld 8 34ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 8 (worker)
+    "#]],
+    );
+    held(
+        "held 9 100ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 9 (pool)
+    "#]],
+    );
+    held(
+        "held 8 63ms\nheld 9 63ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex)
     "#]],
     );
 }

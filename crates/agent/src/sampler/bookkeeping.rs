@@ -285,6 +285,7 @@ impl Sampler {
                 format!("{reaped_lost} children ended so fast one after another that their CPU time is not known");
             self.recorder.mark(proto::MarkKind::Note, &text, reaped_lost);
         }
+        self.tell_lock_holders();
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;
         }

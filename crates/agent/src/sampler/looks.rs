@@ -3,6 +3,7 @@
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
+use crate::locks::owner_of_rlock;
 use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::recorder::{Dropped, More, Refused, Sample};
 use crate::signals;
@@ -11,7 +12,7 @@ use crate::threads::{NotTold, Open, Ran, Still, Thread, Turns};
 use crate::waited_on::{Kind, kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler;
-use genba_signal::memory::{Blocks, ByKernel, Guarded};
+use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::unwind::Registers;
 
@@ -382,14 +383,17 @@ impl Sampler {
         if thread.still.is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
             let call = call.filter(|_| state >= IN_SYSTEM_CALL);
-            let on = call.and_then(|call| self.waited_on(index, call)).map_or(0, Kind::in_state);
+            let on = call.and_then(|call| self.waited_on(index, call));
+            let lock_owner = call.filter(|_| on == Some(Kind::RLock)).and_then(|call| self.lock_owner(call));
             let (node, context_version) = match self.read_outside(index, registers) {
                 Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
             self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
             let (began_ns, end_ns) = (now_ns, now_ns);
-            let still = Still { state, on, node, ticks: 0, wall_quanta: 0, end_ns, began_ns, context_version };
+            let on = on.map_or(0, Kind::in_state);
+            let (ticks, wall_quanta) = (0, 0);
+            let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
             self.threads[index].still = Some(still);
         }
         let thread = &mut self.threads[index];
@@ -399,6 +403,7 @@ impl Sampler {
             still.wall_quanta += wall_quanta;
             still.end_ns = now_ns;
         }
+        self.was_held_up(index, wall_quanta);
     }
 
     fn waited_on(&self, index: usize, call: Call) -> Option<Kind> {
@@ -407,6 +412,14 @@ impl Sampler {
         match self.reading() {
             Reading::Guarded => waited_on(call, &Guarded, kind),
             Reading::ByKernel => waited_on(call, &ByKernel::new(self.pid, &Blocks::zeroed()), kind),
+        }
+    }
+
+    fn lock_owner(&self, call: Call) -> Option<Address> {
+        let [futex, _] = call.arguments;
+        match self.reading() {
+            Reading::Guarded => owner_of_rlock(futex, &Guarded),
+            Reading::ByKernel => owner_of_rlock(futex, &ByKernel::new(self.pid, &Blocks::zeroed())),
         }
     }
 

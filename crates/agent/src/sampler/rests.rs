@@ -74,7 +74,9 @@ impl Sampler {
         let thread = &mut self.threads[index];
         let Some(still) = thread.still.filter(|still| still.end_ns < end_ns) else { return };
         let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
+        let waited_quanta = wall_quanta - still.wall_quanta;
         thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        self.was_held_up(index, waited_quanta);
         self.recorder.look(1);
     }
 }

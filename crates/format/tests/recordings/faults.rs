@@ -21,6 +21,7 @@ fn a_column_of_another_length_is_named() {
 #[test]
 fn a_mark_of_no_thread_and_no_stack_is_named() {
     check(0, |block| block.marks[0].thread = 9, "marks.thread[0]: expected an index below 2, found 8");
+    check(0, |block| block.marks[0].other = 9, "marks.other[0]: expected an index below 2, found 8");
     check(0, |block| block.marks[0].node = 9, "marks.node[0]: expected an index below 4, found 8");
 }
 

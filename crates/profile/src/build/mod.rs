@@ -21,7 +21,9 @@ use crate::build::c_places::CPlaces;
 pub use crate::build::promotion::promoted;
 use crate::build::stacks::{Interned, Stacks};
 use crate::filter::Window;
-use crate::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex};
+use crate::profile::{
+    LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
+};
 use crate::stored::{self, Stored};
 
 /// What somebody knows beside the recording: what is not stored in it.
@@ -105,7 +107,7 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
             let window = window.map(|window| window.shifted_by(clock.begin_ns));
             samples::add(stored, window, &threads, &mut stacks, &mut profile);
-            steps(stored, &threads, &mut stacks, &mut profile);
+            steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
         ends.add(stored, process, &clock);
@@ -222,7 +224,7 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
                 profile.rss.push(Rss { process, at_ns, bytes });
                 continue;
             }
-            Ok(proto::MarkKind::Step) => continue,
+            Ok(proto::MarkKind::Step | proto::MarkKind::Held) => continue,
             Ok(proto::MarkKind::Note) => MarkKind::Note,
             Ok(proto::MarkKind::Fork) => MarkKind::Fork,
             Ok(proto::MarkKind::Exec) => MarkKind::Exec,
@@ -243,12 +245,27 @@ fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Pr
     }
 }
 
-fn steps(stored: &Stored, threads: &HashMap<u32, ThreadIndex>, stacks: &mut Stacks, profile: &mut Profile) {
-    let marks = stored.blocks.iter().flat_map(|read| &read.block.marks);
-    for mark in marks.filter(|mark| mark.kind == proto::MarkKind::Step as u32) {
-        let Some(&thread) = mark.thread.checked_sub(1).and_then(|thread| threads.get(&thread)) else { continue };
-        let node = mark.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
-        profile.steps.push(Step { thread, node, length_ns: mark.value });
+fn steps_and_lock_waits(
+    stored: &Stored,
+    threads: &HashMap<u32, ThreadIndex>,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) {
+    let known = |thread: u32| thread.checked_sub(1).and_then(|thread| threads.get(&thread)).copied();
+    for mark in stored.blocks.iter().flat_map(|read| &read.block.marks) {
+        let Some(thread) = known(mark.thread) else { continue };
+        let mut node = || mark.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
+        match (proto::MarkKind::try_from(mark.kind as i32), known(mark.other)) {
+            (Ok(proto::MarkKind::Step), _) => {
+                let node = node();
+                profile.steps.push(Step { thread, node, length_ns: mark.value });
+            }
+            (Ok(proto::MarkKind::Held), Some(holder)) => {
+                let node = node();
+                profile.lock_waits.push(LockWait { thread, node, holder, wall_ns: mark.value });
+            }
+            _ => {}
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use crate::event_loop::EventLoop;
 use crate::own_code::own_code;
 use crate::owner::{self, Owner};
 use crate::profile::{
-    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, Node, NodeIndex, ProcessIndex, Profile, Step,
+    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Node, NodeIndex, ProcessIndex,
+    Profile, SampleGroup, Step, ThreadIndex,
 };
 
 /// Of the time in which Python was on the stack.
@@ -124,19 +125,24 @@ fn has_library(profile: &Profile, leaf: Option<NodeIndex>) -> bool {
 /// Gives processes rows of their own for the files whose owner changes.
 fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
     let mut copies: HashMap<Decision, Copies> = HashMap::new();
+    let mut copied = |profile: &mut Profile, leaf: Option<NodeIndex>, thread: ThreadIndex| {
+        let decision = decisions.get(&profile.threads[thread].process);
+        let copied = leaf
+            .zip(decision)
+            .map(|(leaf, &decision)| copies.entry(decision).or_default().node(leaf, decision, profile));
+        copied.or(leaf)
+    };
     for position in 0..profile.samples.len() {
-        let group = &profile.samples[position];
-        let process = profile.threads[group.thread].process;
-        let (Some(leaf), Some(&decision)) = (group.node, decisions.get(&process)) else { continue };
-        let leaf = copies.entry(decision).or_default().node(leaf, decision, profile);
-        profile.samples[position].node = Some(leaf);
+        let SampleGroup { node, thread, .. } = profile.samples[position];
+        profile.samples[position].node = copied(profile, node, thread);
     }
     for position in 0..profile.steps.len() {
         let Step { node, thread, .. } = profile.steps[position];
-        let process = profile.threads[thread].process;
-        let (Some(leaf), Some(&decision)) = (node, decisions.get(&process)) else { continue };
-        let leaf = copies.entry(decision).or_default().node(leaf, decision, profile);
-        profile.steps[position].node = Some(leaf);
+        profile.steps[position].node = copied(profile, node, thread);
+    }
+    for position in 0..profile.lock_waits.len() {
+        let LockWait { node, thread, .. } = profile.lock_waits[position];
+        profile.lock_waits[position].node = copied(profile, node, thread);
     }
 }
 

@@ -51,6 +51,8 @@ pub(super) struct Waits {
     /// How often, and how long, in each state.
     pub states: HashMap<State, (u64, u64)>,
     pub threads: HashSet<ThreadIndex>,
+    /// Wall time of it in which a thread held the lock that was waited for.
+    pub holders: HashMap<ThreadIndex, u64>,
 }
 
 impl Waits {
@@ -132,6 +134,12 @@ impl Facts {
             if let Some(wait) = short_waits.of_group(index) {
                 let waits = facts.waits.entry(stack.deepest).or_default();
                 waits.add(wait.state, wait.wall_ns, 0, group.thread);
+            }
+        }
+        for wait in &profile.lock_waits {
+            let stack = stacks.entry(wait.node).or_insert_with(|| Stack::of(profile, wait.node, &event_loop));
+            if let Some(waits) = facts.waits.get_mut(&stack.deepest) {
+                add(waits.holders.entry(wait.holder).or_default(), wait.wall_ns);
             }
         }
         facts

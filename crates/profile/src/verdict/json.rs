@@ -34,7 +34,7 @@ struct PlacePage<'a> {
     threads: Option<u64>,
     expressions: Option<u64>,
     import: Option<ImportPage>,
-    wait: Option<WaitPage>,
+    wait: Option<WaitPage<'a>>,
     /// For whom it worked, or the parts of which it is the sum.
     others: Vec<OtherPage<'a>>,
     others_left_out: u64,
@@ -57,11 +57,19 @@ struct ImportPage {
 }
 
 #[derive(Serialize)]
-struct WaitPage {
+struct WaitPage<'a> {
     state: String,
     wall_ns: u64,
     seen: u64,
     turns: u64,
+    holder: Option<HolderPage<'a>>,
+}
+
+#[derive(Serialize)]
+struct HolderPage<'a> {
+    tid: Option<u32>,
+    thread: Option<&'a str>,
+    wall_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -179,8 +187,13 @@ impl<'a> Pages<'a> {
             &About::Import(super::Import { running_ns, loading_ns, waiting_ns, rest_ns }) => {
                 PlacePage { import: Some(ImportPage { running_ns, loading_ns, waiting_ns, rest_ns }), ..page }
             }
-            &About::Wait(super::Wait { state, wall_ns, seen, turns }) => {
-                PlacePage { wait: Some(WaitPage { state: state.to_string(), wall_ns, seen, turns }), ..page }
+            &About::Wait(super::Wait { state, wall_ns, seen, turns, holder }) => {
+                let holder = holder.map(|holder| {
+                    let thread = &self.profile.threads[holder.thread];
+                    HolderPage { tid: thread.tid, thread: thread.name.as_deref(), wall_ns: holder.wall_ns }
+                });
+                let wait = WaitPage { state: state.to_string(), wall_ns, seen, turns, holder };
+                PlacePage { wait: Some(wait), ..page }
             }
             About::Places(places) => {
                 PlacePage { others: places.iter().map(|(frame, ns)| other(*frame, *ns)).collect(), ..page }

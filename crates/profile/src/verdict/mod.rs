@@ -19,7 +19,7 @@ use place::Finder;
 use serde::Serialize;
 
 pub use blocks::Blocks;
-pub use place::{About, Advice, At, Import, Place, Wait};
+pub use place::{About, Advice, At, Holder, Import, Place, Wait};
 
 /// A verdict rests on so much wall time, and on so many samples of what ran. How long a wait took is measured, however few samples it has.
 const TIME_NS_MIN: u64 = 100_000_000;

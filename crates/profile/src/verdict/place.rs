@@ -21,6 +21,8 @@ const CALLERS_MAX: usize = 2;
 const SECOND_MIN: f64 = 0.5;
 /// A place with less of the whole is not named.
 const PLACE_MIN: f64 = 0.03;
+/// Whoever held the lock for so much of a wait is named.
+const HOLDER_MIN: f64 = 0.5;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -91,6 +93,14 @@ pub struct Wait {
     pub seen: u64,
     /// How often the kernel gave these threads a CPU: after each wait, and at other times. 0: not known.
     pub turns: u64,
+    /// The thread that held the lock for most of this time.
+    pub holder: Option<Holder>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holder {
+    pub thread: ThreadIndex,
+    pub wall_ns: u64,
 }
 
 /// What to do.
@@ -235,8 +245,12 @@ impl Finder<'_> {
         let longest = waits.states.iter().max_by_key(|(state, (_, wall_ns))| (*wall_ns, **state));
         let turns = waits.threads.iter().filter_map(|thread| self.profile.threads[*thread].turns);
         let turns = turns.fold(0, u64::saturating_add);
-        let about = longest
-            .map_or(About::Nothing, |(&state, &(seen, wall_ns))| About::Wait(Wait { state, wall_ns, seen, turns }));
+        let about = longest.map_or(About::Nothing, |(&state, &(seen, wall_ns))| {
+            let holders = waits.holders.iter().map(|(&thread, &wall_ns)| Holder { thread, wall_ns });
+            let most = holders.max_by_key(|holder| (holder.wall_ns, Reverse(holder.thread)));
+            let holder = most.filter(|holder| share(holder.wall_ns, wall_ns) >= HOLDER_MIN);
+            About::Wait(Wait { state, wall_ns, seen, turns, holder })
+        });
         Place { about, ..Place::expression(frame, waits.wall_ns) }
     }
 

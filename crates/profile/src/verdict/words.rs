@@ -207,7 +207,7 @@ impl Words<'_> {
         match &place.about {
             About::Nothing => Line::default(),
             About::Import(import) => Line::text(format!("   ({})", import_in_words(*import))),
-            About::Wait(wait) => Line::text(format!("   {}", waited_for(*wait))),
+            About::Wait(wait) => Line::text(format!("   {}", self.waited_for(*wait))),
             About::Places(places) => Line::text(": ").then(named(places, "")),
             About::Callers(callers, _) if callers.is_empty() => Line::default(),
             About::Callers(callers, more) => {
@@ -227,6 +227,22 @@ impl Words<'_> {
                     None => threads,
                 }
             }
+        }
+    }
+
+    /// `waiting for an event (poll), 214 to 2,500 waits, 3.5 ms to 41 ms each`
+    fn waited_for(&self, Wait { state, wall_ns, seen, turns, holder }: Wait) -> String {
+        let held_by = holder.map(|holder| format!(", held by {}", self.profile.threads[holder.thread].in_words()));
+        let what = state.wait_in_words() + &held_by.unwrap_or_default();
+        let each = |times: u64| duration(wall_ns / times);
+        match (seen, turns) {
+            (0, turns @ 2..) => format!("{what}, at most {} waits, at least {} each", count(turns), each(turns)),
+            (times @ 2.., turns) if turns > times => {
+                let (shortest, longest) = (each(turns), each(times));
+                format!("{what}, {times} to {} waits, {shortest} to {longest} each", count(turns))
+            }
+            (times @ 2.., _) => format!("{what}, at least {times} waits, at most {} each", each(times)),
+            _ => what,
         }
     }
 
@@ -382,19 +398,4 @@ fn import_in_words(Import { running_ns, loading_ns, waiting_ns, rest_ns }: Impor
     let parts = parts.into_iter().filter(|(_, part_ns)| *part_ns > 0);
     let parts: Vec<String> = parts.map(|(word, part_ns)| format!("{word} {}", duration(part_ns))).collect();
     parts.join(", ")
-}
-
-/// `waiting for an event (poll), 214 to 2,500 waits, 3.5 ms to 41 ms each`
-fn waited_for(Wait { state, wall_ns, seen, turns }: Wait) -> String {
-    let what = state.wait_in_words();
-    let each = |times: u64| duration(wall_ns / times);
-    match (seen, turns) {
-        (0, turns @ 2..) => format!("{what}, at most {} waits, at least {} each", count(turns), each(turns)),
-        (times @ 2.., turns) if turns > times => {
-            let (shortest, longest) = (each(turns), each(times));
-            format!("{what}, {times} to {} waits, {shortest} to {longest} each", count(turns))
-        }
-        (times @ 2.., _) => format!("{what}, at least {times} waits, at most {} each", each(times)),
-        _ => what,
-    }
 }

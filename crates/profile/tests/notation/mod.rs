@@ -11,6 +11,7 @@
 //!   children 30ms                      CPU of all children waited for
 //!   rss 32ms 12000000                  resident bytes at a time after the start
 //!   step 120ms                         the last sample's thread was at least so long in one callback, with that stack
+//!   held 4130 120ms                    the last sample's thread waited so long, with that stack, for a lock which that thread held
 //!   note TEXT, no end, lost block      a mark; no end block; one block fewer than was written
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
@@ -31,7 +32,7 @@ const SAMPLE_NS: u64 = SAMPLE_QUANTA * genba_format::QUANTUM_NS;
 pub const BEGIN_NS: u64 = 5_000_000_000;
 const REALTIME_NS: u64 = 1_767_225_600_000_000_000;
 
-const STATES: [(&str, u32); 9] = [
+const STATES: [(&str, u32); 10] = [
     ("running", 0),
     ("gc", 1),
     ("gil", 2),
@@ -40,6 +41,7 @@ const STATES: [(&str, u32); 9] = [
     ("poll", 16 + 7),
     ("futex", 16 + 202),
     ("socket", 16 + 7 + 4096),
+    ("rlock", 16 + 202 + 7 * 4096),
     ("pipe", 16 + 2 * 4096),
 ];
 
@@ -200,6 +202,18 @@ impl Writer {
                 node: *process.samples.node.last().unwrap(),
                 ..proto::Mark::default()
             }),
+            ["held", tid, length] => {
+                let other = thread_of(process.block.tables.as_ref(), tid) + 1;
+                process.block.marks.push(proto::Mark {
+                    at_ns: BEGIN_NS,
+                    kind: proto::MarkKind::Held as u32,
+                    value: milliseconds(length),
+                    thread: process.samples.thread.last().unwrap() + 1,
+                    node: *process.samples.node.last().unwrap(),
+                    other,
+                    ..proto::Mark::default()
+                });
+            }
             ["note", ..] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS,
                 text: line.strip_prefix("note ").unwrap().to_string(),
