@@ -77,11 +77,11 @@ fn what_a_wait_was() {
     check(
         &format!("{PROCESS}main@/app.py:1[4-9] x300 poll\nmain@/app.py:2[4-9] x5\n{threads}"),
         expect![[r#"
-        "waiting" of 1128000000 ns "wall"
-        figures {"cpu_ns":8000000,"in_queue_ns":0,"wall_ns":1128000000}
-        places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":480000000,"share":0.425531914893617,"wait":{"seen":1,"state":"in poll(2)","turns":0,"wall_ns":480000000}}
-        places {"kind":"idle threads","others":[{"file":"/v/lib/python3.13/site-packages/pool.py","function":"get","line":3,"name":null,"share":0.5673758865248227}],"part_ns":640000000,"share":0.5673758865248227,"threads":2}
-    "#]],
+            "waiting" of 1128000000 ns "wall"
+            figures {"cpu_ns":8000000,"in_queue_ns":0,"wall_ns":1128000000}
+            places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":480000000,"share":0.425531914893617,"wait":{"holder":null,"seen":1,"state":"in poll(2)","turns":0,"wall_ns":480000000}}
+            places {"kind":"idle threads","others":[{"file":"/v/lib/python3.13/site-packages/pool.py","function":"get","line":3,"name":null,"share":0.5673758865248227}],"part_ns":640000000,"share":0.5673758865248227,"threads":2}
+        "#]],
     );
 }
 
