@@ -4,9 +4,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "read")]
+mod block;
+#[cfg(feature = "read")]
 mod budget;
 #[cfg(feature = "read")]
 pub mod columns;
+#[cfg(feature = "read")]
+mod compress;
 #[cfg(feature = "read")]
 mod fault;
 mod framing;
@@ -28,6 +32,10 @@ pub use framing::{
 };
 
 #[cfg(feature = "read")]
+pub use block::ReadBlock;
+#[cfg(feature = "read")]
+pub use compress::compress;
+#[cfg(feature = "read")]
 pub use fault::{BlockName, Fault, FaultKind, NotARecording};
 #[cfg(feature = "read")]
-pub use read::{LostBlocks, ReadBlock, Recording, compress, read};
+pub use read::{LostBlocks, Recording, read};

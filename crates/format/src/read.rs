@@ -3,17 +3,14 @@
 //! Keeps: the blocks of one process key stand in the order of their sequence numbers, each once.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::Write;
 
+use crate::block::ReadBlock;
 use crate::columns::Samples;
 use crate::fault::{BlockName, Fault, FaultKind, NotARecording};
-use crate::framing::{BlockHeader, HEADER_BYTES, MAGIC, ProcessKey};
+use crate::framing::{HEADER_BYTES, MAGIC, ProcessKey};
 use crate::proto;
 use crate::scan::scan;
 use crate::validate::Known;
-
-/// Level of the command's own blocks; the agent chooses its own.
-const COMPRESSION_LEVEL: i32 = 3;
 
 /// What a file holds. Every index in `blocks` names a row of the same process key, or one that a lost block took away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,18 +20,6 @@ pub struct Recording {
     pub faults: Vec<Fault>,
     /// Sequence numbers that are missing. What would have followed the last block anyone knows of is not among them.
     pub lost: Vec<LostBlocks>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReadBlock {
-    pub header: BlockHeader,
-    /// Without its samples: `whole` has them, too.
-    pub block: proto::Block,
-    pub samples: Option<Samples>,
-    /// Where the block begins in the file.
-    pub offset: u64,
-    /// Header and payload as they stand in the file.
-    pub stored_bytes: u64,
 }
 
 /// A run of missing blocks; `count` is at least 1.
@@ -64,21 +49,6 @@ impl Recording {
             };
             last.samples = Some(Samples::from(&sample));
         }
-    }
-}
-
-impl ReadBlock {
-    /// As it was written.
-    pub fn whole(&self) -> proto::Block {
-        proto::Block { samples: self.samples.as_ref().map(Samples::to_proto), ..self.block.clone() }
-    }
-
-    pub(crate) fn end_offset(&self) -> u64 {
-        self.offset + self.stored_bytes
-    }
-
-    pub(crate) fn name(&self) -> BlockName {
-        BlockName { process_key: self.header.process_key, sequence: self.header.sequence }
     }
 }
 
@@ -112,22 +82,6 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
     faults.sort_by_key(|fault| fault.byte);
     recording.faults = faults;
     Ok(recording)
-}
-
-/// One zstd frame for the pieces, each in blocks of its own, as `encode_block` asks for.
-pub fn compress(pieces: &[&[u8]]) -> Vec<u8> {
-    // Fails only without memory, and then the frame is empty and the reader names the block.
-    framed(pieces).unwrap_or_default()
-}
-
-fn framed(pieces: &[&[u8]]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), COMPRESSION_LEVEL)?;
-    encoder.set_pledged_src_size(Some(pieces.iter().map(|piece| piece.len() as u64).sum()))?;
-    for piece in pieces {
-        encoder.write_all(piece)?;
-        encoder.flush()?;
-    }
-    encoder.finish()
 }
 
 /// Puts the blocks of each process key in the order of their sequence numbers, in the places they hold together.

@@ -1,0 +1,34 @@
+//! A block as it was read.
+//! Owns: what is known of it. Never: reads bytes, or knows of other blocks.
+
+use crate::columns::Samples;
+use crate::fault::BlockName;
+use crate::framing::BlockHeader;
+use crate::proto;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadBlock {
+    pub header: BlockHeader,
+    /// Without its samples: `whole` has them, too.
+    pub block: proto::Block,
+    pub samples: Option<Samples>,
+    /// Where the block begins in the file.
+    pub offset: u64,
+    /// Header and payload as they stand in the file.
+    pub stored_bytes: u64,
+}
+
+impl ReadBlock {
+    /// As it was written.
+    pub fn whole(&self) -> proto::Block {
+        proto::Block { samples: self.samples.as_ref().map(Samples::to_proto), ..self.block.clone() }
+    }
+
+    pub(crate) fn end_offset(&self) -> u64 {
+        self.offset + self.stored_bytes
+    }
+
+    pub(crate) fn name(&self) -> BlockName {
+        BlockName { process_key: self.header.process_key, sequence: self.header.sequence }
+    }
+}
