@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+mod circles;
 mod edges;
 mod edges_python;
 mod edges_typescript;

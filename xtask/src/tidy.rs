@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use crate::circles;
 use crate::invariants;
 use crate::paths;
 use crate::sources::{SourceFile, read_below};
@@ -64,6 +65,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Violation> {
     }
     invariants::check(files, &mut violations);
     paths::check(files, &mut violations);
+    circles::check(files, &mut violations);
     violations
 }
 
