@@ -26,8 +26,7 @@ use genba_profile::hits;
 use genba_profile::owner::is_in;
 
 use crate::failure::Failure;
-use crate::run::SourceText;
-pub use sources::Told;
+pub use sources::{SourceText, Told};
 
 /// Appends one block to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
 /// with the program where `recorder` tells how. `told`: source texts that stand in no file.
@@ -113,8 +112,8 @@ fn random_key() -> std::io::Result<ProcessKey> {
 
 #[cfg(test)]
 mod tests {
+    use super::SourceText;
     use super::{Told, append_names_and_sources, found_beside};
-    use crate::run::SourceText;
     use expect_test::expect;
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};

@@ -23,15 +23,14 @@ use genba_profile::weight::{Weight, choose};
 
 use crate::export::delivered;
 use crate::failure::{Failure, say};
+use crate::own_file::MARKED_HEAD;
 use crate::progress::during;
 use crate::read::{self, FilterOptions, RecordingArguments};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
-/// How the viewer's page begins, and how the page written does: own_file.rs recognises that.
+/// How the viewer's page begins; the page written begins with own_file.rs's mark.
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
-pub const MARKED_HEAD: &str =
-    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta name=\"generator\" content=\"genba\">\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 

@@ -7,8 +7,9 @@ use std::os::unix::fs::FileExt;
 
 use genba_format::MAGIC;
 
-use crate::html::MARKED_HEAD;
-
+/// How a page of genba's begins.
+pub const MARKED_HEAD: &str =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta name=\"generator\" content=\"genba\">\n";
 /// How each export begins. crates/cli/tests/replacing.rs exports each format twice.
 const EXPORTS: [&str; 3] = [
     MARKED_HEAD,

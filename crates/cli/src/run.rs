@@ -23,13 +23,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use genba_format::{masking, proto};
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
 
 use crate::failure::{Failure, say, show};
-use crate::finish;
+use crate::finish::{self, SourceText};
 use crate::progress::during;
 use crate::read;
 use crate::report;
@@ -128,14 +128,6 @@ pub struct Arguments {
     // The last, because what stands behind it would get its heading.
     #[command(flatten, next_help_heading = "The report at the end")]
     closing: report::ClosingOptions,
-}
-
-/// How much of the source files hit is stored.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum SourceText {
-    All,
-    Hit,
-    None,
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {

@@ -6,80 +6,19 @@
 
 mod definition;
 mod file;
+mod setting;
 mod shown;
 mod variables;
 
 use std::ffi::OsString;
-use std::fmt::{Display, Formatter};
 
-use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::failure::Failure;
+use setting::{KEYS, SHOW_CONFIG, Setting, is_typed};
 
 /// `none`: no settings at all.
 const NONE: &str = "GENBA_SETTINGS";
-pub const SHOW_CONFIG: &str = "show_config";
-
-/// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
-/// several verbs is one setting. Not settings: what names a file, and what a script that reads genba's output relies on.
-const KEYS: [(&str, &[&str]); 4] = [
-    ("report", &["by", "color", "limit", "min-share", "show", "sort", "weight"]),
-    ("lines", &["color", "min-share", "sort", "weight"]),
-    ("tree", &["color", "inverted", "max-depth", "min-share", "show", "sort", "weight"]),
-    (
-        "run",
-        &[
-            "budget",
-            "children",
-            "color",
-            "duration",
-            "interval",
-            "mem",
-            "min-share",
-            "native",
-            "python",
-            "quiet",
-            "rate",
-            "show",
-            "sort",
-            "source",
-            "tag",
-            "weight",
-        ],
-    ),
-];
-
-/// A value for an option, and where it was found.
-#[derive(Debug)]
-struct Setting {
-    key: &'static str,
-    value: Value,
-    origin: Origin,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Value {
-    Switch(bool),
-    Text(OsString),
-    /// Of an option that may be repeated.
-    List(Vec<String>),
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Origin {
-    File { shown: String, line: usize },
-    Variable(String),
-}
-
-impl Display for Origin {
-    fn fmt(&self, page: &mut Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Origin::File { shown, line } => write!(page, "{shown}:{line}"),
-            Origin::Variable(name) => page.write_str(name),
-        }
-    }
-}
 
 /// What becomes of a command line.
 pub enum Applied {
@@ -177,10 +116,6 @@ fn chosen<'a>(verb: &Command, typed: &ArgMatches, levels: [Vec<&'a Setting>; 2])
     Ok(chosen)
 }
 
-fn is_typed(typed: &ArgMatches, option: &str) -> bool {
-    typed.value_source(option) == Some(ValueSource::CommandLine)
-}
-
 fn exclude(verb: &Command, one: &Arg, other: &Arg) -> bool {
     let excludes = |one: &Arg, other: &Arg| {
         verb.get_arg_conflicts_with(one).iter().any(|excluded| excluded.get_id() == other.get_id())
@@ -190,6 +125,7 @@ fn exclude(verb: &Command, one: &Arg, other: &Arg) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::setting::{Origin, Value};
     use super::*;
 
     fn command() -> Command {

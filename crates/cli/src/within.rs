@@ -10,9 +10,9 @@ use genba_format::{ProcessKey, Recording};
 use genba_profile::{build, export};
 
 use crate::failure::Failure;
-use crate::finish;
+use crate::finish::{self, SourceText};
 use crate::read;
-use crate::run::{self, SourceText, agent_file};
+use crate::run::{self, agent_file};
 
 #[derive(Args)]
 pub struct Arguments {

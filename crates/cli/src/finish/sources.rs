@@ -11,12 +11,12 @@ use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use genba_format::proto;
 use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
 use super::{elf_files, ran, source_encoding};
-use crate::run::SourceText;
 
 /// A larger file is stored as the lines around each hit.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
@@ -28,6 +28,14 @@ const LINES_AROUND: u32 = 20;
 
 /// Texts by path, of sources that are no files: a notebook's cells.
 pub type Told = BTreeMap<String, String>;
+
+/// How much of the source files hit is stored.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SourceText {
+    All,
+    Hit,
+    None,
+}
 
 /// Rows for the hit lines of each file, and words about files that found no room.
 pub fn read(files: &BTreeMap<String, HitFile>, told: &Told, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
@@ -214,8 +222,8 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
 
 #[cfg(test)]
 mod tests {
+    use super::SourceText;
     use super::{LineStarts, SourceFile, Told, path_of, read, stretches};
-    use crate::run::SourceText;
     use genba_format::proto;
     use genba_profile::hits::HitFile;
     use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
-use super::{KEYS, Setting, Value};
+use super::setting::{KEYS, Setting, Value};
 use crate::failure::Failure;
 
 /// The option of a verb that a setting is handed to, where that is not the one of the same name: a command brings its own

@@ -13,7 +13,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::definition::{self, Kind};
-use super::{KEYS, Origin, Setting, Value};
+use super::setting::{KEYS, Origin, Setting, Value};
 use crate::failure::Failure;
 
 const OWN: &str = "genba.toml";

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use clap::{Arg, ArgMatches, Command};
 
 use super::definition::{self, Kind};
-use super::{SHOW_CONFIG, Setting, Value, is_typed};
+use super::setting::{SHOW_CONFIG, Setting, Value, is_typed};
 
 use super::file::Nearest;
 

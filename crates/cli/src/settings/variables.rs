@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use clap::Command;
 
 use super::definition::{self, Kind};
-use super::{Origin, Setting, Value};
+use super::setting::{Origin, Setting, Value};
 use crate::failure::Failure;
 
 const ON: [&str; 4] = ["1", "true", "yes", "on"];
