@@ -7,7 +7,7 @@
 
 use crate::alarm;
 use crate::descriptor::{Descriptor, Identity};
-use crate::lifecycle;
+use crate::errno;
 use crate::proc::{self, monotonic_ns};
 use crate::session;
 use crate::signals;
@@ -89,7 +89,7 @@ pub fn take_place() {
     NAMESPACE.store(namespace, SeqCst);
     let taken = take_place_in(places(), namespace, proc::own_pid(), |other| {
         // SAFETY: asks whether there is such a process.
-        unsafe { libc::syscall(libc::SYS_kill, other, 0) == 0 || proc::errno() != libc::ESRCH }
+        unsafe { libc::syscall(libc::SYS_kill, other, 0) == 0 || errno::get() != libc::ESRCH }
     });
     if let Some(place) = taken {
         place.answered.store(place.asked.load(SeqCst), SeqCst);
@@ -167,7 +167,7 @@ fn wait_for_signal(wait_ns: u64) -> Rest {
                 signals::hand_back(&came);
                 Rest::Impossible
             }
-            _ if matches!(proc::errno(), libc::EAGAIN | libc::EINTR) => Rest::Over,
+            _ if matches!(errno::get(), libc::EAGAIN | libc::EINTR) => Rest::Over,
             _ => Rest::Impossible,
         }
     }
@@ -205,10 +205,10 @@ pub fn answer_again() {
 pub fn before_signal(target: libc::pid_t, signal: c_int) {
     let places = places();
     if !places.is_empty() && is_deadly(signal) {
-        let errno = proc::errno();
+        let errno = errno::get();
         let (namespace, own) = (NAMESPACE.load(SeqCst), proc::own_pid());
         ask_all(places, namespace, |pid| pid != own && reaches(target, pid), monotonic_ns() + ANSWER_NS_MAX);
-        lifecycle::set_errno(errno);
+        errno::set(errno);
     }
 }
 

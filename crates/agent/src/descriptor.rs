@@ -2,7 +2,7 @@
 //! Owns: opening, closing, passing descriptors to another thread's table. Never: leaves one open by accident, keeps a number
 //! that belongs to another table (`forget`, `into_number`).
 
-use crate::proc::errno;
+use crate::errno;
 use std::ffi::{CStr, c_void};
 
 /// A number in the table of the thread that made it.
@@ -27,7 +27,7 @@ impl Descriptor {
         let folder = folder.map_or(libc::AT_FDCWD, |folder| folder.0);
         // SAFETY: the path ends in NUL; no other memory.
         let descriptor = unsafe { libc::openat(folder, path.as_ptr(), flags | libc::O_CLOEXEC) };
-        if descriptor < 0 { Err(errno()) } else { Ok(Descriptor(descriptor)) }
+        if descriptor < 0 { Err(errno::get()) } else { Ok(Descriptor(descriptor)) }
     }
 
     /// The beginning of what a symbolic link below this folder says, as far as `buffer` goes. The link is not followed.
@@ -73,7 +73,7 @@ impl Descriptor {
         match usize::try_from(written) {
             Ok(written) if written == bytes.len() => Ok(()),
             Ok(_) => Err(0),
-            Err(_) => Err(errno()),
+            Err(_) => Err(errno::get()),
         }
     }
 

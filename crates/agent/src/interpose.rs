@@ -103,7 +103,7 @@ macro_rules! next {
         const POSITION: usize = crate::interpose::position($name);
         match crate::interpose::address(POSITION) {
             None => {
-                crate::lifecycle::set_errno(libc::ENOSYS);
+                crate::errno::set(libc::ENOSYS);
                 return $missing;
             }
             // SAFETY: dlsym gave libc's function of this name, which has this type.

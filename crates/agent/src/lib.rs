@@ -15,6 +15,7 @@ mod control;
 mod described;
 mod descriptor;
 mod environment;
+mod errno;
 mod interpose;
 mod later;
 mod leaving;

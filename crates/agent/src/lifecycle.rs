@@ -10,6 +10,7 @@ use crate::control::{self, Done, Order};
 use crate::described::describe;
 use crate::descriptor::Descriptor;
 use crate::environment;
+use crate::errno;
 use crate::interpose;
 use crate::leaving;
 use crate::life::{LIFE, State};
@@ -243,10 +244,10 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
     if !is_owner() || LIFE.state() != State::Running || threads() != Some(2) {
         return false;
     }
-    let errno = proc::errno();
+    let errno = errno::get();
     // Afterwards the path may lead elsewhere.
     let turn = park(carry::Receiver::new);
-    set_errno(errno);
+    errno::set(errno);
     // It has run, so it has said its number.
     let sampler_tid = SAMPLER_TID.load(SeqCst);
     if turn.is_none() || LIFE.state() != State::Parked {
@@ -256,10 +257,10 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
     unsafe { (*SAMPLER.load(SeqCst)).stands_aside() };
     await_gone(sampler_tid);
     call();
-    let errno = proc::errno();
+    let errno = errno::get();
     unpark();
     drop(turn);
-    set_errno(errno);
+    errno::set(errno);
     true
 }
 
@@ -449,9 +450,4 @@ fn without_file_size_signal(write: impl FnOnce()) {
         libc::sigtimedwait(&raw const limit, core::ptr::null_mut(), &raw const at_once);
         mask::in_kernel(libc::SIG_SETMASK, before);
     }
-}
-
-pub fn set_errno(errno: i32) {
-    // SAFETY: the address of this thread's errno is always valid.
-    unsafe { *libc::__errno_location() = errno };
 }

@@ -39,12 +39,6 @@ pub fn own_pid() -> u32 {
     unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
-#[must_use]
-pub fn errno() -> i32 {
-    // SAFETY: the address of this thread's errno is always valid.
-    unsafe { *libc::__errno_location() }
-}
-
 /// Whether this thread's root has a /proc.
 #[must_use]
 pub fn is_mounted() -> bool {

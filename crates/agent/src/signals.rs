@@ -5,8 +5,8 @@
 //! The program sees its own view: what it sets it gets, what it asks it is told, as if genba were not there.
 
 use crate::alternate;
-use crate::lifecycle::set_errno;
-use crate::proc::{errno, own_pid, own_tid};
+use crate::errno;
+use crate::proc::{own_pid, own_tid};
 use crate::symbols;
 use genba_signal::handler::SAMPLE_CODE;
 use std::ffi::c_int;
@@ -382,7 +382,7 @@ pub fn drop_pending() {
 /// Takes the signals that wait for this thread and for the process, one each at most: genba's are dropped, the program's must go back. `errno`
 /// stays.
 fn take_pending() -> [Option<libc::siginfo_t>; 2] {
-    let kept_errno = errno();
+    let kept_errno = errno::get();
     let taken = [(); 2].map(|()| {
         let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let mask = 1_u64 << (SAMPLE - 1);
@@ -394,14 +394,14 @@ fn take_pending() -> [Option<libc::siginfo_t>; 2] {
             (waited == i64::from(SAMPLE) && !is_sample(&came)).then_some(came)
         }
     });
-    set_errno(kept_errno);
+    errno::set(kept_errno);
     taken
 }
 
 /// One of the program's that this thread took goes back to where it was: to the thread, or to the process. `errno` stays.
 pub fn hand_back(came: &libc::siginfo_t) {
     const SI_TKILL: i32 = -6;
-    let kept_errno = errno();
+    let kept_errno = errno::get();
     let record = core::ptr::from_ref(came);
     // SAFETY: the kernel reads the record. For a process it takes any thread's number, and lets a thread send a record of `kill` to its own
     // number only.
@@ -412,7 +412,7 @@ pub fn hand_back(came: &libc::siginfo_t) {
             libc::syscall(libc::SYS_rt_sigqueueinfo, own_tid(), SAMPLE, record);
         }
     }
-    set_errno(kept_errno);
+    errno::set(kept_errno);
 }
 
 /// A signal that genba sent: no other has this code.
@@ -434,5 +434,5 @@ pub fn send(pid: u32, tid: u32, value: u64) -> Result<(), i32> {
     info[3] = value;
     // SAFETY: the kernel reads the 128 bytes.
     let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, SAMPLE, info.as_ptr()) };
-    if sent == 0 { Ok(()) } else { Err(errno()) }
+    if sent == 0 { Ok(()) } else { Err(errno::get()) }
 }

@@ -6,7 +6,7 @@
 //! makes the kernel take back the stack that it had before.
 
 use super::{Own, in_kernel, map};
-use crate::lifecycle::set_errno;
+use crate::errno;
 use crate::signals::{self, ALTERNATE_BYTES_MIN};
 use std::ffi::c_int;
 
@@ -36,7 +36,7 @@ pub unsafe fn program_sigaltstack(new: *const libc::stack_t, old: *mut libc::sta
         }
         if let Some(new) = new.as_ref() {
             if instead.is_some() && now.ss_flags & libc::SS_ONSTACK != 0 {
-                set_errno(libc::EPERM);
+                errno::set(libc::EPERM);
                 return -1;
             }
             // A vfork child's stack is its own, the head of genba's its parent's.

@@ -4,6 +4,7 @@
 //! ends it) costs the last 250 ms.
 
 use super::next;
+use crate::errno;
 use crate::signals::mask;
 use crate::{bells, lifecycle, proc, signals};
 use std::ffi::{c_int, c_void};
@@ -160,7 +161,7 @@ fn end_when_fatal(signal: c_int, blocked: Blocked) {
     if !(1..=64).contains(&signal) || HARMLESS.contains(&signal) {
         return;
     }
-    let errno = proc::errno();
+    let errno = errno::get();
     let action = signals::seen_by_program(signal).sa_sigaction;
     let is_blocked = mask::in_kernel(libc::SIG_BLOCK, 0) & mask::bit(signal) != 0;
     let ends = match blocked {
@@ -171,5 +172,5 @@ fn end_when_fatal(signal: c_int, blocked: Blocked) {
     if ends {
         lifecycle::end_before_exit();
     }
-    lifecycle::set_errno(errno);
+    errno::set(errno);
 }

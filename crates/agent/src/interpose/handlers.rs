@@ -3,6 +3,7 @@
 //! (signals/on_stack.rs). Other calls go to libc. Never: keeps a handler that the program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
 
 use super::{masks, next};
+use crate::errno;
 use crate::{alternate, lifecycle, signals};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -163,7 +164,7 @@ fn once(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
 
 fn set(signal: c_int, handler: libc::sighandler_t, flags: c_int, masks_itself: bool) -> libc::sighandler_t {
     if handler == libc::SIG_ERR {
-        lifecycle::set_errno(libc::EINVAL);
+        errno::set(libc::EINVAL);
         return libc::SIG_ERR;
     }
     // SAFETY: both actions are on this stack; zero is an empty mask.

@@ -2,7 +2,8 @@
 //! Owns: `unshare` and `setns`. Never: makes a call succeed that fails without genba.
 
 use super::next;
-use crate::{lifecycle, proc};
+use crate::errno;
+use crate::lifecycle;
 use std::ffi::c_int;
 
 /// # Safety
@@ -25,28 +26,28 @@ pub unsafe extern "C" fn setns(descriptor: c_int, kind: c_int) -> c_int {
 
 /// A call that fails changes nothing, so it can be made again without the sampler when a second thread may be the cause.
 fn once_more_alone(call: impl Fn() -> c_int) -> c_int {
-    let before = proc::errno();
+    let before = errno::get();
     let mut result = call();
-    if result == -1 && [libc::EINVAL, libc::EUSERS].contains(&proc::errno()) {
-        let errno = proc::errno();
+    if result == -1 && [libc::EINVAL, libc::EUSERS].contains(&errno::get()) {
+        let errno = errno::get();
         let ran = lifecycle::alone(&mut || {
             // The kernel lets go of a thread that ended a moment after it is gone from the list.
             for _ in 0..100 {
-                lifecycle::set_errno(before);
+                errno::set(before);
                 result = call();
                 if result != -1 {
                     break;
                 }
                 // SAFETY: no arguments, no memory; it cannot fail.
                 unsafe {
-                    let errno = proc::errno();
+                    let errno = errno::get();
                     libc::sched_yield();
-                    lifecycle::set_errno(errno);
+                    errno::set(errno);
                 }
             }
         });
         if !ran {
-            lifecycle::set_errno(errno);
+            errno::set(errno);
         }
     }
     result

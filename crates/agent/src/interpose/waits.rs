@@ -3,8 +3,9 @@
 //! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
 
 use super::next;
+use crate::errno;
 use crate::lifecycle;
-use crate::proc::{errno, monotonic_ns};
+use crate::proc::monotonic_ns;
 use crate::signals::{self, SAMPLE, mask};
 use std::ffi::{c_int, c_void};
 
@@ -64,13 +65,13 @@ pub unsafe extern "C-unwind" fn sigwaitinfo(set: Mask, info: *mut libc::siginfo_
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn sigwait(set: Mask, signal: *mut c_int) -> c_int {
-    let before = errno();
+    let before = errno::get();
     loop {
         // SAFETY: the caller's promises.
         let result = unsafe { sigtimedwait(set, core::ptr::null_mut(), core::ptr::null()) };
-        let failed = errno();
+        let failed = errno::get();
         // This one tells by its result what failed.
-        lifecycle::set_errno(before);
+        errno::set(before);
         if result > 0 {
             // SAFETY: the caller's place for the answer.
             unsafe { *signal = result };

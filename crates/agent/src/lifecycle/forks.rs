@@ -3,10 +3,11 @@
 //! subject.
 
 use super::{
-    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, await_gone, is_owner, park, set_errno, start_thread,
-    threads, unpark,
+    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, await_gone, is_owner, park, start_thread, threads,
+    unpark,
 };
 use crate::arena::SAMPLER_TID;
+use crate::errno;
 use crate::life::{self, LIFE, State};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
@@ -22,7 +23,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
 pub(super) extern "C" fn before() {
-    let errno = proc::errno();
+    let errno = errno::get();
     mask::forks();
     if is_owner() {
         let turn = park(carry::Receiver::if_lost);
@@ -39,11 +40,11 @@ pub(super) extern "C" fn before() {
             FORKING.store(proc::own_tid(), SeqCst);
         }
     }
-    set_errno(errno);
+    errno::set(errno);
 }
 
 pub(super) extern "C" fn after_in_parent() {
-    let errno = proc::errno();
+    let errno = errno::get();
     // Another thread's fork, or order, sees to it otherwise.
     if FORKING.compare_exchange(proc::own_tid(), 0, SeqCst, SeqCst).is_ok() {
         if LIFE.state() == State::Parked && (other_threads() || !later::run(unpark_later)) {
@@ -51,11 +52,11 @@ pub(super) extern "C" fn after_in_parent() {
         }
         control::Turn::give_back();
     }
-    set_errno(errno);
+    errno::set(errno);
 }
 
 pub(super) extern "C" fn after_in_child() {
-    let errno = proc::errno();
+    let errno = errno::get();
     control::Turn::nobody_has_it();
     signals::forked();
     mask::forked();
@@ -91,7 +92,7 @@ pub(super) extern "C" fn after_in_child() {
             carry::leave();
         }
     }
-    set_errno(errno);
+    errno::set(errno);
 }
 
 /// In a forked child whose parent's sampler was not parked: one that takes nothing from that. False: there is none.
@@ -111,7 +112,7 @@ fn begin_anew() -> bool {
 
 /// After a fork Python warns when the process has other threads; with none the sampler starts when that is over.
 fn unpark_later() {
-    let errno = proc::errno();
+    let errno = errno::get();
     if is_owner() {
         match control::turn(END_NS_MAX) {
             Some(_turn) => unpark(),
@@ -120,7 +121,7 @@ fn unpark_later() {
             }
         }
     }
-    set_errno(errno);
+    errno::set(errno);
 }
 
 /// Whether the program has a thread beside the calling one, while the sampler is parked.

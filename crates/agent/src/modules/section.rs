@@ -3,7 +3,7 @@
 //! copy. A part of modules.rs.
 
 use crate::cfi::{Compiler, Position};
-use crate::proc::errno;
+use crate::errno;
 use crate::signals;
 use genba_signal::memory::{Address, Guarded, Memory};
 use std::ffi::c_void;
@@ -164,7 +164,7 @@ fn copy_more(out: &mut Vec<u8>, address: u64, bytes: usize) -> bool {
         let (local, remote) = (&raw const local, &raw const remote);
         libc::syscall(libc::SYS_process_vm_readv, libc::getpid(), local, 1_u64, remote, 1_u64, 0_u64)
     };
-    let is_refused = copied < 0 && errno() != libc::EFAULT;
+    let is_refused = copied < 0 && errno::get() != libc::EFAULT;
     if copied == bytes as i64 || (is_refused && copy_guarded(room, address)) {
         // SAFETY: the kernel, or `copy_guarded`, wrote all of the room.
         unsafe { out.set_len(out.len() + bytes) };

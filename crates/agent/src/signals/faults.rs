@@ -12,8 +12,9 @@
 
 use super::view::changing;
 use super::{PROCESS, SAMPLE, VIEWS, index_of, mask, on_stack, real_sigaction};
-use crate::proc::{errno, own_pid, own_tid};
-use crate::{alternate, arena, lifecycle};
+use crate::errno;
+use crate::proc::{own_pid, own_tid};
+use crate::{alternate, arena};
 use genba_signal::foreign::keep_for_later;
 use genba_signal::kept::keep_for_the_end;
 use genba_signal::memory::resume_after_fault;
@@ -161,7 +162,7 @@ fn pass_on(signal: c_int, info: *const libc::siginfo_t) -> bool {
     const LOOKS_MAX: u32 = 100;
     static BETWEEN_LOOKS: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
     static AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    let kept_errno = errno();
+    let kept_errno = errno::get();
     let (pid, bit) = (own_pid(), mask::bit(signal));
     // As in `hand_back`: the kernel takes any thread's number for its process, and lets a thread send a record of `kill` to its own only.
     // SAFETY: the kernel reads and writes records on this stack, and the signal's own.
@@ -191,7 +192,7 @@ fn pass_on(signal: c_int, info: *const libc::siginfo_t) -> bool {
             || libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, pid, signal, &raw const record) == 0
             || libc::syscall(libc::SYS_tgkill, pid, pid, signal) == 0
     };
-    lifecycle::set_errno(kept_errno);
+    errno::set(kept_errno);
     is_passed
 }
 

@@ -6,7 +6,8 @@
 //! parent's for its own. It lies in the static part of the thread's storage: no access to it allocates.
 
 use super::{PROCESS, SAMPLE};
-use crate::proc::{self, own_pid, own_tid};
+use crate::errno;
+use crate::proc::{own_pid, own_tid};
 use core::arch::asm;
 use genba_signal::handler::SHARED;
 use genba_signal::kept::HANDLER_MASK;
@@ -66,10 +67,10 @@ pub const fn bit(signal: c_int) -> u64 {
 
 /// Changes this thread's mask in the kernel, behind the program's view. Gives the mask before; where a filter forbids the call, none.
 pub fn in_kernel(how: c_int, mask: u64) -> u64 {
-    let (errno, mut before) = (proc::errno(), 0_u64);
+    let (errno, mut before) = (errno::get(), 0_u64);
     // SAFETY: the kernel reads and writes eight bytes on this stack.
     unsafe { libc::syscall(libc::SYS_rt_sigprocmask, how, &raw const mask, &raw mut before, 8) };
-    crate::lifecycle::set_errno(errno);
+    errno::set(errno);
     before
 }
 
