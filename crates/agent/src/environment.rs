@@ -1,12 +1,12 @@
 //! The environment that `genba run` leaves to the program: LD_PRELOAD and GENBA_SESSION.
 //! Owns: reading them, and taking them away again. Never: runs after `main` has begun.
 
-use crate::interpose;
+use crate::symbols;
 use std::ffi::{CStr, CString};
 
 /// `--no-children`: what this process starts is not recorded.
 pub fn leave() {
-    let own = interpose::own_path();
+    let own = symbols::own_path();
     let rest: Vec<String> = preloaded().filter(|path| Some(path) != own.as_ref()).collect();
     // SAFETY: runs before `main`, in the only thread.
     unsafe {

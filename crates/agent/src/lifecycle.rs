@@ -62,7 +62,7 @@ pub fn on_load() {
 
 fn on_load_with_room() {
     // Loaded by `import genba`: what stands in the environment is not meant for it.
-    if !environment::preloaded().any(|path| Some(&path) == interpose::own_path().as_ref()) {
+    if !environment::preloaded().any(|path| Some(&path) == symbols::own_path().as_ref()) {
         return;
     }
     interpose::find_all();

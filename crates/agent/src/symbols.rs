@@ -64,3 +64,16 @@ fn loaded_around(address: u64) -> Option<(u64, &'static CStr)> {
         (found && !info.dli_fname.is_null()).then(|| (info.dli_fbase as u64, CStr::from_ptr(info.dli_fname)))
     }
 }
+
+/// Where this library was loaded from.
+#[must_use]
+pub fn own_path() -> Option<String> {
+    // SAFETY: dladdr fills the record; its name belongs to the linker.
+    unsafe {
+        let mut found: libc::Dl_info = core::mem::zeroed();
+        if libc::dladdr((own_path as *const ()).cast(), &raw mut found) == 0 || found.dli_fname.is_null() {
+            return None;
+        }
+        Some(CStr::from_ptr(found.dli_fname).to_string_lossy().into_owned())
+    }
+}

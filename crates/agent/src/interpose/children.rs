@@ -2,7 +2,7 @@
 //! Owns: the `wait` family. Never: takes or leaves a child that the program's own call would not, changes what that call returns. These
 //! are called in signal handlers, and unwound by `pthread_cancel`: nothing here locks or needs a drop.
 
-use super::next;
+use super::real::next;
 use crate::{lifecycle, reaped};
 use std::ffi::c_int;
 

@@ -3,7 +3,7 @@
 //! (bells.rs). Never: ends the recording of a process that may live on; what it cannot know (a signal for another thread, a handler that
 //! ends it) costs the last 250 ms.
 
-use super::next;
+use super::real::{self, next};
 use crate::errno;
 use crate::signals::mask;
 use crate::{bells, lifecycle, proc, signals};
@@ -126,7 +126,7 @@ pub unsafe extern "C-unwind" fn abort() -> ! {
     end_when_fatal(libc::SIGABRT, Blocked::IsUnblocked);
     // SAFETY: libc's function; where there is none, the process ends all the same. A handler may leave it by `longjmp`.
     unsafe {
-        match super::address(const { super::position(c"abort") }) {
+        match real::address(const { real::position(c"abort") }) {
             None => _exit(127),
             Some(real) => core::mem::transmute::<u64, unsafe extern "C-unwind" fn() -> !>(real)(),
         }

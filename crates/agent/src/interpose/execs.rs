@@ -2,7 +2,7 @@
 //! Owns: the `exec` family. `execl`, `execlp` and `execle` take a list of any length and are left to libc (docs/limits.md).
 //! Never: lets a sample signal wait for the next program.
 
-use super::next;
+use super::real::next;
 use crate::signals::mask;
 use crate::{lifecycle, signals};
 use std::ffi::{c_char, c_int};

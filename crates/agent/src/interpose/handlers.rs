@@ -2,7 +2,8 @@
 //! Owns: what the older forms mean for genba's three signals, and for every signal in builds that need alternate stacks
 //! (signals/on_stack.rs). Other calls go to libc. Never: keeps a handler that the program replaced. Source of the older forms: glibc's manual, sysdeps/posix and signal/ of glibc 2.17 to 2.42.
 
-use super::{masks, next};
+use super::masks;
+use super::real::next;
 use crate::errno;
 use crate::{alternate, lifecycle, signals};
 use std::ffi::c_int;

@@ -2,7 +2,7 @@
 //! Owns: `pthread_sigmask`, `sigprocmask` and their older forms. Never: changes what the program believes: signals/mask.rs does. Programs
 //! call these in signal handlers and after `vfork`.
 
-use super::next;
+use super::real::next;
 use crate::signals::mask;
 use std::ffi::c_int;
 

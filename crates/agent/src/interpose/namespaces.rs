@@ -1,7 +1,7 @@
 //! System calls that demand a single thread: genba's steps aside for them.
 //! Owns: `unshare` and `setns`. Never: makes a call succeed that fails without genba.
 
-use super::next;
+use super::real::next;
 use crate::errno;
 use crate::lifecycle;
 use std::ffi::c_int;

@@ -7,7 +7,7 @@
 //! with SIGURG blocked, takes the belief over (signals/mask.rs), and *jumps* to its function. So code that unwinds, cancels or reads its
 //! stack meets libc's frame below the program's own.
 
-use super::next;
+use super::real::next;
 use crate::alternate::{self, Room};
 use crate::signals::mask;
 use std::ffi::{c_char, c_int, c_void};

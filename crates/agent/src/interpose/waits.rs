@@ -2,7 +2,7 @@
 //! Owns: the `sigwait` family, `pause`, and the calls that set a mask while they wait. Never: takes a signal from the program:
 //! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
 
-use super::next;
+use super::real::next;
 use crate::errno;
 use crate::lifecycle;
 use crate::proc::monotonic_ns;

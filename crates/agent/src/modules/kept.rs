@@ -5,8 +5,8 @@
 
 use crate::cfi::Compiled;
 use crate::descriptor::Descriptor;
-use crate::interpose;
 use crate::proc::own_pid;
+use crate::symbols;
 use genba_signal::unwind::{Row, Rule};
 use rustc_hash::FxHasher;
 use std::ffi::CString;
@@ -55,7 +55,7 @@ pub(super) struct Kept(Option<CString>);
 impl Kept {
     /// In the private folder that the command unpacked this library to.
     pub(super) fn beside_agent() -> Kept {
-        let path = interpose::own_path().unwrap_or_default();
+        let path = symbols::own_path().unwrap_or_default();
         let folder =
             path.rsplit_once('/').filter(|(_, name)| name.starts_with("genba-agent-")).map(|(folder, _)| folder);
         Kept(folder.and_then(|folder| CString::new(format!("{folder}/rows")).ok()))
