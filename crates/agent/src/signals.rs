@@ -7,55 +7,27 @@
 use crate::alternate;
 use crate::errno;
 use crate::proc::{own_pid, own_tid};
-use crate::symbols;
 use genba_signal::handler::SAMPLE_CODE;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
+mod actions;
 mod faults;
 pub mod mask;
 mod on_stack;
 mod view;
-use view::{View, changing};
+use actions::{OURS, PROCESS, entry, in_kernel, index_of};
+use view::{VIEWS, changing};
 
-pub const SAMPLE: c_int = libc::SIGURG;
-const OURS: [c_int; 3] = [SAMPLE, libc::SIGSEGV, libc::SIGBUS];
-type SigactionFn = unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int;
+pub use actions::{SAMPLE, find_real, is_own_process, real_sigaction};
 
-/// What the program set, per signal.
-static VIEWS: [View; 3] = [const { View::DEFAULT }; 3];
 static INSTALLED: AtomicBool = AtomicBool::new(false);
-/// Whose views these are: a vfork child runs in the same memory with handlers of its own.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
 /// The program reads SIGURG from a descriptor: it must not find genba's there.
 static TAKEN_BY_DESCRIPTOR: AtomicBool = AtomicBool::new(false);
 /// A thread of the program has an alternate stack that genba's handler might not fit on.
 static SMALL_ALTERNATE_STACK: AtomicBool = AtomicBool::new(false);
 /// The thread that replaces the process; 0: none.
 static LEAVING: AtomicU32 = AtomicU32::new(0);
-static REAL: AtomicU64 = AtomicU64::new(0);
-
-/// Finds libc's own `sigaction`, when the library is loaded: it is called where the dynamic linker must not be.
-pub fn find_real() {
-    REAL.store(symbols::next(c"sigaction").unwrap_or(0), SeqCst);
-}
-
-/// libc's own `sigaction`.
-///
-/// # Safety
-/// As `sigaction`: pointers are null or valid.
-pub unsafe fn real_sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    if REAL.load(SeqCst) == 0 {
-        find_real();
-    }
-    let address = REAL.load(SeqCst);
-    if address == 0 {
-        return -1;
-    }
-    // SAFETY: dlsym gave libc's function of this name; its arguments are the caller's.
-    unsafe { core::mem::transmute::<u64, SigactionFn>(address)(signal, new, old) }
-}
-
 /// Installs the three handlers and remembers what was there. A handler that was there stays: who installed it did not come through
 /// `program_sigaction`, and may not do so later.
 pub fn install() {
@@ -85,28 +57,8 @@ pub fn forked() {
     PROCESS.store(own_pid(), SeqCst);
 }
 
-fn index_of(signal: c_int) -> Option<usize> {
-    OURS.iter().position(|&ours| ours == signal)
-}
-
 fn is_signal(number: c_int) -> bool {
     (1..=on_stack::SIGNALS).contains(&number)
-}
-
-/// Whether this process has the views: a vfork child has its parent's memory.
-#[must_use]
-pub fn is_own_process() -> bool {
-    PROCESS.load(SeqCst) == own_pid()
-}
-
-/// What the kernel does with a signal now.
-fn in_kernel(signal: c_int) -> libc::sigaction {
-    // SAFETY: asks only; the answer goes to a local.
-    unsafe {
-        let mut now: libc::sigaction = core::mem::zeroed();
-        real_sigaction(signal, core::ptr::null(), &raw mut now);
-        now
-    }
 }
 
 fn is_ours(signal: c_int, action: &libc::sigaction) -> bool {
@@ -115,11 +67,11 @@ fn is_ours(signal: c_int, action: &libc::sigaction) -> bool {
 
 /// Whether what the program believes about this signal is its view, and not what the kernel has.
 fn has_view(signal: c_int, action: &libc::sigaction) -> bool {
-    is_ours(signal, action) || action.sa_sigaction == faults::entry()
+    is_ours(signal, action) || action.sa_sigaction == entry()
 }
 
 fn our_handler(signal: c_int) -> usize {
-    if signal == SAMPLE { genba_signal::genba_on_sample as *const () as usize } else { faults::entry() }
+    if signal == SAMPLE { genba_signal::genba_on_sample as *const () as usize } else { entry() }
 }
 
 /// What genba gives the kernel when the program wants `wanted`.

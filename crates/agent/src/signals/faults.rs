@@ -10,8 +10,9 @@
 //! `siglongjmp`, as if it had been called by the kernel. Where the kernel has put the frame on genba's alternate stack, it moves first
 //! (alternate/frame.rs).
 
-use super::view::changing;
-use super::{PROCESS, SAMPLE, VIEWS, index_of, mask, on_stack, real_sigaction};
+use super::actions::{PROCESS, SAMPLE, entry, index_of, real_sigaction};
+use super::view::{VIEWS, changing};
+use super::{mask, on_stack};
 use crate::errno;
 use crate::proc::{own_pid, own_tid};
 use crate::{alternate, arena};
@@ -58,16 +59,6 @@ core::arch::global_asm!(
     ".popsection",
     whose = sym way,
 );
-
-unsafe extern "C" {
-    fn genba_on_fault();
-}
-
-/// The address that the kernel has.
-#[must_use]
-pub fn entry() -> usize {
-    genba_on_fault as *const () as usize
-}
 
 /// Genba's handler in front of the program's action.
 #[must_use]

@@ -5,7 +5,7 @@
 //! The word is the number of the thread, so that a vfork child, which runs in the same memory with masks of its own, does not take its
 //! parent's for its own. It lies in the static part of the thread's storage: no access to it allocates.
 
-use super::{PROCESS, SAMPLE};
+use super::actions::{PROCESS, SAMPLE};
 use crate::errno;
 use crate::proc::{own_pid, own_tid};
 use core::arch::asm;

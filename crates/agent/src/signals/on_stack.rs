@@ -3,8 +3,8 @@
 //!
 //! The kernel has genba's entry (faults.rs) in the handler's place, with the program's own flags and mask.
 
-use super::view::changing;
-use super::{PROCESS, VIEWS, faults, index_of, real_sigaction};
+use super::actions::{PROCESS, entry, index_of, real_sigaction};
+use super::view::{VIEWS, changing};
 use crate::proc::own_pid;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -43,7 +43,7 @@ pub fn handler(signal: c_int) -> usize {
 
 /// What the program believes, where the kernel tells `now`.
 pub fn seen(signal: c_int, mut now: libc::sigaction) -> libc::sigaction {
-    if now.sa_sigaction == faults::entry() {
+    if now.sa_sigaction == entry() {
         now.sa_sigaction = handler(signal);
     }
     now
@@ -61,15 +61,15 @@ pub unsafe fn program_sigaction(signal: c_int, new: *const libc::sigaction, old:
             Some(new) if PROCESS.load(SeqCst) == own_pid() => changing(|_| {
                 let before = handler(signal);
                 let mut given = *new;
-                if is_concerned(new) && new.sa_sigaction != faults::entry() {
+                if is_concerned(new) && new.sa_sigaction != entry() {
                     // Before the kernel's: from there on genba's entry may be asked for it.
                     HANDLERS[signal as usize].store(new.sa_sigaction, SeqCst);
-                    given.sa_sigaction = faults::entry();
+                    given.sa_sigaction = entry();
                 }
                 let result = real_sigaction(signal, &raw const given, &raw mut told);
                 if result != 0 {
                     HANDLERS[signal as usize].store(before, SeqCst);
-                } else if told.sa_sigaction == faults::entry() {
+                } else if told.sa_sigaction == entry() {
                     told.sa_sigaction = before;
                 }
                 result

@@ -52,6 +52,9 @@ impl View {
     }
 }
 
+/// What the program set, per signal.
+pub static VIEWS: [View; 3] = [const { View::DEFAULT }; 3];
+
 /// The right to change views: this thread has the lock.
 pub struct Changing(());
 
