@@ -6,8 +6,7 @@
 //! a pointer in it, which is aligned to 64 bytes. Genba's stack is free as soon as the frame has left. Sources: arch/x86/kernel/signal_64.c,
 //! arch/x86/include/uapi/asm/sigcontext.h.
 
-use super::Own;
-use super::view::holds;
+use super::stack::{Own, holds};
 
 /// The address for the handler's return lies below the record that the handler gets.
 const RETURN_BYTES: usize = 8;

@@ -5,13 +5,11 @@
 //! program set. The address at which genba's stack begins for the kernel tells whether the program set one, because the return of a handler
 //! makes the kernel take back the stack that it had before.
 
-use super::{Own, in_kernel, map};
+use super::stack::{NONE, Own, holds, in_kernel, map};
 use crate::errno;
 use crate::signals::{self, ALTERNATE_BYTES_MIN};
 use std::ffi::c_int;
 
-/// As the kernel tells it.
-pub const NONE: libc::stack_t = libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
 /// Not in the libc crate: the kernel takes the stack away for as long as a handler runs.
 const SS_AUTODISARM: c_int = 1 << 31;
 
@@ -50,12 +48,6 @@ pub unsafe fn program_sigaltstack(new: *const libc::stack_t, old: *mut libc::sta
         }
     }
     0
-}
-
-/// Whether the address lies on that stack, as the kernel counts.
-pub fn holds(stack: &libc::stack_t, address: usize) -> bool {
-    let lowest = stack.ss_sp as usize;
-    address > lowest && address - lowest <= stack.ss_size
 }
 
 fn change(own: Option<Own>, new: &libc::stack_t) -> c_int {
