@@ -25,6 +25,7 @@ mod locks;
 mod merge;
 mod modules;
 mod proc;
+mod process_key;
 mod prompt;
 mod python;
 mod reaped;
@@ -40,6 +41,7 @@ mod symbols;
 mod tables;
 mod tasks;
 mod threads;
+mod time_stamps;
 mod waited_on;
 
 extern "C" fn on_load() {

@@ -16,6 +16,7 @@ use crate::leaving;
 use crate::life::{LIFE, State};
 use crate::modules::Loaded;
 use crate::proc::{self, monotonic_ns};
+use crate::process_key::random_key;
 use crate::python::{self, Found, Python};
 use crate::recorder::Recorder;
 use crate::room;
@@ -128,7 +129,7 @@ fn prepare() {
     if PREPARED.swap(true, SeqCst) {
         return;
     }
-    let seed = crate::sampler::random_key();
+    let seed = random_key();
     POOL.begin_at(seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte)));
     signals::install();
     if let Some((begin, end)) = symbols::extent(c"write") {
@@ -433,7 +434,7 @@ fn threads() -> Option<usize> {
 /// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.
 fn announce(session: &Session, start: proto::Start) {
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
-    let mut recorder = Recorder::new(crate::sampler::random_key(), start);
+    let mut recorder = Recorder::new(random_key(), start);
     recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
     without_file_size_signal(|| recorder.announce());
 }

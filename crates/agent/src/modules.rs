@@ -14,47 +14,10 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod kept;
 mod linked;
+mod module;
 mod section;
 pub use linked::own_executable;
-
-/// One loaded file.
-pub struct Module {
-    pub path: String,
-    pub build_id: Vec<u8>,
-    pub kind: ModuleKind,
-    /// Address in the process - address in the file.
-    pub bias: u64,
-    pub start: u64,
-    pub end: u64,
-    compiled: Compiled,
-    /// Writable memory of the file: static objects lie there.
-    data: Vec<(u64, u64)>,
-    /// The row in the recording's table, once a frame was seen in it.
-    pub row: Option<u32>,
-    mapped: bool,
-    /// It went before its rows were complete: what was copied may be another file's, and is never used again.
-    abandoned: bool,
-    /// The generation of the list in which it is there without a break.
-    since: u64,
-}
-
-impl Module {
-    /// A position without a file.
-    const VACANT: Module = Module {
-        path: String::new(),
-        build_id: Vec::new(),
-        kind: ModuleKind::File,
-        bias: 0,
-        start: 0,
-        end: 0,
-        compiled: Compiled { rows: Vec::new(), functions: Vec::new() },
-        data: Vec::new(),
-        row: None,
-        mapped: false,
-        abandoned: false,
-        since: 0,
-    };
-}
+pub use module::Module;
 
 /// A file on its way to rows.
 struct Work {
@@ -97,12 +60,6 @@ impl Work {
         };
         Work { key, stage }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ModuleKind {
-    File = 0,
-    Vdso = 1,
 }
 
 /// A place in a loaded file.

@@ -189,6 +189,14 @@ impl Doing {
     }
 }
 
+/// Resident bytes: the second number of `/proc/self/statm`, in pages.
+pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
+    const PAGE_BYTES: u64 = 4096;
+    let text = read_whole(Some(proc?), c"self/statm")?;
+    let pages: u64 = std::str::from_utf8(&text).ok()?.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * PAGE_BYTES)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Call, Doing, began_realtime_ns, clock_ns, parse_began};

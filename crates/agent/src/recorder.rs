@@ -6,6 +6,7 @@ use crate::descriptor::Descriptor;
 use crate::proc::{clock_ns, monotonic_ns};
 use crate::reaped;
 use crate::tables::Tables;
+use crate::time_stamps::Calibration;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
 
@@ -83,6 +84,14 @@ pub struct More {
     pub wall_quanta: u64,
 }
 
+/// Which thread waited where for a lock that which other one held, by their rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LockWait {
+    pub thread: u32,
+    pub node: u32,
+    pub holder: u32,
+}
+
 pub struct Recorder {
     key: ProcessKey,
     sequence: u64,
@@ -95,6 +104,8 @@ pub struct Recorder {
     marks: Vec<proto::Mark>,
     dropped: BTreeMap<Dropped, u64>,
     refused: BTreeMap<Refused, u64>,
+    /// Wall time of this block.
+    lock_waits: BTreeMap<LockWait, u64>,
     /// Looks begun since the start, and those that earlier blocks have accounted for.
     looks: u64,
     looks_accounted: u64,
@@ -113,35 +124,6 @@ pub struct Recorder {
     pub by_program: bool,
     /// Set when a write failed: nothing more is written.
     pub stopped: Option<String>,
-}
-
-/// How long a tick of the time stamp counter is: measured between two moments.
-#[derive(Clone, Copy)]
-struct Calibration {
-    tsc: u64,
-    at_ns: u64,
-}
-
-impl Calibration {
-    fn now() -> Calibration {
-        Calibration { tsc: genba_signal::memory::time_stamp(false).unwrap_or(0), at_ns: monotonic_ns() }
-    }
-
-    /// How long so many ticks are.
-    fn to_ns(self, ticks: u64) -> u64 {
-        self.to_ns_until(Calibration::now(), ticks)
-    }
-
-    fn moment_ns(self, tsc: u64) -> Option<u64> {
-        let now = Calibration::now();
-        let ticks = now.tsc.checked_sub(tsc).filter(|_| tsc > 0)?;
-        now.at_ns.checked_sub(self.to_ns_until(now, ticks))
-    }
-
-    fn to_ns_until(self, now: Calibration, ticks: u64) -> u64 {
-        let (tsc, ns) = (now.tsc.saturating_sub(self.tsc), now.at_ns.saturating_sub(self.at_ns));
-        if tsc == 0 { 0 } else { (u128::from(ticks) * u128::from(ns) / u128::from(tsc)) as u64 }
-    }
 }
 
 impl Recorder {
@@ -180,6 +162,7 @@ impl Recorder {
             marks: Vec::new(),
             dropped: BTreeMap::new(),
             refused: BTreeMap::new(),
+            lock_waits: BTreeMap::new(),
             looks: 0,
             looks_accounted: 0,
             cpu_sampled_ns: 0,
@@ -276,17 +259,24 @@ impl Recorder {
         });
     }
 
-    /// A thread waited so long for a lock that `holder` held.
-    pub fn held(&mut self, thread: u32, node: u32, holder: u32, wall_ns: u64) {
-        self.marks.push(proto::Mark {
-            at_ns: monotonic_ns(),
+    /// A thread waited for a lock, so much longer.
+    pub fn held_up(&mut self, wait: LockWait, wall_quanta: u64) {
+        *self.lock_waits.entry(wait).or_default() += wall_quanta;
+    }
+
+    /// One mark for each of this block.
+    fn mark_lock_waits(&mut self) {
+        let at_ns = monotonic_ns();
+        let mark = |(wait, wall_quanta): (LockWait, u64)| proto::Mark {
+            at_ns,
             kind: proto::MarkKind::Held as i32 as u32,
             text: String::new(),
-            value: wall_ns,
-            thread: thread + 1,
-            node,
-            other: holder + 1,
-        });
+            value: wall_quanta * QUANTUM_NS,
+            thread: wait.thread + 1,
+            node: wait.node,
+            other: wait.holder + 1,
+        };
+        self.marks.extend(std::mem::take(&mut self.lock_waits).into_iter().map(mark));
     }
 
     pub fn thread_clock(&mut self, clock: proto::ThreadClock) {
@@ -329,6 +319,7 @@ impl Recorder {
 
     /// Writes one block. `looks_open`: looks whose end is still to come.
     pub fn flush(&mut self, tables: &mut Tables, looks_open: u64, end: Option<&str>) {
+        self.mark_lock_waits();
         let end_ns = monotonic_ns();
         let ticks = self.looks - looks_open - self.looks_accounted;
         self.looks_accounted += ticks;

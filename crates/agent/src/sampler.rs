@@ -11,6 +11,7 @@ use crate::descriptor::{self, Descriptor};
 use crate::leaving;
 use crate::modules::nobody_walks;
 use crate::proc::{self, monotonic_ns};
+use crate::process_key::random_key;
 use crate::python::Python;
 use crate::recorder::{Dropped, Recorder, Refused};
 use crate::session::Session;
@@ -29,7 +30,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
 mod belief;
-mod births;
+mod birth;
 mod block_times;
 mod bookkeeping;
 mod interpreter;
@@ -41,10 +42,10 @@ mod rests;
 mod spending;
 mod stepped;
 mod stops;
+mod successors;
 use belief::Belief;
-pub use births::Birth;
+pub use birth::Birth;
 use block_times::{FLUSH_EVERY_NS, next_flush_ns};
-pub use bookkeeping::random_key;
 use pace::{Pace, Spent};
 
 const LIST_EVERY_NS: u64 = 250_000_000;
@@ -140,7 +141,6 @@ pub struct Sampler {
     birth: Option<Birth>,
     /// Begun by the program itself.
     is_within: bool,
-    held_up: lock_holders::Waited,
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
 }
@@ -157,7 +157,7 @@ impl Sampler {
     #[must_use]
     pub fn new(session: Session, python: Box<Python>, start: proto::Start, stacks: Stacks) -> Sampler {
         let layout = Box::new(python.layout);
-        let recorder = Recorder::new(bookkeeping::random_key(), start.clone());
+        let recorder = Recorder::new(random_key(), start.clone());
         Sampler::with(session, python, layout, start, stacks, recorder)
     }
 
@@ -219,7 +219,6 @@ impl Sampler {
             is_child: false,
             birth: None,
             is_within,
-            held_up: lock_holders::Waited::default(),
             outside: None,
         }
     }
@@ -458,7 +457,7 @@ impl Sampler {
         self.counted = self.counted.filter(|_| self.threads.len() == before);
         if self.session.memory && now_ns >= self.memory_at_ns {
             self.memory_at_ns = now_ns + MEMORY_EVERY_NS;
-            if let Some(rss_bytes) = bookkeeping::resident_bytes(self.proc.as_ref()) {
+            if let Some(rss_bytes) = proc::resident_bytes(self.proc.as_ref()) {
                 self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
             }
         }

@@ -3,8 +3,8 @@
 //! raw (I-06). A part of modules.rs.
 
 use super::kept::Key;
+use super::module::{Module, ModuleKind};
 use super::section::{Copier, Section, copy};
-use super::{Module, ModuleKind};
 use crate::cfi::Compiled;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;

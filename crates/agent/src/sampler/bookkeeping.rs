@@ -5,7 +5,6 @@ use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_
 use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
-use crate::descriptor::Descriptor;
 use crate::proc::{self, Doing, monotonic_ns};
 use crate::reaped;
 use crate::recorder::{Dropped, Refused, Sample};
@@ -285,7 +284,6 @@ impl Sampler {
                 format!("{reaped_lost} children ended so fast one after another that their CPU time is not known");
             self.recorder.mark(proto::MarkKind::Note, &text, reaped_lost);
         }
-        self.tell_lock_holders();
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;
         }
@@ -426,26 +424,4 @@ impl Sampler {
             self.recorder.dropped(why, missed);
         }
     }
-}
-
-/// 128 random bits from the kernel; from clocks and addresses where it has none.
-pub fn random_key() -> [u8; 16] {
-    let mut key = [0_u8; 16];
-    // SAFETY: the kernel writes at most 16 bytes.
-    let filled = unsafe { libc::syscall(libc::SYS_getrandom, key.as_mut_ptr(), key.len(), 1_u32) };
-    if filled != 16 {
-        let words = [monotonic_ns(), u64::from(proc::own_pid()) << 32 ^ (&raw const key) as u64];
-        for (slot, byte) in key.iter_mut().zip(words.iter().flat_map(|word| word.to_le_bytes())) {
-            *slot = byte;
-        }
-    }
-    key
-}
-
-/// Resident bytes: the second number of `/proc/self/statm`, in pages.
-pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
-    const PAGE_BYTES: u64 = 4096;
-    let text = proc::read_whole(Some(proc?), c"self/statm")?;
-    let pages: u64 = std::str::from_utf8(&text).ok()?.split(' ').nth(1)?.parse().ok()?;
-    Some(pages * PAGE_BYTES)
 }

@@ -2,13 +2,9 @@
 //! Owns: for how long which thread held up which. Never: says a holder that is not listed. A part of sampler.rs.
 
 use super::Sampler;
-use genba_format::QUANTUM_NS;
+use crate::recorder::LockWait;
 use genba_signal::memory::{Address, Blocks, ByKernel, Guarded, Memory};
 use genba_signal::request::Reading;
-use rustc_hash::FxHashMap;
-
-/// Quanta of wall time since the last block, by the waiting thread's row, its leaf and the holder's row.
-pub(super) type Waited = FxHashMap<(u32, u32, u32), u64>;
 
 impl Sampler {
     /// The index of the thread that this word names as a lock's owner.
@@ -27,14 +23,7 @@ impl Sampler {
         let holder = still.lock_owner.and_then(|owner| self.lock_holder(owner));
         // It may have got the lock just now.
         let Some(holder) = holder.filter(|holder| *holder != index) else { return };
-        let key = (self.row(index), still.node, self.row(holder));
-        *self.held_up.entry(key).or_default() += wall_quanta;
-    }
-
-    /// Before a block is written.
-    pub(super) fn tell_lock_holders(&mut self) {
-        for ((thread, node, holder), wall_quanta) in self.held_up.drain() {
-            self.recorder.held(thread, node, holder, wall_quanta * QUANTUM_NS);
-        }
+        let (thread, holder) = (self.row(index), self.row(holder));
+        self.recorder.held_up(LockWait { thread, node: still.node, holder }, wall_quanta);
     }
 }

@@ -1,9 +1,10 @@
 //! How a sampler becomes the next one: of another recording in the same process, or of a forked child.
 //! Owns: what is kept from one to the next. Never: asks for memory that the one before did not have. A part of sampler.rs.
 
-use super::{Sampler, random_key};
+use super::Sampler;
+use super::birth::Birth;
 use crate::modules::Loaded;
-use crate::proc::{self, monotonic_ns};
+use crate::process_key::random_key;
 use crate::python::Python;
 use crate::reaped;
 use crate::session::Session;
@@ -11,42 +12,6 @@ use crate::stacks::Stacks;
 use crate::threads::LeftBehind;
 use genba_format::{ProcessKey, proto};
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
-
-/// When a forked child began, noted by its first thread.
-#[derive(Clone, Copy, Debug)]
-pub struct Birth {
-    pid: u32,
-    realtime_ns: u64,
-    monotonic_ns: u64,
-    cpu_before_ns: u64,
-}
-
-impl Birth {
-    #[must_use]
-    pub fn now() -> Birth {
-        Birth {
-            pid: proc::own_pid(),
-            realtime_ns: proc::clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
-            monotonic_ns: monotonic_ns(),
-            cpu_before_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
-        }
-    }
-}
-
-impl Birth {
-    /// What the child says of itself.
-    fn start(self, parent: &proto::Start, parent_key: ProcessKey) -> proto::Start {
-        proto::Start {
-            pid: self.pid,
-            parent_pid: parent.pid,
-            parent_key: parent_key.to_vec(),
-            realtime_ns: self.realtime_ns,
-            monotonic_ns: self.monotonic_ns,
-            cpu_before_ns: self.cpu_before_ns,
-            ..parent.clone()
-        }
-    }
-}
 
 /// What a process's recording began with. Unlike the sampler it is never in the middle of something.
 struct Origin {
