@@ -7,6 +7,7 @@
 use crate::carry;
 use crate::control::{self, Done, Leaf, Order};
 use crate::described;
+use crate::life;
 use crate::lifecycle;
 use crate::proc::{self, monotonic_ns};
 use crate::python::{self, Found};
@@ -165,7 +166,7 @@ const fn late() -> (Outcome, Text) {
 
 /// The sampler did not answer in time. One that has ended meanwhile never will.
 fn unanswered() -> (Outcome, Text) {
-    if lifecycle::is_recording() { late() } else { not_recording() }
+    if life::is_recording() { late() } else { not_recording() }
 }
 
 const fn not_recording() -> (Outcome, Text) {
@@ -175,7 +176,7 @@ const fn not_recording() -> (Outcome, Text) {
 fn start(text: &str) -> (Outcome, Text) {
     let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
     let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
-    if lifecycle::is_recording() {
+    if life::is_recording() {
         return (Outcome::Already, path());
     }
     match python::find(&Guarded) {
@@ -192,8 +193,8 @@ fn start(text: &str) -> (Outcome, Text) {
             }
         }
     }
-    let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !lifecycle::is_recording());
-    match (begun, lifecycle::is_recording()) {
+    let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !life::is_recording());
+    match (begun, life::is_recording()) {
         (true, true) => done(),
         (true, false) => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
         (false, _) => {
@@ -209,18 +210,18 @@ fn stop() -> (Outcome, Text) {
         return not_recording();
     }
     lifecycle::end(WAIT_NS_MAX);
-    if lifecycle::is_recording() { late() } else { done() }
+    if life::is_recording() { late() } else { done() }
 }
 
 /// While another thread forks, the sampler is neither running nor parked yet: asked with the turn.
 fn is_recording() -> bool {
     let _turn = control::turn(WAIT_NS_MAX);
-    lifecycle::is_recording()
+    life::is_recording()
 }
 
 fn pause(paused: bool) -> (Outcome, Text) {
     let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
-    if !lifecycle::is_recording() {
+    if !life::is_recording() {
         return not_recording();
     }
     let before = control::is_paused();

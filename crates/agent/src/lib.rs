@@ -18,7 +18,6 @@ mod environment;
 mod errno;
 mod interpose;
 mod later;
-mod leaving;
 mod life;
 mod lifecycle;
 mod locks;

@@ -1,5 +1,5 @@
 //! The life of the process's sampler, as one word, and who may change it.
-//! Owns: the word. Never: waits. Partners: lifecycle.rs (the program's threads), sampler/parking.rs (the sampler's own).
+//! Owns: the word, and whose it is. Never: waits. Partners: lifecycle.rs (the program's threads), sampler/parking.rs (the sampler's own).
 //!
 //! | from     | to      | by           | when                                                                           |
 //! |----------|---------|--------------|--------------------------------------------------------------------------------|
@@ -18,6 +18,7 @@
 //! "program" is a thread that has the turn (control.rs), or a forked child's only one. Both sides change the word by compare-and-swap, so
 //! of "parked" and "waited for no longer", which may come at the same moment, one is true for both.
 
+use crate::proc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,20 @@ const STEPS: [(State, State); 15] = [
     (Parking, Absent),
     (HeldUp, Absent),
 ];
+
+/// The process whose sampler this is. In a vfork child it is another one's.
+pub static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Whether this process has a sampler, running or parked.
+#[must_use]
+pub fn is_recording() -> bool {
+    is_owner() && LIFE.is_recording()
+}
+
+#[must_use]
+pub fn is_owner() -> bool {
+    OWNER.load(SeqCst) == proc::own_pid()
+}
 
 pub struct Life(AtomicU32);
 

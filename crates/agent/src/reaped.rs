@@ -1,7 +1,7 @@
 //! Children that have ended, and the CPU that the kernel says they used: a killed child could not record its last part.
 //! Owns: the queue from the program's threads, which wait for children, to the sampler. Never: waits, allocates, or drops one uncounted.
 
-use crate::lifecycle;
+use crate::life;
 use crate::proc::monotonic_ns;
 use genba_format::proto;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
@@ -31,7 +31,7 @@ static LOST: AtomicU64 = AtomicU64::new(0);
 /// The calling thread has waited for this child's end. May be called in a signal handler.
 pub fn ended(pid: libc::pid_t, usage: &libc::rusage) {
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    if lifecycle::is_recording() {
+    if life::is_recording() {
         push(pid as u32, monotonic_ns(), ns(usage.ru_utime) + ns(usage.ru_stime));
     }
 }

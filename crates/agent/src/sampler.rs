@@ -8,7 +8,6 @@ use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
 use crate::descriptor::{self, Descriptor};
-use crate::leaving;
 use crate::modules::nobody_walks;
 use crate::proc::{self, monotonic_ns};
 use crate::process_key::random_key;
@@ -331,7 +330,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
-        if (leaving::first_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
+        if (control::has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");

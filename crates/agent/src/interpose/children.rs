@@ -3,7 +3,7 @@
 //! are called in signal handlers, and unwound by `pthread_cancel`: nothing here locks or needs a drop.
 
 use super::real::next;
-use crate::{lifecycle, reaped};
+use crate::{life, reaped};
 use std::ffi::c_int;
 
 type Wait4 = unsafe extern "C-unwind" fn(libc::pid_t, *mut c_int, c_int, *mut libc::rusage) -> libc::pid_t;
@@ -73,7 +73,7 @@ pub unsafe extern "C-unwind" fn waitid(
     let takes = options & libc::WEXITED != 0 && options & libc::WNOWAIT == 0;
     // SAFETY: null or valid, as the caller promises; what genba puts in for null is on this stack.
     unsafe {
-        if !takes || !lifecycle::is_recording() {
+        if !takes || !life::is_recording() {
             return real(kind, id, info, options);
         }
         let mut own_info: libc::siginfo_t = core::mem::zeroed();

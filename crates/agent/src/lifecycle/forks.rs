@@ -1,24 +1,23 @@
 //! What happens around a fork: the sampler parks, and begins again in both processes.
-//! Owns: the handlers of `pthread_atfork`. Never: leaves the fork waiting for a sampler that is held up. A part of lifecycle.rs, split off by
-//! subject.
+//! Owns: the handlers of `pthread_atfork`. Never: leaves the fork waiting for a sampler that is held up.
 
-use super::{
-    END_NS_MAX, ENDED, FOLLOW_CHILDREN, OWNER, SAMPLER, THREAD, await_gone, is_owner, park, start_thread, threads,
-    unpark,
-};
+use super::ending::END_NS_MAX;
+use super::last_thread;
+use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
 use crate::arena::SAMPLER_TID;
 use crate::errno;
-use crate::life::{self, LIFE, State};
+use crate::life::{self, LIFE, OWNER, State, is_owner};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
 use crate::signals::{self, mask};
-use crate::{arena, bells, carry, control, interpose, later, leaving, proc, room};
+use crate::{arena, bells, carry, control, interpose, later, proc, room};
 use genba_signal::handler::SHARED;
 use genba_signal::kept;
 use genba_signal::memory::Guarded;
 use genba_signal::request::POOL;
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
+pub static FOLLOW_CHILDREN: AtomicBool = AtomicBool::new(true);
 /// The thread that forks and has the turn for that; 0: none.
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
@@ -74,7 +73,7 @@ pub(super) extern "C" fn after_in_child() {
     let follows = FOLLOW_CHILDREN.load(SeqCst);
     if LIFE.state() == State::Parked && follows {
         OWNER.store(proc::own_pid(), SeqCst);
-        leaving::watch();
+        last_thread::watch();
         // SAFETY: made by `into_raw` before the fork, and parked; this is the child's own copy.
         let sampler = unsafe { &mut *SAMPLER.load(SeqCst) };
         // The rest of its birth takes memory, and happens in its own thread.
@@ -105,7 +104,7 @@ fn begin_anew() -> bool {
     });
     let Some(sampler) = made.flatten() else { return false };
     OWNER.store(proc::own_pid(), SeqCst);
-    leaving::watch();
+    last_thread::watch();
     start_thread(sampler);
     true
 }

@@ -6,7 +6,6 @@ use super::{Order, Sampler};
 use crate::alarm::Alarm;
 use crate::bells::Rest;
 use crate::control;
-use crate::leaving;
 use crate::proc::{self, monotonic_ns};
 use crate::signals;
 use crate::threads::Still;
@@ -35,7 +34,7 @@ impl Sampler {
     fn rest_ns(&mut self) -> Option<u64> {
         let rest_ns = self.pace.rest_ns(self.due_ns.saturating_sub(self.stirred_ns))?;
         // A process that only genba's thread keeps alive must be able to end, and tables are compiled beside ticks.
-        if leaving::first_ended() || !self.stacks.loaded.is_compiled() {
+        if control::has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
             return None;
         }
         let rest_ns = if self.has_alarm() { rest_ns } else { rest_ns.min(UNWATCHED_NS_MAX) };

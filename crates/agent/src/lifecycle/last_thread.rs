@@ -2,29 +2,30 @@
 //! thread must not keep it alive.
 //! Owns: the search for other threads when the first one ends. Never: ends a sampler while two threads of the program live.
 
-use crate::lifecycle::{self, SamplerThread};
+use super::ending::end_before_exit;
+use super::thread::{SamplerThread, sampler_thread};
+use crate::control;
 use crate::proc::{self, Doing};
 use crate::room;
 use crate::tasks::{self, Tasks};
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 /// The key whose destructor runs when the first thread ends, plus one; 0: none yet.
 static KEY: AtomicU32 = AtomicU32::new(0);
-static FIRST_ENDED: AtomicBool = AtomicBool::new(false);
 
 /// Called by the thread a process begins with: its main thread, or the one that forked.
 pub fn watch() {
     extern "C" fn first_ends(_: *mut c_void) {
         let _ = std::panic::catch_unwind(|| {
             if room::within(others_live).unwrap_or(true) {
-                FIRST_ENDED.store(true, SeqCst);
+                control::first_thread_ended(true);
             } else {
-                lifecycle::end_before_exit();
+                end_before_exit();
             }
         });
     }
-    FIRST_ENDED.store(false, SeqCst);
+    control::first_thread_ended(false);
     // SAFETY: plain pthread calls; the destructor lives as long as the process. Any value but null makes it run.
     unsafe {
         if KEY.load(SeqCst) == 0 {
@@ -38,16 +39,10 @@ pub fn watch() {
     }
 }
 
-/// The thread that the process began with is gone; others went on.
-#[must_use]
-pub fn first_ended() -> bool {
-    FIRST_ENDED.load(SeqCst)
-}
-
 /// Whether the program has a living thread beside the calling one. True also where that cannot be seen.
 fn others_live() -> bool {
     // Asked before the threads are listed: one that has not run yet is in the list then.
-    let sampler = lifecycle::sampler_thread();
+    let sampler = sampler_thread();
     let Some(tasks) = Tasks::open() else { return true };
     let mut numbers = Vec::new();
     tasks.numbers(&mut numbers);

@@ -1,0 +1,61 @@
+//! The end of a recording: the last block, for which the program waits a bounded time.
+//! Owns: that time. Never: leaves a recording without its last block while there is somebody to write it.
+
+use super::thread::{SAMPLER, join, unpark};
+use crate::control::{self, Done, Order};
+use crate::life::{LIFE, State, is_owner};
+use crate::room;
+use crate::sampler::Sampler;
+use crate::signals::mask;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// The program waits at most so long for the last block.
+pub const END_NS_MAX: u64 = 500_000_000;
+
+/// Runs when the process ends in order.
+pub fn on_unload() {
+    end(END_NS_MAX);
+}
+
+/// Ends the sampler with its last block; the program waits for that at most `wait_ns_max`.
+pub fn end(wait_ns_max: u64) {
+    if !is_owner() {
+        return;
+    }
+    let Some(_turn) = control::turn(wait_ns_max) else { return };
+    control::pause(false);
+    unpark();
+    if LIFE.step(State::Parked, State::Ended) {
+        // No thread is to be had any more, e.g. after `unshare(CLONE_NEWPID)`: the last block is written here.
+        // SAFETY: made by `into_raw`; it was parked, and the step gave it to us alone. Never freed, as in `start_thread`.
+        let sampler: &'static mut Sampler = unsafe { &mut *SAMPLER.load(SeqCst) };
+        room::within(|| without_file_size_signal(|| sampler.end_where_it_stands()));
+        return;
+    }
+    if !LIFE.is_recording() {
+        return;
+    }
+    control::give(Order::End);
+    if control::await_report(Done::Ended, wait_ns_max) {
+        join(wait_ns_max);
+    }
+}
+
+/// Before `_exit`: the destructors will not run.
+pub fn end_before_exit() {
+    end(END_NS_MAX);
+}
+
+/// A write beyond the file-size limit sends SIGXFSZ to the thread that writes: it must not end the program.
+pub fn without_file_size_signal(write: impl FnOnce()) {
+    // SAFETY: masks on this stack; the signal is taken back before it is unblocked.
+    unsafe {
+        let mut limit: libc::sigset_t = core::mem::zeroed();
+        libc::sigaddset(&raw mut limit, libc::SIGXFSZ);
+        let before = mask::in_kernel(libc::SIG_BLOCK, mask::word(&limit));
+        write();
+        let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        libc::sigtimedwait(&raw const limit, core::ptr::null_mut(), &raw const at_once);
+        mask::in_kernel(libc::SIG_SETMASK, before);
+    }
+}

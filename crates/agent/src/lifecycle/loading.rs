@@ -1,0 +1,66 @@
+//! The library is loaded: by the dynamic linker before `main`, or by `import genba`.
+//! Owns: what a process that was told to record does then. Never: records an interpreter that it does not know, without saying so.
+
+use super::beginning::{begin, prepare};
+use super::ending::without_file_size_signal;
+use super::last_thread;
+use crate::described::describe;
+use crate::descriptor::Descriptor;
+use crate::process_key::random_key;
+use crate::python::{self, Found};
+use crate::recorder::Recorder;
+use crate::session::Session;
+use crate::signals::mask;
+use crate::{alternate, api, arena, bells, environment, interpose, room, signals, symbols};
+use genba_format::proto;
+use genba_signal::memory::Guarded;
+use std::ffi::CString;
+
+/// Runs when the library is loaded, before `main`.
+pub fn on_load() {
+    // Without room for a sampler nothing is recorded.
+    room::within(on_load_with_room);
+}
+
+fn on_load_with_room() {
+    // Loaded by `import genba`: what stands in the environment is not meant for it.
+    if !environment::preloaded().any(|path| Some(&path) == symbols::own_path().as_ref()) {
+        return;
+    }
+    interpose::find_all();
+    signals::find_real();
+    let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
+    let Some(session) = Session::parse(&text) else { return };
+    arena::allow(session.allocations_max);
+    match python::find(&Guarded) {
+        Found::No => {}
+        Found::Refused { version, reason } => {
+            let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(&session, &version) };
+            announce(&session, start);
+        }
+        Found::Yes { python, version } => {
+            if !session.children {
+                environment::leave();
+            }
+            if let Some(table) = &session.bells {
+                bells::open(table);
+            }
+            last_thread::watch();
+            api::begun_by_command();
+            alternate::begin(python.runtime.0);
+            prepare();
+            // What the program before this one blocked; before anybody is asked.
+            mask::take_over();
+            let start = describe(&session, &version);
+            begin(session, python, start);
+        }
+    }
+}
+
+/// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.
+fn announce(session: &Session, start: proto::Start) {
+    let Ok(out) = CString::new(session.out.as_bytes()) else { return };
+    let mut recorder = Recorder::new(random_key(), start);
+    recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());
+    without_file_size_signal(|| recorder.announce());
+}

@@ -1,0 +1,112 @@
+//! What threads of the program ask of the sampler while it goes on: to write, to pause, to leave them alone in the process.
+//! Owns: how long each may take. Never: gives an order without the turn.
+
+use super::thread::{SAMPLER, await_gone, park, threads, unpark};
+use crate::arena::SAMPLER_TID;
+use crate::control::{self, Done, Order};
+use crate::life::{LIFE, State, is_owner};
+use crate::{bells, carry, errno};
+use genba_format::proto;
+use std::sync::atomic::Ordering::SeqCst;
+
+const FLUSH_NS_MAX: u64 = 100_000_000;
+/// A handler that walks is waited for: without a CPU it takes that long.
+const PAUSE_NS_MAX: u64 = 2_000_000_000;
+
+/// Before the process image may be replaced: what is in memory goes into the file.
+pub fn flush_before_exec() {
+    // The exec goes ahead even if this fails.
+    let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
+    if is_owner() {
+        bells::stop_answering();
+    }
+}
+
+/// The process image was not replaced.
+pub fn exec_failed() {
+    if is_owner() {
+        bells::answer_again();
+    }
+}
+
+/// What is in memory goes into the file, behind a mark. False: it is not known to be there; the sampler did not answer in time, or cannot
+/// write any more.
+#[must_use]
+pub fn flush(kind: proto::MarkKind, text: &str, wait_ns_max: u64) -> bool {
+    let Some(_turn) = turn_of_flush(wait_ns_max) else { return false };
+    if !control::leave_mark(kind, text) {
+        return false;
+    }
+    let flushed = order_flush(wait_ns_max);
+    // Else the next flush would tell it.
+    control::take_mark().is_none() && flushed
+}
+
+/// The same, after a look at the calling thread, which waits for that, at most `wait_ns_max`.
+pub fn own_stack(text: &str, wait_ns_max: u64) -> Option<control::Leaf> {
+    let _turn = turn_of_flush(wait_ns_max)?;
+    if !control::leave_mark(proto::MarkKind::Program, text) {
+        return None;
+    }
+    control::ask_for_own_stack();
+    let flushed = order_flush(wait_ns_max);
+    let _ = control::take_mark();
+    control::own_stack().filter(|_| flushed)
+}
+
+fn turn_of_flush(wait_ns_max: u64) -> Option<control::Turn> {
+    if !is_owner() || LIFE.state() != State::Running {
+        return None;
+    }
+    control::turn(wait_ns_max).filter(|_| LIFE.state() == State::Running)
+}
+
+fn order_flush(wait_ns_max: u64) -> bool {
+    control::give(Order::Flush);
+    let flushed = control::await_report(Done::Flushed, wait_ns_max);
+    control::give(Order::Run);
+    control::await_report_after(Done::Flushed, wait_ns_max);
+    flushed
+}
+
+/// Runs a system call that demands a single thread while the program has none of genba's. False: not run, because the program
+/// has threads of its own, or none is genba's.
+pub fn alone(call: &mut dyn FnMut()) -> bool {
+    if !is_owner() || LIFE.state() != State::Running || threads() != Some(2) {
+        return false;
+    }
+    let errno = errno::get();
+    // Afterwards the path may lead elsewhere.
+    let turn = park(carry::Receiver::new);
+    errno::set(errno);
+    // It has run, so it has said its number.
+    let sampler_tid = SAMPLER_TID.load(SeqCst);
+    if turn.is_none() || LIFE.state() != State::Parked {
+        return false;
+    }
+    // SAFETY: parked, so that nobody else uses it until `unpark`, whose turn is ours.
+    unsafe { (*SAMPLER.load(SeqCst)).stands_aside() };
+    await_gone(sampler_tid);
+    call();
+    let errno = errno::get();
+    unpark();
+    drop(turn);
+    errno::set(errno);
+    true
+}
+
+/// Runs `change` while no question is open.
+pub fn paused(change: &mut dyn FnMut()) {
+    let listens = || LIFE.state() == State::Running && matches!(control::reported(), Done::Running | Done::StandingBy);
+    let turn = if is_owner() && listens() { control::turn(PAUSE_NS_MAX) } else { None };
+    let turn = turn.filter(|_| listens());
+    if turn.is_some() {
+        control::give(Order::Pause);
+        control::await_report(Done::Paused, PAUSE_NS_MAX);
+    }
+    change();
+    if turn.is_some() {
+        control::give(Order::Run);
+        control::await_report_after(Done::Paused, PAUSE_NS_MAX);
+    }
+}
