@@ -3,6 +3,7 @@
 //! that belongs to another table (`forget`, `into_number`).
 
 use crate::errno;
+use crate::own_ids::own_pid;
 use std::ffi::{CStr, c_void};
 
 /// A number in the table of the thread that made it.
@@ -235,7 +236,7 @@ impl Descriptor {
         const MESSAGES_MAX: usize = 64;
         for _ in 0..MESSAGES_MAX {
             let (sender, two) = self.receive()?;
-            if sender == Some(crate::proc::own_pid()) && two.is_some() {
+            if sender == Some(own_pid()) && two.is_some() {
                 return two;
             }
         }
@@ -328,7 +329,7 @@ pub fn own_table(keep: Option<[i32; 2]>) -> bool {
             continue;
         }
         // Linux before 5.9.
-        for number in first..=last.min(crate::proc::descriptor_limit() as i32) {
+        for number in first..=last.min(descriptor_limit() as i32) {
             // SAFETY: a number of this thread's own table.
             unsafe { libc::close(number) };
         }
@@ -340,6 +341,15 @@ fn close_range(first: i32, last: i32, flags: u32) -> bool {
     const CLOSE_RANGE: i64 = 436;
     // SAFETY: plain numbers.
     unsafe { libc::syscall(CLOSE_RANGE, first as u32, last as u32, flags) == 0 }
+}
+
+/// The soft limit of descriptors.
+#[must_use]
+pub fn descriptor_limit() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: writes one rlimit on this stack.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    limit.rlim_cur.min(1 << 16) as usize
 }
 
 #[cfg(test)]

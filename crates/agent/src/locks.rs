@@ -3,7 +3,7 @@
 //! Owns: the offsets of that entry, of a lock's type and of an RLock's owner. Never: asks for a version (the list, the type and its name
 //! must fit), believes an owner that is no thread of CPython's. Keeps: I-06, I-07.
 
-use crate::waited_on::Kind;
+use crate::awaited::Kind;
 use genba_signal::memory::{Address, Fault, Memory};
 
 /// From the semaphore, whose first word is the futex: back to the address of what is waited for, and on to the links of the list.

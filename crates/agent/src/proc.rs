@@ -2,6 +2,7 @@
 //! Owns: everything read from /proc and the clocks. Never: opens what another part owns; errno is the caller's care.
 
 use crate::descriptor::Descriptor;
+pub use crate::own_ids::{own_pid, own_tid};
 use std::ffi::CStr;
 
 /// A clock in nanoseconds.
@@ -25,18 +26,6 @@ pub fn monotonic_ns() -> u64 {
 pub fn thread_cpu_ns(tid: u32) -> Option<u64> {
     const CPUCLOCK_PERTHREAD_SCHED: i32 = 4 | 2;
     clock_ns(!(tid as i32) << 3 | CPUCLOCK_PERTHREAD_SCHED)
-}
-
-#[must_use]
-pub fn own_tid() -> u32 {
-    // SAFETY: no arguments, no memory.
-    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
-}
-
-#[must_use]
-pub fn own_pid() -> u32 {
-    // SAFETY: no arguments, no memory. The system call itself: after vfork a cached value would be the parent's.
-    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
 }
 
 /// Whether this thread's root has a /proc.
@@ -63,15 +52,6 @@ pub fn began_realtime_ns() -> Option<u64> {
 fn parse_began(stat: &[u8]) -> Option<u64> {
     let close = stat.iter().rposition(|&byte| byte == b')')?;
     std::str::from_utf8(stat.get(close + 2..)?).ok()?.split(' ').nth(22 - 3)?.parse().ok()
-}
-
-/// The soft limit of descriptors.
-#[must_use]
-pub fn descriptor_limit() -> usize {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes one rlimit on this stack.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    limit.rlim_cur.min(1 << 16) as usize
 }
 
 /// A whole small file of /proc, as bytes.

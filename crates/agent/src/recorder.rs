@@ -1,8 +1,9 @@
 //! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
 //! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
 
-use crate::arena::{self, Compressor, LastWords};
+use crate::compressor::Compressor;
 use crate::descriptor::Descriptor;
+use crate::last_words::{self, LastWords};
 use crate::proc::{clock_ns, monotonic_ns};
 use crate::reaped;
 use crate::tables::Tables;
@@ -187,15 +188,15 @@ impl Recorder {
 
     pub fn set_file(&mut self, file: Option<Descriptor>) {
         if self.sequence == 0 {
-            arena::set_last_words(None);
+            last_words::set_last_words(None);
         }
-        arena::set_last_file(file.as_ref().map(Descriptor::number));
+        last_words::set_last_file(file.as_ref().map(Descriptor::number));
         self.file = file;
     }
 
     /// Nothing more is written until there is another file.
     pub fn take_file(&mut self) -> Option<Descriptor> {
-        arena::set_last_file(None);
+        last_words::set_last_file(None);
         self.file.take()
     }
 
@@ -455,7 +456,7 @@ impl Recorder {
         match file.write(block) {
             Ok(()) => {
                 self.sequence += 1;
-                arena::set_last_words(words);
+                last_words::set_last_words(words);
             }
             Err(0) => self.stopped = Some("the disk is full".to_owned()),
             Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),

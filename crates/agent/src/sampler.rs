@@ -3,7 +3,6 @@
 //! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
 
 use crate::alarm::Alarm;
-use crate::arena::SAMPLER_TID;
 use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
@@ -13,6 +12,7 @@ use crate::proc::{self, monotonic_ns};
 use crate::process_key::random_key;
 use crate::python::Python;
 use crate::recorder::{Dropped, Recorder, Refused};
+use crate::sampler_stack::SAMPLER_TID;
 use crate::session::Session;
 use crate::signals::{self, Held};
 use crate::stacks::Stacks;

@@ -1,7 +1,8 @@
 //! What a system call waits on: a socket, a pipe, a file, a lock of CPython.
-//! Owns: which calls wait on a descriptor, the kinds and their place in a sample's state. Never: follows a link of /proc (what it
+//! Owns: which calls wait on a descriptor. Never: follows a link of /proc (what it
 //! names may hang), keeps the name it leads to, says a kind where it is not sure. Keeps: I-06, I-07.
 
+use crate::awaited::Kind;
 use crate::descriptor::Descriptor;
 use crate::locks::lock_at;
 use crate::proc::Call;
@@ -9,8 +10,6 @@ use genba_signal::memory::{Address, Memory};
 use std::ffi::CStr;
 use std::io::Write;
 
-/// genba.proto, Samples.state: a kind takes this much, more than there are system calls.
-const STATES_PER_KIND: u32 = 4096;
 /// `poll` on more than these waits on nothing that one word could name.
 const ENTRIES_MAX: u64 = 8;
 const ENTRY_BYTES: u64 = size_of::<libc::pollfd>() as u64;
@@ -50,26 +49,7 @@ const ON_FIRST: [i64; 29] = [
     libc::SYS_getdents64,
 ];
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    Socket = 1,
-    Pipe = 2,
-    File = 3,
-    Terminal = 4,
-    Device = 5,
-    /// These three: found by `locks`.
-    Lock = 6,
-    RLock = 7,
-    SimpleQueue = 8,
-}
-
 impl Kind {
-    /// What is added to the state of its system call.
-    #[must_use]
-    pub const fn in_state(self) -> u32 {
-        self as u32 * STATES_PER_KIND
-    }
-
     /// By the beginning of the link in `fd`.
     fn of_link(text: &[u8]) -> Option<Kind> {
         let begins = |names: &[&str]| names.iter().any(|name| text.starts_with(name.as_bytes()));
@@ -211,6 +191,6 @@ mod tests {
         let states = [Kind::Socket, Kind::Pipe, Kind::File, Kind::Terminal, Kind::Device].map(Kind::in_state);
         assert_eq!(states, [4096, 8192, 12_288, 16_384, 20_480]);
         assert_eq!([Kind::Lock, Kind::RLock, Kind::SimpleQueue].map(Kind::in_state), [24_576, 28_672, 32_768]);
-        assert!(ON_FIRST.iter().all(|number| *number < i64::from(STATES_PER_KIND)));
+        assert!(ON_FIRST.iter().all(|number| *number < i64::from(crate::awaited::STATES_PER_KIND)));
     }
 }

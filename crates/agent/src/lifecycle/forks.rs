@@ -4,13 +4,13 @@
 use super::ending::END_NS_MAX;
 use super::last_thread;
 use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
-use crate::arena::SAMPLER_TID;
 use crate::errno;
 use crate::life::{self, LIFE, OWNER, State, is_owner};
 use crate::python::{self, Found};
 use crate::sampler::{Birth, Sampler};
+use crate::sampler_stack::{SAMPLER_TID, no_sampler};
 use crate::signals::{self, mask};
-use crate::{arena, bells, carry, control, interpose, later, proc, room};
+use crate::{bells, carry, control, interpose, later, proc, room};
 use genba_signal::handler::SHARED;
 use genba_signal::kept;
 use genba_signal::memory::Guarded;
@@ -62,7 +62,7 @@ pub(super) extern "C" fn after_in_child() {
     interpose::forked();
     bells::forked();
     room::forked();
-    arena::no_sampler();
+    no_sampler();
     POOL.forget_walkers();
     kept::forget();
     FORKING.store(0, SeqCst);

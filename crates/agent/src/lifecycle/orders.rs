@@ -2,9 +2,9 @@
 //! Owns: how long each may take. Never: gives an order without the turn.
 
 use super::thread::{SAMPLER, await_gone, park, threads, unpark};
-use crate::arena::SAMPLER_TID;
 use crate::control::{self, Done, Order};
 use crate::life::{LIFE, State, is_owner};
+use crate::sampler_stack::SAMPLER_TID;
 use crate::{bells, carry, errno};
 use genba_format::proto;
 use std::sync::atomic::Ordering::SeqCst;

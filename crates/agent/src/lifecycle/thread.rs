@@ -1,12 +1,12 @@
 //! The sampler's thread: it is made, parked, started again, joined.
 //! Owns: the one sampler of the process, and its thread. Never: runs two; waits without end. Partner: life.rs has the states.
 
-use crate::arena::{self, SAMPLER_TID, STACK_BYTES};
 use crate::control::{self, Done, Order};
 use crate::descriptor::Descriptor;
 use crate::life::{LIFE, State};
 use crate::proc::{self, monotonic_ns};
 use crate::sampler::{Left, Sampler};
+use crate::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
 use crate::signals::mask;
 use crate::{bells, carry, interpose, prompt};
 use genba_signal::handler::SHARED;
@@ -72,14 +72,14 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
         // SAFETY: names the calling thread.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
         prompt::ask();
-        let life = || arena::as_sampler(|| sampler.run());
+        let life = || as_sampler(|| sampler.run());
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)) {
             // Somebody else may run it by now.
             Ok(Left::Parked) => {}
             Ok(Left::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
-                arena::no_sampler();
+                no_sampler();
                 bells::leave_place();
                 SHARED.pid.store(0, SeqCst);
                 control::report(Done::Ended);

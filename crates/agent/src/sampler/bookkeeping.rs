@@ -5,6 +5,7 @@ use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_
 use crate::bells;
 use crate::carry;
 use crate::control::{self, Done, Order};
+use crate::descriptor::descriptor_limit;
 use crate::proc::{self, Doing, monotonic_ns};
 use crate::reaped;
 use crate::recorder::{Dropped, Refused, Sample};
@@ -254,7 +255,7 @@ impl Sampler {
 
     fn close_old_files(&mut self) {
         let open = self.threads.iter().filter(|thread| thread.has_file()).count();
-        let files_max = FILES_MAX.min(proc::descriptor_limit() / 2);
+        let files_max = FILES_MAX.min(descriptor_limit() / 2);
         if open <= files_max {
             return;
         }

@@ -3,13 +3,14 @@
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
+use crate::awaited::Kind;
 use crate::locks::owner_of_rlock;
 use crate::proc::{self, Call, Doing, monotonic_ns};
 use crate::recorder::{Dropped, More, Refused, Sample};
 use crate::signals;
 use crate::stacks::Seen;
 use crate::threads::{NotTold, Open, Ran, Still, Thread, Turns};
-use crate::waited_on::{Kind, kind_in, waited_on};
+use crate::waited_on::{kind_in, waited_on};
 use genba_format::proto;
 use genba_signal::handler;
 use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};

@@ -13,9 +13,10 @@
 use super::actions::{PROCESS, SAMPLE, entry, index_of, real_sigaction};
 use super::view::{VIEWS, changing};
 use super::{mask, on_stack};
+use crate::alternate;
 use crate::errno;
 use crate::proc::{own_pid, own_tid};
-use crate::{alternate, arena};
+use crate::sampler_stack::is_sampler;
 use genba_signal::foreign::keep_for_later;
 use genba_signal::kept::keep_for_the_end;
 use genba_signal::memory::resume_after_fault;
@@ -122,7 +123,7 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
             *pc = resume as i64;
             return 0;
         }
-        if is_sent && signal != SAMPLE && arena::is_sampler() && pass_on(signal, info) {
+        if is_sent && signal != SAMPLE && is_sampler() && pass_on(signal, info) {
             return 0;
         }
         if is_sent && signal != SAMPLE && keep_for_the_end(signal as u64, info.cast(), context.cast()) {
