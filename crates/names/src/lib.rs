@@ -7,38 +7,29 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod answers;
-mod cells;
-mod claims;
-mod compiled_python;
-mod demangle;
-mod elf;
-mod extents;
-mod flow;
-mod ifunc;
-mod inlined;
-mod landmarks;
-mod lineage;
-mod scan;
-mod slotdefs;
-mod slots;
-mod spelling;
-mod stubs;
-mod symbols;
+mod code;
+mod file;
+mod python;
+mod words;
 
 pub use answers::Answer;
-pub use elf::{Image, NotAnElf};
-pub use inlined::{CPlace, DebugSections, Places, UnitExtent};
-pub use spelling::Shown;
+pub use file::elf::{Image, NotAnElf};
+pub use file::inlined::{CPlace, DebugSections, Places, UnitExtent};
+pub use words::spelling::Shown;
 
-use cells::Cells;
-use extents::{ExtentIndex, Extents};
-use flow::Flow;
-use lineage::Lineage;
+use code::flow::Flow;
+use code::lineage::Lineage;
+use code::{ifunc, lineage};
+use file::cells::Cells;
+use file::extents::{ExtentIndex, Extents};
+use file::stubs;
+use file::symbols::{Resolver, Symbols, Table};
+use python::{landmarks, scan};
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::rc::Rc;
-use symbols::{Resolver, Symbols, Table};
+use words::spelling;
 
 /// One C function. Addresses are file addresses, `end` is the first one behind it.
 #[derive(Debug, Clone, PartialEq, Eq)]

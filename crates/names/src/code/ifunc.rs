@@ -1,15 +1,15 @@
 //! Names of functions that the dynamic linker chooses among when the program is loaded (memmove & co.).
 //! Owns: reading a resolver's candidates. Never: runs it; a candidate that begins no extent is none.
 
-use super::elf::Image;
-use super::extents::Extents;
-use super::spelling::preference;
-use super::symbols::Resolver;
+use crate::file::elf::Image;
+use crate::file::extents::Extents;
+use crate::file::symbols::Resolver;
+use crate::words::spelling::preference;
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic};
 use std::collections::BTreeMap;
 
 /// Address and public name of each function that a resolver may answer with.
-pub(super) fn candidates(
+pub(crate) fn candidates(
     image: &Image<'_>,
     extents: &Extents<'_>,
     resolvers: &[Resolver<'_>],
@@ -30,7 +30,7 @@ pub(super) fn candidates(
 }
 
 /// Whether `candidate` is shown rather than `known` for the same address.
-pub(super) fn is_preferred(candidate: &str, known: &str) -> bool {
+pub(crate) fn is_preferred(candidate: &str, known: &str) -> bool {
     (preference(candidate), candidate) < (preference(known), known)
 }
 

@@ -9,7 +9,7 @@ use gimli::{
 
 /// [start, end) of one entry. A function that the compiler split has several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extent {
+pub(crate) struct Extent {
     pub start: u64,
     pub end: u64,
     entry: usize,
@@ -17,7 +17,7 @@ pub(super) struct Extent {
 
 /// Index of an extent in the table of its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct ExtentIndex(u32);
+pub(crate) struct ExtentIndex(u32);
 
 impl ExtentIndex {
     /// In `Extents::all`.
@@ -26,7 +26,7 @@ impl ExtentIndex {
     }
 }
 
-pub(super) struct Extents<'a> {
+pub(crate) struct Extents<'a> {
     frames: Option<EhFrame<EndianSlice<'a, LittleEndian>>>,
     bases: BaseAddresses,
     sorted: Vec<Extent>,

@@ -4,9 +4,9 @@
 //! Keeps: code outside all extents counts as an unknown caller. Of a function that BOLT moved, the old place is no code any more but a
 //! jump to the new one: what leads there leads on.
 
-use super::cells::Cells;
-use super::elf::Image;
-use super::extents::{ExtentIndex, Extents};
+use crate::file::cells::Cells;
+use crate::file::elf::Image;
+use crate::file::extents::{ExtentIndex, Extents};
 use iced_x86::{Decoder, DecoderOptions, Instruction, Mnemonic, OpKind};
 use std::collections::HashMap;
 use std::iter;
@@ -15,13 +15,13 @@ use std::panic::resume_unwind;
 use std::thread;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EdgeKind {
+pub(crate) enum EdgeKind {
     Call,
     Jump,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Edge {
+pub(crate) struct Edge {
     pub to: u64,
     /// `None`: from code that no extent describes.
     pub from: Option<ExtentIndex>,
@@ -29,7 +29,7 @@ pub(super) struct Edge {
 }
 
 #[derive(Default)]
-pub(super) struct Flow {
+pub(crate) struct Flow {
     /// By target; an edge that stays within one extent is left out.
     edges: Vec<Edge>,
     /// How many edges lead to what is before an extent, one entry an extent.

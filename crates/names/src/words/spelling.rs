@@ -6,7 +6,7 @@ use super::demangle::demangled;
 
 /// A symbol's name in its author's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spelling {
+pub(crate) struct Spelling {
     pub name: String,
     /// The symbol names a part that the compiler moved out of the function.
     pub cold: bool,
@@ -21,12 +21,12 @@ pub struct Shown {
 }
 
 /// A linker name as it is shown: without the compiler's endings, C++, Rust and compiled Python demangled.
-pub(super) fn shown(raw: &str, libc: bool) -> Shown {
+pub(crate) fn shown(raw: &str, libc: bool) -> Shown {
     shown_spelling(&spell(raw, libc).name)
 }
 
 /// As `shown`, for a name that was spelled already.
-pub(super) fn shown_spelling(name: &str) -> Shown {
+pub(crate) fn shown_spelling(name: &str) -> Shown {
     match demangled(name) {
         Some(name) => Shown { full_name: Some(name.full).filter(|full| *full != name.short), name: name.short },
         None => Shown { name: name.to_owned(), full_name: None },
@@ -34,7 +34,7 @@ pub(super) fn shown_spelling(name: &str) -> Shown {
 }
 
 /// `libc` says that the file is the C library, whose variants for processors read as the public function.
-pub(super) fn spell(raw: &str, libc: bool) -> Spelling {
+pub(crate) fn spell(raw: &str, libc: bool) -> Spelling {
     let unversioned = raw.split('@').next().unwrap_or(raw);
     let mut name = unversioned;
     let mut cold = false;
@@ -51,7 +51,7 @@ pub(super) fn spell(raw: &str, libc: bool) -> Spelling {
 
 /// Which of several names of one address is shown: the smallest. A public name before a private one (`malloc` before
 /// `__libc_malloc`), the usual name of a function with two (`memmove` also serves `memcpy`), the shorter one.
-pub(super) fn preference(name: &str) -> (usize, bool, usize) {
+pub(crate) fn preference(name: &str) -> (usize, bool, usize) {
     let bare = name.trim_start_matches('_');
     let second = SECOND_NAMES.iter().any(|second| bare == *second || bare.strip_suffix("_chk") == Some(second));
     (name.len() - bare.len(), second, name.len())

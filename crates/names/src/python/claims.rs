@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 
 /// One place in the file's data that points to a function.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     /// A type or a module; absent for a method table that nothing known points to, and for a slot that any class has.
     pub owner: Option<String>,
     pub role: Role,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Role {
+pub(crate) enum Role {
     Slot {
         c_name: &'static str,
         word: &'static str,
@@ -38,7 +38,7 @@ impl Role {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Claims {
+pub(crate) struct Claims {
     by_function: BTreeMap<u64, Vec<Claim>>,
 }
 

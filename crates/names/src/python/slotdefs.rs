@@ -4,11 +4,11 @@
 
 use super::slots::{Slot, TYPE_SLOTS, TYPE_TABLES};
 
-pub(super) const ENTRY_BYTES: u64 = 56;
+pub(crate) const ENTRY_BYTES: u64 = 56;
 
 /// One entry: the Python name, the slot's offset in a heap type, the function that fills it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry<'a> {
+pub(crate) struct Entry<'a> {
     pub word: &'a str,
     pub offset_bytes: u64,
     pub function: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Entry<'a> {
 const ENTRIES_MIN: usize = 40;
 
 /// Function and slot for the entries of a whole table; nothing when it is no slot table.
-pub(super) fn slot_functions(entries: &[Entry<'_>]) -> Vec<(u64, Slot)> {
+pub(crate) fn slot_functions(entries: &[Entry<'_>]) -> Vec<(u64, Slot)> {
     let subtract = entries.iter().find(|entry| entry.word == "__sub__");
     let (Some(subtract), true) = (subtract, entries.len() >= ENTRIES_MIN) else {
         return Vec::new();

@@ -3,16 +3,16 @@
 //! Layouts: CPython 3.11 to 3.15, Include/cpython/object.h, moduleobject.h, methodobject.h, descrobject.h.
 //! Never: names what does not look right in every field. Keeps: each named address begins a function.
 
-use super::cells::{Cell, Cells};
 use super::claims::{Claims, Role};
-use super::elf::Image;
-use super::extents::Extents;
 use super::slotdefs;
 use super::slots::{Numbered, Slot, TYPE_SLOTS, TYPE_TABLES, numbered};
+use crate::file::cells::{Cell, Cells};
+use crate::file::elf::Image;
+use crate::file::extents::Extents;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names by first address. `type_type` is where `PyType_Type` lies when this file defines it.
-pub(super) fn scan<'a>(
+pub(crate) fn scan<'a>(
     image: &Image<'a>,
     extents: &Extents<'a>,
     cells: &Cells<'a>,

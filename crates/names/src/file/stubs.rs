@@ -6,7 +6,7 @@ use super::elf::Image;
 use std::ops::Range;
 
 /// The stub around an address, and the linker name of the symbol it leads to; `own` names the functions of the file.
-pub(super) fn stub_at(
+pub(crate) fn stub_at(
     image: &Image<'_>,
     cells: &Cells<'_>,
     address: u64,

@@ -8,8 +8,8 @@ use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, SectionTa
 use std::fmt;
 use std::ops::Range;
 
-pub(super) type Header = FileHeader64<LittleEndian>;
-pub(super) const LITTLE: LittleEndian = LittleEndian;
+pub(crate) type Header = FileHeader64<LittleEndian>;
+pub(crate) const LITTLE: LittleEndian = LittleEndian;
 
 /// Why bytes cannot be searched for names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl fmt::Display for NotAnElf {
 impl std::error::Error for NotAnElf {}
 
 /// No file is mapped at or above this address, so that adding the size of a structure to an address cannot overflow.
-pub(super) const ADDRESS_MAX: u64 = 1 << 56;
+pub(crate) const ADDRESS_MAX: u64 = 1 << 56;
 /// A stub of a linkage table is not larger than this.
 const STUB_BYTES_MAX: u64 = 64;
 
@@ -41,7 +41,7 @@ struct Segment<'a> {
 
 /// A section that holds instructions.
 #[derive(Debug, Clone)]
-pub(super) struct CodeSection<'a> {
+pub(crate) struct CodeSection<'a> {
     pub name: &'a [u8],
     pub start: u64,
     pub bytes: &'a [u8],
@@ -50,9 +50,9 @@ pub(super) struct CodeSection<'a> {
 }
 
 pub struct Image<'a> {
-    pub(super) bytes: &'a [u8],
-    pub(super) sections: SectionTable<'a, Header>,
-    pub(super) position_independent: bool,
+    pub(crate) bytes: &'a [u8],
+    pub(crate) sections: SectionTable<'a, Header>,
+    pub(crate) position_independent: bool,
     segments: Vec<Segment<'a>>,
     code: Vec<Range<u64>>,
 }
@@ -126,7 +126,7 @@ impl<'a> Image<'a> {
     }
 
     /// Whether this is the C library or its mathematical part.
-    pub(super) fn is_libc(&self) -> bool {
+    pub(crate) fn is_libc(&self) -> bool {
         self.soname().is_some_and(|name| name.starts_with(b"libc.") || name.starts_with(b"libm."))
     }
 
@@ -141,7 +141,7 @@ impl<'a> Image<'a> {
     }
 
     /// Where a public variable of this file lies.
-    pub(super) fn dynamic_data(&self, name: &str) -> Option<u64> {
+    pub(crate) fn dynamic_data(&self, name: &str) -> Option<u64> {
         let symbols = self.sections.symbols(LITTLE, self.bytes, elf::SHT_DYNSYM).ok()?;
         symbols
             .iter()
@@ -152,7 +152,7 @@ impl<'a> Image<'a> {
     }
 
     /// Whether the file uses the C API of Python, as extension modules do.
-    pub(super) fn imports_python(&self) -> bool {
+    pub(crate) fn imports_python(&self) -> bool {
         let Ok(symbols) = self.sections.symbols(LITTLE, self.bytes, elf::SHT_DYNSYM) else {
             return false;
         };
@@ -162,18 +162,18 @@ impl<'a> Image<'a> {
         })
     }
 
-    pub(super) fn is_code(&self, address: u64) -> bool {
+    pub(crate) fn is_code(&self, address: u64) -> bool {
         let after = self.code.partition_point(|range| range.start <= address);
         after > 0 && self.code[after - 1].contains(&address)
     }
 
     /// Whether the address is mapped, be it from the file or as zeros.
-    pub(super) fn is_mapped(&self, address: u64) -> bool {
+    pub(crate) fn is_mapped(&self, address: u64) -> bool {
         self.segment(address).is_some()
     }
 
     /// The eight bytes at an address; zeros beyond what the file holds of a segment.
-    pub(super) fn word_at(&self, address: u64) -> Option<u64> {
+    pub(crate) fn word_at(&self, address: u64) -> Option<u64> {
         let segment = self.segment(address)?;
         let offset = usize::try_from(address - segment.addresses.start).ok()?;
         let last = address.checked_add(8)?;
@@ -187,14 +187,14 @@ impl<'a> Image<'a> {
     }
 
     /// The bytes from an address to the end of what the file holds of its segment.
-    pub(super) fn bytes_from(&self, address: u64) -> Option<&'a [u8]> {
+    pub(crate) fn bytes_from(&self, address: u64) -> Option<&'a [u8]> {
         let segment = self.segment(address)?;
         let offset = usize::try_from(address - segment.addresses.start).ok()?;
         segment.bytes.get(offset..)
     }
 
     /// The text at an address, up to its zero byte and at most `bytes_max` long.
-    pub(super) fn text_at(&self, address: u64, bytes_max: usize) -> Option<&'a str> {
+    pub(crate) fn text_at(&self, address: u64, bytes_max: usize) -> Option<&'a str> {
         let bytes = self.bytes_from(address)?;
         let window = &bytes[..bytes.len().min(bytes_max + 1)];
         let end = window.iter().position(|&byte| byte == 0)?;
@@ -202,7 +202,7 @@ impl<'a> Image<'a> {
     }
 
     /// Address and value of each aligned word of what is not code.
-    pub(super) fn data_words(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    pub(crate) fn data_words(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.segments.iter().filter(|segment| !segment.executable).flat_map(|segment| {
             let skip = (segment.addresses.start.wrapping_neg() % 8) as usize;
             let bytes = segment.bytes.get(skip..).unwrap_or_default();
@@ -216,7 +216,7 @@ impl<'a> Image<'a> {
     }
 
     /// Sections with instructions, in the order of the file.
-    pub(super) fn code_sections(&self) -> impl Iterator<Item = CodeSection<'a>> + '_ {
+    pub(crate) fn code_sections(&self) -> impl Iterator<Item = CodeSection<'a>> + '_ {
         self.sections.iter().filter_map(move |section| {
             let flags = section.sh_flags(LITTLE);
             if !flags.contains(elf::SHF_EXECINSTR) || !flags.contains(elf::SHF_ALLOC) {
@@ -235,7 +235,7 @@ impl<'a> Image<'a> {
     }
 
     /// Address and bytes of a section by name.
-    pub(super) fn section(&self, name: &str) -> Option<(u64, &'a [u8])> {
+    pub(crate) fn section(&self, name: &str) -> Option<(u64, &'a [u8])> {
         let (_, section) = self.sections.section_by_name(LITTLE, name.as_bytes())?;
         Some((section.sh_addr(LITTLE), section.data(LITTLE, self.bytes).ok()?))
     }

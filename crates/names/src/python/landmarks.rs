@@ -2,10 +2,10 @@
 //! Owns: the rules, each of them read from CPython's sources (3.11 to 3.15). Never: names a function that also does what
 //! only its callers do (it was inlined into one of them then), nor one of another file than the interpreter's.
 
-use super::elf::Image;
-use super::extents::{ExtentIndex, Extents};
-use super::flow::Flow;
-use super::lineage::Lineage;
+use crate::code::flow::Flow;
+use crate::code::lineage::Lineage;
+use crate::file::elf::Image;
+use crate::file::extents::{ExtentIndex, Extents};
 use iced_x86::{Decoder, DecoderOptions, Instruction, OpKind};
 use std::collections::BTreeSet;
 
@@ -203,7 +203,7 @@ impl Rule {
 }
 
 /// The name of the function at `index`; `callers` are the names of those that call it.
-pub(super) fn name_of(deeds: &Deeds, callers: &dyn Fn() -> BTreeSet<String>, is_3_14: bool) -> Option<&'static str> {
+pub(crate) fn name_of(deeds: &Deeds, callers: &dyn Fn() -> BTreeSet<String>, is_3_14: bool) -> Option<&'static str> {
     let mut fitting = RULES.iter().filter(|rule| (is_3_14 || !rule.since_3_14) && rule.fits(deeds));
     let rule = fitting.next()?;
     let known = rule.under.is_empty() || {
@@ -215,7 +215,7 @@ pub(super) fn name_of(deeds: &Deeds, callers: &dyn Fn() -> BTreeSet<String>, is_
 
 /// What one function was seen to do, its moved parts included.
 #[derive(Debug, Default)]
-pub(super) struct Deeds {
+pub(crate) struct Deeds {
     /// Names of the functions it calls or jumps to; of those without one, nothing.
     pub calls: BTreeSet<String>,
     /// Texts whose addresses it takes.
@@ -225,7 +225,7 @@ pub(super) struct Deeds {
 const TEXT_BYTES_MAX: usize = 160;
 const PARTS_MAX: usize = 4;
 
-pub(super) fn deeds_of(
+pub(crate) fn deeds_of(
     image: &Image<'_>,
     extents: &Extents<'_>,
     flow: &Flow,

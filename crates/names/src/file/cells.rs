@@ -9,14 +9,14 @@ use object::read::elf::{Rela, SectionHeader, Sym};
 use std::rc::Rc;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cell<'a> {
+pub(crate) enum Cell<'a> {
     Number(u64),
     Address(u64),
     /// A symbol that another file defines.
     Import(&'a [u8]),
 }
 
-pub(super) struct Cells<'a> {
+pub(crate) struct Cells<'a> {
     image: Rc<Image<'a>>,
     /// By address, each address once.
     relocated: Vec<(u64, Cell<'a>)>,

@@ -4,7 +4,7 @@
 
 /// What a slot is called, in C and (when Python has a name for it) in Python.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Slot {
+pub(crate) struct Slot {
     pub c_name: &'static str,
     pub dunder: Option<&'static str>,
 }
@@ -25,7 +25,7 @@ const fn bare(c_name: &'static str) -> Slot {
 }
 
 /// Offset in bytes in a `PyTypeObject`.
-pub(super) const TYPE_SLOTS: [(u64, Slot); 24] = [
+pub(crate) const TYPE_SLOTS: [(u64, Slot); 24] = [
     (48, bare("tp_dealloc")),
     (64, slot("tp_getattr", "__getattribute__")),
     (72, slot("tp_setattr", "__setattr__")),
@@ -53,7 +53,7 @@ pub(super) const TYPE_SLOTS: [(u64, Slot); 24] = [
 ];
 
 /// Tables that a `PyTypeObject` points to: offset of the pointer, and the table's entries in order.
-pub(super) const TYPE_TABLES: [(u64, &[Option<Slot>]); 5] =
+pub(crate) const TYPE_TABLES: [(u64, &[Option<Slot>]); 5] =
     [(80, &ASYNC), (96, &NUMBER), (104, &SEQUENCE), (112, &MAPPING), (160, &BUFFER)];
 
 const ASYNC: [Option<Slot>; 4] = [
@@ -125,7 +125,7 @@ const BUFFER: [Option<Slot>; 2] = [Some(bare("bf_getbuffer")), Some(bare("bf_rel
 
 /// What the value of a numbered slot is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Numbered {
+pub(crate) enum Numbered {
     Function(Slot),
     Methods,
     GetSets,
@@ -134,7 +134,7 @@ pub(super) enum Numbered {
 }
 
 /// The meaning of a slot number in a `PyType_Spec`. 1 to 4 are the numbers before 3.15 of 88 to 91.
-pub(super) fn numbered(number: u64) -> Option<Numbered> {
+pub(crate) fn numbered(number: u64) -> Option<Numbered> {
     Some(match number {
         1 | 88 => Numbered::Function(bare("bf_getbuffer")),
         2 | 89 => Numbered::Function(bare("bf_releasebuffer")),

@@ -2,7 +2,7 @@
 //! Owns: how these two spell `module.Class.function` as one word. Never: guesses; a name that does not parse as a whole stays as it is.
 
 /// None: neither of the two made it.
-pub(super) fn name_of(raw: &str) -> Option<String> {
+pub(crate) fn name_of(raw: &str) -> Option<String> {
     if let Some(rest) = raw.strip_prefix("CPyDef_") {
         return mypyc(rest);
     }

@@ -4,7 +4,7 @@
 //! Not read: `.dwo` files and the supplementary files of `dwz`; what lies there has no name.
 
 use super::elf::{Image, LITTLE};
-use super::spelling::{Shown, shown};
+use crate::words::spelling::{Shown, shown};
 use addr2line::Context;
 use gimli::{Dwarf, DwarfSections, EndianSlice, LittleEndian, Range, Section, SectionId, UnitRef};
 use object::elf;
@@ -49,7 +49,7 @@ const INLINED_MAX: usize = 128;
 
 impl<'a> DebugSections<'a> {
     /// None: `image` has no debug information.
-    pub(super) fn of(image: &Image<'a>, libc: bool) -> Option<Self> {
+    pub(crate) fn of(image: &Image<'a>, libc: bool) -> Option<Self> {
         image.section(SectionId::DebugInfo.name()).filter(|(_, bytes)| !bytes.is_empty())?;
         // Where variables live is of no use here, and much to unpack.
         let load = |id: SectionId| -> Result<Cow<'a, [u8]>, gimli::Error> {

@@ -2,12 +2,12 @@
 //! Owns: which function a moved part belongs to, and which named function all ways to an unnamed one begin in. Never:
 //! answers when a way in may be unseen: its address is taken, or code without a description leads there.
 
-use super::extents::{ExtentIndex, Extents};
 use super::flow::{EdgeKind, Flow};
+use crate::file::extents::{ExtentIndex, Extents};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-pub(super) struct Lineage<'n> {
+pub(crate) struct Lineage<'n> {
     pub extents: &'n Extents<'n>,
     pub flow: &'n Flow,
 }
@@ -121,7 +121,7 @@ impl Lineage<'_> {
 }
 
 /// One name for all that is reached through `dominators` only: `list.sort⁺`, `list.__imul__/__mul__⁺`. None: too many.
-pub(super) fn dominated_name(dominators: &BTreeSet<Rc<str>>) -> Option<String> {
+pub(crate) fn dominated_name(dominators: &BTreeSet<Rc<str>>) -> Option<String> {
     let names: Vec<&str> = dominators.iter().map(|name| &**name).collect();
     let (owner, _) = names.first()?.rsplit_once('.').unwrap_or_default();
     let words: Option<Vec<&str>> = names

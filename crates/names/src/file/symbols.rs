@@ -5,31 +5,31 @@
 
 use super::elf::{Image, LITTLE};
 use super::extents::Extents;
-use super::spelling::{Spelling, preference, spell};
+use crate::words::spelling::{Spelling, preference, spell};
 use object::elf;
 use object::read::elf::Sym;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Symbol {
+pub(crate) struct Symbol {
     pub start: u64,
     pub end: u64,
     pub spelling: Spelling,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Table {
+pub(crate) enum Table {
     Full,
     Dynamic,
 }
 
 /// A symbol whose function is chosen by code when the program is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Resolver<'a> {
+pub(crate) struct Resolver<'a> {
     pub address: u64,
     pub name: &'a str,
 }
 
-pub(super) struct Symbols<'a> {
+pub(crate) struct Symbols<'a> {
     /// By start, then end; each start once.
     sorted: Vec<Symbol>,
     /// The largest end among `sorted[..=index]`.

@@ -9,13 +9,13 @@ const ARGUMENTS_CHARS_MAX: usize = 24;
 const FULL_BYTES_MAX: usize = 1 << 14;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Demangled {
+pub(crate) struct Demangled {
     pub short: String,
     pub full: String,
 }
 
 /// None: not mangled.
-pub(super) fn demangled(raw: &str) -> Option<Demangled> {
+pub(crate) fn demangled(raw: &str) -> Option<Demangled> {
     let (short, full) = if let Ok(name) = rustc_demangle::try_demangle(raw) {
         (format!("{name:#}"), name.to_string())
     } else if raw.starts_with("_Z") {
