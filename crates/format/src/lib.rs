@@ -4,27 +4,13 @@
 #![forbid(unsafe_code)]
 
 #[cfg(feature = "read")]
-mod block;
-#[cfg(feature = "read")]
-mod budget;
-#[cfg(feature = "read")]
-pub mod columns;
-#[cfg(feature = "read")]
 mod compress;
-#[cfg(feature = "read")]
-mod fault;
 mod framing;
-#[cfg(feature = "read")]
-pub mod laws;
 pub mod masking;
 mod planes;
 pub mod proto;
 #[cfg(feature = "read")]
-mod read;
-#[cfg(feature = "read")]
-mod scan;
-#[cfg(feature = "read")]
-mod validate;
+mod reading;
 
 pub use framing::{
     BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION,
@@ -32,10 +18,6 @@ pub use framing::{
 };
 
 #[cfg(feature = "read")]
-pub use block::ReadBlock;
-#[cfg(feature = "read")]
 pub use compress::compress;
 #[cfg(feature = "read")]
-pub use fault::{BlockName, Fault, FaultKind, NotARecording};
-#[cfg(feature = "read")]
-pub use read::{LostBlocks, Recording, read};
+pub use reading::{BlockName, Fault, FaultKind, LostBlocks, NotARecording, ReadBlock, Recording, columns, laws, read};

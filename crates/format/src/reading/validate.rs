@@ -4,10 +4,10 @@
 
 use std::collections::HashMap;
 
-use crate::block::ReadBlock;
-use crate::columns::Samples;
 use crate::framing::QUANTUM_NS;
 use crate::proto::{self, NodeKind};
+use crate::reading::block::ReadBlock;
+use crate::reading::columns::Samples;
 
 /// The tables of one process key as far as they have been read.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! A block as it was read.
 //! Owns: what is known of it. Never: reads bytes, or knows of other blocks.
 
-use crate::columns::Samples;
-use crate::fault::BlockName;
 use crate::framing::BlockHeader;
 use crate::proto;
+use crate::reading::columns::Samples;
+use crate::reading::fault::BlockName;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadBlock {

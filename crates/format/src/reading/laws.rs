@@ -5,13 +5,13 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
-use crate::block::ReadBlock;
-use crate::columns::Samples;
-use crate::fault::BlockName;
 use crate::framing::{ProcessKey, QUANTUM_NS};
 use crate::planes::STATE_WAITING_MIN;
 use crate::proto;
-use crate::read::Recording;
+use crate::reading::block::ReadBlock;
+use crate::reading::columns::Samples;
+use crate::reading::fault::BlockName;
+use crate::reading::recording::Recording;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Law {

@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn every_list_of_the_schema_is_counted() {
-        let source = include_str!("../genba.proto");
+        let source = include_str!("../../genba.proto");
         let repeated = source.lines().filter(|line| line.trim_start().starts_with("repeated ")).count();
         assert_eq!(counted_lists(&super::BLOCK), repeated, "genba.proto has lists that are not counted here");
     }

@@ -6,12 +6,12 @@ use std::io::{Error, ErrorKind, Result as IoResult};
 
 use zstd::stream::raw::{DParameter, Decoder, Operation};
 
-use crate::block::ReadBlock;
-use crate::budget::{BLOCK_BYTES_MAX, Budget, Decoded};
-use crate::columns::{self, Malformed, Samples};
-use crate::fault::{BlockName, Fault, FaultKind};
 use crate::framing::{Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header};
 use crate::proto;
+use crate::reading::block::ReadBlock;
+use crate::reading::budget::{BLOCK_BYTES_MAX, Budget, Decoded};
+use crate::reading::columns::{self, Malformed, Samples};
+use crate::reading::fault::{BlockName, Fault, FaultKind};
 
 /// Powers of two of the largest window a payload may ask for: as large as the largest payload.
 const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();

@@ -4,13 +4,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::block::ReadBlock;
-use crate::columns::Samples;
-use crate::fault::{BlockName, Fault, FaultKind, NotARecording};
 use crate::framing::{HEADER_BYTES, MAGIC, ProcessKey};
 use crate::proto;
-use crate::scan::scan;
-use crate::validate::Known;
+use crate::reading::block::ReadBlock;
+use crate::reading::columns::Samples;
+use crate::reading::fault::{BlockName, Fault, FaultKind, NotARecording};
+use crate::reading::scan::scan;
+use crate::reading::validate::Known;
 
 /// What a file holds. Every index in `blocks` names a row of the same process key, or one that a lost block took away.
 #[derive(Clone, Debug, Default, PartialEq)]
