@@ -7,7 +7,8 @@ use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
 use genba_signal::memory::{Address, Fault, Memory};
 use genba_signal::recollect::Recollection;
-use genba_signal::unwind::{ModuleRows, Modules, NATIVE_MAX, NativeEnd, NativeFrame, Row, Rule, RuleCache};
+use genba_signal::rows::{ModuleRows, Modules, Row, Rule, RuleCache};
+use genba_signal::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
 
 use crate::cfi::{Compiler, Position};
 use crate::files::Loaded;
@@ -139,7 +140,7 @@ impl FlatRows {
     /// As `Framehop::walk`, with genba's own word for the end; helped by the walk before, as in the handler.
     pub fn walk(&mut self, stack: &Copied, registers: Registers) -> (Vec<Frame>, NativeEnd) {
         let Registers { rip, rsp, rbp } = registers;
-        let registers = genba_signal::unwind::Registers { rip, rsp, rbp: Some(rbp) };
+        let registers = genba_signal::rows::Registers { rip, rsp, rbp: Some(rbp) };
         let mut out = [NativeFrame::default(); NATIVE_MAX];
         let (len, end) = self.recollection.walk(stack, &self.table, registers, &mut out);
         // The last one has no caller.

@@ -1,5 +1,5 @@
 //! `cargo xtask edges`: compares edges.toml with `cargo metadata` and the imports of Rust, Python and TypeScript files.
-//! Owns: the reading of the table and the comparison of crates; one file a language does the imports. Never: repairs.
+//! Owns: the comparison of crates; one file a language does the imports. Never: repairs.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,29 +8,9 @@ use serde_json::Value as Json;
 
 use crate::edges_python;
 use crate::edges_typescript;
+use crate::parts::{Part, TABLE, read_table};
 use crate::sources::{SourceFile, read_below};
 use crate::violation::{Violation, verdict};
-
-pub const TABLE: &str = "edges.toml";
-
-/// A row of the table.
-#[derive(Debug, Default, Clone)]
-pub struct Part {
-    pub name: String,
-    pub path: String,
-    pub crate_name: Option<String>,
-    pub may: Vec<String>,
-    pub libraries: Vec<String>,
-    pub build: Vec<String>,
-    pub imports: Option<Vec<String>>,
-    pub never: Vec<String>,
-}
-
-impl Part {
-    pub fn holds(&self, path: &str) -> bool {
-        path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with('/'))
-    }
-}
 
 pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
     let root = arguments.first().map_or(root, |other| Path::new(other));
@@ -159,33 +139,6 @@ fn contains(code: &str, word: &str) -> bool {
         let after = code[start + word.len()..].chars().next();
         !before.is_some_and(part_of_name)
             && (word.ends_with([':', '(']) || !after.is_some_and(|c| c.is_alphanumeric() || c == '_'))
-    })
-}
-
-pub fn read_table(files: &[SourceFile]) -> Result<Vec<Part>, String> {
-    let file = files.iter().find(|file| file.path == TABLE).ok_or_else(|| format!("no {TABLE} at the root"))?;
-    let table: toml::Table = file.text.parse().map_err(|error| format!("{TABLE} is not TOML: {error}"))?;
-    let rows = table.get("part").and_then(toml::Value::as_array).ok_or_else(|| format!("{TABLE} has no [[part]]"))?;
-    rows.iter().map(part).collect()
-}
-
-fn part(row: &toml::Value) -> Result<Part, String> {
-    let text = |key: &str| row.get(key).and_then(toml::Value::as_str).map(str::to_owned);
-    let list = |key: &str| {
-        row.get(key)
-            .and_then(toml::Value::as_array)
-            .map(|items| items.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect::<Vec<_>>())
-    };
-    let must = |key: &str| text(key).ok_or_else(|| format!("{TABLE}: a [[part]] without `{key}`"));
-    Ok(Part {
-        name: must("name")?,
-        path: must("path")?,
-        crate_name: text("crate"),
-        may: list("may").ok_or_else(|| format!("{TABLE}: a [[part]] without `may`"))?,
-        libraries: list("libraries").unwrap_or_default(),
-        build: list("build").unwrap_or_default(),
-        imports: list("imports"),
-        never: list("never").unwrap_or_default(),
     })
 }
 

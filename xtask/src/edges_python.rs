@@ -1,7 +1,7 @@
 //! The Python half of `cargo xtask edges`: what a module imports against its row's `imports`.
 //! Owns: the reading of import lines. Never: runs Python; a line is read as text, which is enough for `import` and `from`.
 
-use crate::edges::{Part, TABLE};
+use crate::parts::{Part, TABLE};
 use crate::sources::SourceFile;
 use crate::violation::Violation;
 

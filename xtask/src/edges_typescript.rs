@@ -1,7 +1,7 @@
 //! The TypeScript half of `cargo xtask edges`: a part imports its own files, the parts its row names, and its libraries.
 //! Owns: the reading of `from "…"` and `import("…")`. Never: resolves through node_modules.
 
-use crate::edges::{Part, TABLE};
+use crate::parts::{Part, TABLE};
 use crate::sources::SourceFile;
 use crate::violation::Violation;
 

@@ -11,6 +11,7 @@ mod edges_typescript;
 mod glibc;
 mod handler;
 mod invariants;
+mod parts;
 mod paths;
 mod proto;
 mod sources;

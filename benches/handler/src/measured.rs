@@ -11,7 +11,8 @@ use genba_signal::genba_on_sample;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use genba_signal::recollect::Recollection;
-use genba_signal::unwind::{NATIVE_MAX, NativeFrame, Registers};
+use genba_signal::rows::Registers;
+use genba_signal::unwind::{NATIVE_MAX, NativeFrame};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]

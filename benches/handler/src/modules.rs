@@ -3,7 +3,7 @@
 //! Owns: the published table, leaked on purpose. Never: frees what a handler may read.
 
 use genba_signal::handler::SHARED;
-use genba_signal::unwind::{ModuleRows, Modules, RuleCache};
+use genba_signal::rows::{ModuleRows, Modules, RuleCache};
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::cfi::{Compiler, Position};

@@ -2,7 +2,7 @@
 //! Owns: which call-frame rules become which row kind. Never: runs in the handler, keeps what it does not understand (such a
 //! stretch is a row UNKNOWN). Partner: genba_signal::unwind reads the rows.
 
-use genba_signal::unwind::{Row, Rule, RuleKind};
+use genba_signal::rows::{Row, Rule, RuleKind};
 use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameOffset, EndianSlice, Expression, LittleEndian, Register, RegisterRule,
     UnwindContext, UnwindSection, UnwindTableRow,
@@ -200,7 +200,7 @@ fn expression_rule(bytes: &[u8]) -> Option<Rule> {
 #[cfg(test)]
 mod tests {
     use super::{Rows, Rule};
-    use genba_signal::unwind::RuleKind;
+    use genba_signal::rows::RuleKind;
 
     /// Rows of functions at `start..end`, each with one rule, in this order.
     fn rows(functions: &[(u32, u32, Rule)]) -> Vec<(u32, Rule)> {

@@ -5,7 +5,7 @@
 use crate::cfi::{Compiled, Compiler};
 use genba_signal::handler::SHARED;
 use genba_signal::request::{POOL, Phase, REQUESTS};
-use genba_signal::unwind::{ModuleRows, Modules, Row, RuleCache};
+use genba_signal::rows::{ModuleRows, Modules, Row, RuleCache};
 use kept::{Kept, Key};
 use linked::{Changes, Found, Listing};
 use section::Copier;

@@ -334,7 +334,7 @@ mod tests {
     use genba_signal::handler::{self, Arrival, SAMPLE_CODE, SHARED};
     use genba_signal::memory::Address;
     use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading, THREAD_STATES_MAX};
-    use genba_signal::unwind::Registers;
+    use genba_signal::rows::Registers;
     use std::sync::atomic::Ordering::SeqCst;
 
     #[test]

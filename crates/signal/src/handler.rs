@@ -6,9 +6,10 @@ use crate::frames::{self, Frames};
 use crate::layout::Layout;
 use crate::memory::{Blocks, ByKernel, Guarded, Memory, time_stamp};
 use crate::request::{Answer, Chain, POOL, PythonEnd, Question, Reading, Ticket};
+use crate::rows::{Modules, Registers};
 use crate::seen::{Seen, Tail};
 use crate::thread_states::{self, OwnStates};
-use crate::unwind::{Modules, NativeEnd, Registers};
+use crate::unwind::NativeEnd;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// Published by the sampler (I-08). A table that was replaced is freed only after no buffer is Walking, so what a handler

@@ -3,7 +3,7 @@
 //! Source: CPython 3.14 Tools/jit/shim.c as built (a shim per trace, x86-64), CPython 3.15 Python/jit.c (`_PyJIT_Entry`, one for all).
 
 use crate::memory::{Address, Memory};
-use crate::unwind::{Modules, Registers, Rule};
+use crate::rows::{Modules, Registers, Rule};
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// How the JIT of this process is entered.

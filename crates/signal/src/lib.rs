@@ -13,12 +13,13 @@ pub mod layout;
 pub mod memory;
 pub mod recollect;
 pub mod request;
+pub mod rows;
 pub mod seen;
 mod thread_states;
 pub mod unwind;
 
 use handler::Arrival;
-use unwind::Registers;
+use rows::Registers;
 
 core::arch::global_asm!(
     ".pushsection .text.genba_on_sample,\"ax\",@progbits",

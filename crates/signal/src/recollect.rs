@@ -8,7 +8,8 @@
 //! words, whose addresses are known beforehand, are read side by side and not one after another.
 
 use crate::memory::{Address, Memory};
-use crate::unwind::{Modules, NATIVE_MAX, NativeEnd, NativeFrame, Registers, Rule, RuleKind, Walk};
+use crate::rows::{Modules, Registers, Rule, RuleKind};
+use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame, Walk};
 
 /// Frames that are remembered, innermost first; deeper ones are always searched for.
 const REMEMBERED_MAX: usize = 256;

@@ -2,7 +2,8 @@
 
 use genba_signal::jit::{JIT, Jit};
 use genba_signal::memory::{Address, Fault, Memory};
-use genba_signal::unwind::{ModuleRows, Modules, NativeEnd, Registers, Row, Rule, RuleKind, Walk};
+use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
+use genba_signal::unwind::{NativeEnd, Walk};
 use std::collections::HashMap;
 
 struct Words(HashMap<u64, u64>);

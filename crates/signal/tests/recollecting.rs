@@ -2,7 +2,8 @@
 
 use genba_signal::memory::{Address, Fault, Memory};
 use genba_signal::recollect::Recollection;
-use genba_signal::unwind::{ModuleRows, Modules, NATIVE_MAX, NativeFrame, Registers, Row, Rule, RuleKind, Walk};
+use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
+use genba_signal::unwind::{NATIVE_MAX, NativeFrame, Walk};
 use std::cell::Cell;
 use std::collections::HashMap;
 

@@ -5,7 +5,8 @@ use genba_signal::memory::{Address, Blocks, ByKernel, Fault, Memory};
 use genba_signal::request::{
     POOL, Phase, PythonEnd, PythonEntry, PythonWord, Question, Reading, THREAD_STATES_MAX, Ticket,
 };
-use genba_signal::unwind::{NativeEnd, Registers};
+use genba_signal::rows::Registers;
+use genba_signal::unwind::NativeEnd;
 use std::sync::atomic::Ordering::SeqCst;
 
 const PID: u32 = 4711;

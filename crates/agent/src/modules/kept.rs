@@ -7,7 +7,7 @@ use crate::cfi::Compiled;
 use crate::descriptor::Descriptor;
 use crate::proc::own_pid;
 use crate::symbols;
-use genba_signal::unwind::{Row, Rule};
+use genba_signal::rows::{Row, Rule};
 use rustc_hash::FxHasher;
 use std::ffi::CString;
 use std::hash::Hasher;
@@ -155,7 +155,7 @@ fn sum(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_signal::unwind::RuleKind;
+    use genba_signal::rows::RuleKind;
     use std::os::unix::fs::PermissionsExt;
 
     fn compiled() -> Compiled {

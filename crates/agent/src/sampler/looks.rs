@@ -15,7 +15,7 @@ use genba_format::proto;
 use genba_signal::handler;
 use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
-use genba_signal::unwind::Registers;
+use genba_signal::rows::Registers;
 
 /// State numbers of the recording (genba.proto, Samples.state).
 const RUNNING: u32 = 0;
