@@ -14,7 +14,7 @@ use genba_profile::export::{collapsed, json, speedscope};
 use genba_profile::figures;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
-use genba_profile::weight::{Totals, Weight, choose};
+use genba_profile::weight::{Totals, Weight};
 use rustix::fs::OFlags;
 
 use crate::failure::{Failure, say};
@@ -79,42 +79,42 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .hint("leave it out"));
     }
     let file = arguments.recordings.open()?;
-    let profile = file.filtered(&arguments.filters)?;
+    let reading = file.filtered(&arguments.filters)?;
     let (text, amount, weight) = match arguments.to {
         ExportFormat::Collapsed => {
             let weight = arguments.weight.map_or(Weight::Samples, Into::into);
             let options = collapsed::Options { weight, threads: arguments.threads };
-            let text = collapsed::collapsed(&profile, options);
-            let amount = collapsed::summary(&profile, options, &text);
+            let text = collapsed::collapsed(&reading, options);
+            let amount = collapsed::summary(&reading, options, &text);
             (text, amount, weight)
         }
         ExportFormat::Json => {
-            let weight = choose(None, &profile).weight;
-            let (name, warnings) = (file.name(), warnings(&profile, weight));
+            let weight = reading.choice.weight;
+            let (name, warnings) = (file.name(), warnings(&reading, weight));
             let context =
                 json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(&name), warnings: &warnings };
-            let text = json::json(&profile, context);
+            let text = json::json(&reading, context);
             let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
             (text, "the whole profile".to_owned(), weight)
         }
         ExportFormat::Speedscope => {
-            let weight = choose(arguments.weight.map(Into::into), &profile).weight;
-            let kept = kept_line(&profile, weight).map_or(String::new(), |kept| format!(" · {kept}"));
+            let weight = reading.choice(arguments.weight.map(Into::into)).weight;
+            let kept = kept_line(&reading, weight).map_or(String::new(), |kept| format!(" · {kept}"));
             let name = format!("{}{kept}", file.name());
             let context = speedscope::Context { genba_version: env!("CARGO_PKG_VERSION"), name: &name, weight };
-            let text = speedscope::speedscope(&profile, context);
+            let text = speedscope::speedscope(&reading, context);
             let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-            (text, Totals::of_profile(&profile).words_with_unit(weight), weight)
+            (text, Totals::of_profile(&reading).words_with_unit(weight), weight)
         }
     };
     if let Some(path) = delivered(arguments.output.as_deref(), &file, arguments.to.ending(), &text)? {
         let (path, size) = (path.display(), figures::size(text.len() as u64));
         say(&format!("wrote {path} ({size}): {amount}"));
-        say(&law_line(&profile));
+        say(&law_line(&reading));
     }
     // Also where the text goes to a pipe: `collapsed` has no place for it.
-    kept_line(&profile, weight).iter().for_each(|kept| say(kept));
-    read::warn(&warnings(&profile, weight));
+    kept_line(&reading, weight).iter().for_each(|kept| say(kept));
+    read::warn(&warnings(&reading, weight));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -15,11 +15,11 @@ use flate2::write::GzEncoder;
 use genba_profile::export;
 use genba_profile::figures;
 use genba_profile::near_hits::keep_near_hits;
-use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::{self, Options};
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
-use genba_profile::weight::{Weight, choose};
+use genba_profile::weight::Weight;
 
 use crate::export::delivered;
 use crate::failure::{Failure, say};
@@ -59,11 +59,11 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
     }
     let file = arguments.recordings.open()?;
-    let mut profile = file.filtered(&arguments.filters)?;
-    let weight = choose(None, &profile).weight;
-    let warnings = warnings(&profile, weight);
+    let mut reading = file.filtered(&arguments.filters)?;
+    let weight = reading.choice.weight;
+    let warnings = warnings(&reading, weight);
     let packed = during("making the page", || {
-        let numbers = numbers(&mut profile, &file.name(), &warnings);
+        let numbers = numbers(&mut reading, &file.name(), &warnings);
         let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
         packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
     })?;
@@ -73,9 +73,9 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let (path, size) = (path.display(), figures::size(page.len() as u64));
         let next = if arguments.open { "" } else { ": open it in a browser" };
         say(&format!("wrote {path} ({size}){next}"));
-        say(&law_line(&profile));
+        say(&law_line(&reading));
     }
-    kept_line(&profile, weight).iter().for_each(|kept| say(kept));
+    kept_line(&reading, weight).iter().for_each(|kept| say(kept));
     read::warn(&warnings);
     if let Some(path) = written.filter(|_| arguments.open) {
         show_in_browser(&path)?;
@@ -92,17 +92,17 @@ fn show_in_browser(path: &Path) -> Result<(), Failure> {
     })
 }
 
-fn numbers(profile: &mut Profile, recording: &str, warnings: &[String]) -> Result<String, String> {
+fn numbers(reading: &mut Reading, recording: &str, warnings: &[String]) -> Result<String, String> {
     let rows = |weight: Weight| {
         let options = Options { weight: Some(weight), ..Options::default() };
-        let report = report::report(profile, &options);
-        report::json::json(profile, &report, warnings).map_err(|error| error.to_string())
+        let report = report::report(reading, &options);
+        report::json::json(reading, &report, warnings).map_err(|error| error.to_string())
     };
     let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
-    keep_near_hits(profile, LINES_AROUND);
+    keep_near_hits(&mut reading.profile, LINES_AROUND);
     let context =
         export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
-    let tables = export::json::json(profile, context).map_err(|error| error.to_string())?;
+    let tables = export::json::json(reading, context).map_err(|error| error.to_string())?;
     Ok(format!(r#"{{"profile":{tables},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
 }
 

@@ -75,7 +75,7 @@ enum ShowInLines {
 }
 
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let profile = arguments.recordings.open()?.filtered(&arguments.filters)?;
+    let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
     let for_machines = arguments.format == Format::Json;
     let share_min = match arguments.min_share {
         Some(share) => share.0,
@@ -91,19 +91,19 @@ pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
         function: arguments.function.clone(),
         file: arguments.source.clone(),
     };
-    let lines = lines::lines(&profile, &options).ok_or_else(|| nothing_fits(&profile, arguments))?;
-    let warnings = warnings(&profile, lines.choice.weight);
+    let lines = lines::lines(&reading, &options).ok_or_else(|| nothing_fits(&reading, arguments))?;
+    let warnings = warnings(&reading, lines.choice.weight);
     match arguments.format {
         Format::Text => {
             let (width, paint) = (read::width(Stream::Stdout), read::paint(arguments.color, Stream::Stdout));
-            read::print(&text::text(&profile, &lines, width, paint))?;
+            read::print(&text::text(&reading, &lines, width, paint))?;
             read::warn(&warnings);
         }
         Format::Json => {
-            let json = json::json(&profile, &lines, &warnings);
+            let json = json::json(&reading, &lines, &warnings);
             read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
-        Format::Markdown => read::print(&markdown::markdown(&profile, &lines, &warnings))?,
+        Format::Markdown => read::print(&markdown::markdown(&reading, &lines, &warnings))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use genba_profile::nameless::{Nameless, nameless};
 use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::{self, By, Options, json, markdown, text};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
@@ -72,7 +73,7 @@ enum RowsBy {
 
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
-    let profile = file.filtered(&arguments.filters)?;
+    let reading = file.filtered(&arguments.filters)?;
     let on_screen = arguments.format == Format::Text;
     let view = &arguments.view;
     let share_min = match view.min_share {
@@ -89,19 +90,19 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
         share_min,
         rows_max: (limit > 0).then_some(limit),
     };
-    let report = report::report(&profile, &options);
-    let warnings = warnings_and_packages(&profile, report.choice.weight);
+    let report = report::report(&reading, &options);
+    let warnings = warnings_and_packages(&reading, report.choice.weight);
     match arguments.format {
         Format::Text => {
             let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(view.color, Stream::Stdout));
-            read::print(&text::text(&profile, &report, width, paint))?;
+            read::print(&text::text(&reading, &report, width, paint))?;
             read::warn(&warnings);
         }
         Format::Json => {
-            let json = json::json(&profile, &report, &warnings);
+            let json = json::json(&reading, &report, &warnings);
             read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
-        Format::Markdown => read::print(&markdown::markdown(&profile, &report, &warnings))?,
+        Format::Markdown => read::print(&markdown::markdown(&reading, &report, &warnings))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -109,7 +110,7 @@ pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// The report that ends a run, for stderr: the first rows, and the warnings under them. `ended_ns`: CLOCK_MONOTONIC when the
 /// program ended; the recording may have had no room for it.
 pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<String, Failure> {
-    let profile = RecordingFile::open(Some(path))?.profile_of_run(ended_ns);
+    let reading = Reading::of(RecordingFile::open(Some(path))?.profile_of_run(ended_ns));
     let (view, sort) = (&options.view, options.sort);
     let options = Options {
         weight: view.weight.map(Into::into),
@@ -119,10 +120,10 @@ pub fn closing(path: &Path, ended_ns: u64, options: &ClosingOptions) -> Result<S
         rows_max: Some(ROWS_AT_THE_END),
         ..Options::default()
     };
-    let report = report::report(&profile, &options);
+    let report = report::report(&reading, &options);
     let (width, paint) = (read::screen_width(Stream::Stderr), read::paint(view.color, Stream::Stderr));
-    let mut page = text::text(&profile, &report, width, paint);
-    let warnings = warnings_and_packages(&profile, report.choice.weight);
+    let mut page = text::text(&reading, &report, width, paint);
+    let warnings = warnings_and_packages(&reading, report.choice.weight);
     for line in warnings.iter().flat_map(|warning| read::warning_lines(warning)) {
         page += &format!("{line}\n");
     }

@@ -54,7 +54,7 @@ pub struct Arguments {
 }
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let profile = arguments.recordings.open()?.filtered(&arguments.filters)?;
+    let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
     let view = &arguments.view;
     let is_json = arguments.format == Format::Json;
     let options = Options {
@@ -67,21 +67,21 @@ pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
         sort: arguments.sort.into(),
         children_max: (arguments.limit > 0).then_some(arguments.limit),
     };
-    let tree = tree::tree(&profile, &options);
+    let tree = tree::tree(&reading, &options);
     match arguments.format {
         Format::Text => {
             let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(view.color, Stream::Stdout));
-            read::print(&text::text(&profile, &tree, &options, width, paint))?;
+            read::print(&text::text(&reading, &tree, &options, width, paint))?;
         }
         Format::Markdown => {
-            read::print(&format!("```text\n{}```\n", text::text(&profile, &tree, &options, None, Paint::Plain)))?;
+            read::print(&format!("```text\n{}```\n", text::text(&reading, &tree, &options, None, Paint::Plain)))?;
         }
         Format::Json => {
-            let json = tree::json::json(&profile, &tree, &options);
+            let json = tree::json::json(&reading, &tree, &options);
             read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
     }
-    read::warn(&warnings(&profile, tree.choice.weight));
+    read::warn(&warnings(&reading, tree.choice.weight));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -14,8 +14,6 @@ use crate::profile::{
 };
 use crate::state::State;
 use crate::table::{Table, TableIndex};
-use crate::verdict::{Verdict, verdict};
-use crate::weight::{Choice, Totals, choose};
 
 /// All that are given must hold for a sample to be kept; of several threads or processes, any.
 #[derive(Clone, Debug, Default)]
@@ -38,17 +36,6 @@ pub struct Window {
     pub start_ns: u64,
     /// None: to the end.
     pub end_ns: Option<u64>,
-}
-
-/// What the filters left, and what there was before.
-#[derive(Clone, Debug)]
-pub struct Kept {
-    /// As on the command line, in one order.
-    pub flags: Vec<String>,
-    pub whole: Totals,
-    /// Of the whole recording.
-    pub choice: Choice,
-    pub verdict: Verdict,
 }
 
 /// Why no sample is left.
@@ -121,7 +108,8 @@ impl Filter {
         self.flags().is_empty()
     }
 
-    fn flags(&self) -> Vec<String> {
+    /// As on the command line, in one order.
+    pub fn flags(&self) -> Vec<String> {
         let mut flags = Vec::new();
         flags.extend(self.processes.iter().map(|process| flag("process", process.as_str())));
         flags.extend(self.threads.iter().map(|thread| flag("thread", thread.as_str())));
@@ -146,12 +134,6 @@ pub fn apply(mut profile: Profile, filter: &Filter) -> Result<Profile, NothingKe
     if filter.is_empty() {
         return Ok(profile);
     }
-    profile.kept = Some(Kept {
-        flags: filter.flags(),
-        whole: Totals::of_profile(&profile),
-        choice: choose(None, &profile),
-        verdict: verdict(&profile),
-    });
     if profile.samples.is_empty() {
         return Ok(profile);
     }

@@ -24,6 +24,7 @@ pub mod pace;
 pub mod paint;
 pub mod phase;
 pub mod profile;
+pub mod reading;
 pub mod report;
 mod short_waits;
 pub mod show;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::filter::Kept;
 use crate::locations::Location;
 use crate::owner::Owner;
 use crate::source_text::{Expression, SourceText, Sources};
@@ -52,8 +51,6 @@ pub struct Profile {
     /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,
-    /// Set when `samples` (and with `--hide` the nodes) are not all there were. The other tables are of the whole recording.
-    pub kept: Option<Kept>,
     /// One sentence for each thing that is wrong with the file.
     pub faults: Vec<String>,
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use crate::figures::{count, counted, duration, percent, size};
 use crate::pace::Pace;
 use crate::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
+use crate::reading::Reading;
 use crate::table::TableIndex;
 use crate::verdict::words::{Line, Said};
 use crate::verdict::{Reason, Verdict};
@@ -158,38 +159,38 @@ impl Clocks {
 }
 
 /// The lines above a view, without line breaks.
-pub fn header(profile: &Profile, choice: &Choice) -> Vec<String> {
+pub fn header(reading: &Reading, choice: &Choice) -> Vec<String> {
     let weight = weight_line(choice);
-    [who(profile), law_line(profile)].into_iter().chain(weight).chain(kept_below(profile, choice)).collect()
+    [who(reading), law_line(reading)].into_iter().chain(weight).chain(kept_below(reading, choice)).collect()
 }
 
 /// The lines above the report: the verdict comes right below the accounting.
-pub fn header_with_verdict(profile: &Profile, choice: &Choice, verdict: &Verdict) -> Vec<Line> {
+pub fn header_with_verdict(reading: &Reading, choice: &Choice, verdict: &Verdict) -> Vec<Line> {
     let by_wall = matches!(verdict.reason, Reason::Waiting { .. }) && choice.weight == Weight::Wall;
-    let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(profile)) } else { String::new() };
-    let Said { first, details } = verdict.said(profile);
+    let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(reading)) } else { String::new() };
+    let Said { first, details } = verdict.said(reading);
     let reason = Line::text(format!("{}: ", verdict.reason.name())).then(first).and(shares);
-    let mut lines = vec![who(profile).into(), law_line(profile).into(), reason];
+    let mut lines = vec![who(reading).into(), law_line(reading).into(), reason];
     lines.extend(details.into_iter().map(|detail| Line::text("  ").then(detail)));
     lines.extend(weight_line(choice).filter(|_| !by_wall).map(Line::from));
-    lines.extend(kept_below(profile, choice).into_iter().map(Line::from));
+    lines.extend(kept_below(reading, choice).into_iter().map(Line::from));
     lines
 }
 
 /// `9.06 s in 10 threads`: each thread's wall time counts.
-fn wall_of_threads(profile: &Profile) -> String {
+fn wall_of_threads(reading: &Reading) -> String {
     // The samples that the filters keep do not give the whole.
-    if profile.kept.is_some() {
+    if reading.kept.is_some() {
         return "wall".to_owned();
     }
-    let threads: HashSet<ThreadIndex> = profile.samples.iter().map(|group| group.thread).collect();
-    let whole = Totals::of_profile(profile).words(Weight::Wall);
+    let threads: HashSet<ThreadIndex> = reading.samples.iter().map(|group| group.thread).collect();
+    let whole = Totals::of_profile(reading).words(Weight::Wall);
     format!("{whole} in {}", counted(threads.len() as u64, "thread", "threads"))
 }
 
 /// The lines above it speak of everything.
-fn kept_below(profile: &Profile, choice: &Choice) -> Option<String> {
-    kept_line(profile, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
+fn kept_below(reading: &Reading, choice: &Choice) -> Option<String> {
+    kept_line(reading, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
 }
 
 fn weight_line(choice: &Choice) -> Option<String> {
@@ -201,9 +202,9 @@ fn weight_line(choice: &Choice) -> Option<String> {
 }
 
 /// `kept: 41.2 % of 3.21 s CPU (--focus render)`. None: no filter.
-pub fn kept_line(profile: &Profile, weight: Weight) -> Option<String> {
-    let kept = profile.kept.as_ref()?;
-    let share = percent(Totals::of_profile(profile).by(weight), kept.whole.by(weight));
+pub fn kept_line(reading: &Reading, weight: Weight) -> Option<String> {
+    let kept = reading.kept.as_ref()?;
+    let share = percent(Totals::of_profile(reading).by(weight), kept.whole.by(weight));
     let (whole, flags) = (kept.whole.words_with_unit(weight), kept.flags.join(" "));
     Some(format!("kept: {share} % of {whole} ({flags})"))
 }

@@ -9,11 +9,12 @@ use std::collections::HashMap;
 
 use crate::event_loop::EventLoop;
 use crate::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
+use crate::reading::Reading;
 use crate::report::file_names::{FileNames, without_tag};
 use crate::show::Show;
 use crate::state::State;
 use crate::table::{Table, table_index};
-use crate::weight::{Choice, Totals, Weight, choose};
+use crate::weight::{Choice, Totals, Weight};
 
 table_index!(/// Row of `Tree::branches`.
     BranchIndex);
@@ -82,8 +83,9 @@ pub enum Found {
     Inlined,
 }
 
-pub fn tree(profile: &Profile, options: &Options) -> Tree {
-    let choice = choose(options.weight, profile);
+pub fn tree(reading: &Reading, options: &Options) -> Tree {
+    let profile = &reading.profile;
+    let choice = reading.choice(options.weight);
     let mut tree = Tree { choice, whole: Totals::default(), branches: Table::default(), roots: Vec::new() };
     // From the leaves on, the loop's own calls come last and are in nobody's way.
     let event_loop = if options.inverted || options.whole { EventLoop::default() } else { EventLoop::of(profile) };

@@ -101,17 +101,11 @@ pub struct Choice {
     pub why: Option<String>,
 }
 
-/// What was asked for, else CPU, else wall for a program that mostly waited: in less than half of the wall time that was
+/// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
 /// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
 /// without a CPU on a busy machine is not work either. What passed before the first process was
-/// recorded and after `--duration` is no waiting. Filters do not change it.
-pub fn choose(asked: Option<Weight>, profile: &Profile) -> Choice {
-    if let Some(weight) = asked {
-        return Choice { weight, why: None };
-    }
-    if let Some(kept) = &profile.kept {
-        return kept.choice.clone();
-    }
+/// recorded and after `--duration` is no waiting.
+pub fn choose(profile: &Profile) -> Choice {
     let working_ns = ShortWaits::of(profile).working_ns();
     let wall_ns = profile.span_ns;
     if working_ns.saturating_mul(2) >= wall_ns {

@@ -5,13 +5,15 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, report, text};
 
 /// The rows, without the lines above them.
 fn check(by: By, width: Option<usize>, stacks: &str, expected: Expect) {
-    let profile = profile(&notation::recording(&format!("process 7 3.13.0\n{stacks}")), &Additions::default());
-    let report = report(&profile, &Options { by, ..Options::default() });
-    let page = text::text(&profile, &report, width, Paint::Plain);
+    let reading =
+        Reading::of(profile(&notation::recording(&format!("process 7 3.13.0\n{stacks}")), &Additions::default()));
+    let report = report(&reading, &Options { by, ..Options::default() });
+    let page = text::text(&reading, &report, width, Paint::Plain);
     expected.assert_eq(page.split_once("\n\n").map_or("", |(_, rows)| rows));
 }
 

@@ -5,6 +5,7 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::export::{collapsed, json, speedscope};
+use genba_profile::reading::Reading;
 use genba_profile::weight::Weight;
 
 const RECORDING: &str = "
@@ -25,8 +26,8 @@ const RECORDING: &str = "
 ";
 
 fn check(options: collapsed::Options, expected: Expect) {
-    let profile = profile(&notation::recording(RECORDING), &Additions::default());
-    expected.assert_eq(&collapsed::collapsed(&profile, options));
+    let reading = Reading::of(profile(&notation::recording(RECORDING), &Additions::default()));
+    expected.assert_eq(&collapsed::collapsed(&reading, options));
 }
 
 #[test]
@@ -58,10 +59,10 @@ fn collapsed_by_wall_time_with_threads() {
 
 #[test]
 fn the_whole_profile_as_json() {
-    let profile = profile(&notation::recording(RECORDING), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(RECORDING), &Additions::default()));
     let warnings = ["a warning".to_string()];
     let context = json::Context { genba_version: "0.0.0", recording: Some("app.genba"), warnings: &warnings };
-    let text = json::json(&profile, context).unwrap();
+    let text = json::json(&reading, context).unwrap();
     let page: serde_json::Value = serde_json::from_str(&text).unwrap();
     let mut shown = String::new();
     for (key, value) in page.as_object().unwrap() {
@@ -117,10 +118,10 @@ fn the_whole_profile_as_json() {
 
 #[test]
 fn speedscope_gets_a_profile_a_thread() {
-    let profile = profile(&notation::recording(RECORDING), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(RECORDING), &Additions::default()));
     let check = |weight: Weight, expected: Expect| {
         let context = speedscope::Context { genba_version: "1.2.3", name: "app.genba", weight };
-        let text = speedscope::speedscope(&profile, context).expect("JSON");
+        let text = speedscope::speedscope(&reading, context).expect("JSON");
         expected.assert_eq(&text.replace("},{", "},\n{").replace("],\"", "],\n\""));
     };
     check(

@@ -6,9 +6,10 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile, profile_in_window};
 use genba_profile::export::collapsed::{self, collapsed};
 use genba_profile::export::json;
-use genba_profile::filter::{Filter, Window, apply};
+use genba_profile::filter::{Filter, Window};
 use genba_profile::glob::Glob;
 use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::{Options, report, text};
 use genba_profile::weight::{Totals, Weight};
 use regex::Regex;
@@ -31,19 +32,19 @@ const RECORDING: &str = "
     <module>@worker.py:2 > render@page.py:4 x5
 ";
 
-fn filtered(filter: &Filter) -> Result<Profile, String> {
+fn filtered(filter: &Filter) -> Result<Reading, String> {
     let profile = profile_in_window(&notation::recording(RECORDING), &Additions::default(), filter.window);
-    apply(profile, filter).map_err(|nothing| nothing.to_string())
+    Reading::filtered(profile, filter).map_err(|nothing| nothing.to_string())
 }
 
 /// The line that begins with `kept:`, and the stacks that are left with their weight in µs of wall time.
 fn check(filter: &Filter, expected: Expect) {
     expected.assert_eq(&match filtered(filter) {
         Err(words) => format!("error: {words}\n"),
-        Ok(profile) => {
-            let page = text::text(&profile, &report(&profile, &Options::default()), None, Default::default());
+        Ok(reading) => {
+            let page = text::text(&reading, &report(&reading, &Options::default()), None, Default::default());
             let kept: Vec<&str> = page.lines().filter(|line| line.starts_with("kept:")).collect();
-            let stacks = collapsed(&profile, collapsed::Options { weight: Weight::Wall, threads: false });
+            let stacks = collapsed(&reading, collapsed::Options { weight: Weight::Wall, threads: false });
             format!("{}\n{}", kept.join("\n"), stacks.replace("000\n", " µs\n"))
         }
     });
@@ -277,8 +278,8 @@ fn hiding_and_complementary_windows_keep_every_nanosecond() {
 
 #[test]
 fn the_header_speaks_of_the_whole_recording_and_says_what_is_kept() {
-    let profile = filtered(&Filter { threads: globs(&["worker"]), ..Filter::default() }).expect("something is kept");
-    let page = text::text(&profile, &report(&profile, &Options::default()), None, Default::default());
+    let reading = filtered(&Filter { threads: globs(&["worker"]), ..Filter::default() }).expect("something is kept");
+    let page = text::text(&reading, &report(&reading, &Options::default()), None, Default::default());
     expect![[r#"
         CPython 3.13.0 · 168 ms wall · 160 ms CPU · 2 processes, 3 threads · 1.6 ms
         ticks 112 = sampled 110 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
@@ -293,11 +294,10 @@ fn the_header_speaks_of_the_whole_recording_and_says_what_is_kept() {
 /// The accounting stays that of the whole; the samples are those that are kept.
 #[test]
 fn the_whole_profile_as_json_says_what_it_is_a_part_of() {
-    let whole = profile(&notation::recording(RECORDING), &Additions::default());
     let filter = Filter { focus: regex("^dumps$"), ..Filter::default() };
-    let page = |profile: &Profile| {
+    let page = |filter: &Filter| {
         let context = json::Context { genba_version: "0", recording: None, warnings: &[] };
-        let page = json::json(profile, context).unwrap();
+        let page = json::json(&filtered(filter).unwrap(), context).unwrap();
         let page: serde_json::Value = serde_json::from_str(&page).unwrap();
         format!("{}\n{}\n{}\n", page["filters"], page["accounting"]["sampled"], page["samples"]["samples"])
     };
@@ -306,10 +306,10 @@ fn the_whole_profile_as_json_says_what_it_is_a_part_of() {
         110
         [50,25,20,10,5]
     "#]]
-    .assert_eq(&page(&whole));
+    .assert_eq(&page(&Filter::default()));
     expect![[r#"
         {"flags":["--focus '^dumps$'"],"kept":{"cpu_ns":80000000,"samples":50,"wall_ns":80000000},"share":0.5,"whole":{"cpu_ns":160000000,"samples":100,"wall_ns":176000000}}
         110
         [50]
-    "#]].assert_eq(&page(&apply(whole, &filter).unwrap()));
+    "#]].assert_eq(&page(&filter));
 }

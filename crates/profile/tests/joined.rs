@@ -8,6 +8,7 @@ use genba_profile::filter::{Filter, Window, apply};
 use genba_profile::glob::Glob;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, report, text};
 use genba_profile::tree;
 use genba_profile::warnings::warnings;
@@ -51,8 +52,9 @@ fn both(window: Option<Window>) -> Profile {
     joined(vec![named("a.genba", FIRST), named("b.genba", SECOND)])
 }
 
-fn page(profile: &Profile, by: By) -> String {
-    text::text(profile, &report(profile, &Options { by, ..Options::default() }), None, Default::default())
+fn page(profile: Profile, by: By) -> String {
+    let reading = Reading::of(profile);
+    text::text(&reading, &report(&reading, &Options { by, ..Options::default() }), None, Default::default())
 }
 
 #[test]
@@ -68,7 +70,7 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
          25.0 %  160 ms  app.py:2 <module>    y = g(2)
                                                   ~~~~
     "#]]
-    .assert_eq(&page(&twice(), By::Expression));
+    .assert_eq(&page(twice(), By::Expression));
     expect![[r#"
         2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
         ticks 403 = sampled 400 + dropped 1 (late 1) + refused 2 (moved 2) · CPU covered 100.0 %
@@ -87,13 +89,12 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
          12.5 %  80.0 ms  app.py:2 <module>              y = g(2)
                                                              ~~~~
     "#]]
-    .assert_eq(&page(&both(None), By::Expression));
+    .assert_eq(&page(both(None), By::Expression));
 }
 
 #[test]
 fn processes_and_threads_with_equal_numbers_stay_apart() {
-    let profile = both(None);
-    let rows = |by: By| format!("rows\n{}", page(&profile, by).split_once("\n\n").expect("rows below the header").1);
+    let rows = |by: By| format!("rows\n{}", page(both(None), by).split_once("\n\n").expect("rows below the header").1);
     expect![[r#"
         rows
          50.0 %  320 ms  process 7 of a.genba python3 app.py
@@ -123,7 +124,7 @@ fn what_each_recording_counted_adds_up() {
     assert_eq!(both.accounting().sampled, first.accounting().sampled + second.accounting().sampled);
     assert_eq!(both.clocks().cpu_ns, first.clocks().cpu_ns + second.clocks().cpu_ns);
     assert_eq!(both.wall_ns(), first.wall_ns() + second.wall_ns());
-    let tree = tree::tree(&twice(), &tree::Options::default());
+    let tree = tree::tree(&Reading::of(twice()), &tree::Options::default());
     assert_eq!((tree.roots.len(), tree.whole.samples), (1, 400), "the module is one function in both");
 }
 
@@ -163,7 +164,7 @@ fn code_without_a_file_stays_apart() {
          50.0 %  160 ms  <string> (a.genba):2 <module> (columns 5 to 8)
          50.0 %  160 ms  <string> (b.genba):2 <module> (columns 5 to 8)
     "#]]
-    .assert_eq(&page(&joined(vec![named("a.genba"), named("b.genba")]), By::Expression));
+    .assert_eq(&page(joined(vec![named("a.genba"), named("b.genba")]), By::Expression));
 }
 
 /// The second one, read alone, would have its libraries as own code: next to none of the user's ran there.
@@ -184,12 +185,12 @@ fn whose_code_it_is_is_decided_once() {
         100.0 %  320 ms  tool.py:3 main
                              loads 100 %
     "#]]
-    .assert_eq(&page(&joined(vec![named("a.genba", &first), named("b.genba", &second)]), By::Expression));
+    .assert_eq(&page(joined(vec![named("a.genba", &first), named("b.genba", &second)]), By::Expression));
 }
 
 #[test]
 fn one_alone_stays_as_it_is() {
     let alone = profile(&notation::recording(FIRST), &Additions::default());
     let only = joined(vec![("a.genba".to_string(), profile(&notation::recording(FIRST), &Additions::default()))]);
-    assert_eq!(page(&only, By::Process), page(&alone, By::Process));
+    assert_eq!(page(only, By::Process), page(alone, By::Process));
 }

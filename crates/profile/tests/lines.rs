@@ -7,6 +7,7 @@ use genba_profile::build::{Additions, profile};
 use genba_profile::glob::Glob;
 use genba_profile::lines::{Options, json, lines, markdown, text};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::report::{self, By, Sort};
 use genba_profile::weight::Weight;
 use regex::Regex;
@@ -51,10 +52,10 @@ const SHOP: &str = "
 ";
 
 fn page(options: &Options, width: usize, paint: Paint) -> String {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
-    match lines(&profile, options) {
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
+    match lines(&reading, options) {
         None => "nothing fits\n".to_string(),
-        Some(lines) => text::text(&profile, &lines, width, paint),
+        Some(lines) => text::text(&reading, &lines, width, paint),
     }
 }
 
@@ -254,10 +255,10 @@ fn a_library_that_is_asked_for_counts_as_own_code() {
 
 #[test]
 fn as_markdown_and_as_json() {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
     let function = Regex::new("tax").expect("a regular expression");
     let options = Options { function: Some(function), ..on_screen() };
-    let lines = lines(&profile, &options).expect("the function is there");
+    let lines = lines(&reading, &options).expect("the function is there");
     let warnings = ["a warning".to_string()];
     expect![[r#"
         CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms  
@@ -276,7 +277,7 @@ fn as_markdown_and_as_json() {
 
         **warning:** a warning
     "#]]
-    .assert_eq(&markdown::markdown(&profile, &lines, &warnings));
+    .assert_eq(&markdown::markdown(&reading, &lines, &warnings));
     expect![[r#"
         {
           "version": 1,
@@ -347,21 +348,21 @@ fn as_markdown_and_as_json() {
           ]
         }
     "#]]
-    .assert_eq(&json::json(&profile, &lines, &warnings).expect("JSON"));
+    .assert_eq(&json::json(&reading, &lines, &warnings).expect("JSON"));
 }
 
 /// What `genba report --by line` counts is what stands beside the lines.
 #[test]
 fn the_numbers_are_those_of_the_report() {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
     let options = report::Options { by: By::Line, sort: Sort::Total, ..Default::default() };
-    let report = report::report(&profile, &options);
+    let report = report::report(&reading, &options);
     let mut of_report: Vec<_> = report
         .rows
         .iter()
         .filter_map(|row| Some((row.subject.function?, row.subject.line, row.own, row.total)))
         .collect();
-    let lines = lines(&profile, &Options { sort: Sort::Total, ..Options::default() }).expect("nothing was asked for");
+    let lines = lines(&reading, &Options { sort: Sort::Total, ..Options::default() }).expect("nothing was asked for");
     let mut of_lines: Vec<_> = lines
         .functions
         .iter()

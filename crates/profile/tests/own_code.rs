@@ -5,12 +5,13 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, report, text};
 
 fn check(recording: &str, options: Options, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
-    let report = report(&profile, &options);
-    expected.assert_eq(&text::text(&profile, &report, None, Paint::Plain));
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let report = report(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &report, None, Paint::Plain));
 }
 
 #[test]
@@ -140,9 +141,9 @@ fn code_without_a_file_is_its_callers() {
     process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
     ";
     let rows = |stacks: &str| {
-        let profile = profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default());
-        let report = report(&profile, &Options { by: By::Function, ..Options::default() });
-        let text = text::text(&profile, &report, None, Paint::Plain);
+        let reading = Reading::of(profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default()));
+        let report = report(&reading, &Options { by: By::Function, ..Options::default() });
+        let text = text::text(&reading, &report, None, Paint::Plain);
         text.lines().skip(1).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
     };
     expect![[r#"

@@ -6,6 +6,7 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
 use genba_profile::profile::{Mark, MarkKind, ProcessIndex, Recorder};
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, markdown, report, text};
 use genba_profile::show::Show;
 use genba_profile::table::TableIndex;
@@ -13,9 +14,9 @@ use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
 fn check(recording: &str, options: Options, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
-    let report = report(&profile, &options);
-    expected.assert_eq(&text::text(&profile, &report, None, Paint::Plain));
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let report = report(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &report, None, Paint::Plain));
 }
 
 const SLICES: &str = "
@@ -213,7 +214,8 @@ fn what_was_not_recorded_is_no_waiting() {
     profile.marks = vec![mark(MarkKind::Rate, Some(3_200_000)), mark(MarkKind::Stopped, None)];
     profile.processes[process].clocks.cpu_genba_ns = 20_000_000;
     profile.processes[process].clocks.cpu_ns += 20_000_000;
-    let report = report(&profile, &Options::default());
+    let reading = Reading::of(profile);
+    let report = report(&reading, &Options::default());
     expect![[r#"
         CPython 3.13.0 · 10.0 s wall · 340 ms CPU (20.0 ms of it genba's) · 1 process, 1 thread · 1.6 ms, later 3.2 ms
         ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
@@ -221,10 +223,10 @@ fn what_was_not_recorded_is_no_waiting() {
 
         100.0 %  320 ms  a.py:1 f
     "#]]
-    .assert_eq(&text::text(&profile, &report, None, Paint::Plain));
+    .assert_eq(&text::text(&reading, &report, None, Paint::Plain));
     expect![[r#"
         process 7 (CPython 3.13.0): recorded for its first 300 ms only: --duration is over"#]]
-    .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+    .assert_eq(&warnings(&reading, Weight::Cpu).join("\n"));
 }
 
 #[test]
@@ -235,8 +237,9 @@ fn how_often_it_ticked_for_most_of_the_time() {
         profile.processes[process].budget_per_mille = budget_per_mille;
         let mark = |&(at_ns, value)| Mark { process, at_ns, kind: MarkKind::Rate, text: None, value: Some(value) };
         profile.marks = marks.iter().map(mark).collect();
-        let report = report(&profile, &Options::default());
-        text::text(&profile, &report, None, Paint::Plain)
+        let reading = Reading::of(profile);
+        let report = report(&reading, &Options::default());
+        text::text(&reading, &report, None, Paint::Plain)
             .lines()
             .next()
             .unwrap()
@@ -369,8 +372,8 @@ fn a_long_way_down_is_shown_by_its_ends() {
 
 #[test]
 fn as_markdown() {
-    let profile = profile(&notation::recording(SLICES), &Additions::default());
-    let report = report(&profile, &Options::default());
+    let reading = Reading::of(profile(&notation::recording(SLICES), &Additions::default()));
+    let report = report(&reading, &Options::default());
     let warnings = ["a | b".to_string()];
     expect![[r#"
         CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms  
@@ -385,7 +388,7 @@ fn as_markdown() {
         | 0.2 % | 4.80 ms |  | `n += len(b[i:i + 2])` |  |
 
         **warning:** a \| b
-    "#]].assert_eq(&markdown::markdown(&profile, &report, &warnings));
+    "#]].assert_eq(&markdown::markdown(&reading, &report, &warnings));
 }
 
 /// The second of two such rows has just under 2 %.
@@ -409,7 +412,7 @@ fn a_small_row_does_not_show_that_a_stack_was_cut() {
           1.9 %  30.4 ms  app.py:3 main (columns 1 to 9)
     "#]],
     );
-    let profile = profile(&notation::recording(&text), &Additions::default());
-    let page = markdown::markdown(&profile, &report(&profile, &Options::default()), &[]);
+    let reading = Reading::of(profile(&notation::recording(&text), &Additions::default()));
+    let page = markdown::markdown(&reading, &report(&reading, &Options::default()), &[]);
     assert_eq!(page.matches("memmove").count(), 1, "{page}");
 }

@@ -4,6 +4,7 @@ mod notation;
 
 use expect_test::expect;
 use genba_profile::build::{Additions, profile};
+use genba_profile::reading::Reading;
 use genba_profile::report::{Options, json, report};
 use genba_profile::warnings::warnings;
 
@@ -21,9 +22,9 @@ fn as_json() {
         <module>@app.py:1[4-11] > memmove[libc.so.6] x20
         ",
     );
-    let profile = profile(&recording, &Additions::default());
-    let report = report(&profile, &Options::default());
-    let warnings = warnings(&profile, report.choice.weight);
+    let reading = Reading::of(profile(&recording, &Additions::default()));
+    let report = report(&reading, &Options::default());
+    let warnings = warnings(&reading, report.choice.weight);
     expect![[r#"
         {
           "version": 1,
@@ -153,5 +154,5 @@ fn as_json() {
           ]
         }
     "#]]
-    .assert_eq(&json::json(&profile, &report, &warnings).unwrap());
+    .assert_eq(&json::json(&reading, &report, &warnings).unwrap());
 }

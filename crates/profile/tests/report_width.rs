@@ -5,6 +5,7 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, Sort, report, text};
 use unicode_width::UnicodeWidthStr;
 
@@ -31,13 +32,13 @@ const SHOP: &str = "
 
 /// The page without colour is the page with colour without its signs.
 fn check(recording: &str, width: usize, options: Options, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
-    let report = report(&profile, &options);
-    let page = text::text(&profile, &report, Some(width), Paint::Plain);
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let report = report(&reading, &options);
+    let page = text::text(&reading, &report, Some(width), Paint::Plain);
     for line in page.lines() {
         assert!(line.width() <= width, "{} cells: {line}", line.width());
     }
-    let mut coloured = text::text(&profile, &report, Some(width), Paint::Colour);
+    let mut coloured = text::text(&reading, &report, Some(width), Paint::Colour);
     for sign in ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m", "\u{1b}[1;31m"] {
         coloured = coloured.replace(sign, "");
     }
@@ -187,11 +188,11 @@ fn with_a_wide_column_of_times() {
 
 #[test]
 fn no_width_is_too_narrow_or_too_wide() {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
     for (by, sort) in [(By::Expression, Sort::Own), (By::Line, Sort::Total), (By::Function, Sort::Own)] {
-        let report = report(&profile, &Options { by, sort, ..Options::default() });
+        let report = report(&reading, &Options { by, sort, ..Options::default() });
         for width in 40..200 {
-            let page = text::text(&profile, &report, Some(width), Paint::Plain);
+            let page = text::text(&reading, &report, Some(width), Paint::Plain);
             let word = |line: &str| line.split_whitespace().map(UnicodeWidthStr::width).max().unwrap_or(0);
             let too_wide = page.lines().find(|line| line.width() > width && word(line) < width / 2);
             assert_eq!(too_wide, None, "{width}");
@@ -202,8 +203,8 @@ fn no_width_is_too_narrow_or_too_wide() {
 /// In a pipe: one line a row, one a chain, for grep.
 #[test]
 fn without_a_screen_no_line_is_broken() {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
-    let report = report(&profile, &Options { rows_max: Some(2), ..Options::default() });
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
+    let report = report(&reading, &Options { rows_max: Some(2), ..Options::default() });
     expect![[r#"
         CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
@@ -217,14 +218,14 @@ fn without_a_screen_no_line_is_broken() {
                                                                                         ~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
                              builtin_vars → PyObject_GetAttr → _PyObject_GenericGetAttrWithDict → _PyType_Lookup → (3 more) → unicodekeys_lookup_unicode → a → b → c → memcmp (libc) 100 %
          38.1 %  6 more rows (--min-share 0 --limit 0 shows them all)
-    "#]].assert_eq(&text::text(&profile, &report, None, Paint::Plain));
+    "#]].assert_eq(&text::text(&reading, &report, None, Paint::Plain));
 }
 
 #[test]
 fn colour_is_in_each_line_that_was_broken() {
-    let profile = profile(&notation::recording(SHOP), &Additions::default());
-    let report = report(&profile, &Options { rows_max: Some(2), ..Options::default() });
-    let page = text::text(&profile, &report, Some(80), Paint::Colour).replace('\u{1b}', "ESC");
+    let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
+    let report = report(&reading, &Options { rows_max: Some(2), ..Options::default() });
+    let page = text::text(&reading, &report, Some(80), Paint::Colour).replace('\u{1b}', "ESC");
     expect![[r#"
         CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %

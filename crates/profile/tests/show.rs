@@ -3,9 +3,9 @@
 mod notation;
 
 use genba_profile::build::{Additions, profile};
-use genba_profile::filter::{Filter, apply};
+use genba_profile::filter::Filter;
 use genba_profile::glob::Glob;
-use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 use genba_profile::report::{By, Options, json, report, text};
 use genba_profile::show::Show;
 use genba_profile::tree::{self, tree};
@@ -24,13 +24,13 @@ const MIXED: &str = "
     (none) x3
 ";
 
-fn mixed(thread: Option<&str>) -> Profile {
+fn mixed(thread: Option<&str>) -> Reading {
     let threads = thread.iter().map(|name| Glob::new(name).expect("a short glob")).collect();
     let profile = profile(&notation::recording(MIXED), &Additions::default());
-    apply(profile, &Filter { threads, ..Filter::default() }).expect("the thread is there")
+    Reading::filtered(profile, &Filter { threads, ..Filter::default() }).expect("the thread is there")
 }
 
-fn each_thread_and_weight(check: impl Fn(&Profile, Weight)) {
+fn each_thread_and_weight(check: impl Fn(&Reading, Weight)) {
     for thread in [None, Some("main"), Some("worker")] {
         for weight in [Weight::Cpu, Weight::Wall, Weight::Samples] {
             check(&mixed(thread), weight);
@@ -40,12 +40,12 @@ fn each_thread_and_weight(check: impl Fn(&Profile, Weight)) {
 
 #[test]
 fn rows_of_the_report_are_the_same_numbers() {
-    each_thread_and_weight(|profile, weight| {
+    each_thread_and_weight(|reading, weight| {
         for by in [By::Expression, By::Line, By::Function, By::Module, By::Thread, By::Process] {
             let options = |show| Options { by, show, weight: Some(weight), ..Options::default() };
-            let both = report(profile, &options(Show::Both));
+            let both = report(reading, &options(Show::Both));
             for show in [Show::Python, Show::C] {
-                let shown = report(profile, &options(show));
+                let shown = report(reading, &options(show));
                 assert_eq!(shown.whole, both.whole);
                 let numbers = |report: &genba_profile::report::Report| {
                     report.rows.iter().map(|row| (row.subject.clone(), row.own, row.total)).collect::<Vec<_>>()
@@ -59,11 +59,11 @@ fn rows_of_the_report_are_the_same_numbers() {
 /// Only the line of the chain under a row may differ.
 #[test]
 fn text_and_json_differ_in_their_chains_alone() {
-    each_thread_and_weight(|profile, weight| {
-        let page = |show| report(profile, &Options { show, weight: Some(weight), ..Options::default() });
+    each_thread_and_weight(|reading, weight| {
+        let page = |show| report(reading, &Options { show, weight: Some(weight), ..Options::default() });
         let (both, python) = (page(Show::Both), page(Show::Python));
         let rows = |report| {
-            let text = text::text(profile, report, None, Default::default());
+            let text = text::text(reading, report, None, Default::default());
             // Chains are indented under their rows.
             let is_row = |line: &&str| (line.contains('%') || line.contains('=')) && !line.starts_with("          ");
             text.lines().filter(is_row).map(str::to_string).collect::<Vec<_>>()
@@ -71,7 +71,7 @@ fn text_and_json_differ_in_their_chains_alone() {
         assert!(!rows(&both).is_empty());
         assert_eq!(rows(&python), rows(&both));
         let without_chains = |report| {
-            let text = json::json(profile, report, &[]).expect("JSON");
+            let text = json::json(reading, report, &[]).expect("JSON");
             let mut page: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             for row in page["rows"].as_array_mut().expect("rows") {
                 let row = row.as_object_mut().expect("a row");
@@ -88,9 +88,9 @@ fn text_and_json_differ_in_their_chains_alone() {
 /// The time of a C function goes to the Python function that called it.
 #[test]
 fn in_the_tree_time_folds_into_the_caller() {
-    each_thread_and_weight(|profile, weight| {
+    each_thread_and_weight(|reading, weight| {
         for show in [Show::Both, Show::Python, Show::C] {
-            let tree = tree(profile, &tree::Options { show, weight: Some(weight), ..Default::default() });
+            let tree = tree(reading, &tree::Options { show, weight: Some(weight), ..Default::default() });
             let roots: u64 = tree.roots.iter().map(|root| tree.branches[*root].total.by(weight)).sum();
             let own: u64 = tree.branches.iter().map(|branch| branch.own.by(weight)).sum();
             assert_eq!((roots, own), (tree.whole.by(weight), tree.whole.by(weight)), "{show:?} {weight}");
@@ -100,11 +100,11 @@ fn in_the_tree_time_folds_into_the_caller() {
             }
         }
     });
-    let profile = mixed(Some("worker"));
-    let tree = tree(&profile, &tree::Options { show: Show::Python, weight: Some(Weight::Cpu), ..Default::default() });
+    let reading = mixed(Some("worker"));
+    let tree = tree(&reading, &tree::Options { show: Show::Python, weight: Some(Weight::Cpu), ..Default::default() });
     let own_of = |name: &str| {
         let named = tree.branches.iter().find(|branch| match branch.step {
-            tree::Step::Function(function, _) => profile.functions[function].name == name,
+            tree::Step::Function(function, _) => reading.functions[function].name == name,
             tree::Step::EventLoop | tree::Step::State(_) | tree::Step::NoStack => false,
         });
         named.map(|branch| branch.own.samples)

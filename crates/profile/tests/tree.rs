@@ -5,14 +5,15 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::show::Show;
 use genba_profile::tree::{Options, Order, Step, Tree, json, text, tree};
 use genba_profile::weight::{Totals, Weight};
 
 fn check(recording: &str, options: Options, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
-    let tree = tree(&profile, &options);
-    expected.assert_eq(&text::text(&profile, &tree, &options, None, Paint::Plain));
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let tree = tree(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &tree, &options, None, Paint::Plain));
 }
 
 const TWO_CALLERS: &str = "
@@ -182,9 +183,9 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
 
 #[test]
 fn as_a_table_too_the_order_and_the_limit_hold() {
-    let profile = profile(&notation::recording(FOUR_CALLS), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(FOUR_CALLS), &Additions::default()));
     let names = |options: Options| {
-        let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+        let page = json::json(&reading, &tree(&reading, &options), &options).unwrap();
         let page: serde_json::Value = serde_json::from_str(&page).unwrap();
         let rows = page["branches"].as_array().unwrap().iter();
         rows.map(|row| format!("{} {}", row["parent"], row["name"])).collect::<Vec<_>>().join(", ")
@@ -202,9 +203,9 @@ fn as_a_table_too_the_order_and_the_limit_hold() {
 fn a_deep_recursion_does_not_run_off_the_screen() {
     let frames = vec!["down@app.py:3"; 44].join(" > ");
     let recording = format!("process 7 3.13.0 cwd=/app\n{frames} x1");
-    let profile = profile(&notation::recording(&recording), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(&recording), &Additions::default()));
     let options = Options::default();
-    let page = text::text(&profile, &tree(&profile, &options), &options, None, Paint::Plain);
+    let page = text::text(&reading, &tree(&reading, &options), &options, None, Paint::Plain);
     let last: Vec<&str> = page.lines().rev().take(3).map(str::trim).collect();
     expect![[r#"
         100.0 %  1.60 ms  1.60 ms  1.60 ms  1.60 ms                                                                                  [43] down (app.py:1)
@@ -214,9 +215,9 @@ fn a_deep_recursion_does_not_run_off_the_screen() {
 
 #[test]
 fn as_a_table_a_parent_stands_before_its_children() {
-    let profile = profile(&notation::recording(TWO_CALLERS), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(TWO_CALLERS), &Additions::default()));
     let rows = |options: Options| {
-        let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+        let page = json::json(&reading, &tree(&reading, &options), &options).unwrap();
         let page: serde_json::Value = serde_json::from_str(&page).unwrap();
         let of = |row: &serde_json::Value, key: &str| row[key].to_string();
         let line = |row: &serde_json::Value| {
@@ -365,9 +366,9 @@ fn the_loop_is_not_left_out_from_the_leaves_on() {
 
 #[test]
 fn what_is_left_out_of_the_tree_changes_no_sum() {
-    let profile = profile(&notation::recording(TASKS), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(TASKS), &Additions::default()));
     for show in [Show::Both, Show::Python, Show::C] {
-        let [folded, whole] = [false, true].map(|whole| tree(&profile, &Options { show, whole, ..Options::default() }));
+        let [folded, whole] = [false, true].map(|whole| tree(&reading, &Options { show, whole, ..Options::default() }));
         let in_loop = |tree: &Tree| tree.branches.iter().any(|branch| branch.step == Step::EventLoop);
         assert!(in_loop(&folded) && !in_loop(&whole));
         for tree in [&folded, &whole] {
@@ -382,9 +383,9 @@ fn what_is_left_out_of_the_tree_changes_no_sum() {
 
 #[test]
 fn as_a_table_the_loop_is_a_kind() {
-    let profile = profile(&notation::recording(TASKS), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(TASKS), &Additions::default()));
     let options = Options::default();
-    let page = json::json(&profile, &tree(&profile, &options), &options).unwrap();
+    let page = json::json(&reading, &tree(&reading, &options), &options).unwrap();
     let page: serde_json::Value = serde_json::from_str(&page).unwrap();
     let row = &page["branches"][0];
     assert_eq!((row["kind"].as_str(), row["name"].as_str()), (Some("loop"), Some("event loop (asyncio)")));

@@ -5,13 +5,14 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::show::Show;
 use genba_profile::tree::{Options, text, tree};
 
 fn check(recording: &str, options: Options, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
-    let tree = tree(&profile, &options);
-    expected.assert_eq(&text::text(&profile, &tree, &options, None, Paint::Plain));
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let tree = tree(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &tree, &options, None, Paint::Plain));
 }
 
 /// The frames of CPython 3.13 above a script's first line and between two functions, beside a little start-up.

@@ -5,6 +5,7 @@ mod notation;
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile};
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::tree::{Options, text, tree};
 use unicode_width::UnicodeWidthStr;
 
@@ -24,14 +25,14 @@ fn recursion(calls: usize) -> String {
 
 /// The page without colour is the page with colour without its signs.
 fn check(recording: &str, width: usize, last: usize, expected: Expect) {
-    let profile = profile(&notation::recording(recording), &Additions::default());
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
     let options = Options { share_min: 0.02, ..Options::default() };
-    let tree = tree(&profile, &options);
-    let page = text::text(&profile, &tree, &options, Some(width), Paint::Plain);
+    let tree = tree(&reading, &options);
+    let page = text::text(&reading, &tree, &options, Some(width), Paint::Plain);
     for line in page.lines() {
         assert!(line.width() <= width, "{} cells: {line}", line.width());
     }
-    let coloured = text::text(&profile, &tree, &options, Some(width), Paint::Colour);
+    let coloured = text::text(&reading, &tree, &options, Some(width), Paint::Colour);
     assert_eq!(coloured.replace("\u{1b}[0m", "").replace("\u{1b}[2m", ""), page);
     let lines: Vec<&str> = page.lines().collect();
     expected.assert_eq(&lines[lines.len().saturating_sub(last)..].join("\n"));

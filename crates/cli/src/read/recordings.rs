@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use genba_profile::filter::{self, Window};
+use genba_profile::filter::Window;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
 
 use crate::failure::Failure;
 use crate::read::RecordingFile;
@@ -51,10 +52,10 @@ impl RecordingArguments {
 
 impl Recordings {
     /// With what the filters keep. A window counts from the beginning of each recording.
-    pub fn filtered(&self, options: &FilterOptions) -> Result<Profile, Failure> {
+    pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
         let filter = options.filter();
         let profile = self.joined(filter.window);
-        filter::apply(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
+        Reading::filtered(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
     }
 
     /// Without their folders.

@@ -9,11 +9,11 @@ use crate::pace::Pace;
 use crate::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
+use crate::reading::Reading;
 use crate::report::json::{FiltersPage, filters_page};
 use crate::source_text::{Lack, SourceText};
 use crate::state::State;
 use crate::table::TableIndex;
-use crate::weight::choose;
 
 const VERSION: u32 = 1;
 
@@ -26,9 +26,10 @@ pub struct Context<'a> {
     pub warnings: &'a [String],
 }
 
-pub fn json(profile: &Profile, context: Context) -> serde_json::Result<String> {
+pub fn json(reading: &Reading, context: Context) -> serde_json::Result<String> {
+    let profile = &reading.profile;
     let accounting = profile.accounting();
-    serde_json::to_string(&page(profile, &accounting, context)).map(|text| text + "\n")
+    serde_json::to_string(&page(reading, &accounting, context)).map(|text| text + "\n")
 }
 
 #[derive(Serialize)]
@@ -67,7 +68,7 @@ struct Meta<'a> {
     native: Option<bool>,
     tags: &'a [String],
     default_weight: &'static str,
-    default_weight_why: Option<String>,
+    default_weight_why: Option<&'a str>,
     rss_max_bytes: Option<u64>,
     rss_mean_bytes: Option<u64>,
 }
@@ -204,7 +205,8 @@ struct MarkRow<'a> {
     value: Option<u64>,
 }
 
-fn page<'a>(profile: &'a Profile, accounting: &'a Accounting, context: Context<'a>) -> Page<'a> {
+fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'a>) -> Page<'a> {
+    let profile = &reading.profile;
     let mut states: Vec<State> = profile.samples.iter().map(|group| group.state).collect();
     states.sort();
     states.dedup();
@@ -212,8 +214,8 @@ fn page<'a>(profile: &'a Profile, accounting: &'a Accounting, context: Context<'
     Page {
         format: "genba-profile",
         version: VERSION,
-        meta: meta(profile, context),
-        filters: filters_page(profile, choose(None, profile).weight),
+        meta: meta(reading, context),
+        filters: filters_page(reading, reading.choice.weight),
         accounting: Whole {
             ticks: ticks(accounting),
             cpu_ns: clocks.cpu_ns,
@@ -243,13 +245,14 @@ fn page<'a>(profile: &'a Profile, accounting: &'a Accounting, context: Context<'
     }
 }
 
-fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
+fn meta<'a>(reading: &'a Reading, context: Context<'a>) -> Meta<'a> {
+    let profile = &reading.profile;
     let recorder = profile.recorder.as_ref();
     let first = profile.processes.iter().next();
     let argv = recorder.map(|recorder| recorder.argv.as_slice());
     let of_first = first.map(|process| process.argv.as_slice()).filter(|argv| !argv.is_empty());
     let title = of_first.or(argv).map(|argv| argv.join(" "));
-    let choice = choose(None, profile);
+    let choice = &reading.choice;
     let pace = Pace::of(profile);
     let resident = profile.resident_max();
     Meta {
@@ -268,7 +271,7 @@ fn meta<'a>(profile: &'a Profile, context: Context<'a>) -> Meta<'a> {
         native: profile.processes.iter().find_map(|process| process.native),
         tags: first.map(|process| process.tags.as_slice()).unwrap_or_default(),
         default_weight: choice.weight.key(),
-        default_weight_why: choice.why,
+        default_weight_why: choice.why.as_deref(),
         rss_max_bytes: resident.map(|resident| resident.max_bytes),
         rss_mean_bytes: resident.map(|resident| resident.mean_bytes),
     }

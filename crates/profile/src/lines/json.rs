@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::figures::share;
 use crate::lines::{FunctionLines, HotExpression, Line, Lines};
 use crate::profile::{Accounting, Profile};
+use crate::reading::Reading;
 use crate::report::json::{AccountingPage, FiltersPage, accounting_page, filters_page};
 use crate::weight::Totals;
 
@@ -70,7 +71,8 @@ struct FoldedPage {
     share: f64,
 }
 
-pub fn json(profile: &Profile, lines: &Lines, warnings: &[String]) -> serde_json::Result<String> {
+pub fn json(reading: &Reading, lines: &Lines, warnings: &[String]) -> serde_json::Result<String> {
+    let profile = &reading.profile;
     let accounting: Accounting = profile.accounting();
     let weight = lines.choice.weight;
     let page = Page {
@@ -80,7 +82,7 @@ pub fn json(profile: &Profile, lines: &Lines, warnings: &[String]) -> serde_json
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,
         accounting: accounting_page(&accounting),
-        filters: filters_page(profile, weight),
+        filters: filters_page(reading, weight),
         functions: lines.functions.iter().map(|function| self::function(profile, lines, function)).collect(),
         folded: FoldedPage {
             functions: lines.folded.rows,

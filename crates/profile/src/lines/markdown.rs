@@ -2,7 +2,7 @@
 
 use crate::lines::{Lines, text};
 use crate::paint::Paint;
-use crate::profile::Profile;
+use crate::reading::Reading;
 use crate::report::excerpt::printable;
 use crate::report::file_names::FileNames;
 use crate::report::markdown::escaped;
@@ -11,9 +11,10 @@ use crate::summary::header;
 /// What a page shows without a scroll bar.
 const WIDTH: usize = 100;
 
-pub fn markdown(profile: &Profile, lines: &Lines, warnings: &[String]) -> String {
+pub fn markdown(reading: &Reading, lines: &Lines, warnings: &[String]) -> String {
+    let profile = &reading.profile;
     let mut page = String::new();
-    for line in header(profile, &lines.choice) {
+    for line in header(reading, &lines.choice) {
         page += &format!("{}  \n", escaped(&line));
     }
     let files = FileNames::of(profile, lines.functions.iter().map(|function| function.file));

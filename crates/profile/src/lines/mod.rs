@@ -14,11 +14,12 @@ use regex::Regex;
 
 use crate::glob::Glob;
 use crate::profile::{FileIndex, FunctionIndex, Home, Profile};
+use crate::reading::Reading;
 use crate::report::{self, By, Folded, Row, Sort};
 use crate::show::Show;
 use crate::source_text::Expression;
 use crate::table::TableIndex;
-use crate::weight::{Choice, Totals, Weight, choose};
+use crate::weight::{Choice, Totals, Weight};
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -77,15 +78,16 @@ pub struct HotExpression {
 }
 
 /// None: a function or file was asked for, and no sample touched any that fits.
-pub fn lines(profile: &Profile, options: &Options) -> Option<Lines> {
-    let choice = choose(options.weight, profile);
+pub fn lines(reading: &Reading, options: &Options) -> Option<Lines> {
+    let profile = &reading.profile;
+    let choice = reading.choice(options.weight);
     let weight = choice.weight;
     let asked_file =
         |file: FileIndex| options.file.as_ref().is_some_and(|glob| glob.matches_end_of_path(&profile.files[file].path));
     let rows = |by: By| {
         let options =
             report::Options { by, weight: Some(weight), show: Show::Both, sort: Sort::Total, ..Default::default() };
-        report::rows(profile, &options, &asked_file)
+        report::rows(profile, &options, weight, &asked_file)
     };
     let report::Rows { whole, rows: functions, .. } = rows(By::Function);
     let mut functions: Vec<FunctionLines> = functions

@@ -9,6 +9,7 @@ use crate::lines::stretches::{Stretch, stretches};
 use crate::lines::{FunctionLines, Line, Lines};
 use crate::paint::Paint;
 use crate::profile::Profile;
+use crate::reading::Reading;
 use crate::report::Sort;
 use crate::report::excerpt::{expand, first_cells, printable};
 use crate::report::file_names::FileNames;
@@ -23,9 +24,10 @@ const MARKS_MAX: usize = 3;
 const SOURCE_CELLS_MIN: usize = 24;
 const CUT: &str = "…";
 
-pub fn text(profile: &Profile, lines: &Lines, width: usize, paint: Paint) -> String {
+pub fn text(reading: &Reading, lines: &Lines, width: usize, paint: Paint) -> String {
+    let profile = &reading.profile;
     let mut page = String::new();
-    for line in header(profile, &lines.choice).iter().flat_map(|line| wrapped(&printable(line), width)) {
+    for line in header(reading, &lines.choice).iter().flat_map(|line| wrapped(&printable(line), width)) {
         page += &format!("{line}\n");
     }
     let files = FileNames::of(profile, lines.functions.iter().map(|function| function.file));

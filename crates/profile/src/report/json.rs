@@ -6,6 +6,7 @@ use crate::figures::share;
 use crate::pace::Pace;
 use crate::phase::Phase;
 use crate::profile::{Function, Home, ProcessIndex, Profile};
+use crate::reading::Reading;
 use crate::report::callers::Caller;
 use crate::report::{Report, Row};
 use crate::table::TableIndex;
@@ -129,7 +130,8 @@ struct FoldedPage {
     share: f64,
 }
 
-pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
+pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_json::Result<String> {
+    let profile = &reading.profile;
     let resident = profile.resident_max();
     let accounting = profile.accounting();
     let pace = Pace::of(profile);
@@ -145,7 +147,7 @@ pub fn json(profile: &Profile, report: &Report, warnings: &[String]) -> serde_js
         budget_per_mille: pace.budget_per_mille,
         accounting: accounting_page(&accounting),
         verdict: verdict_page(profile, &report.verdict),
-        filters: filters_page(profile, weight),
+        filters: filters_page(reading, weight),
         processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),
         rows: report.rows.iter().map(|row| self::row(profile, report, row)).collect(),
         folded: FoldedPage {
@@ -168,9 +170,9 @@ pub fn accounting_page(accounting: &crate::profile::Accounting) -> AccountingPag
     }
 }
 
-pub fn filters_page(profile: &Profile, weight: Weight) -> Option<FiltersPage<'_>> {
-    let filtered = profile.kept.as_ref()?;
-    let kept = Totals::of_profile(profile);
+pub fn filters_page(reading: &Reading, weight: Weight) -> Option<FiltersPage<'_>> {
+    let filtered = reading.kept.as_ref()?;
+    let kept = Totals::of_profile(reading);
     Some(FiltersPage {
         flags: &filtered.flags,
         share: share(kept.by(weight), filtered.whole.by(weight)),

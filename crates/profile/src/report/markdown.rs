@@ -2,16 +2,18 @@
 
 use crate::figures::{counted, percent};
 use crate::profile::Profile;
+use crate::reading::Reading;
 use crate::report::chain_text::{chain, shown};
 use crate::report::groups::of_one_line;
 use crate::report::{Report, Row, Sort, text};
 use crate::summary::header_with_verdict;
 use crate::verdict::words::Piece;
 
-pub fn markdown(profile: &Profile, report: &Report, warnings: &[String]) -> String {
+pub fn markdown(reading: &Reading, report: &Report, warnings: &[String]) -> String {
+    let profile = &reading.profile;
     let weight = report.choice.weight;
     let mut page = String::new();
-    for line in header_with_verdict(profile, &report.choice, &report.verdict) {
+    for line in header_with_verdict(reading, &report.choice, &report.verdict) {
         let pieces = line.0.iter().map(|piece| match piece {
             Piece::Text(text) => escaped(text),
             Piece::Place(text, _) | Piece::Code(text) => code(text),

@@ -24,14 +24,15 @@ use crate::phase::Phase;
 use crate::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
+use crate::reading::Reading;
 use crate::report::callers::{Caller, Callers};
 use crate::report::chain::{Chain, Chains};
 use crate::show::Show;
 use crate::source_text::Expression;
 use crate::state::State;
 use crate::table::TableIndex;
-use crate::verdict::{Verdict, verdict};
-use crate::weight::{Choice, Totals, Weight, choose};
+use crate::verdict::Verdict;
+use crate::weight::{Choice, Totals, Weight};
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,10 +158,10 @@ struct Sum {
     callers: Callers,
 }
 
-pub fn report(profile: &Profile, options: &Options) -> Report {
-    let Rows { choice, whole, rows, folded } = rows(profile, options, &|_| false);
-    let verdict = profile.kept.as_ref().map_or_else(|| verdict(profile), |kept| kept.verdict.clone());
-    Report { choice, verdict, by: options.by, sort: options.sort, whole, rows, folded }
+pub fn report(reading: &Reading, options: &Options) -> Report {
+    let choice = reading.choice(options.weight);
+    let Rows { whole, rows, folded } = rows(reading, options, choice.weight, &|_| false);
+    Report { choice, verdict: reading.verdict().clone(), by: options.by, sort: options.sort, whole, rows, folded }
 }
 
 /// A smaller row does not name its callers: it has too few samples.
@@ -168,16 +169,13 @@ const CALLED_SHARE_MIN: f64 = 0.02;
 
 /// What a report and other views of the user's own code are made from.
 pub struct Rows {
-    pub choice: Choice,
     pub whole: Totals,
     pub rows: Vec<Row>,
     pub folded: Folded,
 }
 
 /// `also_own`: files that count as the user's own code beside those that are.
-pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -> bool) -> Rows {
-    let choice = choose(options.weight, profile);
-    let weight = choice.weight;
+pub fn rows(profile: &Profile, options: &Options, weight: Weight, also_own: &dyn Fn(FileIndex) -> bool) -> Rows {
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     let mut whole = Totals::default();
     let event_loop = EventLoop::of(profile);
@@ -202,7 +200,6 @@ pub fn rows(profile: &Profile, options: &Options, also_own: &dyn Fn(FileIndex) -
         folded_own.add(sum.own);
     }
     Rows {
-        choice,
         whole,
         rows: sums
             .into_iter()

@@ -10,6 +10,7 @@ use crate::figures::{counted, percent};
 use crate::paint::Paint;
 use crate::phase::Phase;
 use crate::profile::{Function, Home, Profile};
+use crate::reading::Reading;
 use crate::report::chain::Chain;
 use crate::report::chain_text::{chain, chain_lines, shown};
 use crate::report::excerpt::{Excerpt, excerpt, printable};
@@ -32,9 +33,10 @@ const SOURCE_CELLS_MIN: usize = 40;
 const UNDER_CELLS_MIN: usize = 30;
 
 /// `width`: of the screen. None: the text goes where lines may be of any length.
-pub fn text(profile: &Profile, report: &Report, width: Option<usize>, paint: Paint) -> String {
+pub fn text(reading: &Reading, report: &Report, width: Option<usize>, paint: Paint) -> String {
+    let profile = &reading.profile;
     let mut page = String::new();
-    for line in header_with_verdict(profile, &report.choice, &report.verdict) {
+    for line in header_with_verdict(reading, &report.choice, &report.verdict) {
         for line in wrapped_on_screen(&printable(&line.to_string()), width) {
             page += &format!("{line}\n");
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{Branch, BranchIndex, EVENT_LOOP, Found, Options, Step, Tree};
 use crate::figures::share;
 use crate::profile::{Home, Profile};
+use crate::reading::Reading;
 use crate::report::json::{FiltersPage, filters_page};
 use crate::weight::Totals;
 
@@ -40,7 +41,8 @@ struct BranchPage<'a> {
 }
 
 /// What the options leave out is not there, nor what is below it.
-pub fn json(profile: &Profile, tree: &Tree, options: &Options) -> serde_json::Result<String> {
+pub fn json(reading: &Reading, tree: &Tree, options: &Options) -> serde_json::Result<String> {
+    let profile = &reading.profile;
     let whole = tree.whole.by(tree.choice.weight);
     let mut branches = Vec::new();
     let mut waiting = Vec::new();
@@ -64,7 +66,7 @@ pub fn json(profile: &Profile, tree: &Tree, options: &Options) -> serde_json::Re
         samples,
         cpu_ns,
         wall_ns,
-        filters: filters_page(profile, tree.choice.weight),
+        filters: filters_page(reading, tree.choice.weight),
         branches,
     };
     serde_json::to_string_pretty(&page).map(|text| text + "\n")

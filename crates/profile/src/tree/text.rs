@@ -9,6 +9,7 @@ use super::{BranchIndex, EVENT_LOOP, Options, Step, Tree, name};
 use crate::figures::{counted, percent};
 use crate::paint::Paint;
 use crate::profile::Profile;
+use crate::reading::Reading;
 use crate::report::excerpt::{first_cells_cut, printable};
 use crate::report::file_names::FileNames;
 use crate::summary::header;
@@ -28,9 +29,10 @@ const INDENT_CELLS_MAX: usize = 80;
 
 /// One line a branch: share, both clocks (total and self), and the path as indentation. `width`: of the screen; None: the
 /// text goes where lines may be of any length.
-pub fn text(profile: &Profile, tree: &Tree, options: &Options, width: Option<usize>, paint: Paint) -> String {
+pub fn text(reading: &Reading, tree: &Tree, options: &Options, width: Option<usize>, paint: Paint) -> String {
+    let profile = &reading.profile;
     let mut page = String::new();
-    for line in header(profile, &tree.choice).iter().flat_map(|line| wrapped_on_screen(&printable(line), width)) {
+    for line in header(reading, &tree.choice).iter().flat_map(|line| wrapped_on_screen(&printable(line), width)) {
         page += &format!("{line}\n");
     }
     let Lines { lines, small, has_runs } = Lines::of(profile, tree, options);

@@ -128,7 +128,7 @@ pub fn verdict(profile: &Profile) -> Verdict {
 fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let cpu_ns = facts.whole.cpu_ns;
     let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
-    let waits = choose(None, profile).weight == Weight::Wall;
+    let waits = choose(profile).weight == Weight::Wall;
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
     let wall_ns = profile.wall_ns();
