@@ -14,9 +14,6 @@ use crate::violation::Violation;
 /// Re-exports of re-exports are followed so far.
 const REEXPORTS_MAX: usize = 8;
 
-/// Crates that have circles still.
-const STILL: &[&str] = &["crates/profile"];
-
 /// From the crate's root on.
 type Place = Vec<String>;
 
@@ -35,10 +32,7 @@ pub fn check(files: &[SourceFile], violations: &mut Vec<Violation>) {
             Err(error) => violations.push(Violation::new(&file.path, error.to_string(), "write Rust")),
         }
     }
-    for (folder, modules) in &crates {
-        if STILL.contains(folder) {
-            continue;
-        }
+    for modules in crates.values() {
         for Group { places, shortest } in groups(&imports(modules)) {
             let files: Vec<&str> = shortest.iter().chain(&shortest[..1]).map(|place| modules[*place].file).collect();
             violations.push(Violation::new(

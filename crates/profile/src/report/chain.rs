@@ -6,13 +6,36 @@ use std::collections::HashMap;
 use std::mem;
 
 use crate::figures::share;
-use crate::report::Link;
+use crate::profile::{FunctionIndex, Home, Profile};
+use crate::state::State;
 
 /// A step belongs to the chain while it keeps so much of the row's own time.
 const KEPT_MIN: f64 = 0.5;
 /// Where the chain ends it goes on in so many steps at most, each with so much of that time at least.
 const SPLIT_MAX: usize = 3;
 const SPLIT_MIN: f64 = 0.1;
+
+/// One step below the user's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Link {
+    Function(FunctionIndex),
+    /// What the thread waited for.
+    State(State),
+}
+
+impl Link {
+    pub fn name(self, profile: &Profile) -> String {
+        match self {
+            Link::Function(function) => profile.functions[function].name.clone(),
+            Link::State(state) => state.to_string(),
+        }
+    }
+
+    /// What says that a part of the stack is missing here.
+    pub fn is_mark(self, profile: &Profile) -> bool {
+        matches!(self, Link::Function(function) if profile.functions[function].home == Home::Mark)
+    }
+}
 
 /// The way that at least half of a row's own time took, and where it goes on from there.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -26,6 +26,7 @@ use crate::profile::{
 };
 use crate::reading::Reading;
 use crate::report::callers::{Caller, Callers};
+pub use crate::report::chain::Link;
 use crate::report::chain::{Chain, Chains};
 use crate::show::Show;
 use crate::source_text::Expression;
@@ -112,28 +113,6 @@ pub struct Subject {
     pub process: Option<ProcessIndex>,
     /// The interpreter's own work, on stacks without the user's code.
     pub phase: Option<Phase>,
-}
-
-/// One step below the user's code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Link {
-    Function(FunctionIndex),
-    /// What the thread waited for.
-    State(State),
-}
-
-impl Link {
-    pub fn name(self, profile: &Profile) -> String {
-        match self {
-            Link::Function(function) => profile.functions[function].name.clone(),
-            Link::State(state) => state.to_string(),
-        }
-    }
-
-    /// What says that a part of the stack is missing here.
-    pub fn is_mark(self, profile: &Profile) -> bool {
-        matches!(self, Link::Function(function) if profile.functions[function].home == Home::Mark)
-    }
 }
 
 /// What samples are added up by.

@@ -1,7 +1,7 @@
 //! Callbacks of asyncio's event loop that kept it from all others for long.
 //! Owns: which steps those are. Never: adds steps up; each was proved to be one by the agent, and may have been longer.
 
-use super::BLOCKS_NS_MIN;
+use super::thresholds::BLOCKS_NS_MIN;
 use crate::event_loop::EventLoop;
 use crate::own_code::own_code;
 use crate::profile::{FrameIndex, NodeIndex, Profile};

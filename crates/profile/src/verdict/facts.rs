@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
 use crate::event_loop::EventLoop;
 use crate::figures::share;
 use crate::own_code::own_code;
@@ -154,12 +155,12 @@ impl Facts {
             *most = (*most).max((wall_ns, thread));
         }
         let is_importing =
-            |process: ProcessIndex, wall_ns| share(wall_ns, profile.processes[process].wall_ns) >= super::START_UP_MIN;
+            |process: ProcessIndex, wall_ns| share(wall_ns, profile.processes[process].wall_ns) >= START_UP_MIN;
         threads.retain(|&process, (wall_ns, _)| is_importing(process, *wall_ns));
         let cpu_ns = |process: &Process| process.clocks.cpu_ns;
         let all_ns = profile.processes.iter().map(cpu_ns).fold(0, u64::saturating_add);
         let their_ns = threads.keys().map(|&process| cpu_ns(&profile.processes[process])).fold(0, u64::saturating_add);
-        if threads.is_empty() || share(their_ns, all_ns) < super::START_UP_CPU_MIN {
+        if threads.is_empty() || share(their_ns, all_ns) < START_UP_CPU_MIN {
             return None;
         }
         let mut found = StartUp { processes: threads.len() as u64, ..StartUp::default() };
@@ -181,7 +182,7 @@ impl Facts {
 
     /// The function of the user's that is most on the stack with itself below it.
     pub fn deepest_recursion(&self) -> Option<(FunctionIndex, Recursion)> {
-        let deep = self.recursion.iter().filter(|(_, recursion)| recursion.depth_max >= super::RECURSION_DEPTH_MIN);
+        let deep = self.recursion.iter().filter(|(_, recursion)| recursion.depth_max >= RECURSION_DEPTH_MIN);
         deep.max_by_key(|(function, recursion)| (recursion.cpu_ns, **function))
             .map(|(function, recursion)| (*function, *recursion))
     }

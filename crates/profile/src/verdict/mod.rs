@@ -7,6 +7,8 @@ mod facts;
 mod groups;
 pub mod json;
 mod place;
+mod reason;
+mod thresholds;
 pub mod words;
 
 use crate::figures::share;
@@ -16,86 +18,14 @@ use crate::weight::{Weight, choose};
 use facts::{Facts, StartUp};
 use groups::Group;
 use place::Finder;
-use serde::Serialize;
+use thresholds::{
+    GC_MIN, GIL_WAIT_MIN, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN, RECURSION_MIN,
+    SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN,
+};
 
 pub use blocks::Blocks;
 pub use place::{About, Advice, At, Holder, Import, Place, Wait};
-
-/// A verdict rests on so much wall time, and on so many samples of what ran. How long a wait took is measured, however few samples it has.
-const TIME_NS_MIN: u64 = 100_000_000;
-const SAMPLES_MIN: u64 = 50;
-/// Importing took so much of a process's wall time, in processes that used so much of the CPU.
-const START_UP_MIN: f64 = 0.5;
-const START_UP_CPU_MIN: f64 = 0.5;
-/// Threads that had work waited for the GIL for so much of it.
-const GIL_WAIT_MIN: f64 = 0.3;
-/// Of the CPU: in the collector.
-const GC_MIN: f64 = 0.2;
-/// Of the CPU: on threads on which no Python runs.
-const NATIVE_MIN: f64 = 0.3;
-/// Of the CPU: in one expression, in the expressions of one line, of one function.
-const ONE_PLACE_MIN: f64 = 0.4;
-const ONE_LINE_MIN: f64 = 0.4;
-const ONE_FUNCTION_MIN: f64 = 0.4;
-/// Of the CPU: below a function that calls itself, at least so deep.
-const RECURSION_MIN: f64 = 0.5;
-const RECURSION_DEPTH_MIN: u64 = 3;
-/// Of the CPU: the largest expression at most, and what runs outside of Python; and the ten largest together.
-const SPREAD_LARGEST_MAX: f64 = 0.1;
-const SPREAD_TEN_MAX: f64 = 0.5;
-const TEN: usize = 10;
-/// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
-const MARGIN_SAMPLES_MIN: f64 = 200.0;
-/// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
-const BLOCKS_NS_MIN: u64 = 50_000_000;
-
-/// Why, with the sums that its first line tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-pub enum Reason {
-    StartUp { processes: u64, wall_ns: u64, importing_ns: u64 },
-    Waiting { wall_ns: u64, cpu_ns: u64, in_queue_ns: u64 },
-    Gil { threads: u64, cpu_ns: u64, span_ns: u64, waited_ns: u64, wanting_ns: u64 },
-    NativeThreads { threads: u64, native_cpu_ns: u64, cpu_ns: u64 },
-    Gc { gc_cpu_ns: u64, cpu_ns: u64 },
-    Recursion { depth_max: u64, cpu_ns: u64 },
-    OnePlace { cpu_ns: u64 },
-    OneLine { expressions: u64, cpu_ns: u64 },
-    OneFunction { lines: u64, cpu_ns: u64 },
-    Spread { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
-    NoSingleCause { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
-    TooShort { wall_ns: u64, samples: u64 },
-}
-
-impl Reason {
-    /// As the verdict's line begins.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Reason::StartUp { .. } => "start-up",
-            Reason::Waiting { .. } => "waiting",
-            Reason::Gil { .. } => "GIL",
-            Reason::Gc { .. } => "gc",
-            Reason::NativeThreads { .. } => "native threads",
-            Reason::Recursion { .. } => "recursion",
-            Reason::OnePlace { .. } => "one place",
-            Reason::OneLine { .. } => "one line",
-            Reason::OneFunction { .. } => "one function",
-            Reason::Spread { .. } => "spread",
-            Reason::NoSingleCause { .. } => "no single cause",
-            Reason::TooShort { .. } => "too short to judge",
-        }
-    }
-
-    /// What the places' shares are of: wall time where the program waited, else CPU.
-    #[must_use]
-    pub const fn weight(self) -> Weight {
-        match self {
-            Reason::StartUp { .. } | Reason::Waiting { .. } => Weight::Wall,
-            _ => Weight::Cpu,
-        }
-    }
-}
+pub use reason::Reason;
 
 /// The verdict as data; `words` says it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use std::hash::Hash;
 
 use super::facts::{Facts, Library, SetOff, StartUp, Waits, widest_function};
 use super::groups::Group;
-use super::{Reason, TIME_NS_MIN};
+use super::reason::Reason;
+use super::thresholds::TIME_NS_MIN;
 use crate::figures::share;
 use crate::owner::Owner;
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};

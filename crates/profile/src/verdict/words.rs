@@ -6,7 +6,8 @@ use std::fmt;
 
 use super::blocks::Blocks;
 use super::place::{About, Advice, At, Import, Place, Wait};
-use super::{Reason, SAMPLES_MIN, TIME_NS_MIN, Verdict};
+use super::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
+use super::{Reason, Verdict};
 use crate::figures::{count, counted, duration, percent, share};
 use crate::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
 use crate::report::file_names::FileNames;

@@ -1,0 +1,30 @@
+//! How much is enough for each reason; docs/verdicts explains each number.
+//! Owns: the numbers. Never: compares them with anything.
+
+/// A verdict rests on so much wall time, and on so many samples of what ran. How long a wait took is measured, however few samples it has.
+pub(super) const TIME_NS_MIN: u64 = 100_000_000;
+pub(super) const SAMPLES_MIN: u64 = 50;
+/// Importing took so much of a process's wall time, in processes that used so much of the CPU.
+pub(super) const START_UP_MIN: f64 = 0.5;
+pub(super) const START_UP_CPU_MIN: f64 = 0.5;
+/// Threads that had work waited for the GIL for so much of it.
+pub(super) const GIL_WAIT_MIN: f64 = 0.3;
+/// Of the CPU: in the collector.
+pub(super) const GC_MIN: f64 = 0.2;
+/// Of the CPU: on threads on which no Python runs.
+pub(super) const NATIVE_MIN: f64 = 0.3;
+/// Of the CPU: in one expression, in the expressions of one line, of one function.
+pub(super) const ONE_PLACE_MIN: f64 = 0.4;
+pub(super) const ONE_LINE_MIN: f64 = 0.4;
+pub(super) const ONE_FUNCTION_MIN: f64 = 0.4;
+/// Of the CPU: below a function that calls itself, at least so deep.
+pub(super) const RECURSION_MIN: f64 = 0.5;
+pub(super) const RECURSION_DEPTH_MIN: u64 = 3;
+/// Of the CPU: the largest expression at most, and what runs outside of Python; and the ten largest together.
+pub(super) const SPREAD_LARGEST_MAX: f64 = 0.1;
+pub(super) const SPREAD_TEN_MAX: f64 = 0.5;
+pub(super) const TEN: usize = 10;
+/// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
+pub(super) const MARGIN_SAMPLES_MIN: f64 = 200.0;
+/// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
+pub(super) const BLOCKS_NS_MIN: u64 = 50_000_000;
