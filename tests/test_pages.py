@@ -10,8 +10,8 @@ import pytest
 from recording import REPOSITORY, genba
 
 PAGES = REPOSITORY / "docs/verdicts"
-RULES = REPOSITORY / "crates/profile/src/verdict/mod.rs"
-NAMES = re.findall(r'Reason::\w+ \{ \.\. \} => "([^"]+)"', RULES.read_text())
+REASONS = REPOSITORY / "crates/profile/src/rules/verdict/reason.rs"
+NAMES = re.findall(r'Reason::\w+ \{ \.\. \} => "([^"]+)"', REASONS.read_text())
 SHOWING_COMMANDS = [*sorted((REPOSITORY / "docs").glob("from-*.md")), *sorted(PAGES.glob("*.md")), *sorted((REPOSITORY / "docs/recipes").glob("*.md"))]
 # In a block of code at the beginning of a line, in prose and tables between backticks.
 COMMAND = re.compile(r"^(?:\$ |    )(?:[A-Z_]+=\S+ )*genba (.+)$|`(?:[A-Z_]+=\S+ )*genba ([^`\n]+)`", re.MULTILINE)

@@ -1,7 +1,7 @@
 // Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
 // keep their rows, a run is shown as its first box, and no number changes.
-// The rule and its names are those of `genba tree` (crates/profile/src/tree/fold.rs, whose tests compare the names).
+// The rule and its names are those of `genba tree` (crates/profile/src/views/tree/fold.rs, whose tests compare the names).
 import type { Frame } from "./profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";

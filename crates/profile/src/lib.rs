@@ -5,37 +5,14 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
-pub mod build;
-mod event_loop;
-pub mod export;
-pub mod figures;
-pub mod filter;
-pub mod glob;
-pub mod hits;
-pub mod integrity;
-pub mod joined;
-pub mod lines;
-pub mod locations;
-pub mod nameless;
-pub mod near_hits;
-mod own_code;
-pub mod owner;
-pub mod pace;
-pub mod paint;
-pub mod phase;
-pub mod profile;
-pub mod reading;
-pub mod report;
-mod short_waits;
-pub mod show;
-pub mod source_text;
-pub mod state;
-mod stored;
-pub mod summary;
-pub mod table;
-pub mod tree;
-pub mod tried;
-pub mod verdict;
-pub mod warnings;
-pub mod weight;
-pub mod wrap;
+mod making;
+mod rules;
+mod tables;
+mod views;
+mod words;
+
+pub use making::{build, joined, near_hits};
+pub use rules::{filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
+pub use tables::{hits, locations, owner, profile, source_text, state, table, tried};
+pub use views::{export, integrity, lines, report, summary, tree};
+pub use words::{figures, glob, paint, wrap};

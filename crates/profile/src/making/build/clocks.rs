@@ -1,0 +1,46 @@
+//! The accounting of one process: ticks added up over its blocks, clocks as its last block says them.
+//! Never: repairs a number; what does not add up is for `genba check` to say.
+
+use std::collections::BTreeMap;
+
+use genba_format::proto;
+
+use crate::tables::profile::{Accounting, Clocks};
+use crate::tables::stored::Stored;
+
+pub fn of(stored: &Stored) -> (Accounting, Clocks) {
+    let mut accounting = Accounting::default();
+    let mut clocks = Clocks::default();
+    // A process that is not sampled has no clocks, so nothing passed before them.
+    let cpu_before_ns = stored.start().map_or(0, |start| start.cpu_before_ns);
+    // What a program did before it began the recording itself is not part of it.
+    let is_within = stored.start().is_some_and(|start| start.within);
+    let (left_out_ns, cpu_before_ns) = if is_within { (cpu_before_ns, 0) } else { (0, cpu_before_ns) };
+    for block in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
+        accounting.ticks = accounting.ticks.saturating_add(block.ticks);
+        accounting.sampled = accounting.sampled.saturating_add(block.sampled);
+        for count in &block.dropped {
+            add(&mut accounting.dropped, count);
+        }
+        for count in &block.refused {
+            add(&mut accounting.refused, count);
+        }
+        clocks = Clocks {
+            cpu_ns: block.cpu_process_ns.saturating_sub(left_out_ns),
+            cpu_sampled_ns: block.cpu_sampled_ns,
+            cpu_not_sampled_ns: block.cpu_not_sampled_ns.saturating_sub(left_out_ns),
+            cpu_genba_ns: block.cpu_genba_ns,
+            cpu_before_ns,
+            wall_not_sampled_ns: block.wall_not_sampled_ns,
+            handler_ns: block.handler_ns,
+            handler_runs: block.handler_runs,
+            cpu_not_recorded_ns: 0,
+        };
+    }
+    (accounting, clocks)
+}
+
+fn add(reasons: &mut BTreeMap<String, u64>, count: &proto::Count) {
+    let ticks = reasons.entry(count.reason.clone()).or_default();
+    *ticks = ticks.saturating_add(count.ticks);
+}

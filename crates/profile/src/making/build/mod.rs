@@ -1,0 +1,306 @@
+//! From a recording to a profile.
+//! Owns: the order of the work: names and sources first, then each process with its threads, stacks and samples.
+//! Never: fails; what a damaged file took away is absent, and `Profile::faults` says so.
+
+mod c_functions;
+mod c_places;
+mod clocks;
+mod overlaps;
+mod promotion;
+mod reaped;
+mod samples;
+mod stacks;
+
+use std::collections::HashMap;
+
+use genba_format::{ProcessKey, Recording, proto};
+
+use crate::making::build::c_functions::CFunctions;
+pub use crate::making::build::c_functions::{NO_NAME, REPLACED};
+use crate::making::build::c_places::CPlaces;
+pub use crate::making::build::promotion::promoted;
+use crate::making::build::stacks::{Interned, Stacks};
+use crate::rules::filter::Window;
+use crate::tables::profile::{
+    LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
+};
+use crate::tables::stored::{self, Stored};
+
+/// What somebody knows beside the recording: what is not stored in it.
+#[derive(Clone, Debug, Default)]
+pub struct Additions {
+    pub c_names: Vec<proto::CName>,
+    pub c_places: Vec<proto::CPlaces>,
+    pub sources: Vec<proto::Source>,
+    /// Folders and modules that an installer put outside of `site-packages`, absolute.
+    pub packages: Vec<String>,
+    /// CLOCK_MONOTONIC when the program ended, from whoever waited for it.
+    pub run_ended_ns: Option<u64>,
+}
+
+/// What the recording stores stands before what was found beside it.
+pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
+    promoted(profile_in_window(recording, additions, None))
+}
+
+/// The same without a decision which code is the user's own (`promoted`); its groups of samples tell apart what was taken within the window. All samples are there either way.
+pub fn profile_in_window(recording: &Recording, additions: &Additions, window: Option<Window>) -> Profile {
+    build(recording, additions, Depth::Samples(window))
+}
+
+/// Processes, threads, their accounting, marks: a profile without samples, for who only asks what was counted.
+pub fn accounts(recording: &Recording) -> Profile {
+    build(recording, &Additions::default(), Depth::Accounts)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Accounts,
+    Samples(Option<Window>),
+}
+
+fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile {
+    let mut profile =
+        Profile { faults: recording.faults.iter().map(ToString::to_string).collect(), ..Profile::default() };
+    let mut c_functions = CFunctions::default();
+    let mut run_ended_ns = additions.run_ended_ns;
+    let mut c_places = CPlaces::default();
+    let mut packages = additions.packages.clone();
+    for read in &recording.blocks {
+        for source in &read.block.sources {
+            profile.sources.add(source);
+        }
+        c_functions.add(&read.block.c_names);
+        c_places.add(&read.block.c_places);
+        packages.extend_from_slice(&read.block.packages);
+        if let Some(recorder) = &read.block.recorder {
+            profile.recorder = Some(recorded_by(recorder));
+            run_ended_ns = Some(read.header.end_ns);
+        }
+    }
+    let mut ends = reaped::Ends::default();
+    for source in &additions.sources {
+        profile.sources.add(source);
+    }
+    c_functions.add(&additions.c_names);
+    c_places.add(&additions.c_places);
+    c_functions.sort();
+
+    let processes = stored::processes(recording);
+    let clock = Clock::of(&processes);
+    profile.start_realtime_ns = clock.start_realtime_ns();
+    let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::new();
+    let mut interned = Interned::default();
+    for (key, stored) in &processes {
+        let mut process = process_row(stored, &clock);
+        process.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
+        process.parent = parent_of(stored, &index_of, &profile);
+        process.blocks_lost =
+            recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();
+        process.exec_of = exec_of(&process, &profile);
+        profile.span_ns = profile.span_ns.max(process.start_ns.saturating_add(process.wall_ns));
+        let process = profile.processes.push(process);
+        index_of.insert(*key, process);
+
+        let threads = thread_rows(stored, process, &clock, &mut profile);
+        if let Depth::Samples(window) = depth {
+            let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
+            let window = window.map(|window| window.shifted_by(clock.begin_ns));
+            samples::add(stored, window, &threads, &mut stacks, &mut profile);
+            steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
+        }
+        marks(stored, process, &clock, &mut profile);
+        ends.add(stored, process, &clock);
+    }
+    ends.settle(&mut profile);
+    profile.packages = packages;
+    profile
+}
+
+fn recorded_by(recorder: &proto::Recorder) -> Recorder {
+    let by_signal = recorder.exit_signal != 0;
+    Recorder {
+        argv: recorder.argv.clone(),
+        exit_code: (!by_signal).then_some(recorder.exit_code),
+        exit_signal: by_signal.then_some(recorder.exit_signal),
+        wall_ns: recorder.wall_ns,
+    }
+}
+
+fn process_row(stored: &Stored, clock: &Clock) -> Process {
+    let start = stored.start();
+    let begin_ns = begin_ns(stored);
+    let end_ns = stored.blocks.iter().map(|read| read.header.end_ns).max();
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    let (accounting, clocks) = clocks::of(stored);
+    Process {
+        pid: start.map(|start| start.pid),
+        python: start.and_then(|start| text(&start.python_version)),
+        executable: start.and_then(|start| text(&start.executable)),
+        argv: start.map(|start| start.argv.clone()).unwrap_or_default(),
+        cwd: start.and_then(|start| text(&start.cwd)),
+        tags: start.map(|start| start.tags.clone()).unwrap_or_default(),
+        budget_per_mille: start.map(|start| start.budget_per_mille).filter(|per_mille| *per_mille > 0),
+        interval_ns: start.map(|start| start.interval_ns).filter(|interval_ns| *interval_ns > 0),
+        native: start.map(|start| start.native),
+        refused: start.and_then(|start| text(&start.refused)),
+        ended: stored.blocks.iter().find_map(|read| read.block.end.as_ref()).map(|end| end.why.clone()),
+        start_ns: clock.at(begin_ns),
+        wall_ns: end_ns.unwrap_or(begin_ns).saturating_sub(begin_ns),
+        clocks,
+        accounting,
+        blocks: stored.blocks.len() as u64,
+        ..Process::default()
+    }
+}
+
+/// By the key of the parent where the agent knew it, else by its pid.
+fn parent_of(stored: &Stored, index_of: &HashMap<ProcessKey, ProcessIndex>, profile: &Profile) -> Option<ProcessIndex> {
+    let start = stored.start()?;
+    let by_key = ProcessKey::try_from(start.parent_key.as_slice()).ok().and_then(|key| index_of.get(&key).copied());
+    by_key.or_else(|| {
+        let mut processes = profile.processes.enumerate().rev();
+        let parent = processes.find(|(_, process)| process.pid == Some(start.parent_pid));
+        parent.map(|(index, _)| index)
+    })
+}
+
+/// An earlier image of the same pid whose CPU this one's clock goes on from.
+fn exec_of(process: &Process, profile: &Profile) -> Option<ProcessIndex> {
+    let mut earlier = profile.processes.enumerate().rev();
+    let (index, _) = earlier.find(|(_, earlier)| {
+        earlier.pid.is_some()
+            && earlier.pid == process.pid
+            && earlier.start_ns.saturating_add(earlier.wall_ns) <= process.start_ns
+            && earlier.clocks.cpu_ns <= process.clocks.cpu_before_ns
+    })?;
+    Some(index)
+}
+
+fn thread_rows(
+    stored: &Stored,
+    process: ProcessIndex,
+    clock: &Clock,
+    profile: &mut Profile,
+) -> HashMap<u32, ThreadIndex> {
+    let mut index_of = HashMap::new();
+    for (index, thread) in stored.threads.iter() {
+        let row = Thread {
+            process,
+            tid: Some(thread.tid),
+            name: stored.string(thread.name).filter(|name| !name.is_empty()),
+            start_ns: Some(clock.at(thread.start_ns)),
+            cpu_ns: None,
+            cpu_not_sampled_ns: None,
+            turns: None,
+            cpu_queue_ns: None,
+            ended: false,
+        };
+        index_of.insert(index, profile.threads.push(row));
+    }
+    for accounting in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
+        for clocks in &accounting.thread_clocks {
+            if let Some(thread) = index_of.get(&clocks.thread) {
+                let thread = &mut profile.threads[*thread];
+                thread.cpu_ns = Some(clocks.cpu_ns);
+                thread.cpu_not_sampled_ns = Some(clocks.cpu_not_sampled_ns);
+                if clocks.turns > 0 {
+                    thread.turns = Some(clocks.turns);
+                    thread.cpu_queue_ns = Some(clocks.cpu_queue_ns);
+                }
+                thread.ended = clocks.ended;
+            }
+        }
+    }
+    index_of
+}
+
+fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Profile) {
+    for mark in stored.blocks.iter().flat_map(|read| &read.block.marks) {
+        let at_ns = clock.at(mark.at_ns);
+        let kind = match proto::MarkKind::try_from(mark.kind as i32) {
+            Ok(proto::MarkKind::Rss) => {
+                let bytes = mark.value;
+                profile.rss.push(Rss { process, at_ns, bytes });
+                continue;
+            }
+            Ok(proto::MarkKind::Step | proto::MarkKind::Held) => continue,
+            Ok(proto::MarkKind::Note) => MarkKind::Note,
+            Ok(proto::MarkKind::Fork) => MarkKind::Fork,
+            Ok(proto::MarkKind::Exec) => MarkKind::Exec,
+            Ok(proto::MarkKind::Rate) => MarkKind::Rate,
+            Ok(proto::MarkKind::Stopped) => MarkKind::Stopped,
+            Ok(proto::MarkKind::Handler) => MarkKind::Handler,
+            Ok(proto::MarkKind::Pause) => MarkKind::Pause,
+            Ok(proto::MarkKind::Program) => MarkKind::Program,
+            Ok(proto::MarkKind::Halt) => MarkKind::Halt,
+            Ok(proto::MarkKind::Masked) => MarkKind::Masked,
+            Err(_) => MarkKind::Other(mark.kind),
+        };
+        let text = (!mark.text.is_empty()).then(|| mark.text.clone());
+        let with_value =
+            matches!(kind, MarkKind::Rate | MarkKind::Pause | MarkKind::Halt | MarkKind::Masked | MarkKind::Other(_));
+        let value = with_value.then_some(mark.value);
+        profile.marks.push(Mark { process, at_ns, kind, text, value });
+    }
+}
+
+fn steps_and_lock_waits(
+    stored: &Stored,
+    threads: &HashMap<u32, ThreadIndex>,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) {
+    let known = |thread: u32| thread.checked_sub(1).and_then(|thread| threads.get(&thread)).copied();
+    for mark in stored.blocks.iter().flat_map(|read| &read.block.marks) {
+        let Some(thread) = known(mark.thread) else { continue };
+        let mut node = || mark.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
+        match (proto::MarkKind::try_from(mark.kind as i32), known(mark.other)) {
+            (Ok(proto::MarkKind::Step), _) => {
+                let node = node();
+                profile.steps.push(Step { thread, node, length_ns: mark.value });
+            }
+            (Ok(proto::MarkKind::Held), Some(holder)) => {
+                let node = node();
+                profile.lock_waits.push(LockWait { thread, node, holder, wall_ns: mark.value });
+            }
+            _ => {}
+        }
+    }
+}
+
+/// CLOCK_MONOTONIC when a process was first heard of.
+fn begin_ns(stored: &Stored) -> u64 {
+    let start = stored.start().map(|start| start.monotonic_ns);
+    let blocks = stored.blocks.iter().map(|read| read.header.start_ns);
+    start.filter(|begin_ns| *begin_ns > 0).into_iter().chain(blocks).min().unwrap_or(0)
+}
+
+/// Turns CLOCK_MONOTONIC into nanoseconds since the beginning of the recording.
+struct Clock {
+    begin_ns: u64,
+    /// CLOCK_REALTIME and CLOCK_MONOTONIC at one moment.
+    known: Option<(u64, u64)>,
+}
+
+impl Clock {
+    fn of(processes: &[(ProcessKey, Stored)]) -> Clock {
+        Clock {
+            begin_ns: processes.iter().map(|(_, stored)| begin_ns(stored)).min().unwrap_or(0),
+            known: processes
+                .iter()
+                .filter_map(|(_, stored)| stored.start())
+                .map(|start| (start.realtime_ns, start.monotonic_ns))
+                .next(),
+        }
+    }
+
+    fn at(&self, monotonic_ns: u64) -> u64 {
+        monotonic_ns.saturating_sub(self.begin_ns)
+    }
+
+    fn start_realtime_ns(&self) -> Option<u64> {
+        let (realtime_ns, monotonic_ns) = self.known?;
+        realtime_ns.checked_add(self.begin_ns)?.checked_sub(monotonic_ns)
+    }
+}

@@ -1,0 +1,229 @@
+//! Adds up the samples of a process: one group for each (stack, thread, state), or two where a window cuts it.
+//! Owns: quanta into nanoseconds. Never: allocates per sample (most only find their
+//! group and add to it); overflows on numbers that no program can have spent.
+
+use std::collections::HashMap;
+
+use genba_format::QUANTUM_NS;
+use genba_format::columns::{Row, Samples};
+
+use crate::making::build::overlaps::{Span, Spans};
+use crate::making::build::stacks::Stacks;
+use crate::rules::filter::Window;
+use crate::tables::profile::{FrameKind, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
+use crate::tables::state::State;
+use crate::tables::stored::Stored;
+
+/// Stored numbers; the node is index + 1, 0 for none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    node: u32,
+    thread: u32,
+    state: u32,
+    in_window: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    samples: u64,
+    ticks: u64,
+    cpu_quanta: u64,
+    cpu_us2: u64,
+    wall_quanta: u64,
+    waits: u64,
+}
+
+/// `window` is in CLOCK_MONOTONIC here.
+pub fn add(
+    stored: &Stored,
+    window: Option<Window>,
+    threads: &HashMap<u32, ThreadIndex>,
+    stacks: &mut Stacks,
+    profile: &mut Profile,
+) {
+    let mut sums = Sums::new(stored.blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
+    for read in &stored.blocks {
+        let Some(samples) = &read.samples else { continue };
+        match window {
+            None => sums.add(samples, std::iter::repeat(true)),
+            Some(window) => sums.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
+        }
+    }
+
+    let process = crate::tables::table::TableIndex::new(profile.processes.len() - 1);
+    let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
+    // Two stored stacks may be one here (other instructions of the same expression): add those up too.
+    let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State, bool), usize> = HashMap::new();
+    let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
+    for &(key, sum) in &sums.rows {
+        let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
+        let thread = threads.get(&key.thread).copied().unwrap_or_else(|| {
+            *nameless.entry(key.thread).or_insert_with(|| {
+                profile.threads.push(Thread {
+                    process,
+                    tid: None,
+                    name: None,
+                    start_ns: None,
+                    cpu_ns: None,
+                    cpu_not_sampled_ns: None,
+                    turns: None,
+                    cpu_queue_ns: None,
+                    ended: false,
+                })
+            })
+        });
+        let state = State::from_stored(key.state);
+        let group = *group_of.entry((node, thread, state, key.in_window)).or_insert_with(|| {
+            profile.samples.push(SampleGroup {
+                node,
+                thread,
+                state,
+                in_window: key.in_window,
+                samples: 0,
+                ticks: 0,
+                cpu_ns: 0,
+                cpu_us2: 0,
+                wall_ns: 0,
+                waits: 0,
+                beside_native_ns: 0,
+            });
+            profile.samples.len() - 1
+        });
+        group_of_row.push(group);
+        let group = &mut profile.samples[group];
+        group.samples = group.samples.saturating_add(sum.samples);
+        group.ticks = group.ticks.saturating_add(sum.ticks);
+        group.cpu_ns = group.cpu_ns.saturating_add(sum.cpu_quanta.saturating_mul(QUANTUM_NS));
+        group.cpu_us2 = group.cpu_us2.saturating_add(sum.cpu_us2);
+        group.waits = group.waits.saturating_add(sum.waits);
+        group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
+    }
+    add_overlaps(stored, window, &mut sums, &group_of_row, profile);
+}
+
+/// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
+fn add_overlaps(
+    stored: &Stored,
+    window: Option<Window>,
+    sums: &mut Sums,
+    group_of_row: &[usize],
+    profile: &mut Profile,
+) {
+    let mut runs: HashMap<u32, (u64, bool)> = HashMap::new();
+    for ((key, sum), &group) in sums.rows.iter().zip(group_of_row) {
+        let is_python = |frame| profile.frames[frame].kind == FrameKind::Python;
+        let (cpu_quanta, python) = runs.entry(key.thread).or_default();
+        *cpu_quanta = cpu_quanta.saturating_add(sum.cpu_quanta);
+        *python = *python || profile.stack(profile.samples[group].node).any(is_python);
+    }
+    let is_native = |thread: u32| runs.get(&thread).is_some_and(|(cpu_quanta, python)| *cpu_quanta > 0 && !python);
+    if !runs.keys().any(|&thread| is_native(thread)) {
+        return;
+    }
+    let samples = || stored.blocks.iter().filter_map(|read| Some((read.header.start_ns, read.samples.as_ref()?)));
+    let span = |end_ns: u64, row: &Row| Span {
+        start_ns: end_ns.saturating_sub(row.wall_quanta.saturating_mul(QUANTUM_NS)),
+        end_ns,
+    };
+    let mut native = Spans::default();
+    for (start_ns, samples) in samples() {
+        for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
+            if row.cpu_quanta > 0 && is_native(row.thread) {
+                native.add(span(end_ns, &row));
+            }
+        }
+    }
+    native.settle();
+    for (start_ns, samples) in samples() {
+        for (row, end_ns) in samples.rows().zip(ends_ns(start_ns, samples)) {
+            if is_native(row.thread) {
+                continue;
+            }
+            let in_window = window.is_none_or(|window| window.holds(end_ns));
+            let position = sums.position(Key { node: row.node, thread: row.thread, state: row.state, in_window });
+            if let Some(&group) = group_of_row.get(position) {
+                let beside_ns = &mut profile.samples[group].beside_native_ns;
+                *beside_ns = beside_ns.saturating_add(native.within_ns(span(end_ns, &row)));
+            }
+        }
+    }
+}
+
+/// When each sample was taken, which is the end of the time that it stands for.
+fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> {
+    let mut end_quanta = 0_i64;
+    samples.end_deltas_quanta().map(move |delta| {
+        end_quanta = end_quanta.saturating_add(delta);
+        let since_ns = end_quanta.unsigned_abs().saturating_mul(QUANTUM_NS);
+        if end_quanta < 0 { block_start_ns.saturating_sub(since_ns) } else { block_start_ns.saturating_add(since_ns) }
+    })
+}
+
+/// The groups so far, in the order in which they were met.
+struct Sums {
+    rows: Vec<(Key, Sum)>,
+    position_of: HashMap<Key, usize>,
+    /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
+    newest: Vec<u32>,
+    /// Position in `rows` of each thread's newest sample.
+    newest_of_thread: Vec<Option<usize>>,
+}
+
+impl Sums {
+    const SLOTS_MIN: usize = 1 << 8;
+    const SLOTS_MAX: usize = 1 << 19;
+    /// A damaged recording may name any thread: the waits of those beyond are not counted.
+    const THREADS_MAX: usize = 1 << 16;
+
+    fn new(samples: usize) -> Self {
+        let slots = samples.next_power_of_two().clamp(Self::SLOTS_MIN, Self::SLOTS_MAX);
+        Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots], newest_of_thread: Vec::new() }
+    }
+
+    fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {
+        // The same stack often comes many times in a row.
+        let mut last: Option<usize> = None;
+        for (row, in_window) in samples.rows().zip(in_window) {
+            let key = Key { node: row.node, thread: row.thread, state: row.state, in_window };
+            let position = match last {
+                Some(position) if self.rows[position].0 == key => position,
+                _ => self.position(key),
+            };
+            last = Some(position);
+            let begins =
+                self.newest_of_thread(row.thread).is_some_and(|newest| newest.replace(position) != Some(position));
+            let sum = &mut self.rows[position].1;
+            sum.samples += 1;
+            sum.waits += u64::from(begins && State::from_stored(row.state).is_waiting());
+            sum.ticks += u64::from(row.ticks);
+            sum.cpu_quanta = sum.cpu_quanta.saturating_add(row.cpu_quanta);
+            let cpu_us = row.cpu_quanta.saturating_mul(QUANTUM_NS / 1000);
+            sum.cpu_us2 = sum.cpu_us2.saturating_add(cpu_us.saturating_mul(cpu_us));
+            sum.wall_quanta = sum.wall_quanta.saturating_add(row.wall_quanta);
+        }
+    }
+
+    fn newest_of_thread(&mut self, thread: u32) -> Option<&mut Option<usize>> {
+        let thread = thread as usize;
+        if thread >= self.newest_of_thread.len() && thread < Self::THREADS_MAX {
+            self.newest_of_thread.resize(thread + 1, None);
+        }
+        self.newest_of_thread.get_mut(thread)
+    }
+
+    fn position(&mut self, key: Key) -> usize {
+        // Neighbouring nodes of one thread in one state never meet; odd factors spread the others.
+        let spread = key.thread.wrapping_mul(0x9e37_79b1) ^ key.state.wrapping_mul(0x85eb_ca77);
+        let slot = key.node.wrapping_add(spread) as usize & (self.newest.len() - 1);
+        let suggested = self.newest[slot] as usize;
+        if self.rows.get(suggested).is_some_and(|(found, _)| *found == key) {
+            return suggested;
+        }
+        let position = *self.position_of.entry(key).or_insert_with(|| {
+            self.rows.push((key, Sum::default()));
+            self.rows.len() - 1
+        });
+        self.newest[slot] = u32::try_from(position).unwrap_or(0);
+        position
+    }
+}

@@ -1,0 +1,60 @@
+//! Which frames of a stack are the user's own code.
+//! Owns: that rule. A sample counts for the deepest of them; without any, for the deepest Python frame. Below asyncio's event loop only
+//! what the loop was given to run counts: who started the loop is on every task's stack, and is the place of none.
+
+use crate::rules::event_loop::EventLoop;
+use crate::tables::owner::{self, Owner};
+use crate::tables::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
+
+/// Innermost first.
+pub struct OwnCode {
+    /// The code that the sample counts for. None: no Python frame at all.
+    pub deepest: Option<FrameIndex>,
+    /// Above an event loop, too.
+    pub frames: Vec<FrameIndex>,
+    /// How many of the frames run under the event loop; all of them if there is no loop.
+    pub given: usize,
+}
+
+pub fn own_code(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> OwnCode {
+    own_code_and(profile, event_loop, leaf, &|_| false)
+}
+
+/// The same where somebody counts some files as the user's own beside those that are.
+pub fn own_code_and(
+    profile: &Profile,
+    event_loop: &EventLoop,
+    leaf: Option<NodeIndex>,
+    also: &dyn Fn(FileIndex) -> bool,
+) -> OwnCode {
+    let is_python = |frame: &FrameIndex| profile.frames[*frame].kind == FrameKind::Python;
+    let python: Vec<FrameIndex> = profile.stack(leaf).filter(is_python).collect();
+    let owned = |frame: &FrameIndex, allowed: &dyn Fn(&str) -> bool| {
+        let function = profile.function_of(*frame);
+        let Home::Python { file, .. } = function.home else { return false };
+        let row = &profile.files[file];
+        also(file) || row.owner == Owner::User && allowed(&row.path)
+    };
+    let by_name = |frame: &FrameIndex| owned(frame, &|path| !owner::is_nameless(path) || owner::is_typed(path));
+    // `python -c`. Whoever runs a text with `exec` has a file or was typed; what the standard library makes so are methods of Python's own,
+    // and what `.pth` files run before the program.
+    let by_site = || python.iter().any(|frame| is_of_site(profile, *frame));
+    let by_text = |frame: &FrameIndex| {
+        let name = &profile.function_of(*frame).name;
+        let is_made = name.ends_with("__") && !name.starts_with('<');
+        !is_made && owned(frame, &owner::is_program_text) && !by_site()
+    };
+    let is_named = python.iter().any(by_name);
+    let is_own = |frame: &FrameIndex| if is_named { by_name(frame) } else { by_text(frame) };
+    let frames: Vec<FrameIndex> = python.iter().copied().filter(is_own).collect();
+    let given = event_loop.given(profile, leaf).unwrap_or(usize::MAX);
+    let below = profile.stack(leaf).take(given).filter(is_python).count();
+    let own_below = || python[..below].iter().filter(|frame| is_own(frame));
+    OwnCode { deepest: own_below().next().or(python.first()).copied(), given: own_below().count(), frames }
+}
+
+fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {
+    let Home::Python { file, .. } = profile.function_of(frame).home else { return false };
+    let File { path, owner, .. } = &profile.files[file];
+    path == "<frozen site>" || *owner == Owner::Stdlib && path.ends_with("/site.py")
+}

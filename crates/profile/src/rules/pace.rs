@@ -1,0 +1,66 @@
+//! How often genba ticked: the interval that was asked for, the interval of most of the time, and the budget behind it.
+//! Owns: the words of the header about it. Never: weighs samples by the interval: clocks give the weight of each sample.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::tables::profile::{MarkKind, Profile};
+use crate::words::figures::setting;
+
+/// Over all recorded processes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pace {
+    /// With which recording began.
+    pub begun_ns: BTreeSet<u64>,
+    /// The median over time: for half of it the interval was this one or a shorter one, for half of it this one or a longer one.
+    pub mostly_ns: Option<u64>,
+    /// The longest one that it changed to. `None`: it never changed.
+    longest_ns: Option<u64>,
+    /// Thousandths of the program's CPU. `None`: the interval was asked for.
+    pub budget_per_mille: Option<u32>,
+}
+
+impl Pace {
+    pub fn of(profile: &Profile) -> Pace {
+        let changes = || profile.marks.iter().filter(|mark| mark.kind == MarkKind::Rate && mark.value.is_some());
+        let mut pace = Pace { longest_ns: changes().filter_map(|mark| mark.value).max(), ..Pace::default() };
+        let mut held: BTreeMap<u64, u64> = BTreeMap::new();
+        for (index, process) in profile.processes.enumerate() {
+            let Some(mut interval_ns) = process.interval_ns.filter(|_| process.refused.is_none()) else { continue };
+            pace.begun_ns.insert(interval_ns);
+            pace.budget_per_mille = pace.budget_per_mille.max(process.budget_per_mille);
+            let mut since_ns = process.start_ns;
+            let end_ns = process.start_ns.saturating_add(process.wall_ns);
+            let own = changes().filter(|mark| mark.process == index).map(|mark| (mark.at_ns, mark.value));
+            for (at_ns, next_ns) in own.chain([(end_ns, None)]) {
+                let time_ns = held.entry(interval_ns).or_default();
+                *time_ns = time_ns.saturating_add(at_ns.saturating_sub(since_ns));
+                (since_ns, interval_ns) = (at_ns, next_ns.unwrap_or(interval_ns));
+            }
+        }
+        pace.mostly_ns = median(&held);
+        pace
+    }
+
+    /// `1 ms`, or where the interval changed `1 ms, mostly 5 ms (budget 2 %)`. `None`: nothing was recorded.
+    pub fn words(&self) -> Option<String> {
+        let mostly_ns = self.mostly_ns?;
+        let begun = self.begun_ns.iter().copied().map(setting).collect::<Vec<_>>().join(", ");
+        let Some(longest_ns) = self.longest_ns else { return Some(begun) };
+        let later = match self.begun_ns.contains(&mostly_ns) {
+            true => format!("later {}", setting(longest_ns)),
+            false => format!("mostly {}", setting(mostly_ns)),
+        };
+        let budget = |per_mille| format!(" (budget {} %)", f64::from(per_mille) / 10.0);
+        Some(format!("{begun}, {later}{}", self.budget_per_mille.map_or(String::new(), budget)))
+    }
+}
+
+/// Of intervals and the time for which each held.
+fn median(held: &BTreeMap<u64, u64>) -> Option<u64> {
+    let whole_ns = held.values().fold(0_u64, |sum, time_ns| sum.saturating_add(*time_ns));
+    let mut so_far_ns = 0_u64;
+    held.iter().find_map(|(interval_ns, time_ns)| {
+        so_far_ns = so_far_ns.saturating_add(*time_ns);
+        (so_far_ns >= whole_ns.div_ceil(2)).then_some(*interval_ns)
+    })
+}

@@ -1,0 +1,67 @@
+//! A recording as views read it: what the filters keep of it, and what was decided before they were applied.
+//! Owns: that the verdict and the weight are of the whole recording, and that both are found once. Never: shows anything.
+
+use std::cell::OnceCell;
+use std::ops::Deref;
+
+use crate::rules::filter::{self, Filter, NothingKept};
+use crate::rules::verdict::{Verdict, verdict};
+use crate::rules::weight::{Choice, Totals, Weight, choose};
+use crate::tables::profile::Profile;
+
+/// Views ask the profile through it.
+#[derive(Debug)]
+pub struct Reading {
+    /// Where something is kept only, its samples (and with `--hide` its nodes) are not all there were. The other tables are of the whole
+    /// recording.
+    pub profile: Profile,
+    /// None: no filter.
+    pub kept: Option<Kept>,
+    pub choice: Choice,
+    verdict: OnceCell<Verdict>,
+}
+
+/// What the filters left, and what there was before.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// As on the command line, in one order.
+    pub flags: Vec<String>,
+    pub whole: Totals,
+}
+
+impl Reading {
+    #[must_use]
+    pub fn of(profile: Profile) -> Reading {
+        Reading { choice: choose(&profile), profile, kept: None, verdict: OnceCell::new() }
+    }
+
+    pub fn filtered(profile: Profile, filter: &Filter) -> Result<Reading, NothingKept> {
+        let whole = Reading::of(profile);
+        if filter.is_empty() {
+            return Ok(whole);
+        }
+        // Before the filters are applied.
+        let _ = whole.verdict();
+        let kept = Kept { flags: filter.flags(), whole: Totals::of_profile(&whole.profile) };
+        Ok(Reading { profile: filter::apply(whole.profile, filter)?, kept: Some(kept), ..whole })
+    }
+
+    #[must_use]
+    pub fn verdict(&self) -> &Verdict {
+        self.verdict.get_or_init(|| verdict(&self.profile))
+    }
+
+    /// What was asked for, else what suits the whole recording.
+    #[must_use]
+    pub fn choice(&self, asked: Option<Weight>) -> Choice {
+        asked.map_or_else(|| self.choice.clone(), |weight| Choice { weight, why: None })
+    }
+}
+
+impl Deref for Reading {
+    type Target = Profile;
+
+    fn deref(&self) -> &Profile {
+        &self.profile
+    }
+}

@@ -1,0 +1,102 @@
+//! Expressions of one line and lines of one function, added up.
+//! Owns: what belongs together: a function with the lambdas, comprehensions and functions that are written inside of it.
+//! Never: counts what ran outside of Python.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::facts::Facts;
+use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
+
+/// CPU of the expressions or lines that are one line or function.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub cpu_ns: u64,
+    /// Where its heaviest expression begins.
+    pub file: FileIndex,
+    pub line: u32,
+    /// The function's name, without what is written inside of it.
+    pub function: String,
+    /// The expressions of a line, or the heaviest one of each line of a function with the CPU of that line. The largest first.
+    pub parts: Vec<(FrameIndex, u64)>,
+}
+
+impl Facts {
+    /// The largest first.
+    pub(super) fn lines(&self, profile: &Profile) -> Vec<Group> {
+        lines(profile, self.running.iter().filter_map(|(frame, cpu_ns)| Some(((*frame)?, *cpu_ns))))
+    }
+
+    /// Without what they call in libraries of Python. The largest first.
+    pub(super) fn functions(&self, profile: &Profile) -> Vec<Group> {
+        let mut functions: HashMap<(FileIndex, String), Vec<(FrameIndex, u64)>> = HashMap::new();
+        for line in lines(profile, self.running_itself.iter().map(|(frame, cpu_ns)| (*frame, *cpu_ns))) {
+            let heaviest = line.parts.first().map(|(frame, _)| (*frame, line.cpu_ns));
+            functions.entry((line.file, line.function)).or_default().extend(heaviest);
+        }
+        grouped(profile, functions)
+    }
+}
+
+fn lines(profile: &Profile, expressions: impl Iterator<Item = (FrameIndex, u64)>) -> Vec<Group> {
+    let mut lines: HashMap<(FileIndex, u32), Vec<(FrameIndex, u64)>> = HashMap::new();
+    for (frame, cpu_ns) in expressions {
+        if let Some(place) = place(profile, frame) {
+            lines.entry((place.file, place.line)).or_default().push((frame, cpu_ns));
+        }
+    }
+    grouped(profile, lines)
+}
+
+struct Place {
+    file: FileIndex,
+    line: u32,
+    function: String,
+}
+
+fn place(profile: &Profile, frame: FrameIndex) -> Option<Place> {
+    let row = &profile.frames[frame];
+    let function = &profile.functions[row.function];
+    let Home::Python { file, first_line, .. } = function.home else { return None };
+    let line = row.location.map_or(first_line, |location| location.line);
+    Some(Place { file, line, function: around(&function.name).to_owned() })
+}
+
+/// `Shop.sell.<locals>.<genexpr>` → `Shop.sell`; what a module holds outside of its functions is the module's.
+fn around(qualname: &str) -> &str {
+    match qualname.split_once(".<locals>.") {
+        Some((outer, _)) => outer,
+        None if matches!(qualname, "<lambda>" | "<genexpr>" | "<listcomp>" | "<setcomp>" | "<dictcomp>") => "<module>",
+        None => qualname,
+    }
+}
+
+fn grouped<K: Eq + Hash>(profile: &Profile, groups: HashMap<K, Vec<(FrameIndex, u64)>>) -> Vec<Group> {
+    let mut found: Vec<Group> = groups
+        .into_values()
+        .filter_map(|mut parts| {
+            parts.sort_by_key(|(frame, cpu_ns)| (Reverse(*cpu_ns), *frame));
+            let Place { file, line, function } = place(profile, parts.first()?.0)?;
+            let cpu_ns = parts.iter().map(|(_, cpu_ns)| *cpu_ns).fold(0, u64::saturating_add);
+            Some(Group { cpu_ns, file, line, function, parts })
+        })
+        .collect();
+    found.sort_by_key(|group| (Reverse(group.cpu_ns), group.parts.first().map(|(frame, _)| *frame)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::around;
+
+    #[test]
+    fn what_is_written_inside_of_a_function_is_its() {
+        let check = |name: &str, expected: &str| assert_eq!(around(name), expected);
+        check("sell", "sell");
+        check("Shop.sell.<locals>.<genexpr>", "Shop.sell");
+        check("f.<locals>.g.<locals>.<lambda>", "f");
+        check("<listcomp>", "<module>");
+        check("<module>", "<module>");
+    }
+}

@@ -1,0 +1,115 @@
+//! The verdict: why the program takes its time: a reason, places, figures and advice, which words.rs and json.rs say.
+//! Owns: the rules and their order; thresholds.rs has their numbers, docs/reading.md explains each. Never: hides a sample; whatever the
+//! verdict, the rows below it are the same.
+
+mod blocks;
+mod facts;
+mod groups;
+pub mod json;
+mod place;
+mod reason;
+mod thresholds;
+pub mod words;
+
+use crate::rules::warnings::QUANTILE_95;
+use crate::rules::weight::{Weight, choose};
+use crate::tables::profile::Profile;
+use crate::words::figures::share;
+use facts::{Facts, StartUp};
+use groups::Group;
+use place::Finder;
+use thresholds::{
+    GC_MIN, GIL_WAIT_MIN, MARGIN_SAMPLES_MIN, NATIVE_MIN, ONE_FUNCTION_MIN, ONE_LINE_MIN, ONE_PLACE_MIN, RECURSION_MIN,
+    SAMPLES_MIN, SPREAD_LARGEST_MAX, SPREAD_TEN_MAX, TEN, TIME_NS_MIN,
+};
+
+pub use blocks::Blocks;
+pub use place::{About, Advice, At, Holder, Import, Place, Wait};
+pub use reason::Reason;
+
+/// The verdict as data; `words` says it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verdict {
+    pub reason: Reason,
+    /// What a share of 1 is: the wall time of all threads or of the processes that start up, or all CPU.
+    pub whole_ns: u64,
+    /// The place in the first line itself.
+    pub lead: Option<Place>,
+    /// Those below it.
+    pub places: Vec<Place>,
+    pub advice: Vec<Advice>,
+    pub blocks: Option<Blocks>,
+}
+
+pub fn verdict(profile: &Profile) -> Verdict {
+    let facts = Facts::of(profile);
+    let reason = reason(profile, &facts);
+    let found = Finder { profile, facts: &facts };
+    Verdict {
+        reason,
+        whole_ns: found.whole_ns(reason),
+        lead: found.lead(reason),
+        places: found.places(reason),
+        advice: found.advice(reason),
+        blocks: Blocks::of(profile),
+    }
+}
+
+fn reason(profile: &Profile, facts: &Facts) -> Reason {
+    let cpu_ns = facts.whole.cpu_ns;
+    let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
+    let waits = choose(profile).weight == Weight::Wall;
+    let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
+    let native_cpu_ns = native().fold(0, u64::saturating_add);
+    let wall_ns = profile.wall_ns();
+    if wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
+        Reason::TooShort { wall_ns, samples: facts.running_samples }
+    } else if let Some(StartUp { processes, wall_ns, importing_ns, .. }) = facts.start_up(profile) {
+        Reason::StartUp { processes, wall_ns, importing_ns }
+    } else if waits {
+        Reason::Waiting { wall_ns, cpu_ns, in_queue_ns: facts.in_queue_ns }
+    } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
+        let (waited_ns, wanting_ns) = (facts.gil_wait_ns, facts.wanting_ns);
+        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: profile.span_ns, waited_ns, wanting_ns }
+    } else if of_cpu(native_cpu_ns) >= NATIVE_MIN {
+        Reason::NativeThreads { threads: native().count() as u64, native_cpu_ns, cpu_ns }
+    } else if of_cpu(facts.gc_cpu_ns) >= GC_MIN {
+        Reason::Gc { gc_cpu_ns: facts.gc_cpu_ns, cpu_ns }
+    } else if let Some((_, recursion)) = facts.deepest_recursion()
+        && of_cpu(recursion.cpu_ns) >= RECURSION_MIN
+    {
+        Reason::Recursion { depth_max: recursion.depth_max, cpu_ns }
+    } else {
+        by_size(profile, facts)
+    }
+}
+
+/// Whether one place has much of the CPU, and how large that place is.
+fn by_size(profile: &Profile, facts: &Facts) -> Reason {
+    let cpu_ns = facts.whole.cpu_ns;
+    let of_cpu = |part_ns: u64| share(part_ns, cpu_ns);
+    let expressions = facts.expressions_ns();
+    let largest_ns = expressions.first().copied().unwrap_or(0);
+    let ten_largest_ns = expressions.iter().take(TEN).copied().fold(0, u64::saturating_add);
+    let margin = |share: f64| match facts.equal_samples() {
+        equal if equal >= MARGIN_SAMPLES_MIN => QUANTILE_95 * (share * (1.0 - share) / equal).sqrt(),
+        _ => 0.0,
+    };
+    let at_most = |share: f64, max: f64| share - margin(share) <= max;
+    let small = at_most(of_cpu(largest_ns.max(facts.outside_ns())), SPREAD_LARGEST_MAX);
+    let parts_of_largest = |groups: Vec<Group>, share_min: f64| {
+        let largest = groups.into_iter().next().filter(|group| of_cpu(group.cpu_ns) >= share_min);
+        largest.map(|group| group.parts.len() as u64)
+    };
+    if of_cpu(largest_ns) >= ONE_PLACE_MIN {
+        Reason::OnePlace { cpu_ns }
+    } else if let Some(expressions) = parts_of_largest(facts.lines(profile), ONE_LINE_MIN) {
+        Reason::OneLine { expressions, cpu_ns }
+    } else if let Some(lines) = parts_of_largest(facts.functions(profile), ONE_FUNCTION_MIN) {
+        Reason::OneFunction { lines, cpu_ns }
+    } else if cpu_ns > 0 && small && at_most(of_cpu(ten_largest_ns), SPREAD_TEN_MAX) {
+        Reason::Spread { largest_ns, ten_largest_ns, cpu_ns }
+    } else {
+        Reason::NoSingleCause { largest_ns, ten_largest_ns, cpu_ns }
+    }
+}

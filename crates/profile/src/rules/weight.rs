@@ -1,0 +1,119 @@
+//! What samples are weighed by, and sums of samples.
+//! Owns: which weight answers "where does the time go" when nobody asked for one. Never: turns numbers into shares.
+
+use std::fmt;
+
+use crate::rules::short_waits::ShortWaits;
+use crate::tables::profile::{Profile, SampleGroup};
+use crate::words::figures;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Weight {
+    Cpu,
+    Wall,
+    /// Observations of running threads.
+    Samples,
+}
+
+impl Weight {
+    /// As on the command line.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Weight::Cpu => "cpu",
+            Weight::Wall => "wall",
+            Weight::Samples => "samples",
+        }
+    }
+}
+
+impl fmt::Display for Weight {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(match self {
+            Weight::Cpu => "CPU",
+            Weight::Wall => "wall",
+            Weight::Samples => "samples",
+        })
+    }
+}
+
+/// A sum of samples in every weight.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Observations of running threads.
+    pub samples: u64,
+    pub cpu_ns: u64,
+    pub wall_ns: u64,
+}
+
+impl Totals {
+    pub fn of_group(group: &SampleGroup) -> Totals {
+        Totals {
+            samples: if group.state.is_running() { group.samples } else { 0 },
+            cpu_ns: group.cpu_ns,
+            wall_ns: group.wall_ns,
+        }
+    }
+
+    pub fn of_profile(profile: &Profile) -> Totals {
+        let mut totals = Totals::default();
+        for group in &profile.samples {
+            totals.add(Totals::of_group(group));
+        }
+        totals
+    }
+
+    pub fn add(&mut self, other: Totals) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.wall_ns = self.wall_ns.saturating_add(other.wall_ns);
+    }
+
+    pub fn by(self, weight: Weight) -> u64 {
+        match weight {
+            Weight::Cpu => self.cpu_ns,
+            Weight::Wall => self.wall_ns,
+            Weight::Samples => self.samples,
+        }
+    }
+
+    /// `3.21 s CPU`, `1,966 samples`
+    pub fn words_with_unit(self, weight: Weight) -> String {
+        match (weight, self.samples) {
+            (Weight::Samples, 1) => "1 sample".to_string(),
+            _ => format!("{} {weight}", self.words(weight)),
+        }
+    }
+
+    /// The weight in words: a duration, or a count of samples.
+    pub fn words(self, weight: Weight) -> String {
+        match weight {
+            Weight::Cpu | Weight::Wall => figures::duration(self.by(weight)),
+            Weight::Samples => figures::count(self.samples),
+        }
+    }
+}
+
+/// A weight and, where genba chose other than CPU, why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    pub weight: Weight,
+    pub why: Option<String>,
+}
+
+/// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
+/// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
+/// without a CPU on a busy machine is not work either. What passed before the first process was
+/// recorded and after `--duration` is no waiting.
+pub fn choose(profile: &Profile) -> Choice {
+    let working_ns = ShortWaits::of(profile).working_ns();
+    let wall_ns = profile.span_ns;
+    if working_ns.saturating_mul(2) >= wall_ns {
+        return Choice { weight: Weight::Cpu, why: None };
+    }
+    let busy = figures::percent(working_ns, wall_ns);
+    Choice {
+        weight: Weight::Wall,
+        why: Some(format!("the program waited most of the time: it had work for {busy} % of it")),
+    }
+}

@@ -1,0 +1,361 @@
+//! The tables of a profile: what every view is made from.
+//! Owns: their shapes. Never: holds a number that belongs to one view. `build` fills them.
+//! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
+
+use std::collections::BTreeMap;
+
+use crate::tables::locations::Location;
+use crate::tables::owner::Owner;
+use crate::tables::source_text::{Expression, SourceText, Sources};
+use crate::tables::state::State;
+use crate::tables::table::{Table, table_index};
+
+table_index!(/// Row of `Profile::processes`.
+    ProcessIndex);
+table_index!(/// Row of `Profile::threads`.
+    ThreadIndex);
+table_index!(/// Row of `Profile::files`.
+    FileIndex);
+table_index!(/// Row of `Profile::modules`.
+    ModuleIndex);
+table_index!(/// Row of `Profile::functions`.
+    FunctionIndex);
+table_index!(/// Row of `Profile::frames`.
+    FrameIndex);
+table_index!(/// Row of `Profile::nodes`.
+    NodeIndex);
+
+#[derive(Debug, Default)]
+pub struct Profile {
+    /// Several, where they were read as one; 0 where there is nothing to count.
+    pub recordings: u64,
+    /// None: the command had no chance to write its part (it was killed), or recording goes on.
+    pub recorder: Option<Recorder>,
+    /// CLOCK_REALTIME where the times named `at_ns` and `start_ns` begin; None without a start block.
+    pub start_realtime_ns: Option<u64>,
+    /// From the first process's start to the end of the last block.
+    pub span_ns: u64,
+    pub processes: Table<ProcessIndex, Process>,
+    pub threads: Table<ThreadIndex, Thread>,
+    pub files: Table<FileIndex, File>,
+    pub modules: Table<ModuleIndex, Module>,
+    pub functions: Table<FunctionIndex, Function>,
+    pub frames: Table<FrameIndex, Frame>,
+    pub nodes: Table<NodeIndex, Node>,
+    pub samples: Vec<SampleGroup>,
+    pub steps: Vec<Step>,
+    pub lock_waits: Vec<LockWait>,
+    pub sources: Sources,
+    /// Folders and modules that an installer put outside of `site-packages`.
+    pub packages: Vec<String>,
+    /// Those of a process stand together, in the order of processes and of time.
+    pub rss: Vec<Rss>,
+    pub marks: Vec<Mark>,
+    /// One sentence for each thing that is wrong with the file.
+    pub faults: Vec<String>,
+}
+
+/// What `genba run` wrote when the program had ended.
+#[derive(Clone, Debug)]
+pub struct Recorder {
+    pub argv: Vec<String>,
+    pub exit_code: Option<i32>,
+    pub exit_signal: Option<i32>,
+    pub wall_ns: u64,
+}
+
+/// One process image: a fork or an exec begins another. Fields that only a start block tells are `None` or empty
+/// where that block was lost.
+#[derive(Clone, Debug, Default)]
+pub struct Process {
+    pub pid: Option<u32>,
+    pub parent: Option<ProcessIndex>,
+    pub python: Option<String>,
+    pub executable: Option<String>,
+    pub argv: Vec<String>,
+    pub cwd: Option<String>,
+    pub tags: Vec<String>,
+    pub interval_ns: Option<u64>,
+    /// What sampling may take of the program's CPU; `None`: the interval is kept.
+    pub budget_per_mille: Option<u32>,
+    pub native: Option<bool>,
+    /// Why it was not sampled.
+    pub refused: Option<String>,
+    /// Why it ended; None: no end block.
+    pub ended: Option<String>,
+    /// Of which recording, where several were read as one.
+    pub recording: Option<String>,
+    pub start_ns: u64,
+    pub wall_ns: u64,
+    /// When `genba run` saw the program end.
+    pub run_ended_ns: Option<u64>,
+    pub clocks: Clocks,
+    pub accounting: Accounting,
+    pub blocks: u64,
+    pub blocks_lost: u64,
+    /// The same process before an `exec`: its CPU is contained in this one's `cpu_before_ns`.
+    pub exec_of: Option<ProcessIndex>,
+}
+
+/// Law 2: `cpu_ns` = `cpu_sampled_ns` + `cpu_not_sampled_ns` + `cpu_genba_ns`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Clocks {
+    pub cpu_ns: u64,
+    pub cpu_sampled_ns: u64,
+    pub cpu_not_sampled_ns: u64,
+    pub cpu_genba_ns: u64,
+    /// Part of `cpu_not_sampled_ns`: what had passed when the agent started.
+    pub cpu_before_ns: u64,
+    pub wall_not_sampled_ns: u64,
+    pub handler_ns: u64,
+    pub handler_runs: u64,
+    /// Not part of `cpu_ns`: what the process used after its last block, as the kernel told whoever waited for its end.
+    pub cpu_not_recorded_ns: u64,
+}
+
+/// Law 1: `ticks` = `sampled` + sum of `dropped` + sum of `refused`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Accounting {
+    pub ticks: u64,
+    pub sampled: u64,
+    pub dropped: BTreeMap<String, u64>,
+    pub refused: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Thread {
+    pub process: ProcessIndex,
+    /// None: the block that named it was lost.
+    pub tid: Option<u32>,
+    pub name: Option<String>,
+    pub start_ns: Option<u64>,
+    pub cpu_ns: Option<u64>,
+    pub cpu_not_sampled_ns: Option<u64>,
+    /// How often it got a CPU, and how long it was ready to run without a CPU. None: the kernel did not tell.
+    pub turns: Option<u64>,
+    pub cpu_queue_ns: Option<u64>,
+    pub ended: bool,
+}
+
+impl Thread {
+    /// `thread 4130 (worker)`
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let tid = self.tid.unwrap_or(0);
+        match &self.name {
+            Some(name) => format!("thread {tid} ({name})"),
+            None => format!("thread {tid}"),
+        }
+    }
+}
+
+/// A Python source file; a relative path was made absolute with the folder its process started in.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct File {
+    pub path: String,
+    pub owner: Owner,
+    /// Of code without a file (`<stdin>`), which has one name in many programs: which program's. Else 0.
+    pub family: u64,
+}
+
+/// A loaded file with machine code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Module {
+    pub path: String,
+    pub owner: Owner,
+    /// By the time its functions were to be named another file was there.
+    pub is_replaced: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Function {
+    /// Qualified name in Python.
+    pub name: String,
+    pub home: Home,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Home {
+    Python {
+        file: FileIndex,
+        first_line: u32,
+        /// Length of the code's location table, which tells texts apart where they are in no file. Else 0.
+        table_bytes: u32,
+    },
+    C {
+        module: ModuleIndex,
+        origin: Option<String>,
+        /// With argument types or hash, where the name leaves something out.
+        full_name: Option<String>,
+    },
+    /// Not a function: why a stack ends here or what is missing in it.
+    Mark,
+}
+
+/// One place in a function that was being executed.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    pub function: FunctionIndex,
+    pub kind: FrameKind,
+    /// Of Python frames, where the location table says one.
+    pub location: Option<Location>,
+    /// None: the source is not known, or the instruction has no columns.
+    pub expression: Option<Expression>,
+    /// Of C frames, where debug information tells it.
+    pub c_line: Option<CLine>,
+}
+
+/// Where in the source of a C function the program was.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CLine {
+    pub file: String,
+    pub line: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FrameKind {
+    Python,
+    C,
+    /// A C function that a tail call took off the stack and that was found again.
+    Inferred,
+    /// A C function that the compiler put into the one above it.
+    Inlined,
+    Mark,
+}
+
+/// A stack is its leaf node; parents lead to the root.
+#[derive(Clone, Copy, Debug)]
+pub struct Node {
+    pub parent: Option<NodeIndex>,
+    pub frame: FrameIndex,
+}
+
+/// All samples of one thread that have the same stack and state, and lie on the same side of the window that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct SampleGroup {
+    /// None: no stack.
+    pub node: Option<NodeIndex>,
+    pub thread: ThreadIndex,
+    pub state: State,
+    /// Taken within the window; true without one.
+    pub in_window: bool,
+    pub samples: u64,
+    pub ticks: u64,
+    pub cpu_ns: u64,
+    /// Sum of the squares of the samples' CPU, in microseconds: with `cpu_ns` it tells how many equal samples these are worth.
+    pub cpu_us2: u64,
+    pub wall_ns: u64,
+    /// How often the thread was seen to begin such a wait; 0 for running ones. Samples of one thread in a row are one wait, even
+    /// if it ran in between for less than a tick.
+    pub waits: u64,
+    /// Of `wall_ns`: while a thread of this process ran on which no Python was ever seen. 0 on such a thread.
+    pub beside_native_ns: u64,
+}
+
+/// A callback of an event loop that took long, or whatever else a thread did in one context (`contextvars`).
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub thread: ThreadIndex,
+    /// A stack of it.
+    pub node: Option<NodeIndex>,
+    /// CPU time, and time in calls that block: at least.
+    pub length_ns: u64,
+}
+
+/// A thread waited for a lock, and which thread held it.
+#[derive(Clone, Copy, Debug)]
+pub struct LockWait {
+    pub thread: ThreadIndex,
+    pub node: Option<NodeIndex>,
+    pub holder: ThreadIndex,
+    pub wall_ns: u64,
+}
+
+/// Resident size at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct Rss {
+    pub process: ProcessIndex,
+    pub at_ns: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Mark {
+    pub process: ProcessIndex,
+    pub at_ns: u64,
+    pub kind: MarkKind,
+    pub text: Option<String>,
+    pub value: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarkKind {
+    Note,
+    Fork,
+    Exec,
+    Rate,
+    Stopped,
+    /// A signal handler changed hands.
+    Handler,
+    /// The program paused the sampling (value 0) or let it go on (1).
+    Pause,
+    /// The program's own words.
+    Program,
+    /// The process had been stopped until then, for `value` ns.
+    Halt,
+    /// A thread blocks the signal that asks it; value: its tid.
+    Masked,
+    /// Of a newer genba.
+    Other(u32),
+}
+
+impl Module {
+    pub fn base_name(&self) -> &str {
+        self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+}
+
+impl Profile {
+    pub fn function_of(&self, frame: FrameIndex) -> &Function {
+        &self.functions[self.frames[frame].function]
+    }
+
+    /// The process's last block was written just before an `exec`, and none came after: it is another program now.
+    pub fn became_another(&self, index: ProcessIndex) -> bool {
+        const WRITTEN_WITHIN_NS: u64 = 50_000_000;
+        let process = &self.processes[index];
+        let last_ns = process.start_ns.saturating_add(process.wall_ns);
+        self.marks.iter().any(|mark| {
+            mark.process == index
+                && mark.kind == MarkKind::Exec
+                && last_ns.saturating_sub(mark.at_ns) < WRITTEN_WITHIN_NS
+        })
+    }
+
+    /// None: a mark.
+    pub fn owner_of(&self, function: FunctionIndex) -> Option<Owner> {
+        match self.functions[function].home {
+            Home::Python { file, .. } => Some(self.files[file].owner),
+            Home::C { module, .. } => Some(self.modules[module].owner),
+            Home::Mark => None,
+        }
+    }
+
+    /// The text of a Python function's file, where it is known.
+    pub fn source_of(&self, function: FunctionIndex) -> Option<&SourceText> {
+        match self.functions[function].home {
+            Home::Python { file, .. } => self.sources.get(&self.files[file].path),
+            Home::C { .. } | Home::Mark => None,
+        }
+    }
+
+    /// The frames of a stack, innermost first.
+    pub fn stack(&self, leaf: Option<NodeIndex>) -> impl Iterator<Item = FrameIndex> {
+        let mut next = leaf;
+        std::iter::from_fn(move || {
+            let node = self.nodes[next?];
+            next = node.parent;
+            Some(node.frame)
+        })
+    }
+}

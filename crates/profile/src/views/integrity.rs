@@ -1,0 +1,43 @@
+//! The accounting of each process, exactly, for `genba check`.
+//! Never: judges; `genba_format::laws` does.
+
+use crate::rules::warnings::name;
+use crate::tables::profile::{Process, Profile};
+use crate::words::figures::{count, counted, duration, size};
+
+pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
+    let blocks = counted(blocks, "block", "blocks");
+    let processes = counted(profile.processes.len() as u64, "process", "processes");
+    let mut page = format!("{shown}: {}, {blocks}, {processes}\n", size(bytes));
+    for process in profile.processes.iter() {
+        page += &of_process(process);
+    }
+    page
+}
+
+fn of_process(process: &Process) -> String {
+    let mut page = format!("{}: {}", name(process), counted(process.blocks, "block", "blocks"));
+    if process.blocks_lost > 0 {
+        page += &format!(", {} lost", count(process.blocks_lost));
+    }
+    page += &match &process.ended {
+        Some(why) => format!(", ended ({why})\n"),
+        None => ", no end block\n".to_string(),
+    };
+    if let Some(why) = &process.refused {
+        return page + &format!("  not sampled: {why}\n");
+    }
+    page += &format!("  {}\n  {}\n", process.accounting.words(), process.clocks.words());
+    let clocks = process.clocks;
+    if clocks.cpu_not_recorded_ns > 0 {
+        page += &format!("  not recorded: {} of CPU after the last block\n", duration(clocks.cpu_not_recorded_ns));
+    }
+    if clocks.wall_not_sampled_ns > 0 {
+        page += &format!("  wall time of refused and dropped ticks: {}\n", duration(clocks.wall_not_sampled_ns));
+    }
+    if let Some(mean_ns) = clocks.handler_ns.checked_div(clocks.handler_runs) {
+        let runs = counted(clocks.handler_runs, "run", "runs");
+        page += &format!("  in the handler: {} in {runs}, {mean_ns} ns each\n", duration(clocks.handler_ns));
+    }
+    page
+}

@@ -1,0 +1,9 @@
+//! What a reader gets: text, Markdown, JSON and files of other programs.
+//! Never: decides anything that another view would have to decide again.
+
+pub mod export;
+pub mod integrity;
+pub mod lines;
+pub mod report;
+pub mod summary;
+pub mod tree;

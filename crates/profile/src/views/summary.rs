@@ -1,0 +1,265 @@
+//! The lines above every view: who was recorded, for how long, and the accounting.
+//! Owns: sums over processes, the header's words. Never: leaves out the law; a view that shows samples shows it too.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use crate::rules::pace::Pace;
+use crate::rules::reading::Reading;
+use crate::rules::verdict::words::{Line, Said};
+use crate::rules::verdict::{Reason, Verdict};
+use crate::rules::weight::{Choice, Totals, Weight};
+use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
+use crate::tables::table::TableIndex;
+use crate::words::figures::{count, counted, duration, percent, size};
+
+/// Resident size over time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resident {
+    pub max_bytes: u64,
+    pub mean_bytes: u64,
+}
+
+impl Profile {
+    /// Of the whole run: as the command measured it, else from the first start to the last block.
+    pub fn wall_ns(&self) -> u64 {
+        self.recorder.as_ref().map_or(self.span_ns, |recorder| recorder.wall_ns)
+    }
+
+    pub fn accounting(&self) -> Accounting {
+        let mut sum = Accounting::default();
+        for process in self.processes.iter() {
+            let accounting = &process.accounting;
+            sum.ticks = sum.ticks.saturating_add(accounting.ticks);
+            sum.sampled = sum.sampled.saturating_add(accounting.sampled);
+            add(&mut sum.dropped, &accounting.dropped);
+            add(&mut sum.refused, &accounting.refused);
+        }
+        sum
+    }
+
+    /// Clocks of all processes. What an image before an `exec` used is in its successor's clock too, and counted once.
+    pub fn clocks(&self) -> Clocks {
+        let mut sum = Clocks::default();
+        for process in self.processes.iter() {
+            let clocks = process.clocks;
+            let twice_ns = match process.exec_of {
+                Some(earlier) => self.processes[earlier].clocks.cpu_ns.min(clocks.cpu_not_sampled_ns),
+                None => 0,
+            };
+            sum.cpu_ns = sum.cpu_ns.saturating_add(clocks.cpu_ns.saturating_sub(twice_ns));
+            sum.cpu_sampled_ns = sum.cpu_sampled_ns.saturating_add(clocks.cpu_sampled_ns);
+            sum.cpu_not_sampled_ns = sum.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_sampled_ns - twice_ns);
+            sum.cpu_genba_ns = sum.cpu_genba_ns.saturating_add(clocks.cpu_genba_ns);
+            sum.cpu_before_ns = sum.cpu_before_ns.saturating_add(clocks.cpu_before_ns.saturating_sub(twice_ns));
+            sum.wall_not_sampled_ns = sum.wall_not_sampled_ns.saturating_add(clocks.wall_not_sampled_ns);
+            sum.handler_ns = sum.handler_ns.saturating_add(clocks.handler_ns);
+            sum.handler_runs = sum.handler_runs.saturating_add(clocks.handler_runs);
+            sum.cpu_not_recorded_ns = sum.cpu_not_recorded_ns.saturating_add(clocks.cpu_not_recorded_ns);
+        }
+        sum
+    }
+
+    /// None: recorded without `--mem`. The mean weighs each value by how long it held.
+    pub fn resident(&self, process: ProcessIndex) -> Option<Resident> {
+        let before = self.rss.partition_point(|rss| rss.process < process);
+        let values: Vec<_> = self.rss[before..].iter().take_while(|rss| rss.process == process).collect();
+        let (first, last) = (values.first()?, values.last()?);
+        let row = &self.processes[process];
+        let end_ns = row.start_ns.saturating_add(row.wall_ns).max(last.at_ns);
+        let ends = values.iter().skip(1).map(|rss| rss.at_ns).chain([end_ns]);
+        let held = values
+            .iter()
+            .zip(ends)
+            .map(|(rss, until_ns)| u128::from(rss.bytes) * u128::from(until_ns.saturating_sub(rss.at_ns)));
+        let whole_ns = u128::from(end_ns.saturating_sub(first.at_ns));
+        let mean = held.sum::<u128>().checked_div(whole_ns);
+        Some(Resident {
+            max_bytes: values.iter().map(|rss| rss.bytes).max()?,
+            mean_bytes: mean.map_or(first.bytes, |mean| mean as u64),
+        })
+    }
+
+    /// Of the process that was largest.
+    pub fn resident_max(&self) -> Option<Resident> {
+        let of_each = (0..self.processes.len()).filter_map(|position| self.resident(ProcessIndex::new(position)));
+        of_each.max_by_key(|resident| resident.max_bytes)
+    }
+
+    /// How many threads a process had.
+    pub fn thread_count(&self, process: ProcessIndex) -> u64 {
+        self.threads.iter().filter(|thread| thread.process == process).count() as u64
+    }
+}
+
+fn add(sum: &mut BTreeMap<String, u64>, reasons: &BTreeMap<String, u64>) {
+    for (reason, ticks) in reasons {
+        let entry = sum.entry(reason.clone()).or_default();
+        *entry = entry.saturating_add(*ticks);
+    }
+}
+
+impl Accounting {
+    pub fn lost(&self) -> u64 {
+        let reasons = self.dropped.values().chain(self.refused.values());
+        reasons.fold(0, |sum, ticks| sum.saturating_add(*ticks))
+    }
+
+    /// Law 1 in words: `ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2)`.
+    pub fn words(&self) -> String {
+        format!(
+            "ticks {} = sampled {} + dropped {} + refused {}",
+            count(self.ticks),
+            count(self.sampled),
+            by_reason(&self.dropped),
+            by_reason(&self.refused),
+        )
+    }
+}
+
+fn by_reason(reasons: &BTreeMap<String, u64>) -> String {
+    let sum = reasons.values().fold(0_u64, |sum, ticks| sum.saturating_add(*ticks));
+    let each: Vec<String> = reasons
+        .iter()
+        .filter(|(_, ticks)| **ticks > 0)
+        .map(|(reason, ticks)| format!("{reason} {}", count(*ticks)))
+        .collect();
+    if each.is_empty() {
+        return count(sum);
+    }
+    format!("{} ({})", count(sum), each.join(", "))
+}
+
+impl Clocks {
+    /// Sampled CPU in thousandths of the program's (all but genba's own, with what was not recorded), rounded down. None: it used none.
+    pub fn covered_per_mille(&self) -> Option<u64> {
+        let recorded_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let program_ns = recorded_ns.saturating_add(self.cpu_not_recorded_ns);
+        let per_mille = u128::from(self.cpu_sampled_ns) * 1_000;
+        per_mille.checked_div(u128::from(program_ns)).map(|per_mille| per_mille as u64)
+    }
+
+    /// More than the end of a healthy process costs: at least 1 % of the program's CPU.
+    pub fn much_not_recorded(&self) -> Option<u64> {
+        let recorded_ns = self.cpu_sampled_ns.saturating_add(self.cpu_not_sampled_ns);
+        let program_ns = u128::from(recorded_ns) + u128::from(self.cpu_not_recorded_ns);
+        let is_much = self.cpu_not_recorded_ns > 0 && u128::from(self.cpu_not_recorded_ns) * 100 >= program_ns;
+        is_much.then_some(self.cpu_not_recorded_ns)
+    }
+
+    /// Law 2, exactly.
+    pub fn words(&self) -> String {
+        format!(
+            "CPU {} ns = sampled {} + not sampled {} + genba {}",
+            count(self.cpu_ns),
+            count(self.cpu_sampled_ns),
+            count(self.cpu_not_sampled_ns),
+            count(self.cpu_genba_ns),
+        )
+    }
+}
+
+/// The lines above a view, without line breaks.
+pub fn header(reading: &Reading, choice: &Choice) -> Vec<String> {
+    let weight = weight_line(choice);
+    [who(reading), law_line(reading)].into_iter().chain(weight).chain(kept_below(reading, choice)).collect()
+}
+
+/// The lines above the report: the verdict comes right below the accounting.
+pub fn header_with_verdict(reading: &Reading, choice: &Choice, verdict: &Verdict) -> Vec<Line> {
+    let by_wall = matches!(verdict.reason, Reason::Waiting { .. }) && choice.weight == Weight::Wall;
+    let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(reading)) } else { String::new() };
+    let Said { first, details } = verdict.said(reading);
+    let reason = Line::text(format!("{}: ", verdict.reason.name())).then(first).and(shares);
+    let mut lines = vec![who(reading).into(), law_line(reading).into(), reason];
+    lines.extend(details.into_iter().map(|detail| Line::text("  ").then(detail)));
+    lines.extend(weight_line(choice).filter(|_| !by_wall).map(Line::from));
+    lines.extend(kept_below(reading, choice).into_iter().map(Line::from));
+    lines
+}
+
+/// `9.06 s in 10 threads`: each thread's wall time counts.
+fn wall_of_threads(reading: &Reading) -> String {
+    // The samples that the filters keep do not give the whole.
+    if reading.kept.is_some() {
+        return "wall".to_owned();
+    }
+    let threads: HashSet<ThreadIndex> = reading.samples.iter().map(|group| group.thread).collect();
+    let whole = Totals::of_profile(reading).words(Weight::Wall);
+    format!("{whole} in {}", counted(threads.len() as u64, "thread", "threads"))
+}
+
+/// The lines above it speak of everything.
+fn kept_below(reading: &Reading, choice: &Choice) -> Option<String> {
+    kept_line(reading, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
+}
+
+fn weight_line(choice: &Choice) -> Option<String> {
+    match (choice.weight, &choice.why) {
+        (Weight::Cpu, _) => None,
+        (weight, Some(why)) => Some(format!("weight: {weight}, because {why}")),
+        (weight, None) => Some(format!("weight: {weight}")),
+    }
+}
+
+/// `kept: 41.2 % of 3.21 s CPU (--focus render)`. None: no filter.
+pub fn kept_line(reading: &Reading, weight: Weight) -> Option<String> {
+    let kept = reading.kept.as_ref()?;
+    let share = percent(Totals::of_profile(reading).by(weight), kept.whole.by(weight));
+    let (whole, flags) = (kept.whole.words_with_unit(weight), kept.flags.join(" "));
+    Some(format!("kept: {share} % of {whole} ({flags})"))
+}
+
+/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, mostly 5 ms (budget 2 %)`
+fn who(profile: &Profile) -> String {
+    let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
+    let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
+    let threads: u64 = profile
+        .processes
+        .enumerate()
+        .filter(|(_, process)| process.refused.is_none())
+        .map(|(index, _)| profile.thread_count(index))
+        .sum();
+    let mut parts = Vec::new();
+    if profile.recordings > 1 {
+        parts.push(counted(profile.recordings, "recording", "recordings"));
+    }
+    if !versions.is_empty() {
+        parts.push(format!("CPython {}", Vec::from_iter(versions).join(", ")));
+    }
+    parts.push(format!("{} wall", duration(profile.wall_ns())));
+    parts.push(cpu(&profile.clocks()));
+    parts.push(format!(
+        "{}, {}",
+        counted(recorded().count() as u64, "process", "processes"),
+        counted(threads, "thread", "threads")
+    ));
+    parts.extend(Pace::of(profile).words());
+    if let Some(resident) = profile.resident_max() {
+        let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));
+        parts.push(format!("resident {max} at most, {mean} on average"));
+    }
+    if recorded().any(|process| process.native == Some(false)) {
+        parts.push("without C (--no-native)".to_string());
+    }
+    parts.join(" · ")
+}
+
+/// Of all processes, genba in them included: said where it is more than a twentieth, as no row holds it.
+fn cpu(clocks: &Clocks) -> String {
+    let all = format!("{} CPU", duration(clocks.cpu_ns));
+    if clocks.cpu_genba_ns.saturating_mul(20) <= clocks.cpu_ns {
+        return all;
+    }
+    format!("{all} ({} of it genba's)", duration(clocks.cpu_genba_ns))
+}
+
+/// Both laws in one line; `genba check` prints the second one exactly.
+pub fn law_line(profile: &Profile) -> String {
+    let ticks = profile.accounting().words();
+    let clocks = profile.clocks();
+    let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));
+    match clocks.covered_per_mille() {
+        Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{missing}", per_mille / 10, per_mille % 10),
+        None => ticks,
+    }
+}
