@@ -8,6 +8,8 @@ use serde_json::Value as Json;
 
 use crate::edges_python;
 use crate::edges_typescript;
+use crate::floors;
+use crate::imports;
 use crate::parts::{Part, TABLE, read_table};
 use crate::sources::{SourceFile, read_below};
 use crate::violation::{Violation, verdict};
@@ -36,7 +38,11 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
 pub fn check(parts: &[Part], metadata: &Json, files: &[SourceFile]) -> Vec<Violation> {
     let mut violations = Vec::new();
     crates(parts, metadata, &mut violations);
+    let read = imports::crates(files, &mut violations);
     for part in parts {
+        if let Some(one) = read.iter().find(|one| one.folder == part.path) {
+            floors::check(part, one, &mut violations);
+        }
         let held: Vec<&SourceFile> = files.iter().filter(|file| part.holds(&file.path)).collect();
         if held.is_empty() {
             violations.push(Violation::new(

@@ -16,6 +16,8 @@ pub struct Part {
     pub build: Vec<String>,
     pub imports: Option<Vec<String>>,
     pub never: Vec<String>,
+    /// Folders below `src`, the lowest first: each imports only from those before it.
+    pub floors: Vec<String>,
 }
 
 impl Part {
@@ -48,5 +50,6 @@ fn part(row: &toml::Value) -> Result<Part, String> {
         build: list("build").unwrap_or_default(),
         imports: list("imports"),
         never: list("never").unwrap_or_default(),
+        floors: list("floors").unwrap_or_default(),
     })
 }
