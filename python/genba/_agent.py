@@ -1,7 +1,7 @@
 """The library inside this process: loaded on first use, one for all recordings.
 
 Owns: ctypes, and the search for the library: the one that `genba run` preloaded, else the command's own copy. Never: decides
-what a recording is called, reads one. Partner: crates/agent/src/api.rs.
+what a recording is called, reads one. Partner: crates/agent/src/doors/api.rs.
 """
 
 import ctypes
@@ -38,7 +38,7 @@ class State:
 
 
 def start(session: str) -> tuple[Outcome, str]:
-    """Begins a recording as `session` says (crates/agent/src/session.rs). The words say why not, or where the other one goes."""
+    """Begins a recording as `session` says (crates/agent/src/process/session.rs). The words say why not, or where the other one goes."""
     return _call("genba_start", session.encode())
 
 

@@ -1,6 +1,6 @@
 """What the library is asked for, as one line of text.
 
-Owns: the encoding (crates/agent/src/session.rs has the decoder). Never: opens a file.
+Owns: the encoding (crates/agent/src/process/session.rs has the decoder). Never: opens a file.
 """
 
 import time

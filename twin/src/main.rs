@@ -5,7 +5,7 @@
 
 mod arguments;
 // The agent's own compiler of rows: this file and no other.
-#[path = "../../crates/agent/src/cfi.rs"]
+#[path = "../../crates/agent/src/reading/cfi.rs"]
 #[allow(dead_code, reason = "the agent asks it for more")]
 mod cfi;
 mod distribution;

@@ -10,14 +10,14 @@ use genba_signal::memory::Guarded;
 use genba_signal::request::{POOL, PythonEnd, PythonEntry, Question, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::codes::Codes;
 use crate::files::{self, Loaded};
 use crate::measured::{Bench, Numbers, WAYS, Way, on_signal};
-use crate::modules;
 use crate::process::Process;
-use crate::python::{self, Found, Python};
-use crate::states::ThreadStates;
-use crate::tables::Tables;
+use crate::reading::codes::Codes;
+use crate::reading::modules;
+use crate::reading::python::{self, Found, Python};
+use crate::reading::states::ThreadStates;
+use crate::writing::tables::Tables;
 
 /// What was measured, by way.
 pub struct Measured {

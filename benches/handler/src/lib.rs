@@ -3,24 +3,10 @@
 //! Owns: the C entries. Never: is shipped. It plays the sampler's part, with the agent's own sources, compiled here once more
 //! by their paths: what is measured is what runs in the agent.
 
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/cfi.rs"]
-mod cfi;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/codes.rs"]
-mod codes;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/python.rs"]
-mod python;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/states.rs"]
-mod states;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/symbols.rs"]
-mod symbols;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/tables.rs"]
-mod tables;
+// The agent's floors, as far as they are needed.
+mod reading;
+mod system;
+mod writing;
 // And the twin's reading of files, for framehop.
 #[allow(dead_code, reason = "the twin asks it for more")]
 #[path = "../../../twin/src/files.rs"]
@@ -31,7 +17,6 @@ mod process;
 
 mod asking;
 mod measured;
-mod modules;
 mod report;
 
 use std::sync::Mutex;

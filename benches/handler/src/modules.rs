@@ -6,8 +6,8 @@ use genba_signal::handler::SHARED;
 use genba_signal::rows::{ModuleRows, Modules, RuleCache};
 use std::sync::atomic::Ordering::SeqCst;
 
-use crate::cfi::{Compiler, Position};
 use crate::files::Loaded;
+use crate::reading::cfi::{Compiler, Position};
 
 /// For codes.rs, which asks before it frees a table: here it keeps them all.
 pub const fn nobody_walks() -> bool {

@@ -8,6 +8,7 @@ mod forks;
 mod last_thread;
 mod loading;
 mod orders;
+pub mod start_block;
 mod thread;
 
 pub use beginning::begin;

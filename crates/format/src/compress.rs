@@ -1,5 +1,5 @@
 //! The payload of a block that the command writes.
-//! Owns: how it is compressed. The agent has a compressor of its own, which allocates nothing (crates/agent/src/compressor.rs).
+//! Owns: how it is compressed. The agent has a compressor of its own, which allocates nothing (crates/agent/src/writing/compressor.rs).
 
 use std::io::Write;
 

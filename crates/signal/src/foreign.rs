@@ -1,5 +1,5 @@
 //! A signal of the program's that must wait, although the kernel delivers it: SIGURG in a thread that blocks it in the program's
-//! belief only (agent/src/signals/mask.rs), SIGSEGV and SIGBUS within genba's handler (kept.rs).
+//! belief only (agent/src/system/signals/mask.rs), SIGSEGV and SIGBUS within genba's handler (kept.rs).
 //! Owns: blocking the signal in the kernel, and sending it again with the same record. Never: touches a signal of genba's. Keeps: I-04. The
 //! kernel reads the thread's storage at a fixed place and allocates nothing: a thread that was made without libc may have no storage there.
 

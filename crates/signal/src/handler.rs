@@ -98,7 +98,7 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
     answer.context_version = 0;
     answer.chains_len = 0;
     if question.native {
-        // SeqCst: after the swap to Walking; pairs with the publication in agent/src/modules.rs.
+        // SeqCst: after the swap to Walking; pairs with the publication in agent/src/reading/modules.rs.
         // SAFETY: null or a published table that outlives this walk.
         match unsafe { SHARED.modules.load(SeqCst).as_ref() } {
             Some(modules) => {

@@ -96,7 +96,7 @@ unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64
         }
     };
     // One that is not genba's is ignored by default, or waits; a program that has its own handler took ours away
-    // (agent/src/signals.rs).
+    // (agent/src/system/signals.rs).
     if handler::answer(&arrival) {
         // SAFETY: the context is the kernel's, and the answer is given.
         unsafe { cut::finish_cut_write(context, &arrival) };

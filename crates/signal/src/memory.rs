@@ -1,6 +1,6 @@
 //! How genba reads the program's memory: an address has no deref, a read gives a value or a fault.
 //! Owns: `Address`, `Memory` and its two kinds, the one guarded load. Never: dereferences, returns a default on a fault.
-//! Keeps: I-06 (guarded reads only). Partner: agent/src/signals/faults.rs steps over the faulting instruction.
+//! Keeps: I-06 (guarded reads only). Partner: agent/src/system/signals/faults.rs steps over the faulting instruction.
 
 use core::arch::{asm, global_asm};
 use core::cell::{Cell, UnsafeCell};

@@ -1,6 +1,6 @@
 //! The request buffers between the sampler thread (asks, takes) and a handler (answers).
 //! Owns: 64 buffers of 82 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
-//! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/sampler/looks.rs.
+//! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/sampling/sampler/looks.rs.
 //!
 //! A state is (generation, phase). Free -> Asked by the sampler, Asked -> Walking -> Answered by the handler that holds the
 //! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler. Whoever wins the
@@ -248,7 +248,7 @@ impl Request {
 
     #[inline(always)]
     fn swap(&self, generation: u64, from: Phase, to: Phase) -> bool {
-        // SeqCst: pairs with agent/src/modules.rs, which retires tables only when it sees no buffer Walking.
+        // SeqCst: pairs with agent/src/reading/modules.rs, which retires tables only when it sees no buffer Walking.
         self.state
             .compare_exchange(state(generation, from), state(generation, to), Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()

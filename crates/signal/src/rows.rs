@@ -1,6 +1,6 @@
 //! Flat tables that say how to find the caller's frame from a program counter.
 //! Owns: sorted rows, rules, the pc -> rule caches. Never: parses DWARF, allocates, locks. Keeps: I-04.
-//! Partner: agent/src/modules.rs compiles the rows.
+//! Partner: agent/src/reading/modules.rs compiles the rows.
 
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -145,7 +145,7 @@ impl Modules {
     #[must_use]
     pub fn rule(&self, pc: u64) -> Option<Rule> {
         let slot = (pc ^ pc >> 13) as usize % CACHE_ENTRIES;
-        // SAFETY: `cache` points to a RuleCache that lives as long as the process (agent/src/modules.rs); slot < ENTRIES.
+        // SAFETY: `cache` points to a RuleCache that lives as long as the process (agent/src/reading/modules.rs); slot < ENTRIES.
         let entry = unsafe { (&*self.cache).entries.get_unchecked(slot) };
         let key = pc ^ self.salt();
         if let Some(value) = entry.get(key) {

@@ -1,7 +1,7 @@
 //! Which code objects are known already, and copying those that are not.
 //! Owns: the table's reading side, the layout of tail entries. Never: writes the table (I-08), copies where the code object
 //! could die (I-09: the caller stands on its thread's stack, or its thread does not run).
-//! Partner: agent/src/codes.rs writes the table and reads the tail.
+//! Partner: agent/src/reading/codes.rs writes the table and reads the tail.
 
 use crate::layout::Layout;
 use crate::memory::{Address, Fault, Memory};
@@ -39,7 +39,7 @@ impl Seen {
         for _ in 0..PROBES_MAX {
             // SAFETY: the mask keeps the slot inside the published table, which outlives every walk (I-08).
             let entry = unsafe { &*self.entries.add((slot & self.mask) as usize) };
-            // Acquire: pairs with the Release in agent/src/codes.rs; `progress` is written before its key.
+            // Acquire: pairs with the Release in agent/src/reading/codes.rs; `progress` is written before its key.
             match entry.key.load(Acquire) {
                 0 => return None,
                 found if found == key => return Some(entry.progress.load(Relaxed)),

@@ -3,14 +3,18 @@
 
 use super::forks::{self, FOLLOW_CHILDREN};
 use super::thread::{ENDED, PARK_NS_MAX, SAMPLER, join, start_thread};
-use crate::life::{LIFE, OWNER, State};
-use crate::modules::Loaded;
-use crate::process_key::random_key;
-use crate::python::Python;
-use crate::sampler::Sampler;
-use crate::session::Session;
-use crate::stacks::Stacks;
-use crate::{carry, life, proc, signals, symbols};
+use crate::process::carry;
+use crate::process::life;
+use crate::process::life::{LIFE, OWNER, State};
+use crate::process::process_key::random_key;
+use crate::process::session::Session;
+use crate::reading::modules::Loaded;
+use crate::reading::python::Python;
+use crate::reading::stacks::Stacks;
+use crate::sampling::sampler::Sampler;
+use crate::system::proc;
+use crate::system::signals;
+use crate::system::symbols;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;

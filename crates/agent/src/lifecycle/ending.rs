@@ -2,11 +2,11 @@
 //! Owns: that time. Never: leaves a recording without its last block while there is somebody to write it.
 
 use super::thread::{SAMPLER, join, unpark};
-use crate::control::{self, Done, Order};
-use crate::life::{LIFE, State, is_owner};
-use crate::room;
-use crate::sampler::Sampler;
-use crate::signals::mask;
+use crate::process::control::{self, Done, Order};
+use crate::process::life::{LIFE, State, is_owner};
+use crate::process::room;
+use crate::sampling::sampler::Sampler;
+use crate::system::signals::mask;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// The program waits at most so long for the last block.

@@ -4,10 +4,10 @@
 
 use super::ending::end_before_exit;
 use super::thread::{SamplerThread, sampler_thread};
-use crate::control;
-use crate::proc::{self, Doing};
-use crate::room;
-use crate::tasks::{self, Tasks};
+use crate::process::control;
+use crate::process::room;
+use crate::system::proc::{self, Doing};
+use crate::system::tasks::{self, Tasks};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 

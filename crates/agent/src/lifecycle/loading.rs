@@ -4,14 +4,22 @@
 use super::beginning::{begin, prepare};
 use super::ending::without_file_size_signal;
 use super::last_thread;
-use crate::described::describe;
-use crate::descriptor::Descriptor;
-use crate::process_key::random_key;
-use crate::python::{self, Found};
-use crate::recorder::Recorder;
-use crate::session::Session;
-use crate::signals::mask;
-use crate::{alternate, api, arena, bells, environment, interpose, room, signals, symbols};
+use crate::lifecycle::start_block::describe;
+use crate::process::arena;
+use crate::process::bells;
+use crate::process::life;
+use crate::process::process_key::random_key;
+use crate::process::room;
+use crate::process::session::Session;
+use crate::reading::python::{self, Found};
+use crate::system::alternate;
+use crate::system::descriptor::Descriptor;
+use crate::system::environment;
+use crate::system::real;
+use crate::system::signals;
+use crate::system::signals::mask;
+use crate::system::symbols;
+use crate::writing::recorder::Recorder;
 use genba_format::proto;
 use genba_signal::memory::Guarded;
 use std::ffi::CString;
@@ -27,7 +35,7 @@ fn on_load_with_room() {
     if !environment::preloaded().any(|path| Some(&path) == symbols::own_path().as_ref()) {
         return;
     }
-    interpose::find_all();
+    real::find_all();
     signals::find_real();
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
@@ -46,7 +54,7 @@ fn on_load_with_room() {
                 bells::open(table);
             }
             last_thread::watch();
-            api::begun_by_command();
+            life::set_by_command(true);
             alternate::begin(python.runtime.0);
             prepare();
             // What the program before this one blocked; before anybody is asked.

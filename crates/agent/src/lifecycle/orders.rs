@@ -2,10 +2,12 @@
 //! Owns: how long each may take. Never: gives an order without the turn.
 
 use super::thread::{SAMPLER, await_gone, park, threads, unpark};
-use crate::control::{self, Done, Order};
-use crate::life::{LIFE, State, is_owner};
-use crate::sampler_stack::SAMPLER_TID;
-use crate::{bells, carry, errno};
+use crate::process::bells;
+use crate::process::carry;
+use crate::process::control::{self, Done, Order};
+use crate::process::life::{LIFE, State, is_owner};
+use crate::system::errno;
+use crate::system::sampler_stack::SAMPLER_TID;
 use genba_format::proto;
 use std::sync::atomic::Ordering::SeqCst;
 

@@ -1,14 +1,17 @@
 //! The sampler's thread: it is made, parked, started again, joined.
 //! Owns: the one sampler of the process, and its thread. Never: runs two; waits without end. Partner: life.rs has the states.
 
-use crate::control::{self, Done, Order};
-use crate::descriptor::Descriptor;
-use crate::life::{LIFE, State};
-use crate::proc::{self, monotonic_ns};
-use crate::sampler::{Left, Sampler};
-use crate::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
-use crate::signals::mask;
-use crate::{bells, carry, interpose, prompt};
+use crate::process::bells;
+use crate::process::carry;
+use crate::process::control::{self, Done, Order};
+use crate::process::life::{LIFE, State};
+use crate::process::prompt;
+use crate::sampling::sampler::{Left, Sampler};
+use crate::system::descriptor::Descriptor;
+use crate::system::proc::{self, monotonic_ns};
+use crate::system::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
+use crate::system::signals::mask;
+use crate::system::thread_starts;
 use genba_signal::handler::SHARED;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
@@ -97,7 +100,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
         let mut thread: libc::pthread_t = 0;
-        let failed = interpose::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
+        let failed = thread_starts::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
         libc::pthread_attr_destroy(&raw mut attributes);
         mask::in_kernel(libc::SIG_SETMASK, before);
         if failed == 0 {

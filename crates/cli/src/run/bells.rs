@@ -1,7 +1,7 @@
 //! The table that all processes of a run share: one that is about to kill another rings there first. So does genba, before it passes a
 //! signal on to the program.
 //! Owns: the memory file, for as long as genba runs. Never: takes a place in it.
-//! Partners: crates/bells, crates/agent/src/bells.rs.
+//! Partners: crates/bells, crates/agent/src/process/bells.rs.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 

@@ -1,5 +1,5 @@
 //! Layouts as CPython's are, for memory that tests make up.
-//! Owns: where the fields of their structures lie. Never: is an interpreter's own (agent/src/python.rs).
+//! Owns: where the fields of their structures lie. Never: is an interpreter's own (agent/src/reading/python.rs).
 
 use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
 

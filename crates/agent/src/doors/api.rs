@@ -1,0 +1,269 @@
+//! The functions that `import genba` calls, in a program that nobody started for genba.
+//! Owns: their C signatures, and what a call may not do. Never: panics into the program, starts a second sampler.
+//! Partner: python/genba/_agent.py.
+//!
+//! Each fills `words` with UTF-8 that ends with a zero, cut to `words_bytes`, and returns an `Outcome`.
+
+use crate::lifecycle;
+use crate::lifecycle::start_block;
+use crate::process::carry;
+use crate::process::control::{self, Done, Leaf, Order};
+use crate::process::life;
+use crate::process::room;
+use crate::process::session::Session;
+use crate::reading::python::{self, Found};
+use crate::system::proc::{self, monotonic_ns};
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use genba_signal::memory::Guarded;
+use std::borrow::Cow;
+use std::ffi::{CStr, c_char, c_int};
+use std::fmt::Write;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// What a call waits for at most.
+const WAIT_NS_MAX: u64 = 5_000_000_000;
+const LOOK_AGAIN_NS: u64 = 100_000;
+
+/// What a call came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Outcome {
+    Done = 0,
+    /// `words` say why.
+    Refused = 1,
+    /// There is a recording already; `words` are its path.
+    Already = 2,
+    /// There is no recording.
+    NotRecording = 3,
+    /// The sampler was too busy to answer.
+    Late = 4,
+}
+
+/// The bits of `genba_state`.
+const RECORDING: c_int = 1;
+const PAUSED: c_int = 2;
+const BY_COMMAND: c_int = 4;
+
+/// Begins a recording. `session`: as `GENBA_SESSION`; the file is there and empty.
+///
+/// # Safety
+/// `session` is a C string, `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(session) };
+    let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
+    // SAFETY: as above.
+    unsafe { answer(words, words_bytes, || room::within(|| start(&text.to_string_lossy())).unwrap_or_else(no_room)) }
+}
+
+/// Writes the last block.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_stop(words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, stop) }
+}
+
+/// `paused` not 0: nothing is looked at until it is called with 0.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_pause(paused: c_int, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, || pause(paused != 0)) }
+}
+
+/// Writes what is in memory into the file, behind a mark with this text.
+///
+/// # Safety
+/// `text` is a C string, `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_mark(text: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(text) }.to_str();
+    // SAFETY: as above.
+    unsafe { answer(words, words_bytes, || text.map_or(refused("the text is not UTF-8"), mark)) }
+}
+
+/// Looks at the calling thread's own stack. `words`: the recording's process key in hexadecimal digits, a blank, and the stack's leaf
+/// node (index + 1) in it.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_own_stack(words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, own_stack) }
+}
+
+/// Bits: 1 recording, 2 paused, 4 begun by `genba run`; `words`: the recording's path.
+///
+/// # Safety
+/// `words` has room for `words_bytes`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> c_int {
+    if !is_recording() {
+        return 0;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { fill(words, words_bytes, &path()) };
+    let paused = if control::is_paused() { PAUSED } else { 0 };
+    RECORDING | paused | if life::is_by_command() { BY_COMMAND } else { 0 }
+}
+
+/// # Safety
+/// As `fill`.
+unsafe fn answer(words: *mut c_char, words_bytes: usize, call: impl FnOnce() -> (Outcome, Text)) -> c_int {
+    let failed = || refused("genba failed; the program is as it was");
+    let (outcome, text) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| failed());
+    // SAFETY: as the caller promises.
+    unsafe { fill(words, words_bytes, &text) };
+    outcome as c_int
+}
+
+/// # Safety
+/// `words` has room for `words_bytes`.
+unsafe fn fill(words: *mut c_char, words_bytes: usize, text: &str) {
+    let Some(room) = words_bytes.checked_sub(1) else { return };
+    let text = &text.as_bytes()[..text.floor_char_boundary(room)];
+    // SAFETY: at most `words_bytes` with the zero.
+    unsafe {
+        core::ptr::copy_nonoverlapping(text.as_ptr(), words.cast(), text.len());
+        *words.add(text.len()) = 0;
+    }
+}
+
+fn path() -> Text {
+    carry::path().map_or(Cow::Borrowed(""), CStr::to_string_lossy)
+}
+
+/// Mostly words that are there already: most calls have no memory to be sure of.
+type Text = Cow<'static, str>;
+
+const fn done() -> (Outcome, Text) {
+    (Outcome::Done, Cow::Borrowed(""))
+}
+
+const fn refused(words: &'static str) -> (Outcome, Text) {
+    (Outcome::Refused, Cow::Borrowed(words))
+}
+
+const fn late() -> (Outcome, Text) {
+    (Outcome::Late, Cow::Borrowed(""))
+}
+
+/// The sampler did not answer in time. One that has ended meanwhile never will.
+fn unanswered() -> (Outcome, Text) {
+    if life::is_recording() { late() } else { not_recording() }
+}
+
+const fn not_recording() -> (Outcome, Text) {
+    (Outcome::NotRecording, Cow::Borrowed(""))
+}
+
+fn start(text: &str) -> (Outcome, Text) {
+    let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
+    if life::is_recording() {
+        return (Outcome::Already, path());
+    }
+    match python::find(&Guarded) {
+        Found::No => return refused("no interpreter is found in this process"),
+        Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
+        Found::Yes { python, version } => {
+            let described = start_block::describe(&session, &version);
+            let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
+            let start = proto::Start { within: true, began_realtime_ns, ..described };
+            life::set_by_command(false);
+            control::pause(false);
+            if !lifecycle::begin(session, python, start) {
+                return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");
+            }
+        }
+    }
+    let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !life::is_recording());
+    match (begun, life::is_recording()) {
+        (true, true) => done(),
+        (true, false) => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
+        (false, _) => {
+            // Whoever is told that there is no recording must not have one.
+            control::give(Order::End);
+            late()
+        }
+    }
+}
+
+fn stop() -> (Outcome, Text) {
+    if !is_recording() {
+        return not_recording();
+    }
+    lifecycle::end(WAIT_NS_MAX);
+    if life::is_recording() { late() } else { done() }
+}
+
+/// While another thread forks, the sampler is neither running nor parked yet: asked with the turn.
+fn is_recording() -> bool {
+    let _turn = control::turn(WAIT_NS_MAX);
+    life::is_recording()
+}
+
+fn pause(paused: bool) -> (Outcome, Text) {
+    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
+    if !life::is_recording() {
+        return not_recording();
+    }
+    let before = control::is_paused();
+    control::pause(paused);
+    let wanted = if paused { Done::StandingBy } else { Done::Running };
+    if control::await_report(wanted, WAIT_NS_MAX) {
+        return done();
+    }
+    // A call that fails changes nothing.
+    control::pause(before);
+    unanswered()
+}
+
+fn mark(text: &str) -> (Outcome, Text) {
+    if !is_recording() {
+        return not_recording();
+    }
+    if lifecycle::flush(proto::MarkKind::Program, text, WAIT_NS_MAX) { done() } else { unanswered() }
+}
+
+fn own_stack() -> (Outcome, Text) {
+    if !is_recording() {
+        return not_recording();
+    }
+    match lifecycle::own_stack("genba.snapshot()", WAIT_NS_MAX) {
+        Some(Leaf { process_key, node }) => {
+            // 32 digits, a blank and at most ten more.
+            let mut words = String::new();
+            if words.try_reserve_exact(64).is_err() {
+                return late();
+            }
+            for byte in process_key {
+                let _ = write!(words, "{byte:02x}");
+            }
+            let _ = write!(words, " {node}");
+            (Outcome::Done, words.into())
+        }
+        None => unanswered(),
+    }
+}
+
+/// Waits until `happened`. False: it took too long.
+fn within(happened: impl Fn() -> bool) -> bool {
+    let deadline_ns = monotonic_ns() + WAIT_NS_MAX;
+    while !happened() {
+        if monotonic_ns() >= deadline_ns {
+            return false;
+        }
+        control::sleep_until(monotonic_ns() + LOOK_AGAIN_NS, Order::Run);
+    }
+    true
+}

@@ -1,0 +1,89 @@
+//! The ways to another program: what is in memory goes into the file first.
+//! Owns: the `exec` family. `execl`, `execlp` and `execle` take a list of any length and are left to libc (docs/limits.md).
+//! Never: lets a sample signal wait for the next program.
+
+use crate::lifecycle;
+use crate::system::real::next;
+use crate::system::signals;
+use crate::system::signals::mask;
+use std::ffi::{c_char, c_int};
+
+type Words = *const *const c_char;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execve(path: *const c_char, argv: Words, envp: Words) -> c_int {
+    let lent = before();
+    let real = next!(c"execve", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
+    // SAFETY: libc's function with the caller's arguments.
+    unsafe { failed(lent, real(path, argv, envp)) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execv(path: *const c_char, argv: Words) -> c_int {
+    let lent = before();
+    let real = next!(c"execv", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe { failed(lent, real(path, argv)) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvp(file: *const c_char, argv: Words) -> c_int {
+    let lent = before();
+    let real = next!(c"execvp", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe { failed(lent, real(file, argv)) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execvpe(file: *const c_char, argv: Words, envp: Words) -> c_int {
+    let lent = before();
+    let real = next!(c"execvpe", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe { failed(lent, real(file, argv, envp)) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) -> c_int {
+    let lent = before();
+    let real = next!(c"fexecve", unsafe extern "C" fn(c_int, Words, Words) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe { failed(lent, real(descriptor, argv, envp)) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn execveat(folder: c_int, path: *const c_char, argv: Words, envp: Words, flags: c_int) -> c_int {
+    let lent = before();
+    // SAFETY: the system call itself; libc has it since 2.34 only, and sets errno in the same way.
+    unsafe { failed(lent, libc::syscall(libc::SYS_execveat, folder, path, argv, envp, flags) as c_int) }
+}
+
+/// The next program inherits the mask that this one believes in. True: the kernel had another one.
+#[must_use]
+fn before() -> bool {
+    // First: the flush is answered after the last signal that was on its way to this thread.
+    signals::leaves(true);
+    lifecycle::flush_before_exec();
+    let lent = mask::lend();
+    signals::drop_pending();
+    lent
+}
+
+/// Behind a call that came back; `errno` stays.
+fn failed(lent: bool, result: c_int) -> c_int {
+    mask::unlend(lent);
+    signals::leaves(false);
+    lifecycle::exec_failed();
+    result
+}

@@ -1,0 +1,262 @@
+//! Calls that wait for signals: genba's signal does not end such a wait.
+//! Owns: the `sigwait` family, `pause`, and the calls that set a mask while they wait. Never: takes a signal from the program:
+//! only those with genba's own code are dropped. Frames here may be unwound by `pthread_cancel`: nothing in them needs a drop.
+
+use crate::lifecycle;
+use crate::system::errno;
+use crate::system::proc::monotonic_ns;
+use crate::system::real::next;
+use crate::system::signals::{self, SAMPLE, mask};
+use std::ffi::{c_int, c_void};
+
+type Mask = *const libc::sigset_t;
+type Time = *const libc::timespec;
+type TimedWait = unsafe extern "C-unwind" fn(Mask, *mut libc::siginfo_t, Time) -> c_int;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigtimedwait(set: Mask, info: *mut libc::siginfo_t, timeout: Time) -> c_int {
+    let real = next!(c"sigtimedwait", TimedWait, -1);
+    // SAFETY: null or valid, as the caller promises; what genba passes on is on this stack.
+    unsafe {
+        let Some(&set) = set.as_ref().filter(|_| signals::samples_are_ours()) else {
+            return real(set, info, timeout);
+        };
+        let was_blocked = signals::block_sample();
+        let mut wanted = set;
+        if !was_blocked && !mask::is_wished() {
+            // A signal that is ignored and not blocked cannot be waited for.
+            libc::sigdelset(&raw mut wanted, SAMPLE);
+        }
+        let deadline_ns = timeout.as_ref().map(|timeout| {
+            let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(timeout.tv_nsec as u64);
+            monotonic_ns().saturating_add(wait_ns)
+        });
+        let mut came: libc::siginfo_t = core::mem::zeroed();
+        let mut result = real(&raw const wanted, &raw mut came, timeout);
+        while result == SAMPLE && signals::is_sample(&came) {
+            let left = deadline_ns.map(|deadline_ns| {
+                let left_ns = deadline_ns.saturating_sub(monotonic_ns());
+                libc::timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 }
+            });
+            let left = left.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
+            result = real(&raw const wanted, &raw mut came, left);
+        }
+        if !was_blocked {
+            signals::unblock_sample();
+        }
+        if let Some(info) = info.as_mut().filter(|_| result > 0) {
+            *info = came;
+        }
+        result
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigwaitinfo(set: Mask, info: *mut libc::siginfo_t) -> c_int {
+    // SAFETY: the caller's promises; without a time it waits without end.
+    unsafe { sigtimedwait(set, info, core::ptr::null()) }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigwait(set: Mask, signal: *mut c_int) -> c_int {
+    let before = errno::get();
+    loop {
+        // SAFETY: the caller's promises.
+        let result = unsafe { sigtimedwait(set, core::ptr::null_mut(), core::ptr::null()) };
+        let failed = errno::get();
+        // This one tells by its result what failed.
+        errno::set(before);
+        if result > 0 {
+            // SAFETY: the caller's place for the answer.
+            unsafe { *signal = result };
+            return 0;
+        }
+        if failed != libc::EINTR {
+            return failed;
+        }
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pause() -> c_int {
+    let real = next!(c"pause", unsafe extern "C-unwind" fn() -> c_int, -1);
+    let unblock = signals::samples_are_ours() && !signals::block_sample();
+    // SAFETY: libc's function.
+    let result = unsafe { real() };
+    if unblock {
+        signals::unblock_sample();
+    }
+    result
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn sigsuspend(mask: Mask) -> c_int {
+    let real = next!(c"sigsuspend", unsafe extern "C-unwind" fn(Mask) -> c_int, -1);
+    // SAFETY: libc's function; the caller's mask, or one on this stack.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(&raw const mask),
+            None => real(mask),
+        }
+    }
+}
+
+type Poll = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, Mask) -> c_int;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn ppoll(files: *mut libc::pollfd, count: libc::nfds_t, time: Time, mask: Mask) -> c_int {
+    let real = next!(c"ppoll", Poll, -1);
+    // SAFETY: as above.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(files, count, time, &raw const mask),
+            None => real(files, count, time, mask),
+        }
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn __ppoll_chk(
+    files: *mut libc::pollfd,
+    count: libc::nfds_t,
+    time: Time,
+    mask: Mask,
+    bytes: usize,
+) -> c_int {
+    type Checked = unsafe extern "C-unwind" fn(*mut libc::pollfd, libc::nfds_t, Time, Mask, usize) -> c_int;
+    let real = next!(c"__ppoll_chk", Checked, -1);
+    // SAFETY: as above.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(files, count, time, &raw const mask, bytes),
+            None => real(files, count, time, mask, bytes),
+        }
+    }
+}
+
+type Files = *mut libc::fd_set;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn pselect(
+    count: c_int,
+    reading: Files,
+    writing: Files,
+    failing: Files,
+    time: Time,
+    mask: Mask,
+) -> c_int {
+    type Select = unsafe extern "C-unwind" fn(c_int, Files, Files, Files, Time, Mask) -> c_int;
+    let real = next!(c"pselect", Select, -1);
+    // SAFETY: as above.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(count, reading, writing, failing, time, &raw const mask),
+            None => real(count, reading, writing, failing, time, mask),
+        }
+    }
+}
+
+type Events = *mut libc::epoll_event;
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn epoll_pwait(
+    poll: c_int,
+    events: Events,
+    count: c_int,
+    wait_ms: c_int,
+    mask: Mask,
+) -> c_int {
+    let real = next!(c"epoll_pwait", unsafe extern "C-unwind" fn(c_int, Events, c_int, c_int, Mask) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(poll, events, count, wait_ms, &raw const mask),
+            None => real(poll, events, count, wait_ms, mask),
+        }
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn epoll_pwait2(
+    poll: c_int,
+    events: Events,
+    count: c_int,
+    time: Time,
+    mask: Mask,
+) -> c_int {
+    let real = next!(c"epoll_pwait2", unsafe extern "C-unwind" fn(c_int, Events, c_int, Time, Mask) -> c_int, -1);
+    // SAFETY: as above.
+    unsafe {
+        match with_sample(mask) {
+            Some(mask) => real(poll, events, count, time, &raw const mask),
+            None => real(poll, events, count, time, mask),
+        }
+    }
+}
+
+/// A descriptor that tells of SIGURG would tell of genba's: from then on no thread is asked by it.
+///
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn signalfd(descriptor: c_int, mask: Mask, flags: c_int) -> c_int {
+    let real = next!(c"signalfd", unsafe extern "C" fn(c_int, Mask, c_int) -> c_int, -1);
+    // SAFETY: null or valid, as the caller promises.
+    unsafe {
+        if !mask.is_null() && libc::sigismember(mask, SAMPLE) == 1 {
+            signals::taken_by_descriptor(lifecycle::paused);
+        }
+        real(descriptor, mask, flags)
+    }
+}
+
+/// # Safety
+/// As libc's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sigpending(set: *mut libc::sigset_t) -> c_int {
+    let real = next!(c"sigpending", unsafe extern "C" fn(*mut c_void) -> c_int, -1);
+    // SAFETY: libc's function; then the set is valid and filled.
+    unsafe {
+        let result = real(set.cast());
+        if result == 0 && signals::samples_are_ours() {
+            libc::sigdelset(set, SAMPLE);
+        }
+        result
+    }
+}
+
+/// The mask with the sample signal in it, while that is genba's: it waits until the call is over.
+///
+/// # Safety
+/// Null or a valid mask.
+unsafe fn with_sample(mask: Mask) -> Option<libc::sigset_t> {
+    if mask.is_null() || !signals::samples_are_ours() {
+        return None;
+    }
+    // SAFETY: valid, as the caller of libc's function promises.
+    unsafe {
+        let mut mask = *mask;
+        libc::sigaddset(&raw mut mask, SAMPLE);
+        Some(mask)
+    }
+}

@@ -1,0 +1,15 @@
+//! What a recorded process keeps for its recording: its session, the sampler's life, orders, memory, what goes over a fork.
+//! Never: takes a sample.
+
+pub mod alarm;
+pub mod arena;
+pub mod bells;
+pub mod carry;
+pub mod control;
+pub mod last_words;
+pub mod later;
+pub mod life;
+pub mod process_key;
+pub mod prompt;
+pub mod room;
+pub mod session;

@@ -1,0 +1,211 @@
+//! The recording's descriptor on its way over a fork, in programs that can no longer open it by its path.
+//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md). Never: puts one there while
+//! the path still leads to the recording, takes one away that the next sampler still needs.
+//!
+//! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
+//! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
+//! the child's, are born into a table that holds them.
+
+use crate::system::descriptor::{Descriptor, Identity};
+use crate::system::proc::monotonic_ns;
+use genba_bells::futex::{self, Reach};
+use std::ffi::CString;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
+
+/// The program waits at most so long until a new sampler has its own table, as it waits for the parking one (lifecycle.rs).
+const TAKE_NS_MAX: u64 = 2_000_000_000;
+/// Where carried descriptors lie, if the limit allows: far from the numbers that a program gets next.
+const HIGH: i32 = 400;
+
+/// The recording's path, for the forking thread; null: none yet. Never freed.
+static PATH: AtomicPtr<CString> = AtomicPtr::new(core::ptr::null_mut());
+/// Device and inode of the recording; 0, 0: not known.
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
+/// The name of the forking thread's socket; 0: nobody receives.
+static RECEIVER: AtomicU64 = AtomicU64::new(0);
+/// The carried descriptors, as numbers of the program's table; -1: none.
+static CARRIED: [AtomicI32; 2] = [AtomicI32::new(-1), AtomicI32::new(-1)];
+/// How often a sampler has taken them over.
+static TAKEN: AtomicU32 = AtomicU32::new(0);
+
+/// What a sampler needs from outside of its own memory.
+#[derive(Debug)]
+pub struct Files {
+    pub recording: Descriptor,
+    /// The folder /proc; `None` in a root without one.
+    pub proc: Option<Descriptor>,
+}
+
+impl Files {
+    /// By their paths.
+    #[must_use]
+    pub fn open() -> Option<Files> {
+        // SAFETY: set once, never freed.
+        let path = unsafe { PATH.load(SeqCst).as_ref()? };
+        let recording = Descriptor::open_at(None, path, libc::O_WRONLY | libc::O_APPEND).ok()?;
+        Files::checked(recording, Descriptor::open_at(None, c"/proc", libc::O_RDONLY | libc::O_DIRECTORY).ok())
+    }
+
+    /// The recording counts only if it is the file that it was before: another root may have one of the same name, and a
+    /// number in the program's table may have been given to another file.
+    fn checked(recording: Descriptor, proc: Option<Descriptor>) -> Option<Files> {
+        let found = recording.identity()?;
+        if known() == UNKNOWN {
+            DEVICE.store(found.device, SeqCst);
+            INODE.store(found.inode, SeqCst);
+        }
+        (found == known()).then_some(Files { recording, proc: proc.filter(Descriptor::is_proc) })
+    }
+}
+
+const UNKNOWN: Identity = Identity { device: 0, inode: 0 };
+
+fn known() -> Identity {
+    Identity { device: DEVICE.load(SeqCst), inode: INODE.load(SeqCst) }
+}
+
+/// The recording's path, told when it begins.
+pub fn remember(path: CString) {
+    DEVICE.store(UNKNOWN.device, SeqCst);
+    INODE.store(UNKNOWN.inode, SeqCst);
+    PATH.store(Box::into_raw(Box::new(path)), SeqCst);
+}
+
+/// What `remember` was told last.
+#[must_use]
+pub fn path() -> Option<&'static std::ffi::CStr> {
+    // SAFETY: never freed.
+    unsafe { PATH.load(SeqCst).as_ref() }.map(|path| path.as_c_str())
+}
+
+/// The forking thread's end.
+#[derive(Debug)]
+pub struct Receiver(Descriptor);
+
+impl Receiver {
+    /// Before the sampler parks: a socket for its last message, where the path no longer leads to the recording.
+    #[must_use]
+    pub fn if_lost() -> Option<Receiver> {
+        // SAFETY: set once, never freed.
+        let path = unsafe { PATH.load(SeqCst).as_ref()? };
+        if known() == UNKNOWN || (Identity::of_writable(path) == Some(known()) && crate::system::proc::is_mounted()) {
+            return None;
+        }
+        Receiver::new()
+    }
+
+    /// The same, wherever the path leads.
+    #[must_use]
+    pub fn new() -> Option<Receiver> {
+        let (socket, name) = Descriptor::receiver()?;
+        // SeqCst: the sampler reads it after the order to park.
+        RECEIVER.store(u64::from_le_bytes(name), SeqCst);
+        Some(Receiver(socket))
+    }
+
+    /// The sampler has parked: what it sent stays in this table until the next sampler has it.
+    pub fn take(self) {
+        leave();
+        for (slot, descriptor) in CARRIED.iter().zip(self.0.receive_two().into_iter().flatten()) {
+            slot.store(descriptor.moved_up(HIGH).into_number(), SeqCst);
+        }
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        RECEIVER.store(0, SeqCst);
+    }
+}
+
+/// The parking sampler's end: sends its files, when somebody waits for them.
+pub fn hand_over(recording: &Descriptor, proc: &Descriptor) {
+    let name = RECEIVER.load(SeqCst);
+    if name != 0 {
+        Descriptor::send_two(name.to_le_bytes(), [recording, proc]);
+    }
+}
+
+/// In a new sampler's thread, before it gives up the program's table: the numbers that it must keep.
+#[must_use]
+pub fn numbers() -> Option<[i32; 2]> {
+    let numbers = [CARRIED[0].load(SeqCst), CARRIED[1].load(SeqCst)];
+    (numbers[0] >= 0 && numbers[1] >= 0).then_some(numbers)
+}
+
+/// The same thread, with its own table: those numbers are its own now, and the program's may be closed.
+#[must_use]
+pub fn files(numbers: [i32; 2]) -> Option<Files> {
+    done_without();
+    let [recording, proc] = numbers.map(Descriptor::from_number);
+    Files::checked(recording, Some(proc))
+}
+
+/// The new sampler ends at once: nobody waits for it.
+pub fn done_without() {
+    TAKEN.fetch_add(1, SeqCst);
+    futex::wake(&TAKEN, Reach::Process);
+}
+
+/// In the thread that started a sampler: waits until the sampler has its own, then clears the program's table. `start`: starts it.
+pub fn through(start: impl FnOnce() -> bool) {
+    through_within(TAKE_NS_MAX, start);
+}
+
+fn through_within(take_ns_max: u64, start: impl FnOnce() -> bool) {
+    let carried = numbers();
+    let before = TAKEN.load(SeqCst);
+    if !start() || carried.is_none() {
+        return;
+    }
+    let deadline_ns = monotonic_ns() + take_ns_max;
+    while TAKEN.load(SeqCst) == before && monotonic_ns() < deadline_ns {
+        futex::wait(&TAKEN, before, deadline_ns, Reach::Process);
+    }
+    // A sampler that has had no CPU yet still needs them: then the next fork clears the table.
+    if TAKEN.load(SeqCst) != before {
+        leave();
+    }
+}
+
+/// Clears the program's table of what is still genba's: the program may have closed the numbers and used them again.
+pub fn leave() {
+    for (slot, is_ours) in CARRIED.iter().zip([is_recording as fn(&Descriptor) -> bool, Descriptor::is_proc]) {
+        let number = slot.swap(-1, SeqCst);
+        if number < 0 {
+            continue;
+        }
+        let descriptor = Descriptor::from_number(number);
+        if is_ours(&descriptor) {
+            drop(descriptor);
+        } else {
+            std::mem::forget(descriptor);
+        }
+    }
+}
+
+fn is_recording(descriptor: &Descriptor) -> bool {
+    descriptor.identity() == Some(known())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// One test for all, since what it looks at is the process's.
+    #[test]
+    fn what_a_sampler_still_needs_stays() {
+        for slot in &CARRIED {
+            let file = Descriptor::open_at(None, c"/dev/null", libc::O_WRONLY).unwrap();
+            slot.store(file.into_number(), SeqCst);
+        }
+        through_within(0, || true);
+        assert!(numbers().is_some(), "taken away from a sampler that has not run yet");
+        through_within(TAKE_NS_MAX, || {
+            done_without();
+            true
+        });
+        assert_eq!(numbers(), None);
+    }
+}

@@ -1,0 +1,14 @@
+//! From what a handler found, or the kernel says of a sleeping thread, to a stack and what it waits for.
+//! Never: decides when a thread is asked.
+
+pub mod awaited;
+pub mod calls;
+pub mod cfi;
+pub mod codes;
+pub mod locks;
+pub mod merge;
+pub mod modules;
+pub mod python;
+pub mod stacks;
+pub mod states;
+pub mod waited_on;

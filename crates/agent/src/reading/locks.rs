@@ -1,0 +1,155 @@
+//! Which of CPython's locks a thread sleeps on. A thread parked in CPython's parking lot sleeps on a semaphore in a `struct wait_entry` on
+//! its own stack. The entry is part of a list and holds the address of the thing that the thread waits for (3.14, 3.15, late 3.13).
+//! Owns: the offsets of that entry, of a lock's type and of an RLock's owner. Never: asks for a version (the list, the type and its name
+//! must fit), believes an owner that is no thread of CPython's. Keeps: I-06, I-07.
+
+use crate::reading::awaited::Kind;
+use genba_signal::memory::{Address, Fault, Memory};
+
+/// From the semaphore, whose first word is the futex: back to the address of what is waited for, and on to the links of the list.
+const AWAITED_BEFORE: u64 = 8;
+const LINKS: u64 = 32;
+/// `struct llist_node`: the next one, the previous one.
+const PREVIOUS: u64 = 8;
+/// In each of these objects what is waited for follows the head (builds with a GIL).
+const OBJECT_HEAD: u64 = 16;
+const OBJECT_TYPE: u64 = 8;
+const TYPE_NAME: u64 = 24;
+/// Of what is waited for in an RLock, its mutex: on to the thread that holds it (`_PyRecursiveMutex.thread`).
+const OWNER: u64 = 8;
+/// The longest of the names with its end.
+const NAME_WORDS: usize = 3;
+
+const KINDS: [(&[u8], Kind); 3] =
+    [(b"_thread.lock\0", Kind::Lock), (b"_thread.RLock\0", Kind::RLock), (b"_queue.SimpleQueue\0", Kind::SimpleQueue)];
+
+/// The lock of a thread that sleeps on this futex; `None` where it is not an entry of the parking lot for one of the known types.
+pub fn lock_at(futex: u64, memory: &impl Memory) -> Option<Kind> {
+    let links = futex.checked_add(LINKS).filter(|_| futex.is_multiple_of(8))?;
+    let object = memory.word(Address(futex.checked_sub(AWAITED_BEFORE)?)).ok()?.checked_sub(OBJECT_HEAD)?;
+    if !is_in_list(links, memory).ok()? {
+        return None;
+    }
+    let class = memory.address(Address(object.checked_add(OBJECT_TYPE)?)).ok()?;
+    let name = memory.address(Address(class.0.checked_add(TYPE_NAME)?)).ok()?;
+    kind_named(name, memory)
+}
+
+/// Where the thread that holds this RLock is named, as `threading.get_ident` names it; 0: nobody holds it. For a futex of kind `RLock`.
+pub fn owner_of_rlock(futex: u64, memory: &impl Memory) -> Option<Address> {
+    let mutex = memory.word(Address(futex.checked_sub(AWAITED_BEFORE)?)).ok()?;
+    mutex.checked_add(OWNER).map(Address)
+}
+
+/// Whether both neighbours of the entry know it.
+fn is_in_list(links: u64, memory: &impl Memory) -> Result<bool, Fault> {
+    let (Some(before), false) = (links.checked_add(PREVIOUS), links == 0) else { return Err(Fault) };
+    let (next, previous) = (memory.word(Address(links))?, memory.word(Address(before))?);
+    let back = next.checked_add(PREVIOUS).ok_or(Fault)?;
+    Ok(memory.word(Address(back))? == links && memory.word(Address(previous))? == links)
+}
+
+/// Reads no word of the name beyond its end.
+fn kind_named(name: Address, memory: &impl Memory) -> Option<Kind> {
+    let mut text = [0; NAME_WORDS * 8];
+    for (index, part) in text.chunks_exact_mut(8).enumerate() {
+        part.copy_from_slice(&memory.word(Address(name.0.checked_add(index as u64 * 8)?)).ok()?.to_le_bytes());
+        if part.contains(&0) {
+            break;
+        }
+    }
+    KINDS.iter().find(|(name, _)| text.starts_with(name)).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustc_hash::FxHashMap;
+
+    const FUTEX: u64 = 0x7000_0010;
+    const ROOT: u64 = 0x5000;
+    const OBJECT: u64 = 0x6000;
+    const TYPE: u64 = 0x8000;
+    const NAME: u64 = 0x9000;
+
+    /// Words by their addresses, and nothing between them.
+    struct Words(FxHashMap<u64, u64>);
+
+    impl Memory for Words {
+        fn word(&self, address: Address) -> Result<u64, Fault> {
+            self.0.get(&address.0).copied().ok_or(Fault)
+        }
+    }
+
+    /// A thread parked on an object of a type of this name.
+    fn parked(name: &str) -> Words {
+        let mut words = FxHashMap::default();
+        words.insert(FUTEX - 8, OBJECT + 16);
+        words.insert(FUTEX + 32, ROOT);
+        words.insert(FUTEX + 40, ROOT);
+        words.insert(ROOT, FUTEX + 32);
+        words.insert(ROOT + 8, FUTEX + 32);
+        words.insert(OBJECT + 8, TYPE);
+        words.insert(TYPE + 24, NAME);
+        let mut text = name.as_bytes().to_vec();
+        text.resize(name.len() / 8 * 8 + 8, 0);
+        for (index, part) in text.chunks_exact(8).enumerate() {
+            words.insert(NAME + index as u64 * 8, u64::from_le_bytes(part.try_into().unwrap()));
+        }
+        Words(words)
+    }
+
+    #[test]
+    fn the_type_of_the_awaited_object_tells() {
+        let of = |name: &str| lock_at(FUTEX, &parked(name));
+        assert_eq!(of("_thread.lock"), Some(Kind::Lock));
+        assert_eq!(of("_thread.RLock"), Some(Kind::RLock));
+        assert_eq!(of("_queue.SimpleQueue"), Some(Kind::SimpleQueue));
+        for name in ["_thread.lock2", "_thread.loc", "_queue.SimpleQueues", "_thread._localdummy", "object", ""] {
+            assert_eq!(of(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_rlock_names_its_owner_behind_its_mutex() {
+        assert_eq!(owner_of_rlock(FUTEX, &parked("_thread.RLock")), Some(Address(OBJECT + 24)));
+        for (futex, mutex) in [(7, 0), (FUTEX, u64::MAX - 7), (FUTEX, u64::MAX)] {
+            let mut words = parked("_thread.RLock");
+            words.0.insert(FUTEX - 8, mutex);
+            assert_eq!(owner_of_rlock(futex, &words), None, "{futex:#x} {mutex:#x}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_where_a_word_is_missing() {
+        let words = parked("_queue.SimpleQueue");
+        for missing in words.0.keys() {
+            let mut less = parked("_queue.SimpleQueue");
+            less.0.remove(missing);
+            assert_eq!(lock_at(FUTEX, &less), None, "{missing:#x}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_said_of_what_is_in_no_list() {
+        for link in [FUTEX + 32, FUTEX + 40, ROOT, ROOT + 8] {
+            for other in [0, u64::MAX, TYPE] {
+                let mut words = parked("_thread.lock");
+                words.0.insert(link, other);
+                assert_eq!(lock_at(FUTEX, &words), None, "{link:#x} {other:#x}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_address_overflows() {
+        for address in [0, 7, 8, u64::MAX, u64::MAX - 7, FUTEX + 4] {
+            assert_eq!(lock_at(address, &parked("_thread.lock")), None, "{address:#x}");
+        }
+        for (place, word) in [(FUTEX - 8, 15), (FUTEX - 8, u64::MAX), (OBJECT + 8, u64::MAX), (TYPE + 24, u64::MAX)] {
+            let mut words = parked("_thread.lock");
+            words.0.insert(place, word);
+            assert_eq!(lock_at(FUTEX, &words), None, "{place:#x}");
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Which thread states belong to which thread, where the GILs lie and who holds them: read from outside, as hints.
+//! Owns: the lists. Never: believes a hint (the handler checks `native_thread_id` again), follows more than THREADS_MAX links.
+//! Keeps: I-07 (a bound that was reached is told).
+
+use crate::reading::python::Python;
+use genba_signal::layout::Layout;
+use genba_signal::memory::{Address, Fault, Memory};
+use genba_signal::request::THREAD_STATES_MAX;
+use rustc_hash::FxHashMap;
+
+const THREADS_MAX: usize = 20_000;
+const INTERPRETERS_MAX: usize = 64;
+/// `struct _ts`, 3.13 to 3.15: `thread_id` lies before `native_thread_id`.
+const IDENT_BEFORE: u64 = 8;
+
+/// The thread states of one thread; more than one with sub-interpreters.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct States {
+    pub addresses: [Address; THREAD_STATES_MAX],
+    pub len: usize,
+    /// There are more than fit.
+    pub more: bool,
+}
+
+impl States {
+    /// False: there is no room.
+    fn add(&mut self, state: Address) -> bool {
+        let Some(slot) = self.addresses.get_mut(self.len) else { return false };
+        *slot = state;
+        self.len += 1;
+        true
+    }
+}
+
+/// Which bounds the lists of this process went beyond, ever.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+pub struct Beyond {
+    pub interpreters: bool,
+    pub threads: bool,
+    /// Seen by a look.
+    pub states_of_a_thread: bool,
+}
+
+impl Beyond {
+    /// What the recording says about each bound that was passed now and not `before`.
+    pub fn since(self, before: Beyond) -> impl Iterator<Item = String> {
+        [
+            (self.interpreters && !before.interpreters).then(|| {
+                format!("more than {INTERPRETERS_MAX} interpreters: no Python frames are shown in the oldest ones but the first")
+            }),
+            (self.threads && !before.threads).then(|| {
+                format!("more than {THREADS_MAX} thread states: the threads of the others show no Python frames")
+            }),
+        ]
+        .into_iter()
+        .flatten()
+    }
+}
+
+#[derive(Default)]
+pub struct ThreadStates {
+    by_tid: FxHashMap<u32, States>,
+    /// By `threading.get_ident` (3.13 and later).
+    by_ident: FxHashMap<u64, u32>,
+    gils: Vec<Address>,
+    /// 3.11, 3.12: the thread states of sub-interpreters, which any thread may use. No more than a question holds.
+    shared: Vec<Address>,
+    threads: usize,
+    /// The heads of the lists when they were read.
+    heads: u64,
+    pub beyond: Beyond,
+}
+
+impl ThreadStates {
+    #[must_use]
+    pub fn of(&self, tid: u32) -> States {
+        let mut states = self.by_tid.get(&tid).copied().unwrap_or_default();
+        if states.len > 0 {
+            for &state in &self.shared {
+                if !states.addresses[..states.len].contains(&state) {
+                    states.add(state);
+                }
+            }
+        }
+        states
+    }
+
+    /// The thread that `threading.get_ident` names so.
+    #[must_use]
+    pub fn with_ident(&self, ident: u64) -> Option<u32> {
+        self.by_ident.get(&ident).copied()
+    }
+
+    /// Whether an interpreter or a thread state came since the lists were read: new ones stand first. Of those that went nothing is
+    /// believed anyway.
+    #[must_use]
+    pub fn is_outdated<M: Memory>(&self, memory: &M, python: &Python) -> bool {
+        heads(memory, python).is_ok_and(|heads| heads != self.heads)
+    }
+
+    /// Whether a futex at `address` is part of a GIL.
+    #[must_use]
+    pub fn is_gil(&self, python: &Python, address: u64) -> bool {
+        self.gils.iter().any(|gil| (gil.0..gil.0 + python.layout.gil_bytes).contains(&address))
+    }
+
+    /// The threads that hold a GIL, or were the last to do so.
+    pub fn holders<'a, M: Memory>(&'a self, memory: &'a M, python: &'a Python) -> impl Iterator<Item = u32> + 'a {
+        let layout = &python.layout;
+        self.gils.iter().filter_map(|gil| {
+            let state = memory.address(gil.at(layout.gil_last_holder)).ok().filter(|state| !state.is_null())?;
+            memory.word(state.at(layout.native_thread_id)).ok().map(|tid| tid as u32)
+        })
+    }
+
+    /// Reads the lists again. They may change meanwhile: what could not be read is missing until the next time.
+    pub fn refresh<M: Memory>(&mut self, memory: &M, python: &Python) {
+        self.by_tid.clear();
+        self.by_ident.clear();
+        self.gils.clear();
+        self.shared.clear();
+        self.threads = 0;
+        self.heads = heads(memory, python).unwrap_or(0);
+        let _ = self.read(memory, python);
+    }
+
+    fn read<M: Memory>(&mut self, memory: &M, python: &Python) -> Result<(), Fault> {
+        let layout = &python.layout;
+        let main = main_interpreter(memory, python)?;
+        // The main interpreter is the oldest one and stands last in the list.
+        self.read_interpreter(memory, layout, main, true)?;
+        let mut interpreter = memory.address(python.runtime.at(layout.interpreters_head))?;
+        for _ in 0..INTERPRETERS_MAX {
+            if interpreter.is_null() {
+                break;
+            }
+            if interpreter != main {
+                self.read_interpreter(memory, layout, interpreter, false)?;
+            }
+            interpreter = memory.address(interpreter.at(layout.interpreter_next))?;
+        }
+        self.beyond.interpreters |= !interpreter.is_null();
+        Ok(())
+    }
+
+    fn read_interpreter<M: Memory>(
+        &mut self,
+        memory: &M,
+        layout: &Layout,
+        interpreter: Address,
+        is_main: bool,
+    ) -> Result<(), Fault> {
+        let gil = match (layout.gil_pointer, layout.gil_address) {
+            (Some(offset), _) => memory.address(interpreter.at(offset))?,
+            (None, Some(address)) => Address(address),
+            (None, None) => Address::NULL,
+        };
+        if !gil.is_null() && !self.gils.contains(&gil) {
+            self.gils.push(gil);
+        }
+        let mut state = memory.address(interpreter.at(layout.threads_head))?;
+        while !state.is_null() && self.threads < THREADS_MAX {
+            self.threads += 1;
+            let tid = memory.word(state.at(layout.native_thread_id))? as u32;
+            let states = self.by_tid.entry(tid).or_default();
+            states.more |= !states.add(state);
+            if layout.minor >= 13 {
+                self.by_ident.insert(memory.word(Address(state.0 + layout.native_thread_id - IDENT_BEFORE))?, tid);
+            }
+            if layout.thread_id.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
+                self.shared.push(state);
+            }
+            state = memory.address(state.at(layout.thread_next))?;
+        }
+        self.beyond.threads |= !state.is_null();
+        Ok(())
+    }
+}
+
+/// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`). Before it is made nothing is
+/// read: a debugger would stop at the fault.
+fn main_interpreter<M: Memory>(memory: &M, python: &Python) -> Result<Address, Fault> {
+    let main = memory.address(python.runtime.at(python.layout.interpreters_head).at(8))?;
+    if main.is_null() { Err(Fault) } else { Ok(main) }
+}
+
+/// One number for the beginnings of all lists.
+fn heads<M: Memory>(memory: &M, python: &Python) -> Result<u64, Fault> {
+    let layout = &python.layout;
+    let mut interpreter = memory.address(python.runtime.at(layout.interpreters_head))?;
+    let mut heads = memory.word(main_interpreter(memory, python)?.at(layout.threads_head))?;
+    for _ in 0..INTERPRETERS_MAX {
+        if interpreter.is_null() {
+            break;
+        }
+        let threads = memory.word(interpreter.at(layout.threads_head))?;
+        for word in [interpreter.0, threads] {
+            heads = (heads ^ word).wrapping_mul(0xFF51_AFD7_ED55_8CCD).rotate_left(29);
+        }
+        interpreter = memory.address(interpreter.at(layout.interpreter_next))?;
+    }
+    Ok(heads)
+}

@@ -1,0 +1,6 @@
+//! The sampler: which thread is asked when, and what becomes of the answer.
+//! Never: runs on a thread of the program's.
+
+pub mod sampler;
+pub mod steps;
+pub mod threads;

@@ -1,0 +1,473 @@
+//! The sampler thread: ticks, and the outcome of each for each thread.
+//! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
+//! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
+
+use crate::process::alarm::Alarm;
+use crate::process::bells;
+use crate::process::carry;
+use crate::process::control::{self, Done, Order};
+use crate::process::process_key::random_key;
+use crate::process::session::Session;
+use crate::reading::modules::nobody_walks;
+use crate::reading::python::Python;
+use crate::reading::stacks::Stacks;
+use crate::reading::states::ThreadStates;
+use crate::sampling::threads::{LeftBehind, Thread};
+use crate::system::descriptor::{self, Descriptor};
+use crate::system::proc::{self, monotonic_ns};
+use crate::system::sampler_stack::SAMPLER_TID;
+use crate::system::signals::{self, Held};
+use crate::system::tasks::Tasks;
+use crate::writing::recorder::{Dropped, Recorder, Refused};
+use crate::writing::tables::Tables;
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use genba_signal::layout::Layout;
+use genba_signal::request::{Answer, Reading};
+use rustc_hash::FxHashSet;
+use std::sync::atomic::Ordering::SeqCst;
+
+mod asked;
+mod belief;
+mod birth;
+mod block_times;
+mod bookkeeping;
+mod interpreter;
+mod lock_holders;
+mod looks;
+mod pace;
+mod parking;
+mod rests;
+mod spending;
+mod stepped;
+mod stops;
+mod successors;
+use belief::Belief;
+pub use birth::Birth;
+use block_times::{FLUSH_EVERY_NS, next_flush_ns};
+use pace::{Pace, Spent};
+
+const LIST_EVERY_NS: u64 = 250_000_000;
+const STATES_EVERY_NS: u64 = 20_000_000;
+const MEMORY_EVERY_NS: u64 = 10_000_000;
+/// Compiling takes at most so much of one tick.
+const COMPILE_NS_MAX: u64 = 2_000_000;
+/// Compiling up to so much in all is the price of the start.
+const COMPILE_FREE_NS: u64 = 200_000_000;
+/// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
+const EVERY_TICK_MAX: usize = 16;
+const BACK_OFF_NS_MIN: u64 = 2_000_000;
+const BACK_OFF_NS_MAX: u64 = 16_000_000;
+/// Many threads back off further: a tick has time for so many glances and no more.
+const BACK_OFF_NS_PER_THREAD: u64 = 64_000;
+/// A whole look at a backed-off thread comes after so many glances at its clock, on average.
+const GLANCES_PER_LOOK: u64 = 4;
+/// A sleeping thread is looked at this often at least: what its waiting sample holds is not written before.
+const LOOK_NS_MAX: u64 = 250_000_000;
+/// Between two readings of the list of threads passes so much time for each thread in it, when threads come and go.
+const LIST_NS_PER_THREAD: u64 = 50_000;
+/// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
+const FILES_MAX: usize = 1024;
+/// While it is paused, the sampler looks this often whether its time is over.
+const STAND_BY_NS: u64 = 1_000_000_000;
+/// A handler that has begun ends within this time, unless its thread is held up.
+const WALKING_NS_MAX: u64 = 20_000_000;
+
+pub struct Sampler {
+    session: Session,
+    start: proto::Start,
+    python: Box<Python>,
+    layout: Box<Layout>,
+    belief: Belief,
+    recorder: Recorder,
+    tables: Tables,
+    stacks: Stacks,
+    states: ThreadStates,
+    threads: Vec<Thread>,
+    left_behind: LeftBehind,
+    listed: FxHashSet<u32>,
+    numbers: Vec<u32>,
+    /// The folders /proc and /proc/self/task.
+    proc: Option<Descriptor>,
+    tasks: Option<Tasks>,
+    pid: u32,
+    pace: Pace,
+    jitter: u64,
+    /// When the present tick was due.
+    due_ns: u64,
+    ticks: u64,
+    held: Held,
+    listed_ns: u64,
+    states_at_ns: u64,
+    /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
+    counted: Option<u64>,
+    /// When the kernel was last asked for it.
+    counted_ns: u64,
+    began_ns: u64,
+    flush_at_ns: u64,
+    memory_at_ns: u64,
+    /// How long this thread had waited for a CPU in all, when it was last asked.
+    delayed_ns: Option<u64>,
+    /// The totals when the rate was last judged.
+    judged: Spent,
+    /// The last tick that found a thread which runs, or has run.
+    stirred_ns: u64,
+    /// The present tick comes after a rest.
+    rested: bool,
+    /// Ends a rest when the program begins to run; made with the first one.
+    alarm: Option<Alarm>,
+    /// The kernel has no such timer here, or forbids it.
+    no_alarm: bool,
+    /// What a signal costs the thread that gets it, once it was measured.
+    echo_ns: Option<u64>,
+    /// So much compiling is not held against the rate any more.
+    compile_free_ns: u64,
+    /// The CPU of all other threads was at most this when it was last seen to move.
+    others_cpu_ns_max: u64,
+    /// So many ticks in a row, somebody had run since the one before.
+    busy_ticks: u64,
+    /// The last tick at which a thread had run since the tick before.
+    ran_ns: u64,
+    /// From such a tick on nobody ran, until this one.
+    quiet_from_until_ns: (u64, u64),
+    parked_at_ns: Option<u64>,
+    /// It is parked for a system call that demands a single thread, not for a fork.
+    aside: bool,
+    /// Its pause is not over until it has come back from it, whatever came in between.
+    away: bool,
+    is_child: bool,
+    /// It has to begin anew, as a forked child's.
+    birth: Option<Birth>,
+    /// Begun by the program itself.
+    is_within: bool,
+    /// Own buffer for threads that do not run.
+    outside: Option<Box<Answer>>,
+}
+
+/// Why the thread's function returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// For a fork: the sampler goes on later.
+    Parked,
+    Ended,
+}
+
+impl Sampler {
+    #[must_use]
+    pub fn new(session: Session, python: Box<Python>, start: proto::Start, stacks: Stacks) -> Sampler {
+        let layout = Box::new(python.layout);
+        let recorder = Recorder::new(random_key(), start.clone());
+        Sampler::with(session, python, layout, start, stacks, recorder)
+    }
+
+    fn with(
+        session: Session,
+        python: Box<Python>,
+        layout: Box<Layout>,
+        start: proto::Start,
+        stacks: Stacks,
+        recorder: Recorder,
+    ) -> Sampler {
+        let pace = Pace::new(session.interval_ns, session.budget_per_mille);
+        let pid = proc::own_pid();
+        let is_within = start.within;
+        Sampler {
+            session,
+            start,
+            python,
+            layout,
+            belief: Belief::default(),
+            recorder,
+            tables: Tables::default(),
+            stacks,
+            states: ThreadStates::default(),
+            threads: Vec::new(),
+            left_behind: LeftBehind::default(),
+            listed: FxHashSet::default(),
+            numbers: Vec::new(),
+            proc: None,
+            tasks: None,
+            pid,
+            pace,
+            jitter: monotonic_ns() | 1,
+            due_ns: 0,
+            ticks: 0,
+            held: Held { sample: false, faults: false },
+            listed_ns: 0,
+            states_at_ns: 0,
+            counted: None,
+            counted_ns: 0,
+            began_ns: 0,
+            flush_at_ns: 0,
+            memory_at_ns: 0,
+            delayed_ns: None,
+            judged: Spent::default(),
+            stirred_ns: 0,
+            rested: false,
+            alarm: None,
+            no_alarm: false,
+            echo_ns: None,
+            compile_free_ns: COMPILE_FREE_NS,
+            others_cpu_ns_max: 0,
+            busy_ticks: 0,
+            ran_ns: 0,
+            quiet_from_until_ns: (0, 0),
+            parked_at_ns: None,
+            aside: false,
+            away: false,
+            is_child: false,
+            birth: None,
+            is_within,
+            outside: None,
+        }
+    }
+
+    /// The thread's whole life, or one piece of it between two forks.
+    pub fn run(&mut self) -> Left {
+        self.begin_if_born();
+        self.remember_origin();
+        let carried = carry::numbers();
+        if !descriptor::own_table(carried) {
+            return self.end_without_table();
+        }
+        SAMPLER_TID.store(proc::own_tid(), SeqCst);
+        if let Err(why) = self.take_files(carried.map_or_else(carry::Files::open, carry::files)) {
+            return self.end_unsampled(why);
+        }
+        let now_ns = monotonic_ns();
+        self.resume(now_ns);
+        SHARED.pid.store(self.pid, SeqCst);
+        bells::take_place();
+        control::report(Done::Running);
+        let mut due_ns = now_ns + self.random_interval_ns();
+        loop {
+            if (self.away || control::is_paused()) && control::order() == Order::Run {
+                self.stand_by();
+                due_ns = monotonic_ns() + self.random_interval_ns();
+            }
+            let slept_ns = monotonic_ns();
+            due_ns = self.sleep_until(due_ns);
+            self.note_forks_without();
+            self.answer_killer();
+            match control::order() {
+                Order::Run if self.away || control::is_paused() => continue,
+                Order::Run => {}
+                Order::Pause => {
+                    self.take_back(Refused::Unanswered);
+                    // A handler that was held up would fault into the program's own handler.
+                    while !nobody_walks() && control::order() == Order::Pause {
+                        control::sleep_until(monotonic_ns() + WALKING_NS_MAX / 100, Order::Pause);
+                    }
+                    control::report(Done::Paused);
+                    while control::order() == Order::Pause {
+                        control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Pause);
+                    }
+                    control::report(Done::Running);
+                    continue;
+                }
+                Order::Flush => {
+                    if let Some(asker) = control::asker() {
+                        self.look_at_asker(asker);
+                    }
+                    let mark = control::take_mark();
+                    // A forked child that did nothing and becomes another program leaves no trace but that program's.
+                    let is_exec = mark.as_ref().is_some_and(|&(kind, _)| kind == proto::MarkKind::Exec);
+                    if !(is_exec && self.is_child && !self.recorder.has_looked()) {
+                        if let Some((kind, text)) = mark {
+                            self.recorder.mark(kind, &text, 0);
+                        }
+                        self.flush(None);
+                    }
+                    if self.recorder.stopped.is_some() {
+                        // What was to be written is not there, and is not told as done.
+                        self.end("stopped");
+                        return Left::Ended;
+                    }
+                    control::report(Done::Flushed);
+                    while control::order() == Order::Flush {
+                        control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Flush);
+                    }
+                    control::report(Done::Running);
+                    continue;
+                }
+                Order::End => {
+                    self.count_missed(slept_ns, due_ns);
+                    self.end(if self.is_within { "stop" } else { "exit" });
+                    return Left::Ended;
+                }
+                Order::Park => {
+                    self.count_missed(slept_ns, due_ns);
+                    if self.park() {
+                        return Left::Parked;
+                    }
+                    due_ns = monotonic_ns() + self.random_interval_ns();
+                    continue;
+                }
+            }
+            let now_ns = monotonic_ns();
+            if now_ns < due_ns {
+                continue;
+            }
+            let late = (now_ns - due_ns) / self.pace.interval_ns();
+            let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
+            self.due_ns = due_ns + late * self.pace.interval_ns();
+            self.tick(now_ns, if stopped { 0 } else { late });
+            due_ns = self.next_due_ns();
+            if let Some(why) = self.must_end(now_ns) {
+                self.end(why);
+                return Left::Ended;
+            }
+        }
+    }
+
+    /// The parked sampler: not for a fork.
+    pub fn stands_aside(&mut self) {
+        self.aside = true;
+    }
+
+    fn must_end(&mut self, now_ns: u64) -> Option<&'static str> {
+        if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
+            return Some("duration");
+        }
+        if (control::has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
+            let words = "its first thread has ended, and with the last one the process must be able to end";
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            return Some("last thread");
+        }
+        if self.tables.is_full() {
+            let words = "it holds 2,147,483,648 rows of a kind (stacks, names): a new recording can be begun";
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            return Some("stopped");
+        }
+        self.recorder.stopped.is_some().then_some("stopped")
+    }
+
+    /// In words, why no thread can be looked at with them.
+    fn take_files(&mut self, files: Option<carry::Files>) -> Result<(), &'static str> {
+        let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
+        self.recorder.set_file(recording);
+        let tasks = Tasks::of(proc.as_ref());
+        self.proc = proc;
+        self.tasks = Some(tasks?);
+        Ok(())
+    }
+
+    fn resume(&mut self, now_ns: u64) {
+        self.judged = self.spent_in_all(now_ns);
+        self.stirred_ns = now_ns;
+        self.held = signals::held();
+        self.delayed_ns = self.own_delay_ns();
+        match self.parked_at_ns.take() {
+            Some(parked_at_ns) => {
+                for thread in &mut self.threads {
+                    thread.forget_files();
+                }
+                self.number_threads();
+                let aside = std::mem::take(&mut self.aside);
+                if !aside {
+                    self.recorder.mark(proto::MarkKind::Fork, "", 0);
+                }
+                self.count_gap(now_ns - parked_at_ns, if aside { Dropped::Aside } else { Dropped::Fork });
+            }
+            None => {
+                self.began_ns = now_ns;
+                self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
+                self.list_threads(now_ns);
+                if self.threads.is_empty() {
+                    let words = "the kernel shows none of the program's threads: nothing can be sampled";
+                    self.recorder.mark(proto::MarkKind::Note, words, 0);
+                }
+                // What these threads used before is not genba's to tell. The first thread of a process that is recorded from its start
+                // has run on since then, for as long as this thread waited for a CPU.
+                let from_start_ns = if self.is_within { u64::MAX } else { self.start.cpu_before_ns };
+                for thread in &mut self.threads {
+                    let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
+                    thread.credited_cpu_ns = thread.cpu_ns.min(from_ns);
+                }
+                self.follow_others();
+                // Where the program had a handler of its own before the recording began.
+                if self.is_within && !self.held.sample {
+                    let words = "SIGURG is the program's: running threads are not asked";
+                    self.recorder.mark(proto::MarkKind::Handler, words, 0);
+                }
+                // A forked child may be about to become another program: its first block waits until there is news.
+                if !self.is_child {
+                    self.flush(None);
+                }
+            }
+        }
+    }
+
+    /// From half an interval to one and a half, uniform, and counted from the tick before: of a program that repeats itself in step
+    /// with the interval, a tick then meets every moment with the same chance, and however long it stands for. Spread around
+    /// fixed moments, ticks would meet some moments never (if by less than an interval), or weigh some more than others.
+    fn random_interval_ns(&mut self) -> u64 {
+        // xorshift64: Marsaglia, "Xorshift RNGs", 2003.
+        self.jitter ^= self.jitter << 13;
+        self.jitter ^= self.jitter >> 7;
+        self.jitter ^= self.jitter << 17;
+        self.pace.interval_ns() / 2 + self.jitter % self.pace.interval_ns().max(1)
+    }
+
+    fn reading(&self) -> Reading {
+        if self.held.faults { Reading::Guarded } else { Reading::ByKernel }
+    }
+
+    fn tick(&mut self, now_ns: u64, late: u64) {
+        self.ticks += 1;
+        self.note_handlers(signals::held());
+        let all = self.threads.len() <= EVERY_TICK_MAX;
+        let ran = all || self.anyone_ran();
+        if ran {
+            self.ran_ns = now_ns;
+            if !all {
+                self.stirred_ns = now_ns;
+            }
+        } else {
+            self.quiet_from_until_ns = (self.ran_ns, now_ns);
+        }
+        // Only a thread that runs begins another: who began last may sleep before the list was due again.
+        let began = self.counted_ns <= self.ran_ns && self.list_is_due(now_ns) && self.list_threads(now_ns);
+        let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
+        if began || ran && (due || self.states_are_outdated()) {
+            self.states_at_ns = now_ns + STATES_EVERY_NS;
+            self.refresh_states();
+        }
+        self.refresh_files(now_ns);
+        let all = self.threads.len() <= EVERY_TICK_MAX;
+        if !all && self.ran_ns == now_ns {
+            self.look_out_for_holders();
+        }
+        for index in 0..self.threads.len() {
+            let still = self.stands_still(index);
+            let due = now_ns >= self.threads[index].next_look_ns && !(still && self.put_off(index, now_ns));
+            if all || due || self.threads[index].open.is_some() || (!still && self.moved_since_glance(index, now_ns)) {
+                self.recorder.look(1 + late);
+                if late > 0 {
+                    self.recorder.dropped(Dropped::Late, late);
+                }
+                self.look(index);
+            }
+        }
+        let before = self.threads.len();
+        self.threads.retain(|thread| !thread.gone);
+        // Another may have taken its place.
+        self.counted = self.counted.filter(|_| self.threads.len() == before);
+        if self.session.memory && now_ns >= self.memory_at_ns {
+            self.memory_at_ns = now_ns + MEMORY_EVERY_NS;
+            if let Some(rss_bytes) = proc::resident_bytes(self.proc.as_ref()) {
+                self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
+            }
+        }
+        if now_ns >= self.flush_at_ns {
+            self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
+            self.flush(None);
+            // The first blocks come too early for a judgement.
+            if now_ns - self.judged.wall_ns >= FLUSH_EVERY_NS {
+                self.judge_rate(now_ns);
+                self.delayed_ns = self.own_delay_ns();
+            }
+        }
+    }
+}

@@ -1,0 +1,428 @@
+//! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
+//! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
+
+use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use crate::process::bells;
+use crate::process::carry;
+use crate::process::control::{self, Done, Order};
+use crate::sampling::threads::{Still, Thread};
+use crate::system::descriptor::descriptor_limit;
+use crate::system::proc::{self, Doing, monotonic_ns};
+use crate::system::signals::{Held, mask};
+use crate::system::tasks::{self, Tasks};
+use crate::writing::reaped;
+use crate::writing::recorder::{Dropped, Refused, Sample};
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use genba_signal::request::POOL;
+use rustc_hash::FxHashMap;
+use std::sync::atomic::Ordering::SeqCst;
+
+/// So long a handler that has begun is waited for without giving up the CPU: most end within microseconds.
+const SPIN_NS_MAX: u64 = 50_000;
+
+impl Sampler {
+    /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
+    pub(super) fn refuse(&mut self, index: usize, why: Refused, ticks: u64) {
+        self.recorder.refused(why, ticks);
+        let skipped_ns = self.threads[index].skip_wall(monotonic_ns());
+        self.recorder.wall_not_sampled(skipped_ns);
+    }
+
+    /// Ends a thread's open question without an answer, unless the answer came just now.
+    pub(super) fn take_back_one(&mut self, index: usize, why: Refused) {
+        if !self.cancel_one(index, why) {
+            self.await_handler(index, monotonic_ns() + WALKING_NS_MAX);
+        }
+    }
+
+    /// Ends all open questions. Unless one is held up for longer than `WALKING_NS_MAX`, no handler has anything to do when this returns.
+    pub(super) fn take_back(&mut self, why: Refused) {
+        let deadline_ns = monotonic_ns() + WALKING_NS_MAX;
+        let begun: Vec<usize> = (0..self.threads.len()).filter(|&index| !self.cancel_one(index, why)).collect();
+        for index in begun {
+            self.await_handler(index, deadline_ns);
+        }
+    }
+
+    /// Takes a thread's question back. False: its handler has begun.
+    fn cancel_one(&mut self, index: usize, why: Refused) -> bool {
+        let Some(open) = self.threads[index].open else { return true };
+        let cancelled = POOL.cancel(open.ticket);
+        if cancelled {
+            self.threads[index].open = None;
+            self.refuse(index, why, u64::from(open.ticks));
+        }
+        cancelled
+    }
+
+    /// Takes the answer of a handler that has begun, if it comes by `deadline_ns`.
+    fn await_handler(&mut self, index: usize, deadline_ns: u64) {
+        let Some(open) = &mut self.threads[index].open else { return };
+        let began_ns = monotonic_ns();
+        let deadline_ns = if open.held_up { began_ns } else { deadline_ns };
+        while POOL.answered(open.ticket).is_none() {
+            let now_ns = monotonic_ns();
+            if now_ns >= deadline_ns {
+                open.held_up = true;
+                return;
+            }
+            if now_ns - began_ns < SPIN_NS_MAX {
+                core::hint::spin_loop();
+            } else {
+                // The handler's thread may need this very CPU.
+                // SAFETY: no arguments, no memory.
+                unsafe { libc::sched_yield() };
+            }
+        }
+        self.take_answer(index);
+    }
+
+    /// Ends a thread's question for good: nobody will come back for the answer of a handler that is held up.
+    pub(super) fn end_question(&mut self, index: usize, why: Refused) {
+        self.take_back_one(index, why);
+        if let Some(open) = self.threads[index].open.take() {
+            self.left_behind.add(open.ticket);
+            self.refuse(index, why, u64::from(open.ticks));
+        }
+    }
+
+    /// The thread is gone; `looks` of it are still to be counted.
+    pub(super) fn thread_ended(&mut self, index: usize, looks: u64) {
+        self.end_question(index, Refused::Ended);
+        self.settle_glances(index);
+        self.write_still(index);
+        if looks > 0 {
+            self.refuse(index, Refused::Ended, looks);
+        }
+        self.tell_step(index);
+        let thread = &mut self.threads[index];
+        thread.gone = true;
+        if let Some(row) = thread.row {
+            self.recorder.thread_clock(thread.clock(row, true));
+        }
+    }
+
+    /// Writes a thread's waiting sample as it stands; the next look begins a new one.
+    pub(super) fn write_still(&mut self, index: usize) {
+        let Some(still) = self.threads[index].still.take() else { return };
+        if still.ticks == 0 {
+            return;
+        }
+        self.step_waited(index, &still);
+        let row = self.row(index);
+        self.recorder.sample(Sample {
+            end_ns: still.end_ns,
+            thread: row,
+            node: still.node,
+            state: still.state + still.on,
+            ticks: still.ticks,
+            cpu_quanta: 0,
+            wall_quanta: still.wall_quanta,
+        });
+    }
+
+    /// The thread's row in the recording, made when it has its first sample.
+    pub(super) fn row(&mut self, index: usize) -> u32 {
+        let thread = &mut self.threads[index];
+        if let Some(row) = thread.row {
+            return row;
+        }
+        let path = tasks::path(thread.number, "comm");
+        let tasks = self.tasks.as_ref();
+        let name = tasks.and_then(|tasks| proc::read_whole(Some(tasks.folder()), &path)).unwrap_or_default();
+        let row = self.tables.thread(thread.tid, name.trim_ascii_end(), thread.first_seen_ns);
+        thread.row = Some(row);
+        row
+    }
+
+    /// The kernel's count of threads tells on each tick whether one began or ended.
+    pub(super) fn list_is_due(&mut self, now_ns: u64) -> bool {
+        let passed_ns = now_ns - self.listed_ns;
+        if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
+            return false;
+        }
+        self.counted_ns = now_ns;
+        let count = self.tasks.as_ref().and_then(Tasks::count);
+        passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
+    }
+
+    /// Takes in threads that began. Those that ended are noticed when they are looked at.
+    pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
+        self.listed_ns = now_ns;
+        let Some(tasks) = &self.tasks else { return false };
+        self.counted = tasks.count();
+        tasks.numbers(&mut self.numbers);
+        self.listed.clear();
+        self.listed.extend(self.threads.iter().map(|thread| thread.number));
+        let mut began = false;
+        for &number in &self.numbers {
+            if number == tasks.own() || self.listed.contains(&number) {
+                continue;
+            }
+            let Some((tid, cpu_ns)) = tasks.tid(number).and_then(|tid| Some((tid, proc::thread_cpu_ns(tid)?))) else {
+                continue;
+            };
+            // One that ended unnoticed had the same id under another number: it goes first.
+            if number == tid || self.threads.iter().all(|thread| thread.tid != tid) {
+                let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
+                thread.forget_turns(tasks.folder());
+                self.threads.push(thread);
+                began = true;
+            }
+        }
+        self.close_old_files();
+        began
+    }
+
+    /// In another /proc than before the threads may be numbered otherwise.
+    pub(super) fn number_threads(&mut self) {
+        let Some(tasks) = &self.tasks else { return };
+        let by_tid: Option<FxHashMap<u32, u32>> = (!tasks.are_tids()).then(|| {
+            tasks.numbers(&mut self.numbers);
+            self.numbers.iter().filter_map(|&number| Some((tasks.tid(number)?, number))).collect()
+        });
+        for thread in &mut self.threads {
+            // Nobody has the number 0: that thread is gone.
+            let number = by_tid.as_ref().map_or(Some(thread.tid), |by_tid| by_tid.get(&thread.tid).copied());
+            thread.number = number.unwrap_or(0);
+        }
+    }
+
+    /// Whose the signal handlers are now; a change is told in the recording.
+    pub(super) fn note_handlers(&mut self, held: Held) {
+        let before = std::mem::replace(&mut self.held, held);
+        let sample = (before.sample, held.sample);
+        let faults = (before.faults, held.faults);
+        for (change, taken, given_back) in [
+            (
+                sample,
+                "the program took SIGURG for itself: running threads are not asked any more",
+                "SIGURG is genba's again: running threads are asked",
+            ),
+            (
+                faults,
+                "a handler for SIGSEGV or SIGBUS that is not genba's: memory is read by process_vm_readv",
+                "SIGSEGV and SIGBUS are genba's again",
+            ),
+        ] {
+            match change {
+                (true, false) => self.recorder.mark(proto::MarkKind::Handler, taken, 0),
+                (false, true) => self.recorder.mark(proto::MarkKind::Handler, given_back, 0),
+                _ => {}
+            }
+        }
+        if before.sample != held.sample {
+            // Also where a raw system call did it.
+            mask::sample_is_ours(held.sample);
+        }
+    }
+
+    /// Keeps up with the loaded files, for at most half an interval on each tick. That is work of the start and not held
+    /// against the rate, unless the program loads files without end.
+    pub(super) fn refresh_files(&mut self, now_ns: u64) {
+        let loaded = &self.stacks.loaded;
+        if loaded.is_compiled() && !loaded.is_outdated() {
+            return self.stacks.free_retired();
+        }
+        self.compile_until(now_ns + (self.pace.interval_ns() / 2).min(COMPILE_NS_MAX));
+    }
+
+    pub(super) fn compile_until(&mut self, deadline_ns: u64) {
+        let before_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        self.stacks.refresh(deadline_ns);
+        let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
+        let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
+        self.compile_free_ns -= spent_ns;
+    }
+
+    /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
+    /// threads are listed.
+    pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
+        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.pace.interval_ns();
+        let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
+        let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
+        text.is_some_and(|text| Doing::parse_stat(&text).is_none())
+    }
+
+    /// Threads of the program beside its first.
+    pub(super) fn program_threads(&mut self) -> usize {
+        let Some(tasks) = &self.tasks else { return 0 };
+        tasks.numbers(&mut self.numbers);
+        self.numbers.iter().filter(|&&number| number != tasks.own() && number != tasks.first()).count()
+    }
+
+    fn close_old_files(&mut self) {
+        let open = self.threads.iter().filter(|thread| thread.has_file()).count();
+        let files_max = FILES_MAX.min(descriptor_limit() / 2);
+        if open <= files_max {
+            return;
+        }
+        let mut used: Vec<u64> =
+            self.threads.iter().filter(|thread| thread.has_file()).map(|thread| thread.last_used).collect();
+        used.sort_unstable();
+        let oldest = used[open - files_max];
+        for thread in &mut self.threads {
+            if thread.last_used < oldest {
+                thread.close_file();
+            }
+        }
+    }
+
+    /// Writes a block, when there is anything to say.
+    pub(super) fn flush(&mut self, end: Option<&str>) {
+        self.left_behind.free(&POOL);
+        for index in 0..self.threads.len() {
+            let still = self.threads[index].still;
+            self.write_still(index);
+            self.threads[index].ran = None;
+            self.threads[index].still = still.map(Still::written);
+        }
+        let reaped_lost = reaped::take_lost();
+        if reaped_lost > 0 {
+            let text =
+                format!("{reaped_lost} children ended so fast one after another that their CPU time is not known");
+            self.recorder.mark(proto::MarkKind::Note, &text, reaped_lost);
+        }
+        if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
+            return;
+        }
+        self.tell_clocks();
+        let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
+        self.recorder.flush(&mut self.tables, looks_open, end);
+    }
+
+    /// Somebody who is about to kill this process waits until it has written what it has.
+    pub(super) fn answer_killer(&mut self) {
+        if let Some(question) = bells::question() {
+            self.flush(None);
+            bells::answer(question);
+        }
+    }
+
+    /// The clocks that changed since a block told them: of a thousand threads few did.
+    fn tell_clocks(&mut self) {
+        for thread in &mut self.threads {
+            let Some(row) = thread.row else { continue };
+            let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
+            if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
+                if let Some(tasks) = &self.tasks {
+                    thread.read_turns(tasks.folder());
+                }
+                self.recorder.thread_clock(thread.clock(row, false));
+            }
+        }
+    }
+
+    /// Looks at nothing while the program wants none of it; other orders are heard. What passes meanwhile is in no sample.
+    pub(super) fn stand_by(&mut self) {
+        if control::is_paused() {
+            self.wait_away();
+        }
+        if !control::is_paused() {
+            self.come_back();
+        }
+    }
+
+    fn wait_away(&mut self) {
+        self.away = true;
+        self.take_back(Refused::Unanswered);
+        for index in 0..self.threads.len() {
+            self.settle_glances(index);
+        }
+        if let Some(tasks) = &self.tasks {
+            self.threads.iter_mut().for_each(|thread| thread.pause_turns(tasks.folder()));
+        }
+        self.recorder.mark(proto::MarkKind::Pause, "", 0);
+        self.flush(None);
+        control::report(Done::StandingBy);
+        while control::is_paused() && control::order() == Order::Run {
+            let now_ns = monotonic_ns();
+            if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+                // The next tick ends the recording.
+                control::pause(false);
+            }
+            control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
+            self.note_forks_without();
+            self.answer_killer();
+        }
+    }
+
+    fn come_back(&mut self) {
+        self.away = false;
+        let now_ns = monotonic_ns();
+        if let Some(tasks) = &self.tasks {
+            self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
+        }
+        self.list_threads(now_ns);
+        for index in 0..self.threads.len() {
+            self.skip(index, now_ns);
+            self.threads[index].still = None;
+        }
+        self.recorder.mark(proto::MarkKind::Pause, "", 1);
+        control::report(Done::Running);
+    }
+
+    /// What a thread did since its last look, and how long that took, is in no sample.
+    pub(super) fn skip(&mut self, index: usize, now_ns: u64) {
+        let thread = &mut self.threads[index];
+        thread.ran = None;
+        thread.step = None;
+        thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
+        thread.credited_cpu_ns = thread.cpu_ns;
+        let skipped_ns = thread.skip_wall(now_ns);
+        self.recorder.wall_not_sampled(skipped_ns);
+    }
+
+    /// The last block.
+    pub(super) fn end(&mut self, why: &str) {
+        SHARED.pid.store(0, SeqCst);
+        self.take_back(Refused::Exited);
+        for index in 0..self.threads.len() {
+            self.end_question(index, Refused::Exited);
+            self.settle_glances(index);
+            self.write_still(index);
+            self.tell_step(index);
+        }
+        // For the processes that come after this one.
+        let _ = self.judged_rate(monotonic_ns());
+        self.flush(Some(why));
+        bells::leave_place();
+        self.recorder.set_file(None);
+        self.alarm = None;
+        control::report(Done::Ended);
+    }
+
+    /// Ends before it began: without a table of its own each descriptor here would be one of the program's. What is written
+    /// goes through one that is open for a moment, as before `main`.
+    pub(super) fn end_without_table(&mut self) -> super::Left {
+        let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
+        self.recorder.set_file(carry::Files::open().map(|files| files.recording));
+        carry::done_without();
+        self.end_unsampled(words)
+    }
+
+    /// Ends before it began, and says why.
+    pub(super) fn end_unsampled(&mut self, words: &str) -> super::Left {
+        if self.recorder.is_started() {
+            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
+            self.flush(Some("stopped"));
+        } else {
+            self.recorder.refuse(words);
+            self.recorder.announce();
+        }
+        self.recorder.set_file(None);
+        control::report(Done::Ended);
+        super::Left::Ended
+    }
+
+    /// Looks that a time without the sampler took away.
+    pub(super) fn count_gap(&mut self, gap_ns: u64, why: Dropped) {
+        let missed = gap_ns / self.pace.interval_ns() * self.threads.len() as u64;
+        if missed > 0 {
+            self.recorder.look(missed);
+            self.recorder.dropped(why, missed);
+        }
+    }
+}

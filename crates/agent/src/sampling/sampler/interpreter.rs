@@ -1,0 +1,81 @@
+//! What the sampler knows of the interpreter: the lists of thread states, and how far its layout is believed.
+//! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
+
+use super::{Belief, Sampler};
+use crate::reading::python;
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use genba_signal::jit::JIT;
+use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
+use genba_signal::request::{PythonEnd, Question, Reading, THREAD_STATES_MAX};
+use std::sync::atomic::Ordering::SeqCst;
+
+impl Sampler {
+    pub(super) fn question(&mut self, tid: u32) -> Question {
+        let mut states = self.states.of(tid);
+        if states.len == 0 && self.belief != Belief::Wrong {
+            self.refresh_states();
+            states = self.states.of(tid);
+        }
+        if self.belief.is_unchecked() && states.len > 0 {
+            self.check_layout(states.addresses[0]);
+        }
+        Question {
+            pid: self.pid,
+            tid,
+            native: self.session.native,
+            reading: self.reading(),
+            thread_states: states.addresses,
+            thread_states_len: if self.belief == Belief::Checked { states.len } else { 0 },
+            thread_states_more: states.more,
+        }
+    }
+
+    /// I-10: the table of offsets is checked on a living frame before the handler may use it.
+    fn check_layout(&mut self, thread_state: Address) {
+        let fits = match self.reading() {
+            Reading::Guarded => python::check::fits(&Guarded, &self.python, thread_state),
+            Reading::ByKernel => {
+                python::check::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state)
+            }
+        };
+        self.belief = self.belief.after(fits);
+        match self.belief {
+            Belief::Unchecked { .. } => {}
+            Belief::Checked => {
+                JIT.set(self.python.jit);
+                SHARED.layout.store(&raw mut *self.layout, SeqCst);
+            }
+            Belief::Wrong => {
+                let text = "this interpreter's structures are not where its version says: Python frames are left out";
+                self.recorder.mark(proto::MarkKind::Note, text, 0);
+            }
+        }
+    }
+
+    pub(super) fn refresh_states(&mut self) {
+        let before = self.states.beyond;
+        match self.reading() {
+            Reading::Guarded => self.states.refresh(&Guarded, &self.python),
+            Reading::ByKernel => self.states.refresh(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
+        }
+        for text in self.states.beyond.since(before) {
+            self.recorder.mark(proto::MarkKind::Note, &text, 0);
+        }
+    }
+
+    pub(super) fn note_too_many(&mut self, python_end: PythonEnd) {
+        if python_end == PythonEnd::TooMany && !std::mem::replace(&mut self.states.beyond.states_of_a_thread, true) {
+            let text = format!("a thread is in more than {THREAD_STATES_MAX} interpreters: its looks are refused");
+            self.recorder.mark(proto::MarkKind::Note, &text, 0);
+        }
+    }
+
+    /// Whether the interpreter's lists of thread states changed since they were read.
+    pub(super) fn states_are_outdated(&self) -> bool {
+        match self.reading() {
+            Reading::Guarded => self.states.is_outdated(&Guarded, &self.python),
+            Reading::ByKernel => self.states.is_outdated(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python),
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! One tick of one thread: the table of (clock, state), and the tick's outcome.
+//! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
+//! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
+
+use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
+use crate::reading::awaited::Kind;
+use crate::reading::locks::owner_of_rlock;
+use crate::reading::stacks::Seen;
+use crate::reading::waited_on::{kind_in, waited_on};
+use crate::sampling::threads::{NotTold, Open, Ran, Still, Thread, Turns};
+use crate::system::proc::{self, Call, Doing, monotonic_ns};
+use crate::system::signals;
+use crate::writing::recorder::{Dropped, More, Refused, Sample};
+use genba_format::proto;
+use genba_signal::handler;
+use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
+use genba_signal::request::{Answer, POOL, Phase, Reading};
+use genba_signal::rows::Registers;
+
+/// State numbers of the recording (genba.proto, Samples.state).
+const RUNNING: u32 = 0;
+const IN_GC: u32 = 1;
+pub(super) const WAITING_FOR_GIL: u32 = 2;
+pub(super) const WAITING_FOR_CPU: u32 = 3;
+pub(super) const ASLEEP: u32 = 4;
+pub(super) const IN_SYSTEM_CALL: u32 = 16;
+const FUTEX: u32 = libc::SYS_futex as u32;
+/// A signal without an answer is sent again after this time.
+const SENT_AGAIN_NS: u64 = 2_000_000;
+/// A question older than this is looked into: the thread may block the signal.
+const UNANSWERED_NS: u64 = 10_000_000;
+/// A thread that has just begun to run shows in the process's clock after this time at the latest (CONFIG_HZ=100).
+const KERNEL_TICK_NS_MAX: u64 = 10_000_000;
+/// Where somebody ran on so many ticks in a row, the process's clock, which the kernel adds up thread by thread, is read on each
+/// eighth tick only.
+const BUSY_TICKS: u64 = 64;
+/// A thread that blocks the signal is asked again after this time.
+const MASKED_NS: u64 = 50_000_000;
+/// No handler of genba's takes so much CPU: a thread that lost its CPU in one blocks the signal meanwhile, and will answer.
+const IN_HANDLER_NS_MAX: u64 = 1_000_000;
+
+impl Sampler {
+    /// Whether the other threads' CPU, the process's without this thread's, moved since it last did. What cannot be told from
+    /// standing still, a microsecond, adds up until it can. A thread that runs at this moment on another CPU shows at the
+    /// kernel's next tick.
+    pub(super) fn anyone_ran(&mut self) -> bool {
+        self.busy_ticks += 1;
+        if self.busy_ticks > BUSY_TICKS && !self.busy_ticks.is_multiple_of(8) {
+            return true;
+        }
+        let own = || proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let (before_ns, all_ns, after_ns) = (own(), proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID), own());
+        let (Some(before_ns), Some(all_ns), Some(after_ns)) = (before_ns, all_ns, after_ns) else { return true };
+        let (least_ns, most_ns) = (all_ns.saturating_sub(after_ns), all_ns.saturating_sub(before_ns));
+        let ran = least_ns > self.others_cpu_ns_max;
+        self.others_cpu_ns_max = if ran { most_ns } else { most_ns.min(self.others_cpu_ns_max) };
+        if !ran {
+            self.busy_ticks = 0;
+        }
+        ran
+    }
+
+    /// Whether nobody ran since this thread's clock was last read: it stands where it stood.
+    pub(super) fn stands_still(&self, index: usize) -> bool {
+        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
+        quiet_ns > self.ran_ns && self.threads[index].read_ns >= quiet_from_ns
+    }
+
+    /// A sleeping thread that is due, and whose clock stands still: its look may wait. False: not for longer.
+    pub(super) fn put_off(&mut self, index: usize, now_ns: u64) -> bool {
+        let glances = self.glances_until_look();
+        let thread = &mut self.threads[index];
+        let Some(last_ns) = thread.still.map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
+        else {
+            return false;
+        };
+        thread.next_look_ns = (now_ns + thread.back_off_ns * glances).min(last_ns);
+        true
+    }
+
+    /// Who holds a GIL runs Python: its clock is read on every tick, however long it slept before.
+    pub(super) fn look_out_for_holders(&mut self) {
+        let holders: Vec<u32> = match self.reading() {
+            Reading::Guarded => self.states.holders(&Guarded, &self.python).collect(),
+            Reading::ByKernel => {
+                self.states.holders(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python).collect()
+            }
+        };
+        for holder in holders {
+            if let Some(thread) = self.threads.iter_mut().find(|thread| thread.tid == holder) {
+                thread.next_glance_ns = 0;
+            }
+        }
+    }
+
+    /// Whether a thread that is not due yet ran since its last look. A glance that finds its clock standing still counts nowhere
+    /// and credits nothing, so that a look still stands for all of the time since the look before it.
+    pub(super) fn moved_since_glance(&mut self, index: usize, now_ns: u64) -> bool {
+        let thread = &mut self.threads[index];
+        if now_ns < thread.next_glance_ns {
+            return false;
+        }
+        if proc::thread_cpu_ns(thread.tid) == Some(thread.cpu_ns) {
+            thread.next_glance_ns = now_ns + thread.back_off_ns;
+            thread.glanced_ns = Some(now_ns);
+            thread.read_ns = now_ns;
+            return false;
+        }
+        self.settle_glances(index);
+        true
+    }
+
+    /// Up to its last glance, or as long as it stood still since, the thread waited as before: that moment becomes a look.
+    pub(super) fn settle_glances(&mut self, index: usize) {
+        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
+        let thread = &mut self.threads[index];
+        let glanced_ns = thread.glanced_ns.take();
+        let Some(still) = thread.still else { return };
+        let stood_ns = quiet_ns.saturating_sub(KERNEL_TICK_NS_MAX);
+        let stood_ns = (thread.read_ns >= quiet_from_ns && stood_ns > still.end_ns).then_some(stood_ns);
+        let Some(end_ns) = glanced_ns.max(stood_ns) else { return };
+        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
+        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        self.recorder.look(1);
+    }
+
+    /// One look at one thread, already counted. Each path ends it, or leaves it with an open question.
+    pub(super) fn look(&mut self, index: usize) {
+        let read_ns = monotonic_ns();
+        let Some(cpu_ns) = proc::thread_cpu_ns(self.threads[index].tid) else {
+            return self.thread_ended(index, 1);
+        };
+        if cpu_ns < self.threads[index].cpu_ns {
+            // Another thread with the number of one that ended.
+            self.thread_ended(index, 0);
+            let Thread { tid, number, .. } = self.threads[index];
+            self.threads[index] = Thread::new(tid, number, 0, monotonic_ns());
+        }
+        let moved = cpu_ns != self.threads[index].cpu_ns;
+        let ran_ns = cpu_ns - self.threads[index].cpu_ns;
+        self.threads[index].cpu_ns = cpu_ns;
+        self.take_answer(index);
+        let Some(tasks) = &self.tasks else {
+            return self.refuse(index, Refused::Unreadable, 1);
+        };
+        let doing = match self.threads[index].doing(tasks.folder()) {
+            Ok(doing) => doing,
+            Err(NotTold::Gone) => return self.thread_ended(index, 1),
+            Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
+        };
+        let glances = self.glances_until_look();
+        let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
+        // One that was woken and has no CPU yet slept before.
+        let woken =
+            doing == Doing::Runnable && self.threads[index].still.is_some_and(|still| still.state != WAITING_FOR_CPU);
+        if moved || woken {
+            self.settle_glances(index);
+        }
+        if moved || doing == Doing::Runnable {
+            self.stirred_ns = read_ns;
+        }
+        if moved && self.rested && doing == Doing::Runnable {
+            self.waited_until(index, read_ns.saturating_sub(ran_ns));
+        }
+        let thread = &mut self.threads[index];
+        thread.last_used = self.ticks;
+        thread.glanced_ns = None;
+        thread.read_ns = read_ns;
+        if moved {
+            thread.back_off_ns = 0;
+            thread.next_look_ns = 0;
+            self.write_still(index);
+        } else {
+            thread.back_off_ns = (thread.back_off_ns * 2).clamp(BACK_OFF_NS_MIN, back_off_ns_max);
+            let now_ns = monotonic_ns();
+            thread.next_glance_ns = now_ns + thread.back_off_ns;
+            thread.next_look_ns = now_ns + (thread.back_off_ns * glances).min(LOOK_NS_MAX);
+        }
+        match doing {
+            Doing::Runnable if moved => match &mut self.threads[index].open {
+                Some(open) => {
+                    open.ticks += 1;
+                    self.look_into_silence(index);
+                }
+                None => self.ask(index, cpu_ns),
+            },
+            Doing::Runnable => self.wait_seen(index, WAITING_FOR_CPU, None, None),
+            Doing::Asleep { call, rsp, rip } => {
+                self.take_back_one(index, Refused::Asleep);
+                let state = match call {
+                    Some(Call { number: FUTEX, arguments: [address, _] })
+                        if self.states.is_gil(&self.python, address) =>
+                    {
+                        WAITING_FOR_GIL
+                    }
+                    Some(call) => IN_SYSTEM_CALL + call.number,
+                    None => ASLEEP,
+                };
+                self.wait_seen(index, state, call, Some(Registers { rip, rsp, rbp: None }));
+            }
+            Doing::AsleepUnseen => {
+                self.take_back_one(index, Refused::Asleep);
+                self.wait_seen(index, ASLEEP, None, None);
+            }
+        }
+    }
+
+    /// Random, so that a thread with a rhythm of its own is not looked at in step.
+    const fn glances_until_look(&self) -> u64 {
+        GLANCES_PER_LOOK / 2 + 1 + self.jitter % (GLANCES_PER_LOOK - 1)
+    }
+
+    /// Asks a running thread for its stack.
+    fn ask(&mut self, index: usize, cpu_ns: u64) {
+        let asked_ns = monotonic_ns();
+        let thread = &self.threads[index];
+        if !self.held.sample {
+            return self.refuse(index, Refused::SignalTaken, 1);
+        }
+        if asked_ns < thread.masked_until_ns {
+            return self.refuse(index, Refused::Masked, 1);
+        }
+        let tid = thread.tid;
+        let queued = self.queued(index, cpu_ns);
+        let question = self.question(tid);
+        // The lowest one: few buffers are ever touched.
+        let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
+            self.recorder.dropped(Dropped::NoBuffer, 1);
+            let skipped_ns = self.threads[index].skip_wall(asked_ns);
+            return self.recorder.wall_not_sampled(skipped_ns);
+        };
+        let Some(ticket) = POOL.ask(free, question) else {
+            return self.refuse(index, Refused::Unanswered, 1);
+        };
+        self.threads[index].open = Some(Open {
+            ticket,
+            asked_ns,
+            sent_ns: asked_ns,
+            cpu_ns,
+            ticks: 1,
+            files: self.stacks.loaded.generation(),
+            queued,
+            held_up: false,
+        });
+        match signals::send(self.pid, tid, ticket.to_value()) {
+            Ok(()) => {}
+            Err(libc::ESRCH) => self.thread_ended(index, 0),
+            Err(_) => self.take_back_one(index, Refused::Unanswered),
+        }
+    }
+
+    /// For a thread that could run: its turns, when it is on no CPU at this moment. That may be since this thread took it, or
+    /// since another did, long before the tick was due; once it has got one again the kernel tells.
+    fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
+        let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
+        let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
+        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.due_ns))
+    }
+
+    /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
+    /// answer, and so got one.
+    fn waited_for_cpu(&self, index: usize, open: &Open, began_tsc: u64) -> bool {
+        let waited = || {
+            let (before, due_ns) = open.queued?;
+            let began_ns = self.recorder.moment_ns(began_tsc)?;
+            let now = self.threads[index].turns_now(self.tasks.as_ref()?.folder())?;
+            Some(before.waited_since_ns(now, began_ns)? < due_ns)
+        };
+        waited().unwrap_or(false)
+    }
+
+    /// A question that stays without an answer. The kernel drops a signal while an older one of the same number is pending, which
+    /// may carry a question that was taken back: it is sent again. Or the thread blocks the signal.
+    fn look_into_silence(&mut self, index: usize) {
+        let Some(open) = self.threads[index].open else { return };
+        let now_ns = monotonic_ns();
+        if now_ns - open.sent_ns < SENT_AGAIN_NS {
+            return;
+        }
+        let ran =
+            || proc::thread_cpu_ns(self.threads[index].tid).is_some_and(|now| now >= open.cpu_ns + IN_HANDLER_NS_MAX);
+        if now_ns - open.asked_ns >= UNANSWERED_NS
+            && ran()
+            && self.tasks.as_ref().is_some_and(|tasks| self.threads[index].blocks_sample(tasks.folder()))
+        {
+            self.threads[index].masked_until_ns = now_ns + MASKED_NS;
+            if !std::mem::replace(&mut self.threads[index].is_told_masked, true) {
+                // Its row carries its clock, of which a reader sees what is in no sample.
+                self.row(index);
+                self.recorder.mark(proto::MarkKind::Masked, "", u64::from(self.threads[index].tid));
+            }
+            return self.take_back_one(index, Refused::Masked);
+        }
+        let tid = self.threads[index].tid;
+        self.threads[index].open = Some(Open { sent_ns: now_ns, ..open });
+        if signals::send(self.pid, tid, open.ticket.to_value()).is_err() {
+            self.take_back_one(index, Refused::Unanswered);
+        }
+    }
+
+    /// Takes the answer of a thread's open question, when it is there.
+    pub(super) fn take_answer(&mut self, index: usize) {
+        let Some(open) = self.threads[index].open else { return };
+        let Some(answer) = POOL.answered(open.ticket) else { return };
+        self.recorder.handler_runs += 1;
+        self.recorder.handler_tsc += answer.handler_tsc;
+        self.threads[index].open = None;
+        let seen = self.node_of(answer, open.files);
+        let (python_end, in_gc, context_version) = (answer.python_end, answer.in_gc, answer.context_version);
+        self.note_too_many(python_end);
+        let waited = self.waited_for_cpu(index, &open, answer.began_tsc);
+        POOL.done(open.ticket);
+        match seen.node_or_refused(python_end) {
+            Err(why) => self.refuse(index, why, u64::from(open.ticks)),
+            Ok(node) if waited => {
+                self.step_seen(index, context_version, open.cpu_ns, node);
+                self.ran_until(index, open.cpu_ns);
+                self.seen(index, &open, node, WAITING_FOR_CPU);
+            }
+            Ok(node) => {
+                let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
+                self.step_seen(index, context_version, cpu_ns, node);
+                self.went_on(index, asked_ns, cpu_ns);
+                let state = if in_gc { IN_GC } else { RUNNING };
+                let position = self.seen(index, &open, node, state);
+                self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
+            }
+        }
+    }
+
+    /// The sample that an answer makes: of a thread that waits no CPU is in it.
+    fn seen(&mut self, index: usize, open: &Open, node: u32, state: u32) -> usize {
+        let row = self.row(index);
+        let thread = &mut self.threads[index];
+        self.recorder.sample(Sample {
+            end_ns: open.asked_ns,
+            thread: row,
+            node,
+            state,
+            ticks: open.ticks,
+            cpu_quanta: if state == WAITING_FOR_CPU { 0 } else { thread.credit_cpu(open.cpu_ns) },
+            wall_quanta: thread.credit_wall(open.asked_ns),
+        })
+    }
+
+    /// Seen running twice in a row: of what lies between the two, the first half belongs to the first sample. If all of it belonged to
+    /// the second one, what a program does late in a burst would weigh more than what it does early.
+    fn went_on(&mut self, index: usize, asked_ns: u64, cpu_ns: u64) {
+        let thread = &mut self.threads[index];
+        let Some(ran) = thread.ran.take() else { return };
+        let end_ns = ran.asked_ns.midpoint(asked_ns);
+        let cpu_quanta = thread.credit_cpu(ran.cpu_ns.midpoint(cpu_ns));
+        let wall_quanta = thread.credit_wall(end_ns);
+        self.recorder.extend(ran.position, More { end_ns: Some(end_ns), cpu_quanta, wall_quanta });
+    }
+
+    /// Seen running, then not: what it ran in between belongs to the sample, too.
+    pub(super) fn ran_until(&mut self, index: usize, cpu_ns: u64) {
+        let thread = &mut self.threads[index];
+        let Some(ran) = thread.ran.take() else { return };
+        let cpu_quanta = thread.credit_cpu(cpu_ns);
+        self.recorder.extend(ran.position, More { end_ns: None, cpu_quanta, wall_quanta: 0 });
+    }
+
+    fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
+        let python = (self.belief == Belief::Checked).then_some(&*self.python);
+        let (stacks, tables) = (&mut self.stacks, &mut self.tables);
+        if self.held.faults {
+            stacks.node(&Guarded, python, tables, self.ticks, files, answer)
+        } else {
+            stacks.node(&ByKernel::new(self.pid, &Blocks::zeroed()), python, tables, self.ticks, files, answer)
+        }
+    }
+
+    /// A thread that does not run: extends its waiting sample, or reads it from outside.
+    fn wait_seen(&mut self, index: usize, state: u32, call: Option<Call>, registers: Option<Registers>) {
+        let now_ns = monotonic_ns();
+        self.ran_until(index, self.threads[index].cpu_ns);
+        let thread = &mut self.threads[index];
+        if thread.still.is_some_and(|still| still.state != state) {
+            self.write_still(index);
+        }
+        let thread = &mut self.threads[index];
+        if thread.still.is_none() {
+            // Before the clock is read again: what a thread waits on is believed as its stack is.
+            let call = call.filter(|_| state >= IN_SYSTEM_CALL);
+            let on = call.and_then(|call| self.waited_on(index, call));
+            let lock_owner = call.filter(|_| on == Some(Kind::RLock)).and_then(|call| self.lock_owner(call));
+            let (node, context_version) = match self.read_outside(index, registers) {
+                Ok(seen) => seen,
+                Err(why) => return self.refuse(index, why, 1),
+            };
+            self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
+            let (began_ns, end_ns) = (now_ns, now_ns);
+            let on = on.map_or(0, Kind::in_state);
+            let (ticks, wall_quanta) = (0, 0);
+            let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
+            self.threads[index].still = Some(still);
+        }
+        let thread = &mut self.threads[index];
+        let wall_quanta = thread.credit_wall(now_ns);
+        if let Some(still) = &mut thread.still {
+            still.ticks += 1;
+            still.wall_quanta += wall_quanta;
+            still.end_ns = now_ns;
+        }
+        self.was_held_up(index, wall_quanta);
+    }
+
+    fn waited_on(&self, index: usize, call: Call) -> Option<Kind> {
+        let tasks = self.tasks.as_ref()?;
+        let kind = |descriptor| kind_in(tasks.folder(), self.threads[index].number, descriptor);
+        match self.reading() {
+            Reading::Guarded => waited_on(call, &Guarded, kind),
+            Reading::ByKernel => waited_on(call, &ByKernel::new(self.pid, &Blocks::zeroed()), kind),
+        }
+    }
+
+    fn lock_owner(&self, call: Call) -> Option<Address> {
+        let [futex, _] = call.arguments;
+        match self.reading() {
+            Reading::Guarded => owner_of_rlock(futex, &Guarded),
+            Reading::ByKernel => owner_of_rlock(futex, &ByKernel::new(self.pid, &Blocks::zeroed())),
+        }
+    }
+
+    /// Reads a thread's stack while its clock stands still: a seqlock with the clock as its count.
+    fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<(u32, u64), Refused> {
+        let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].cpu_ns);
+        let mut question = self.question(tid);
+        question.native &= registers.is_some();
+        let registers = registers.unwrap_or(Registers { rip: 0, rsp: 0, rbp: None });
+        let mut answer = self.outside.take().unwrap_or_else(|| Box::new(Answer::EMPTY));
+        let mut result = Err(Refused::Moved);
+        for _ in 0..2 {
+            match self.reading() {
+                Reading::Guarded => handler::look(&Guarded, registers, &question, &mut answer),
+                Reading::ByKernel => {
+                    handler::look(&ByKernel::new(self.pid, &Blocks::zeroed()), registers, &question, &mut answer)
+                }
+            }
+            match proc::thread_cpu_ns(tid) {
+                Some(after_ns) if after_ns == cpu_ns => {
+                    let seen = self.node_of(&answer, self.stacks.loaded.generation());
+                    self.note_too_many(answer.python_end);
+                    let context_version = answer.context_version;
+                    result = seen.node_or_refused(answer.python_end).map(|node| (node, context_version));
+                    break;
+                }
+                Some(_) => {}
+                None => {
+                    result = Err(Refused::Ended);
+                    break;
+                }
+            }
+        }
+        self.outside = Some(answer);
+        result
+    }
+}

@@ -1,0 +1,70 @@
+//! How the sampler ends for a fork, and how it goes on when the fork did not wait.
+//! Owns: the sampler's side of life.rs. Never: touches the sampler once it is parked. A part of sampler.rs, split off by subject.
+
+use super::Sampler;
+use crate::process::bells;
+use crate::process::carry;
+use crate::process::control::{self, Done};
+use crate::process::life::{self, LIFE, State};
+use crate::system::proc::monotonic_ns;
+use crate::writing::recorder::{Dropped, Refused};
+use genba_format::proto;
+use genba_signal::handler::SHARED;
+use std::sync::atomic::Ordering::SeqCst;
+
+impl Sampler {
+    /// Ends for a fork: all questions back, no file of this thread's table left. False: nobody waits for that any more.
+    pub(super) fn park(&mut self) -> bool {
+        SHARED.pid.store(0, SeqCst);
+        self.take_back(Refused::Exited);
+        for thread in &mut self.threads {
+            thread.close_file();
+        }
+        self.alarm = None;
+        let recording = self.recorder.take_file();
+        let (proc, tasks) = (self.proc.take(), self.tasks.take());
+        if let (Some(recording), Some(proc)) = (&recording, &proc) {
+            carry::hand_over(recording, proc);
+        }
+        let own_ns = self.recorder.thread_ends();
+        self.parked_at_ns = Some(monotonic_ns());
+        bells::leave_place();
+        if !LIFE.step(State::Parking, State::Parked) {
+            self.parked_at_ns = None;
+            self.recorder.thread_goes_on(own_ns);
+            self.recorder.set_file(recording);
+            (self.proc, self.tasks) = (proc, tasks);
+            SHARED.pid.store(self.pid, SeqCst);
+            bells::take_place();
+            return false;
+        }
+        // From here on the sampler is another thread's. The files are closed behind the report, which does not wait for a dead server.
+        control::report(Done::Ended);
+        true
+    }
+
+    /// Forks that did not wait: the sampler goes on, too, and their children have taken nothing from it.
+    pub(super) fn note_forks_without(&mut self) {
+        let _ = LIFE.step(State::HeldUp, State::Running);
+        let forks = life::take_without();
+        if forks > 0 {
+            let text = "a fork did not wait any longer for genba's thread, which was held up";
+            self.recorder.mark(proto::MarkKind::Note, text, u64::from(forks));
+        }
+    }
+
+    /// The last block of a parked sampler that got no thread any more, written by a thread of the program.
+    pub fn end_where_it_stands(&mut self) {
+        self.begin_if_born();
+        let text = "the process can make no more threads: nothing was sampled since";
+        self.recorder.mark(proto::MarkKind::Note, text, 0);
+        if let Some(parked_at_ns) = self.parked_at_ns.take() {
+            self.count_gap(monotonic_ns().saturating_sub(parked_at_ns), Dropped::Aside);
+        }
+        self.recorder.by_program = true;
+        // The last block needs no look at threads.
+        let _ = self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
+        self.end("exit");
+        (self.tasks, self.proc) = (None, None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Which callback of its event loop a thread is in, tick by tick, and when it left one that took long.
+//! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
+
+use super::Sampler;
+use super::looks::{ASLEEP, IN_SYSTEM_CALL};
+use crate::sampling::steps::Step;
+use crate::sampling::threads::Still;
+
+/// A shorter step is not told. Readers ask for more.
+const TOLD_NS_MIN: u64 = 20_000_000;
+/// An event loop that has nothing to do waits in these.
+const LOOPS_OWN: [i64; 3] = [libc::SYS_epoll_wait, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2];
+
+impl Sampler {
+    /// A tick found the thread in that context, with its clock there. 0: which one is not known.
+    pub(super) fn step_seen(&mut self, index: usize, context_version: u64, cpu_ns: u64, node: u32) {
+        let thread = &mut self.threads[index];
+        if let Some(step) = thread.step.as_mut().filter(|step| step.is_of(context_version)) {
+            return step.goes_on(cpu_ns, node);
+        }
+        thread.has_stepped |= thread.step.is_some();
+        self.tell_step(index);
+        self.threads[index].step = (context_version > 0).then(|| Step::new(context_version, cpu_ns, node));
+    }
+
+    /// Ends the thread's step. A thread that was never seen in another one runs no loop.
+    pub(super) fn tell_step(&mut self, index: usize) {
+        let thread = &mut self.threads[index];
+        let Some(step) = thread.step.take().filter(|step| step.length_ns() >= TOLD_NS_MIN) else { return };
+        if thread.has_stepped {
+            let row = self.row(index);
+            self.recorder.step(row, step.node(), step.length_ns());
+        }
+    }
+
+    /// A waiting sample is written: from the first tick that found it to the last one the thread waited in one step.
+    pub(super) fn step_waited(&mut self, index: usize, still: &Still) {
+        let is_blocked = match still.state {
+            IN_SYSTEM_CALL.. => !LOOPS_OWN.contains(&i64::from(still.state - IN_SYSTEM_CALL)),
+            state => state == ASLEEP,
+        };
+        let step = self.threads[index].step.as_mut();
+        if let Some(step) = step.filter(|step| is_blocked && step.is_of(still.context_version)) {
+            step.waited(still.end_ns.saturating_sub(still.began_ns), still.node);
+        }
+    }
+}

@@ -1,0 +1,378 @@
+//! One thread of the program, as the sampler remembers it between looks.
+//! Owns: what is carried (CPU, wall), the open question, the open waiting sample. Never: credits a nanosecond twice (I-02).
+
+use crate::sampling::steps::Step;
+use crate::system::descriptor::Descriptor;
+use crate::system::proc::Doing;
+use crate::system::tasks;
+use genba_format::{QUANTUM_NS, proto};
+use genba_signal::memory::Address;
+use genba_signal::request::{Pool, Ticket};
+use std::ffi::CString;
+
+/// A question that was asked and has not ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Open {
+    pub ticket: Ticket,
+    pub asked_ns: u64,
+    /// When its signal was last sent.
+    pub sent_ns: u64,
+    /// The thread's clock just before the signal.
+    pub cpu_ns: u64,
+    pub ticks: u32,
+    /// The list of loaded files at that moment.
+    pub files: u64,
+    /// It was on no CPU then, though it could have run; and when the tick was due that found it so.
+    pub queued: Option<(Turns, u64)>,
+    /// Its handler has begun and was waited for in vain: nobody waits for it again.
+    pub held_up: bool,
+}
+
+/// Buffers of questions that are counted already and whose handlers are still at work: neither read nor used again until those are through.
+#[derive(Default)]
+pub struct LeftBehind(Vec<Ticket>);
+
+impl LeftBehind {
+    pub fn add(&mut self, ticket: Ticket) {
+        self.0.push(ticket);
+    }
+
+    /// Frees the buffers whose handlers are through.
+    pub fn free(&mut self, pool: &Pool) {
+        self.0.retain(|&ticket| match pool.answered(ticket) {
+            Some(_) => {
+                pool.done(ticket);
+                false
+            }
+            None => true,
+        });
+    }
+}
+
+/// The sample of a running thread that the next look may add to.
+#[derive(Clone, Copy, Debug)]
+pub struct Ran {
+    /// Among the recorder's samples of the next block.
+    pub position: usize,
+    pub asked_ns: u64,
+    pub cpu_ns: u64,
+}
+
+/// How often a thread got a CPU, and how long it had waited for one in all: known when it gets one, not before.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Turns {
+    pub count: u64,
+    pub waited_ns: u64,
+}
+
+impl Turns {
+    /// `CPU_NS WAITED_NS COUNT` (Documentation/scheduler/sched-stats.rst).
+    pub fn parse(text: &[u8]) -> Option<Turns> {
+        let mut words = std::str::from_utf8(text).ok()?.split_ascii_whitespace().skip(1).map(str::parse);
+        let (waited_ns, count) = (words.next()?.ok()?, words.next()?.ok()?);
+        Some(Turns { count, waited_ns })
+    }
+
+    const fn less(self, other: Turns) -> Turns {
+        Turns {
+            count: self.count.saturating_sub(other.count),
+            waited_ns: self.waited_ns.saturating_sub(other.waited_ns),
+        }
+    }
+
+    /// Since when the thread had waited that got a CPU at `began_ns`, once since `self`. `None`: more than once, or not at all.
+    #[must_use]
+    pub fn waited_since_ns(self, now: Turns, began_ns: u64) -> Option<u64> {
+        let waited_ns = now.waited_ns.checked_sub(self.waited_ns)?;
+        began_ns.checked_sub(waited_ns).filter(|_| now.count == self.count + 1)
+    }
+}
+
+/// A waiting sample that goes on while the thread's clock stands still.
+#[derive(Clone, Copy, Debug)]
+pub struct Still {
+    /// As each look sees it.
+    pub state: u32,
+    /// What it waits on, found at the first look: added to the state where the sample is written.
+    pub on: u32,
+    /// Where the thread is named that holds the lock it waits for.
+    pub lock_owner: Option<Address>,
+    pub node: u32,
+    pub ticks: u32,
+    pub wall_quanta: u64,
+    pub end_ns: u64,
+    /// When it was first looked at, or last written: it waits since then at least.
+    pub began_ns: u64,
+    /// The context that it was found in; 0: not known.
+    pub context_version: u64,
+}
+
+impl Still {
+    /// Its sample was written, and it goes on.
+    #[must_use]
+    pub const fn written(self) -> Still {
+        Still { ticks: 0, wall_quanta: 0, began_ns: self.end_ns, ..self }
+    }
+}
+
+/// Why a thread's state is not known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotTold {
+    Gone,
+    Unknown,
+}
+
+pub struct Thread {
+    pub tid: u32,
+    /// Its number in the folder of threads: the same, unless that is another pid namespace's (tasks.rs).
+    pub number: u32,
+    pub row: Option<u32>,
+    /// Its clock, and what of it is in no sample, as the last block told them.
+    pub clock_told: Option<(u64, u64)>,
+    /// When its clock was told last, less those that are none of this recording's.
+    pub turns: Option<Turns>,
+    /// Before it was first seen, and in pauses.
+    turns_elsewhere: Turns,
+    turns_at_pause: Option<Turns>,
+    pub first_seen_ns: u64,
+    /// The clock at the last look.
+    pub cpu_ns: u64,
+    /// CPU up to here is in samples.
+    pub credited_cpu_ns: u64,
+    /// Wall time up to here is in samples, or counted as not sampled. A whole number of quanta, as the ends of samples are,
+    /// so that from one sample to the next both tell the same.
+    pub credited_wall_ns: u64,
+    pub next_look_ns: u64,
+    pub back_off_ns: u64,
+    /// When its clock is read next, between two looks.
+    pub next_glance_ns: u64,
+    /// When its clock was last found where the last look left it.
+    pub glanced_ns: Option<u64>,
+    /// When its clock was last read, just before.
+    pub read_ns: u64,
+    pub open: Option<Open>,
+    pub still: Option<Still>,
+    /// Its last sample in this block, if it ran then and has not been seen waiting since.
+    pub ran: Option<Ran>,
+    /// The callback that it was last seen in.
+    pub step: Option<Step>,
+    /// It has been seen in several.
+    pub has_stepped: bool,
+    /// It blocks the sample signal: not asked before this moment.
+    pub masked_until_ns: u64,
+    /// The recording says that it did.
+    pub is_told_masked: bool,
+    pub gone: bool,
+    syscall_file: Option<Descriptor>,
+    syscall_file_refused: bool,
+    pub last_used: u64,
+}
+
+impl Thread {
+    #[must_use]
+    pub fn new(tid: u32, number: u32, cpu_ns: u64, now_ns: u64) -> Thread {
+        Thread {
+            tid,
+            number,
+            row: None,
+            clock_told: None,
+            turns: None,
+            turns_elsewhere: Turns::default(),
+            turns_at_pause: None,
+            first_seen_ns: now_ns,
+            cpu_ns,
+            credited_cpu_ns: 0,
+            credited_wall_ns: now_ns.next_multiple_of(QUANTUM_NS),
+            next_look_ns: now_ns,
+            back_off_ns: 0,
+            next_glance_ns: now_ns,
+            glanced_ns: None,
+            read_ns: 0,
+            open: None,
+            still: None,
+            ran: None,
+            step: None,
+            has_stepped: false,
+            masked_until_ns: 0,
+            is_told_masked: false,
+            gone: false,
+            syscall_file: None,
+            syscall_file_refused: false,
+            last_used: 0,
+        }
+    }
+
+    /// The kernel's counts so far do not belong to this recording.
+    pub fn forget_turns(&mut self, tasks: &Descriptor) {
+        self.turns_elsewhere = self.turns_now(tasks).unwrap_or_default();
+    }
+
+    /// Before a block tells them.
+    pub fn read_turns(&mut self, tasks: &Descriptor) {
+        if let Some(now) = self.turns_now(tasks) {
+            self.turns = Some(now.less(self.turns_elsewhere));
+        }
+    }
+
+    /// Neither are its counts between these two calls.
+    pub fn pause_turns(&mut self, tasks: &Descriptor) {
+        self.turns_at_pause = self.turns_now(tasks);
+    }
+
+    pub fn resume_turns(&mut self, tasks: &Descriptor) {
+        let Some((before, now)) = self.turns_at_pause.take().zip(self.turns_now(tasks)) else { return };
+        let paused = now.less(before);
+        self.turns_elsewhere.count += paused.count;
+        self.turns_elsewhere.waited_ns += paused.waited_ns;
+    }
+
+    /// Its clocks as a block tells them.
+    #[must_use]
+    pub fn clock(&self, row: u32, ended: bool) -> proto::ThreadClock {
+        let cpu_not_sampled_ns = self.cpu_ns.saturating_sub(self.credited_cpu_ns);
+        let (turns, cpu_queue_ns) = self.turns.map_or((0, 0), |turns| (turns.count, turns.waited_ns));
+        proto::ThreadClock { thread: row, cpu_ns: self.cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns }
+    }
+
+    /// Whole quanta of CPU between what was credited and `cpu_ns`; the remainder stays for the next sample.
+    pub const fn credit_cpu(&mut self, cpu_ns: u64) -> u64 {
+        let quanta = cpu_ns.saturating_sub(self.credited_cpu_ns) / QUANTUM_NS;
+        self.credited_cpu_ns += quanta * QUANTUM_NS;
+        quanta
+    }
+
+    /// The same for wall time.
+    pub const fn credit_wall(&mut self, now_ns: u64) -> u64 {
+        let quanta = now_ns.saturating_sub(self.credited_wall_ns) / QUANTUM_NS;
+        self.credited_wall_ns += quanta * QUANTUM_NS;
+        quanta
+    }
+
+    /// Wall time that no sample will tell, in whole quanta, too.
+    pub const fn skip_wall(&mut self, now_ns: u64) -> u64 {
+        self.credit_wall(now_ns) * QUANTUM_NS
+    }
+
+    /// What the thread is doing.
+    ///
+    /// # Errors
+    /// That it is gone, or that the kernel does not tell (no descriptor left).
+    pub fn doing(&mut self, tasks: &Descriptor) -> Result<Doing, NotTold> {
+        let mut buffer = [0_u8; 256];
+        if !self.syscall_file_refused {
+            if self.syscall_file.is_none() {
+                match Descriptor::open_at(Some(tasks), &self.path("syscall"), libc::O_RDONLY) {
+                    Ok(file) => self.syscall_file = Some(file),
+                    Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+                    Err(libc::EMFILE | libc::ENFILE | libc::ENOMEM) => return Err(NotTold::Unknown),
+                    // After dropped privileges, or without this file in the kernel.
+                    Err(_) => self.syscall_file_refused = true,
+                }
+            }
+            if let Some(text) = self.syscall_file.as_ref().and_then(|file| file.read_at_start(&mut buffer)) {
+                return Doing::parse_syscall(text).ok_or(NotTold::Gone);
+            }
+            if self.syscall_file.take().is_some() {
+                self.syscall_file_refused = true;
+            }
+        }
+        let file = match Descriptor::open_at(Some(tasks), &self.path("stat"), libc::O_RDONLY) {
+            Ok(file) => file,
+            Err(libc::ENOENT | libc::ESRCH) => return Err(NotTold::Gone),
+            Err(_) => return Err(NotTold::Unknown),
+        };
+        let text = file.read_at_start(&mut buffer).ok_or(NotTold::Gone)?;
+        Doing::parse_stat(text).ok_or(NotTold::Gone)
+    }
+
+    /// `None`: the kernel does not tell (without CONFIG_SCHED_INFO).
+    #[must_use]
+    pub fn turns_now(&self, tasks: &Descriptor) -> Option<Turns> {
+        let file = Descriptor::open_at(Some(tasks), &self.path("schedstat"), libc::O_RDONLY).ok()?;
+        Turns::parse(file.read_at_start(&mut [0_u8; 96])?)
+    }
+
+    /// A file of this thread, below `/proc/self/task`.
+    fn path(&self, name: &str) -> CString {
+        tasks::path(self.number, name)
+    }
+
+    pub const fn has_file(&self) -> bool {
+        self.syscall_file.is_some()
+    }
+
+    pub fn close_file(&mut self) {
+        self.syscall_file = None;
+    }
+
+    /// Files belong to the sampler's descriptor table: a new sampler thread opens its own.
+    pub fn forget_files(&mut self) {
+        // The number means nothing in another table: it must not be closed there.
+        if let Some(file) = self.syscall_file.take() {
+            std::mem::forget(file);
+        }
+        self.syscall_file_refused = false;
+    }
+
+    /// Whether the thread blocks the sample signal (`SigBlk` in its status).
+    #[must_use]
+    pub fn blocks_sample(&self, tasks: &Descriptor) -> bool {
+        let Some(status) = crate::system::proc::read_whole(Some(tasks), &self.path("status")) else { return false };
+        let mask = status
+            .split(|&byte| byte == b'\n')
+            .find_map(|line| line.strip_prefix(b"SigBlk:\t"))
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+            .unwrap_or(0);
+        mask >> (crate::system::signals::SAMPLE - 1) & 1 == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LeftBehind, Turns};
+    use genba_signal::handler::{self, Arrival, SAMPLE_CODE, SHARED};
+    use genba_signal::memory::Address;
+    use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading, THREAD_STATES_MAX};
+    use genba_signal::rows::Registers;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    #[test]
+    fn a_buffer_left_behind_is_free_when_its_handler_is_through() {
+        const PID: u32 = 7;
+        let question = Question {
+            pid: PID,
+            tid: PID,
+            native: false,
+            reading: Reading::Guarded,
+            thread_states: [Address::NULL; THREAD_STATES_MAX],
+            thread_states_len: 0,
+            thread_states_more: false,
+        };
+        let ticket = POOL.ask(REQUESTS - 1, question).unwrap();
+        let mut left = LeftBehind::default();
+        left.add(ticket);
+        left.free(&POOL);
+        assert_eq!((POOL.phase(ticket.index), left.0.len()), (Phase::Asked, 1), "a handler may still come");
+        SHARED.pid.store(PID, SeqCst);
+        let registers = Registers { rip: 0, rsp: 0, rbp: None };
+        let value = ticket.to_value();
+        assert!(handler::answer(&Arrival { code: SAMPLE_CODE, pid: PID, value, registers, faults_welcome: true }));
+        SHARED.pid.store(0, SeqCst);
+        assert_eq!(POOL.phase(ticket.index), Phase::Answered);
+        left.free(&POOL);
+        assert_eq!((POOL.phase(ticket.index), left.0.len()), (Phase::Free, 0));
+    }
+
+    #[test]
+    fn a_thread_that_got_a_cpu_tells_since_when_it_had_waited() {
+        let before = Turns::parse(b"76000000 1000 12\n").unwrap();
+        assert_eq!(before, Turns { count: 12, waited_ns: 1000 });
+        let once = Turns { count: 13, waited_ns: 501_000 };
+        assert_eq!(before.waited_since_ns(once, 9_500_000), Some(9_000_000));
+        assert_eq!(before.waited_since_ns(Turns { count: 14, ..once }, 9_500_000), None);
+        assert_eq!(before.waited_since_ns(before, 9_500_000), None);
+        assert_eq!(Turns::parse(b"1 2"), None);
+        assert_eq!(Turns::parse(b""), None);
+    }
+}

@@ -1,0 +1,34 @@
+//! The environment that `genba run` leaves to the program: LD_PRELOAD and GENBA_SESSION.
+//! Owns: reading them, and taking them away again. Never: runs after `main` has begun.
+
+use crate::system::symbols;
+use std::ffi::{CStr, CString};
+
+/// `--no-children`: what this process starts is not recorded.
+pub fn leave() {
+    let own = symbols::own_path();
+    let rest: Vec<String> = preloaded().filter(|path| Some(path) != own.as_ref()).collect();
+    // SAFETY: runs before `main`, in the only thread.
+    unsafe {
+        libc::unsetenv(c"GENBA_SESSION".as_ptr());
+        match CString::new(rest.join(":")) {
+            Ok(rest) if !rest.is_empty() => libc::setenv(c"LD_PRELOAD".as_ptr(), rest.as_ptr(), 1),
+            _ => libc::unsetenv(c"LD_PRELOAD".as_ptr()),
+        };
+    }
+}
+
+/// What LD_PRELOAD names.
+pub fn preloaded() -> impl Iterator<Item = String> {
+    let list = variable(c"LD_PRELOAD").unwrap_or_default();
+    let paths: Vec<String> = list.split([':', ' ']).filter(|path| !path.is_empty()).map(str::to_owned).collect();
+    paths.into_iter()
+}
+
+pub fn variable(name: &CStr) -> Option<String> {
+    // SAFETY: runs before `main`, in the only thread: nobody changes the environment meanwhile.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_string_lossy().into_owned())
+    }
+}

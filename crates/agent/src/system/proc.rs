@@ -1,0 +1,212 @@
+//! The kernel's words about this process: thread list, thread states, clocks, names.
+//! Owns: everything read from /proc and the clocks. Never: opens what another part owns; errno is the caller's care.
+
+use crate::system::descriptor::Descriptor;
+pub use crate::system::own_ids::{own_pid, own_tid};
+use std::ffi::CStr;
+
+/// A clock in nanoseconds.
+#[must_use]
+pub fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: writes one timespec on this stack.
+    if unsafe { libc::clock_gettime(clock, &raw mut time) } != 0 {
+        return None;
+    }
+    Some(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+#[must_use]
+pub fn monotonic_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// The CPU clock of a thread of this process, exact also while it runs. `None`: the thread is gone.
+#[must_use]
+pub fn thread_cpu_ns(tid: u32) -> Option<u64> {
+    const CPUCLOCK_PERTHREAD_SCHED: i32 = 4 | 2;
+    clock_ns(!(tid as i32) << 3 | CPUCLOCK_PERTHREAD_SCHED)
+}
+
+/// Whether this thread's root has a /proc.
+#[must_use]
+pub fn is_mounted() -> bool {
+    // SAFETY: the path ends in NUL; no other memory.
+    unsafe { libc::access(c"/proc/self/task".as_ptr(), libc::F_OK) == 0 }
+}
+
+/// CLOCK_REALTIME when this process was forked, rounded up to the clock tick in which /proc counts it.
+#[must_use]
+pub fn began_realtime_ns() -> Option<u64> {
+    let stat = read_whole(None, c"/proc/self/stat")?;
+    // Some sandboxes say 0 for every process.
+    let began_ticks = parse_began(&stat).filter(|&ticks| ticks > 0)?;
+    // SAFETY: no memory.
+    let tick_ns =
+        1_000_000_000 / u64::try_from(unsafe { libc::sysconf(libc::_SC_CLK_TCK) }).ok().filter(|&hz| hz > 0)?;
+    let age_ns = clock_ns(libc::CLOCK_BOOTTIME)?.saturating_sub(began_ticks.checked_add(1)?.checked_mul(tick_ns)?);
+    clock_ns(libc::CLOCK_REALTIME)?.checked_sub(age_ns)
+}
+
+/// Field 22 of `stat`, of which the name in parentheses is field 2.
+fn parse_began(stat: &[u8]) -> Option<u64> {
+    let close = stat.iter().rposition(|&byte| byte == b')')?;
+    std::str::from_utf8(stat.get(close + 2..)?).ok()?.split(' ').nth(22 - 3)?.parse().ok()
+}
+
+/// A whole small file of /proc, as bytes.
+#[must_use]
+pub fn read_whole(folder: Option<&Descriptor>, path: &CStr) -> Option<Vec<u8>> {
+    let file = Descriptor::open_at(folder, path, libc::O_RDONLY).ok()?;
+    let mut bytes = Vec::new();
+    let mut chunk = [0_u8; 4096];
+    loop {
+        match file.read(&mut chunk)? {
+            [] => return Some(bytes),
+            more => bytes.extend_from_slice(more),
+        }
+        if bytes.len() > 64 << 20 {
+            return None;
+        }
+    }
+}
+
+/// How many threads the process has: the links of `/proc/self/task`, opened as `folder`, without `.` and `..`.
+#[must_use]
+pub fn thread_count(folder: &Descriptor) -> Option<u64> {
+    let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: the kernel fills the whole structure when it returns 0.
+    let links =
+        unsafe { (libc::fstat(folder.number(), status.as_mut_ptr()) == 0).then(|| status.assume_init().st_nlink) };
+    links?.checked_sub(2)
+}
+
+/// The thread ids in `/proc/self/task`, opened as `folder`.
+pub fn thread_ids(folder: &Descriptor, out: &mut Vec<u32>) {
+    out.clear();
+    each_thread_id(folder, |tid| out.push(tid));
+}
+
+/// The same without a list of them.
+pub fn each_thread_id(folder: &Descriptor, mut found: impl FnMut(u32)) {
+    let mut buffer = [0_u64; 1024];
+    // SAFETY: a seek on our own descriptor.
+    unsafe { libc::lseek(folder.number(), 0, libc::SEEK_SET) };
+    loop {
+        // SAFETY: the kernel writes at most the buffer's bytes: records of linux_dirent64.
+        let bytes = unsafe {
+            libc::syscall(libc::SYS_getdents64, folder.number(), buffer.as_mut_ptr(), std::mem::size_of_val(&buffer))
+        };
+        let Some(bytes) = usize::try_from(bytes).ok().filter(|&bytes| bytes > 0) else {
+            return;
+        };
+        // SAFETY: the kernel wrote `bytes` bytes.
+        let records = unsafe { std::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), bytes) };
+        let mut at = 0;
+        while let Some(record) = records.get(at..).filter(|record| record.len() > 19) {
+            let record_bytes = usize::from(u16::from_le_bytes([record[16], record[17]]));
+            let name = record[19..record_bytes.clamp(19, record.len())].split(|&byte| byte == 0).next().unwrap_or(&[]);
+            if let Some(tid) = std::str::from_utf8(name).ok().and_then(|name| name.parse().ok()) {
+                found(tid);
+            }
+            if record_bytes == 0 {
+                break;
+            }
+            at += record_bytes;
+        }
+    }
+}
+
+/// A system call that a thread is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    pub number: u32,
+    /// The first two.
+    pub arguments: [u64; 2],
+}
+
+/// What a thread is doing, as `/proc/self/task/T/syscall` tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Doing {
+    /// On a CPU, or waiting for one.
+    Runnable,
+    Asleep {
+        call: Option<Call>,
+        rsp: u64,
+        rip: u64,
+    },
+    /// Asleep, seen in `stat` only: the `syscall` file may not be read.
+    AsleepUnseen,
+}
+
+impl Doing {
+    /// `running`, `-1 SP PC`, or `N A1 … A6 SP PC`.
+    #[must_use]
+    pub fn parse_syscall(text: &[u8]) -> Option<Doing> {
+        let text = std::str::from_utf8(text).ok()?.trim_end();
+        if text == "running" {
+            return Some(Doing::Runnable);
+        }
+        let mut words = text.split(' ');
+        let number: i64 = words.next()?.parse().ok()?;
+        let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let rest: Vec<u64> = words.map_while(hex).collect();
+        let (&[rsp, rip], arguments) = (rest.last_chunk::<2>()?, rest.get(..rest.len().checked_sub(2)?)?);
+        let argument = |position: usize| arguments.get(position).copied().unwrap_or(0);
+        let call = u32::try_from(number).ok().map(|number| Call { number, arguments: [argument(0), argument(1)] });
+        Some(Doing::Asleep { call, rsp, rip })
+    }
+
+    /// The state letter of `stat`, behind the name in parentheses.
+    #[must_use]
+    pub fn parse_stat(text: &[u8]) -> Option<Doing> {
+        let close = text.iter().rposition(|&byte| byte == b')')?;
+        match text.get(close + 2)? {
+            b'R' => Some(Doing::Runnable),
+            b'Z' | b'X' => None,
+            _ => Some(Doing::AsleepUnseen),
+        }
+    }
+}
+
+/// Resident bytes: the second number of `/proc/self/statm`, in pages.
+pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
+    const PAGE_BYTES: u64 = 4096;
+    let text = read_whole(Some(proc?), c"self/statm")?;
+    let pages: u64 = std::str::from_utf8(&text).ok()?.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * PAGE_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Call, Doing, began_realtime_ns, clock_ns, parse_began};
+
+    #[test]
+    fn reads_the_syscall_file() {
+        assert_eq!(Doing::parse_syscall(b"running\n"), Some(Doing::Runnable));
+        assert_eq!(
+            Doing::parse_syscall(b"7 0x7ffc 0x1 0x2 0x0 0x0 0x0 0x7ffd 0x7f00\n"),
+            Some(Doing::Asleep { call: Some(Call { number: 7, arguments: [0x7ffc, 1] }), rsp: 0x7ffd, rip: 0x7f00 })
+        );
+        assert_eq!(
+            Doing::parse_syscall(b"-1 0x7ffd 0x7f00\n"),
+            Some(Doing::Asleep { call: None, rsp: 0x7ffd, rip: 0x7f00 })
+        );
+        assert_eq!(Doing::parse_syscall(b""), None);
+    }
+
+    #[test]
+    fn reads_the_state_behind_an_odd_name() {
+        assert_eq!(Doing::parse_stat(b"12 (a) R) S 1"), Some(Doing::AsleepUnseen));
+        assert_eq!(Doing::parse_stat(b"12 (x) R 1"), Some(Doing::Runnable));
+    }
+
+    #[test]
+    fn reads_when_a_process_began() {
+        let stat = b"12 (a) 3 4) S 1 12 12 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 77123 9 10\n";
+        assert_eq!(parse_began(stat), Some(77_123));
+        assert_eq!(parse_began(b"12 (x) R 1"), None);
+        let now_ns = clock_ns(libc::CLOCK_REALTIME).unwrap();
+        assert!(began_realtime_ns().unwrap() <= now_ns + 10_000_000);
+    }
+}

@@ -1,0 +1,120 @@
+//! The real functions of libc, which genba's own stand in front of.
+//! Owns: their names and addresses. Never: looks for one where the dynamic linker must not be called.
+
+use crate::system::symbols;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+
+/// Every function whose real one is called.
+const NAMES: [&CStr; 37] = [
+    c"__ppoll_chk",
+    c"__sysv_signal",
+    c"abort",
+    c"bsd_signal",
+    c"epoll_pwait",
+    c"epoll_pwait2",
+    c"execv",
+    c"execve",
+    c"execvp",
+    c"execvpe",
+    c"fexecve",
+    c"killpg",
+    c"pause",
+    c"posix_spawn",
+    c"posix_spawnp",
+    c"ppoll",
+    c"pselect",
+    c"pthread_create",
+    c"pthread_kill",
+    c"pthread_sigmask",
+    c"pthread_sigqueue",
+    c"setns",
+    c"sigignore",
+    c"siginterrupt",
+    c"signal",
+    c"signalfd",
+    c"sigpending",
+    c"sigprocmask",
+    c"sigqueue",
+    c"sigset",
+    c"sigsuspend",
+    c"sigtimedwait",
+    c"sysv_signal",
+    c"thrd_create",
+    c"unshare",
+    c"wait4",
+    c"waitid",
+];
+/// Their real ones; `NONE`: libc has no such function; 0: not looked for yet.
+static FOUND: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
+const NONE: u64 = 1;
+
+/// Finds all real functions, when the library is loaded: some of them are called where the dynamic linker must not be (in signal handlers,
+/// after `vfork`, and after a `fork` with threads).
+pub fn find_all() {
+    for position in 0..NAMES.len() {
+        address(position);
+    }
+}
+
+/// The place of a function in `NAMES`; without one the library does not compile.
+pub const fn position(name: &CStr) -> usize {
+    let mut at = 0;
+    while at < NAMES.len() {
+        if is_same(NAMES[at].to_bytes(), name.to_bytes()) {
+            return at;
+        }
+        at += 1;
+    }
+    panic!("this function is missing in NAMES")
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    let mut at = 0;
+    while at < one.len() && at < other.len() && one[at] == other[at] {
+        at += 1;
+    }
+    at == one.len() && at == other.len()
+}
+
+/// The real function. `None`: libc has no such one. Before `find_all` has run (another library's constructor may come earlier) it is looked for.
+pub fn address(position: usize) -> Option<u64> {
+    let mut address = FOUND[position].load(SeqCst);
+    if address == 0 {
+        address = symbols::next(NAMES[position]).unwrap_or(NONE);
+        FOUND[position].store(address, SeqCst);
+    }
+    Some(address).filter(|&address| address != NONE)
+}
+
+/// The real function `$name` as a `$type`; where libc has none, the whole function ends with ENOSYS and `$missing`.
+macro_rules! next {
+    ($name:literal, $type:ty, $missing:expr) => {{
+        const POSITION: usize = crate::system::real::position($name);
+        match crate::system::real::address(POSITION) {
+            None => {
+                crate::system::errno::set(libc::ENOSYS);
+                return $missing;
+            }
+            // SAFETY: dlsym gave libc's function of this name, which has this type.
+            Some(real) => unsafe { core::mem::transmute::<u64, $type>(real) },
+        }
+    }};
+}
+pub(crate) use next;
+
+#[cfg(test)]
+mod tests {
+    use super::{FOUND, NAMES, address, find_all, position};
+    use crate::system::symbols;
+    use std::sync::atomic::Ordering::SeqCst;
+
+    #[test]
+    fn all_are_found_at_once() {
+        find_all();
+        for (found, name) in FOUND.iter().zip(NAMES) {
+            assert_ne!(found.load(SeqCst), 0, "{name:?} would be looked for when it is called");
+            assert_eq!(address(position(name)), symbols::next(name), "{name:?}");
+        }
+    }
+}

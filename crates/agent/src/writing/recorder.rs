@@ -1,0 +1,479 @@
+//! Blocks: samples, their accounting and the tables' new rows, appended to the recording by one write each.
+//! Owns: the counts of law 1 and law 2 (I-01, I-02), the file. Never: writes a block in two pieces, counts a tick twice.
+
+use crate::process::last_words::{self, LastWords};
+use crate::system::descriptor::Descriptor;
+use crate::system::proc::{clock_ns, monotonic_ns};
+use crate::writing::compressor::Compressor;
+use crate::writing::reaped;
+use crate::writing::tables::Tables;
+use crate::writing::time_stamps::Calibration;
+use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
+use std::collections::BTreeMap;
+
+/// What a look ended as, when not as a sample.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Dropped {
+    Late,
+    /// The whole process was stopped.
+    Stopped,
+    NoBuffer,
+    Fork,
+    /// For a system call that demands a single thread.
+    Aside,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Refused {
+    Moved,
+    Masked,
+    Asleep,
+    Unanswered,
+    Ended,
+    SignalTaken,
+    Ambiguous,
+    Unreadable,
+    Exited,
+}
+
+impl Dropped {
+    const fn word(self) -> &'static str {
+        match self {
+            Dropped::Late => "late",
+            Dropped::Stopped => "stopped",
+            Dropped::NoBuffer => "no buffer",
+            Dropped::Fork => "fork",
+            Dropped::Aside => "aside",
+        }
+    }
+}
+
+impl Refused {
+    const fn word(self) -> &'static str {
+        match self {
+            Refused::Moved => "moved",
+            Refused::Masked => "masked",
+            Refused::Asleep => "fell asleep",
+            Refused::Unanswered => "unanswered",
+            Refused::Ended => "thread ended",
+            Refused::SignalTaken => "signal taken",
+            Refused::Ambiguous => "ambiguous",
+            Refused::Unreadable => "unreadable",
+            Refused::Exited => "exited",
+        }
+    }
+}
+
+/// A sample as it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    pub end_ns: u64,
+    pub thread: u32,
+    pub node: u32,
+    pub state: u32,
+    pub ticks: u32,
+    pub cpu_quanta: u64,
+    pub wall_quanta: u64,
+}
+
+/// What a sample turns out to stand for besides, once the next look has come.
+#[derive(Clone, Copy, Debug)]
+pub struct More {
+    /// `None`: it ends where it ended.
+    pub end_ns: Option<u64>,
+    pub cpu_quanta: u64,
+    pub wall_quanta: u64,
+}
+
+/// Which thread waited where for a lock that which other one held, by their rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LockWait {
+    pub thread: u32,
+    pub node: u32,
+    pub holder: u32,
+}
+
+pub struct Recorder {
+    key: ProcessKey,
+    sequence: u64,
+    file: Option<Descriptor>,
+    compressor: Compressor,
+    buffer: Vec<u8>,
+    start: Option<proto::Start>,
+    block_start_ns: u64,
+    samples: Vec<Sample>,
+    marks: Vec<proto::Mark>,
+    dropped: BTreeMap<Dropped, u64>,
+    refused: BTreeMap<Refused, u64>,
+    /// Wall time of this block.
+    lock_waits: BTreeMap<LockWait, u64>,
+    /// Looks begun since the start, and those that earlier blocks have accounted for.
+    looks: u64,
+    looks_accounted: u64,
+    cpu_sampled_ns: u64,
+    cpu_genba_before_ns: u64,
+    /// The process's clock and genba's share as the last block told them.
+    clocks_told: (u64, u64),
+    clocks_missed: bool,
+    wall_not_sampled_ns: u64,
+    rss_bytes: u64,
+    thread_clocks: Vec<proto::ThreadClock>,
+    pub handler_tsc: u64,
+    pub handler_runs: u64,
+    tsc: Calibration,
+    /// A thread of the program writes: its CPU is not genba's.
+    pub by_program: bool,
+    /// Set when a write failed: nothing more is written.
+    pub stopped: Option<String>,
+}
+
+impl Recorder {
+    /// When the time stamp counter stood there, not long ago. `None`: it cannot be read.
+    #[must_use]
+    pub fn moment_ns(&self, tsc: u64) -> Option<u64> {
+        self.tsc.moment_ns(tsc)
+    }
+
+    #[must_use]
+    pub fn new(key: ProcessKey, start: proto::Start) -> Recorder {
+        Recorder::with(key, start, Compressor::new())
+    }
+
+    /// The next recording, or a forked child's, in the memory of this one. Its file is closed.
+    #[must_use]
+    pub fn into_next(self, key: ProcessKey, start: proto::Start) -> Recorder {
+        let Recorder { compressor, mut buffer, mut samples, mut marks, mut thread_clocks, .. } = self;
+        buffer.clear();
+        samples.clear();
+        marks.clear();
+        thread_clocks.clear();
+        Recorder { buffer, samples, marks, thread_clocks, ..Recorder::with(key, start, compressor) }
+    }
+
+    fn with(key: ProcessKey, start: proto::Start, compressor: Compressor) -> Recorder {
+        Recorder {
+            key,
+            sequence: 0,
+            file: None,
+            compressor,
+            buffer: Vec::new(),
+            start: Some(start),
+            block_start_ns: monotonic_ns(),
+            samples: Vec::new(),
+            marks: Vec::new(),
+            dropped: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            lock_waits: BTreeMap::new(),
+            looks: 0,
+            looks_accounted: 0,
+            cpu_sampled_ns: 0,
+            cpu_genba_before_ns: 0,
+            clocks_told: (0, 0),
+            clocks_missed: false,
+            wall_not_sampled_ns: 0,
+            rss_bytes: 0,
+            thread_clocks: Vec::new(),
+            handler_tsc: 0,
+            handler_runs: 0,
+            tsc: Calibration::now(),
+            by_program: false,
+            stopped: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn key(&self) -> ProcessKey {
+        self.key
+    }
+
+    pub fn set_file(&mut self, file: Option<Descriptor>) {
+        if self.sequence == 0 {
+            last_words::set_last_words(None);
+        }
+        last_words::set_last_file(file.as_ref().map(Descriptor::number));
+        self.file = file;
+    }
+
+    /// Nothing more is written until there is another file.
+    pub fn take_file(&mut self) -> Option<Descriptor> {
+        last_words::set_last_file(None);
+        self.file.take()
+    }
+
+    /// A look begins: it will end as part of a sample, dropped or refused.
+    pub const fn look(&mut self, ticks: u64) {
+        self.looks += ticks;
+    }
+
+    /// Any look has begun.
+    #[must_use]
+    pub const fn has_looked(&self) -> bool {
+        self.looks > 0
+    }
+
+    /// Its position among those of the next block.
+    pub fn sample(&mut self, sample: Sample) -> usize {
+        self.cpu_sampled_ns += sample.cpu_quanta * QUANTUM_NS;
+        self.samples.push(sample);
+        self.samples.len() - 1
+    }
+
+    /// The sample at that position stands for so much more.
+    pub fn extend(&mut self, position: usize, more: More) {
+        let Some(sample) = self.samples.get_mut(position) else { return };
+        self.cpu_sampled_ns += more.cpu_quanta * QUANTUM_NS;
+        sample.cpu_quanta += more.cpu_quanta;
+        sample.wall_quanta += more.wall_quanta;
+        sample.end_ns = more.end_ns.unwrap_or(sample.end_ns);
+    }
+
+    pub fn dropped(&mut self, why: Dropped, ticks: u64) {
+        *self.dropped.entry(why).or_default() += ticks;
+    }
+
+    pub fn refused(&mut self, why: Refused, ticks: u64) {
+        *self.refused.entry(why).or_default() += ticks;
+    }
+
+    pub const fn wall_not_sampled(&mut self, wall_ns: u64) {
+        self.wall_not_sampled_ns += wall_ns;
+    }
+
+    pub fn mark(&mut self, kind: proto::MarkKind, text: &str, value: u64) {
+        if kind == proto::MarkKind::Rss {
+            self.rss_bytes = value;
+        }
+        let (kind, text) = (kind as i32 as u32, text.to_owned());
+        self.marks.push(proto::Mark { at_ns: monotonic_ns(), kind, text, value, ..proto::Mark::default() });
+    }
+
+    /// A long step of a thread has ended.
+    pub fn step(&mut self, thread: u32, node: u32, length_ns: u64) {
+        self.marks.push(proto::Mark {
+            at_ns: monotonic_ns(),
+            kind: proto::MarkKind::Step as i32 as u32,
+            text: String::new(),
+            value: length_ns,
+            thread: thread + 1,
+            node,
+            other: 0,
+        });
+    }
+
+    /// A thread waited for a lock, so much longer.
+    pub fn held_up(&mut self, wait: LockWait, wall_quanta: u64) {
+        *self.lock_waits.entry(wait).or_default() += wall_quanta;
+    }
+
+    /// One mark for each of this block.
+    fn mark_lock_waits(&mut self) {
+        let at_ns = monotonic_ns();
+        let mark = |(wait, wall_quanta): (LockWait, u64)| proto::Mark {
+            at_ns,
+            kind: proto::MarkKind::Held as i32 as u32,
+            text: String::new(),
+            value: wall_quanta * QUANTUM_NS,
+            thread: wait.thread + 1,
+            node: wait.node,
+            other: wait.holder + 1,
+        };
+        self.marks.extend(std::mem::take(&mut self.lock_waits).into_iter().map(mark));
+    }
+
+    pub fn thread_clock(&mut self, clock: proto::ThreadClock) {
+        self.thread_clocks.push(clock);
+    }
+
+    /// What handlers measured of themselves, in all.
+    #[must_use]
+    pub fn handler_ns(&self) -> u64 {
+        self.tsc.to_ns(self.handler_tsc)
+    }
+
+    /// The sampler's thread ends: its CPU goes on counting as genba's.
+    pub fn thread_ends(&mut self) -> u64 {
+        let own_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        self.cpu_genba_before_ns += own_ns;
+        own_ns
+    }
+
+    /// It does not end after all: `own_ns` is what `thread_ends` said.
+    pub const fn thread_goes_on(&mut self, own_ns: u64) {
+        self.cpu_genba_before_ns -= own_ns;
+    }
+
+    /// The first block is written.
+    #[must_use]
+    pub const fn is_started(&self) -> bool {
+        self.start.is_none()
+    }
+
+    /// There is something that a block would tell.
+    #[must_use]
+    pub fn has_news(&self) -> bool {
+        !self.samples.is_empty()
+            || !self.marks.is_empty()
+            || !self.dropped.is_empty()
+            || !self.refused.is_empty()
+            || reaped::any()
+    }
+
+    /// Writes one block. `looks_open`: looks whose end is still to come.
+    pub fn flush(&mut self, tables: &mut Tables, looks_open: u64, end: Option<&str>) {
+        self.mark_lock_waits();
+        let end_ns = monotonic_ns();
+        let ticks = self.looks - looks_open - self.looks_accounted;
+        self.looks_accounted += ticks;
+        // The order matters: the process clock last, so that it is not behind its parts.
+        let (cpu_process_ns, cpu_genba_ns) = self.clocks();
+        let accounting = proto::Accounting {
+            ticks,
+            sampled: self.samples.iter().map(|sample| u64::from(sample.ticks)).sum(),
+            dropped: counts(std::mem::take(&mut self.dropped).into_iter().map(|(why, n)| (why.word(), n))),
+            refused: counts(std::mem::take(&mut self.refused).into_iter().map(|(why, n)| (why.word(), n))),
+            cpu_process_ns,
+            cpu_genba_ns,
+            cpu_sampled_ns: self.cpu_sampled_ns,
+            cpu_not_sampled_ns: cpu_process_ns.saturating_sub(cpu_genba_ns + self.cpu_sampled_ns),
+            wall_not_sampled_ns: self.wall_not_sampled_ns,
+            thread_clocks: std::mem::take(&mut self.thread_clocks),
+            rss_bytes: self.rss_bytes,
+            handler_ns: self.handler_ns(),
+            handler_runs: self.handler_runs,
+            cpu_reaped_ns: reaped::cpu_ns(),
+        };
+        let block = proto::Block {
+            start: self.start.take(),
+            tables: Some(tables.take()),
+            samples: Some(self.columns()),
+            accounting: Some(accounting),
+            marks: std::mem::take(&mut self.marks),
+            reaped: reaped::take(),
+            end: end.map(|why| proto::End { why: why.to_owned() }),
+            ..proto::Block::default()
+        };
+        self.samples.clear();
+        self.write(block, end_ns);
+        self.block_start_ns = end_ns;
+    }
+
+    /// This process will not be sampled.
+    pub fn refuse(&mut self, why: &str) {
+        if let Some(start) = &mut self.start {
+            why.clone_into(&mut start.refused);
+        }
+    }
+
+    /// The process's clock and genba's share of it. A seccomp filter may forbid them: then what was told, and what is in samples.
+    fn clocks(&mut self) -> (u64, u64) {
+        let own_ns = if self.by_program { Some(0) } else { clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) };
+        let own_ns = own_ns.map(|own_ns| self.cpu_genba_before_ns + own_ns);
+        let process_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
+        if let (Some(process_ns), Some(own_ns)) = (process_ns, own_ns) {
+            self.clocks_told = (process_ns, own_ns);
+            return self.clocks_told;
+        }
+        if !self.clocks_missed {
+            self.clocks_missed = true;
+            let text = "the kernel does not tell CPU time any more (a seccomp filter): later CPU times are those of the samples";
+            self.mark(proto::MarkKind::Note, text, 0);
+        }
+        let (process_ns, own_ns) = self.clocks_told;
+        (process_ns.max(own_ns + self.cpu_sampled_ns), own_ns)
+    }
+
+    /// Writes the one block of a process that is not sampled.
+    pub fn announce(&mut self) {
+        let end_ns = monotonic_ns();
+        let block = proto::Block {
+            start: self.start.take(),
+            end: Some(proto::End { why: "refused".to_owned() }),
+            ..proto::Block::default()
+        };
+        self.write(block, end_ns);
+    }
+
+    fn columns(&self) -> proto::Samples {
+        let mut columns = proto::Samples::default();
+        let mut before = self.block_start_ns / QUANTUM_NS;
+        for sample in &self.samples {
+            let end = sample.end_ns / QUANTUM_NS;
+            columns.end_delta_quanta.push(end as i64 - before as i64);
+            before = end;
+            columns.thread.push(sample.thread);
+            columns.node.push(sample.node);
+            columns.state.push(sample.state);
+            columns.ticks.push(sample.ticks);
+            columns.cpu_quanta.push(sample.cpu_quanta);
+            columns.wall_quanta.push(sample.wall_quanta);
+        }
+        columns
+    }
+
+    /// Appends `block` to `out` as number `sequence`. False: it is too large.
+    fn encode(&mut self, block: proto::Block, sequence: u64, end_ns: u64, out: &mut Vec<u8>) -> bool {
+        let header = BlockHeader {
+            version: VERSION,
+            process_key: self.key,
+            sequence,
+            start_ns: self.block_start_ns.min(end_ns),
+            end_ns,
+        };
+        let compressor = &mut self.compressor;
+        let mut failed = false;
+        let mut compress = |pieces: &[&[u8]]| {
+            compressor.compress(pieces).unwrap_or_else(|| {
+                failed = true;
+                Vec::new()
+            })
+        };
+        let encoded = encode_block(&header, block, &mut compress, out);
+        encoded.is_ok() && !failed
+    }
+
+    fn write(&mut self, block: proto::Block, end_ns: u64) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let is_last = block.end.is_some();
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        if self.encode(block, self.sequence, end_ns, &mut buffer) {
+            // Made while those before still hold: there may be no memory for them.
+            let words = if is_last { None } else { self.last_words(end_ns) };
+            self.append(&buffer, words);
+        } else {
+            self.stopped = Some("a block is too large".to_owned());
+        }
+        self.buffer = buffer;
+    }
+
+    fn append(&mut self, block: &[u8], words: Option<Box<LastWords>>) {
+        let Some(file) = &self.file else {
+            self.stopped = Some("the recording cannot be opened".to_owned());
+            return;
+        };
+        match file.write(block) {
+            Ok(()) => {
+                self.sequence += 1;
+                last_words::set_last_words(words);
+            }
+            Err(0) => self.stopped = Some("the disk is full".to_owned()),
+            Err(errno) => self.stopped = Some(format!("the recording cannot be written (errno {errno})")),
+        }
+    }
+
+    /// What is written behind the next block instead of another one, if there is no memory to make that.
+    fn last_words(&mut self, at_ns: u64) -> Option<Box<LastWords>> {
+        let text = "no memory was left (a limit such as RLIMIT_AS)".to_owned();
+        let mark = proto::Mark { at_ns, kind: proto::MarkKind::Stopped as i32 as u32, text, ..proto::Mark::default() };
+        let end = Some(proto::End { why: "no memory".to_owned() });
+        let block = proto::Block { marks: vec![mark], end, ..proto::Block::default() };
+        let mut words = Box::<LastWords>::default();
+        self.encode(block, self.sequence + 1, at_ns, &mut words.0).then_some(words)
+    }
+}
+
+fn counts(counts: impl Iterator<Item = (&'static str, u64)>) -> Vec<proto::Count> {
+    counts.map(|(reason, ticks)| proto::Count { reason: reason.to_owned(), ticks }).collect()
+}
