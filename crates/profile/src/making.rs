@@ -1,4 +1,5 @@
 //! From the blocks of recordings to the tables.
+//! Owns: also the promotion of libraries to the user's own code, because it rewrites rows. Whose code a stack is, it asks the tables.
 //! Never: opens a file.
 
 pub mod build;

@@ -1,10 +1,8 @@
-//! What is decided from the tables: whose code it is, which weight, what the filters keep, which verdict.
+//! What is decided from the tables: which weight, what the filters keep, which verdict.
 //! Never: lays out text.
 
-pub mod event_loop;
 pub mod filter;
 pub mod nameless;
-pub mod own_code;
 pub mod pace;
 pub mod phase;
 pub mod reading;

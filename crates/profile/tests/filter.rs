@@ -6,12 +6,13 @@ use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, profile, profile_in_window};
 use genba_profile::export::collapsed::{self, collapsed};
 use genba_profile::export::json;
-use genba_profile::filter::{Filter, Window};
+use genba_profile::filter::Filter;
 use genba_profile::glob::Glob;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
 use genba_profile::report::{Options, report, text};
 use genba_profile::weight::{Totals, Weight};
+use genba_profile::window::Window;
 use regex::Regex;
 
 /// Each sample is 1.6 ms; those of a process follow each other in the order of the lines.

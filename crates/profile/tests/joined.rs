@@ -4,7 +4,7 @@ mod notation;
 
 use expect_test::expect;
 use genba_profile::build::{Additions, profile, profile_in_window};
-use genba_profile::filter::{Filter, Window, apply};
+use genba_profile::filter::{Filter, apply};
 use genba_profile::glob::Glob;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
@@ -13,6 +13,7 @@ use genba_profile::report::{By, Options, report, text};
 use genba_profile::tree;
 use genba_profile::warnings::warnings;
 use genba_profile::weight::{Totals, Weight};
+use genba_profile::window::Window;
 
 const FIRST: &str = "
     process 7 3.13.0 executable=/usr/bin/python3.13 argv=python3+app.py cwd=/app

@@ -2,8 +2,9 @@
 //! Owns: their spelling and the hints. Never: decides what is kept; genba-profile does.
 
 use clap::Args;
-use genba_profile::filter::{Filter, NothingKept, Window};
+use genba_profile::filter::{Filter, NothingKept};
 use genba_profile::glob::Glob;
+use genba_profile::window::Window;
 use regex::Regex;
 
 use crate::failure::Failure;

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, ProcessKey, Recording};
 use genba_profile::build::{self, Additions};
-use genba_profile::filter::Window;
 use genba_profile::profile::Profile;
+use genba_profile::window::Window;
 
 use crate::failure::{Failure, say};
 use crate::finish;

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use genba_profile::filter::Window;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
+use genba_profile::window::Window;
 
 use crate::failure::Failure;
 use crate::read::RecordingFile;

@@ -20,11 +20,11 @@ pub use crate::making::build::c_functions::{NO_NAME, REPLACED};
 use crate::making::build::c_places::CPlaces;
 pub use crate::making::build::promotion::promoted;
 use crate::making::build::stacks::{Interned, Stacks};
-use crate::rules::filter::Window;
 use crate::tables::profile::{
     LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
 };
 use crate::tables::stored::{self, Stored};
+use crate::tables::window::Window;
 
 /// What somebody knows beside the recording: what is not stored in it.
 #[derive(Clone, Debug, Default)]

@@ -14,14 +14,14 @@ pub use crate::words::excerpt::printable;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::rules::event_loop::EventLoop;
-use crate::rules::own_code::{OwnCode, own_code_and};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
 use crate::rules::verdict::Verdict;
 use crate::rules::weight::{Choice, Totals, Weight};
+use crate::tables::event_loop::EventLoop;
 use crate::tables::locations::ByteColumns;
+use crate::tables::own_code::{OwnCode, own_code_and};
 use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };

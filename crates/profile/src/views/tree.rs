@@ -7,10 +7,10 @@ pub mod text;
 
 use std::collections::HashMap;
 
-use crate::rules::event_loop::EventLoop;
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
 use crate::rules::weight::{Choice, Totals, Weight};
+use crate::tables::event_loop::EventLoop;
 use crate::tables::file_names::{FileNames, without_tag};
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
 use crate::tables::state::State;

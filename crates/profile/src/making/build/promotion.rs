@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::rules::event_loop::EventLoop;
-use crate::rules::own_code::own_code;
+use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::own_code;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{
     File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Node, NodeIndex, ProcessIndex,

@@ -2,8 +2,8 @@
 //! Owns: which steps those are. Never: adds steps up; each was proved to be one by the agent, and may have been longer.
 
 use super::thresholds::BLOCKS_NS_MIN;
-use crate::rules::event_loop::EventLoop;
-use crate::rules::own_code::own_code;
+use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::own_code;
 use crate::tables::profile::{FrameIndex, NodeIndex, Profile};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
