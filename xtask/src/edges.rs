@@ -40,9 +40,7 @@ pub fn check(parts: &[Part], metadata: &Json, files: &[SourceFile]) -> Vec<Viola
     crates(parts, metadata, &mut violations);
     let read = imports::crates(files, &mut violations);
     for part in parts {
-        if let Some(one) = read.iter().find(|one| one.folder == part.path) {
-            floors::check(part, one, &mut violations);
-        }
+        floors::check(part, read.iter().find(|one| one.folder == part.path), &mut violations);
         let held: Vec<&SourceFile> = files.iter().filter(|file| part.holds(&file.path)).collect();
         if held.is_empty() {
             violations.push(Violation::new(

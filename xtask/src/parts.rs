@@ -16,8 +16,8 @@ pub struct Part {
     pub build: Vec<String>,
     pub imports: Option<Vec<String>>,
     pub never: Vec<String>,
-    /// Folders below `src`, the lowest first: each imports only from those before it.
-    pub floors: Vec<String>,
+    /// Chains of folders below `src`, each with the lowest first: a folder imports only from those before it in a chain of its own.
+    pub floors: Vec<Vec<String>>,
 }
 
 impl Part {
@@ -50,6 +50,38 @@ fn part(row: &toml::Value) -> Result<Part, String> {
         build: list("build").unwrap_or_default(),
         imports: list("imports"),
         never: list("never").unwrap_or_default(),
-        floors: list("floors").unwrap_or_default(),
+        floors: row.get("floors").map(chains).transpose()?.unwrap_or_default(),
     })
+}
+
+/// A list of lists of words, and nothing else: a floor that is misread would hold nobody to it.
+fn chains(floors: &toml::Value) -> Result<Vec<Vec<String>>, String> {
+    let chain = |chain: &toml::Value| -> Option<Vec<String>> {
+        chain.as_array()?.iter().map(|floor| floor.as_str().map(str::to_owned)).collect()
+    };
+    let chains: Option<Vec<_>> = floors.as_array().and_then(|chains| chains.iter().map(chain).collect());
+    chains.ok_or_else(|| format!("{TABLE}: `floors` is no list of lists of folders"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read_table;
+    use crate::sources::SourceFile;
+
+    fn floors(written: &str) -> Result<Vec<Vec<String>>, String> {
+        let text = format!("[[part]]\nname = \"a\"\npath = \"a\"\nmay = []\nfloors = {written}\n");
+        let files = [SourceFile { path: super::TABLE.into(), text }];
+        read_table(&files).map(|parts| parts[0].floors.clone())
+    }
+
+    #[test]
+    fn floors_are_chains_and_nothing_else() {
+        assert_eq!(
+            floors("[['low', 'high'], ['low', 'side']]"),
+            Ok(vec![vec!["low".into(), "high".into()], vec!["low".into(), "side".into()]])
+        );
+        for wrong in ["['low', 'high']", "'low'", "[['low', 1]]"] {
+            assert!(floors(wrong).is_err_and(|error| error.contains("`floors` is no list of lists")), "{wrong}");
+        }
+    }
 }
