@@ -31,6 +31,7 @@ fn main() {
 fn build_agent(root: &Path) -> PathBuf {
     for source in [
         "crates/agent",
+        "crates/python",
         "crates/signal",
         "crates/bells",
         "crates/format/src",

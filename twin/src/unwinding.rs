@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
-use genba_signal::memory::{Address, Fault, Memory};
+use genba_python::memory::{Address, Fault, Memory};
 use genba_signal::recollect::Recollection;
 use genba_signal::rows::{ModuleRows, Modules, Row, Rule, RuleCache};
 use genba_signal::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};

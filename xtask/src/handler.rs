@@ -1,6 +1,6 @@
 //! `cargo xtask handler`: the code that runs inside the signal handler calls nothing outside itself (I-04).
 //! Builds crates/signal as one object file in release and follows its relocations from the handler's entry: each undefined
-//! symbol met must be in an allow-list.
+//! symbol met must be in an allow-list. What the handler runs of crates/python must lie in that object too: it is generic or inline.
 //! Owns: the allow-list. Never: runs what it built. A symbol in the list needs a reason beside it.
 
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ pub fn check(object_file: &[u8]) -> Result<Vec<Violation>, String> {
         Violation::new(
             "crates/signal",
             format!("`{user}` calls `{name}`"),
-            "write it so that the compiler needs no call (no slicing, no indexing, no copies of arrays)",
+            "write it so that the compiler needs no call (no slicing, no indexing, no copies of arrays; in crates/python generic or inline)",
         )
     };
     Ok(missing.into_iter().map(violation).collect())

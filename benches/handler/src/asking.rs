@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use framehop::x86_64::UnwinderX86_64;
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
+use genba_python::thread_states::ThreadHints;
+use genba_python::walked::{PythonEnd, PythonEntry};
 use genba_signal::handler::{SAMPLE_CODE, SHARED};
 use genba_signal::memory::Guarded;
-use genba_signal::request::{POOL, PythonEnd, PythonEntry, Question, Reading};
+use genba_signal::request::{POOL, Question, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::files::{self, Loaded};
@@ -15,9 +17,10 @@ use crate::measured::{Bench, Numbers, WAYS, Way, on_signal};
 use crate::process::Process;
 use crate::reading::codes::Codes;
 use crate::reading::modules;
-use crate::reading::python::{self, Found, Python};
-use crate::reading::states::ThreadStates;
+use crate::system::symbols::Linker;
 use crate::writing::tables::Tables;
+use genba_python::find::{Found, Python, find};
+use genba_python::lists::ThreadStates;
 
 /// What was measured, by way.
 pub struct Measured {
@@ -36,7 +39,7 @@ const WARM_UP: usize = 2000;
 pub fn run(tid: u32, runs: usize, seed: u64) -> Result<Measured, String> {
     let files = files::loaded(Process { pid: std::process::id() as i32 })?;
     modules::publish(&files);
-    let Found::Yes { python, .. } = python::find(&Guarded) else {
+    let Found::Yes { python, .. } = find(&Guarded, &Linker) else {
         return Err("no CPython that genba knows".to_owned());
     };
     let layout = Box::leak(Box::new(python.layout));
@@ -130,13 +133,9 @@ impl Sampler {
             states = self.states.of(self.tid);
         }
         let question = Question {
-            pid: std::process::id(),
-            tid: self.tid,
+            thread: ThreadHints { pid: std::process::id(), tid: self.tid, states },
             native: true,
             reading: Reading::Guarded,
-            thread_states: states.addresses,
-            thread_states_len: states.len,
-            thread_states_more: states.more,
         };
         let ticket = (way == Way::Handler).then(|| POOL.ask(0, question)).flatten();
         let before = self.bench.answered.load(SeqCst);

@@ -8,9 +8,3 @@ pub mod cfi;
 pub mod codes;
 #[path = "modules.rs"]
 pub mod modules;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/reading/python.rs"]
-pub mod python;
-#[allow(dead_code, reason = "the agent asks it for more")]
-#[path = "../../../crates/agent/src/reading/states.rs"]
-pub mod states;

@@ -2,15 +2,17 @@
 //! but the program's own write that its signal cut short (cut.rs), once the sample is given.
 //! Owns: `SHARED`, what the sampler publishes for handlers. Keeps: I-04, I-05, I-07.
 
-use crate::frames::{self, Frames};
-use crate::layout::Layout;
-use crate::memory::{Blocks, ByKernel, Guarded, Memory, time_stamp};
-use crate::request::{Answer, Chain, POOL, PythonEnd, Question, Reading, Ticket};
+use crate::memory::{Blocks, ByKernel, Guarded, time_stamp};
+use crate::request::{Answer, Chain, POOL, Question, Reading, Ticket};
 use crate::rows::{Modules, Registers};
-use crate::seen::{Seen, Tail};
-use crate::thread_states::{self, OwnStates};
 use crate::unwind::NativeEnd;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
+use genba_python::frames::{self, Frames};
+use genba_python::layout::Layout;
+use genba_python::memory::Memory;
+use genba_python::seen::{Seen, Tail};
+use genba_python::thread_states::{self, OwnStates};
+use genba_python::walked::PythonEnd;
 
 /// Published by the sampler (I-08). A table that was replaced is freed only after no buffer is Walking, so what a handler
 /// loads after its swap to Walking outlives it.
@@ -84,7 +86,7 @@ pub fn answer(arrival: &Arrival) -> bool {
 /// Apart, so that its blocks take room on the stack only where it is used.
 #[inline(never)]
 fn look_by_kernel(registers: Registers, question: &Question, answer: &mut Answer, blocks: &Blocks) {
-    look(&ByKernel::new(question.pid, blocks), registers, question, answer);
+    look(&ByKernel::new(question.thread.pid, blocks), registers, question, answer);
 }
 
 /// Looks at one thread: native frames, Python frames, state. Also used by the sampler for a thread that does not run.
@@ -126,12 +128,12 @@ fn python<M: Memory>(
     answer: &mut Answer,
 ) -> PythonEnd {
     let mut states = OwnStates::EMPTY;
-    if let Err(end) = thread_states::find(memory, layout, question, stack_low, &mut states) {
+    if let Err(end) = thread_states::find(memory, layout, &question.thread, stack_low, &mut states) {
         return end;
     }
     let mut only = states.iter();
     if let (Some(thread_state), None) = (only.next(), only.next()) {
-        answer.context_version = memory.word(thread_state.at(layout.context_version)).unwrap_or(0);
+        answer.context_version = memory.word(thread_state.at(layout.threads.context_version)).unwrap_or(0);
     }
     let innermost_cfa = match (answer.native.first(), answer.native_len) {
         // The frame at which a walk ended has no CFA of its own.
@@ -153,6 +155,6 @@ fn python<M: Memory>(
     let (len, tail_len) = (frames.len, frames.tail.len());
     answer.python_len = len;
     answer.tail_len = tail_len;
-    answer.in_gc = in_gc || (len == 0 && thread_states::in_gc_without_frames(memory, layout, question));
+    answer.in_gc = in_gc || (len == 0 && thread_states::in_gc_without_frames(memory, layout, &question.thread));
     end
 }

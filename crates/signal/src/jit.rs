@@ -2,9 +2,10 @@
 //! Owns: what such a call leaves on the stack. Never: takes other code of no known file for CPython's. Keeps: I-04, I-06, I-07.
 //! Source: CPython 3.14 Tools/jit/shim.c as built (a shim per trace, x86-64), CPython 3.15 Python/jit.c (`_PyJIT_Entry`, one for all).
 
-use crate::memory::{Address, Memory};
 use crate::rows::{Modules, Registers, Rule};
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use genba_python::jit;
+use genba_python::memory::{Address, Memory};
 
 /// How the JIT of this process is entered.
 pub struct Jit {
@@ -22,9 +23,8 @@ pub(crate) struct JitFrame {
 }
 
 impl Jit {
-    pub const NONE: u64 = 0;
-    /// 3.14: each trace begins with a shim that the eval loop calls.
-    pub const SHIM: u64 = 1;
+    pub const NONE: u64 = jit::NONE;
+    pub const SHIM: u64 = jit::SHIM;
 
     /// Set by the sampler; SeqCst pairs with the load in `step`, and nothing else hangs on it.
     pub fn set(&self, way: u64) {

@@ -9,9 +9,10 @@
 use crate::foreign::{
     MASK, RECORD_WORDS, To, bit, block, is_for_thread, own_pid, own_tid, send_again, send_again_blocked,
 };
-use crate::memory::{Address, Memory, WordsByKernel};
+use crate::memory::WordsByKernel;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
+use genba_python::memory::{Address, Memory};
 
 const SIGBUS: u64 = 7;
 const SIGSEGV: u64 = 11;

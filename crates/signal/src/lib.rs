@@ -1,21 +1,18 @@
-//! What runs inside the signal handler: guarded reads, unwinding, the walk over frames, request buffers.
+//! What runs inside the signal handler: guarded reads, unwinding, request buffers; the walk over
+//! CPython's frames is genba_python's.
 //! Never: calls libc or the interpreter, allocates, locks, waits, panics, formats, loops without a bound (I-04, I-07).
 //! `core` only; the check `cargo xtask handler` allows no undefined symbol.
 #![no_std]
 
 mod cut;
 pub mod foreign;
-pub mod frames;
 pub mod handler;
 pub mod jit;
 pub mod kept;
-pub mod layout;
 pub mod memory;
 pub mod recollect;
 pub mod request;
 pub mod rows;
-pub mod seen;
-mod thread_states;
 pub mod unwind;
 
 use handler::Arrival;

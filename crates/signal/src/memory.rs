@@ -1,71 +1,11 @@
-//! How genba reads the program's memory: an address has no deref, a read gives a value or a fault.
-//! Owns: `Address`, `Memory` and its two kinds, the one guarded load. Never: dereferences, returns a default on a fault.
+//! How genba reads the memory of the process that it is in: a read gives a value or a fault.
+//! Owns: the kinds of `Memory` in the own process, the one guarded load. Never: dereferences, returns a default on a fault.
 //! Keeps: I-06 (guarded reads only). Partner: agent/src/system/signals/faults.rs steps over the faulting instruction.
 
 use core::arch::{asm, global_asm};
 use core::cell::{Cell, UnsafeCell};
 use core::mem::MaybeUninit;
-
-/// An address in the program, as a number. Only `Memory` may look behind it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-#[repr(transparent)]
-pub struct Address(pub u64);
-
-impl Address {
-    pub const NULL: Address = Address(0);
-
-    #[must_use]
-    pub const fn at(self, offset_bytes: u64) -> Address {
-        Address(self.0.wrapping_add(offset_bytes))
-    }
-
-    #[must_use]
-    pub const fn is_null(self) -> bool {
-        self.0 == 0
-    }
-}
-
-/// The memory could not be read.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Fault;
-
-/// A way to read the program's memory.
-pub trait Memory {
-    /// Reads eight bytes, of any alignment.
-    ///
-    /// # Errors
-    /// `Fault` when any of them is not readable.
-    fn word(&self, address: Address) -> Result<u64, Fault>;
-
-    /// Reads an address.
-    ///
-    /// # Errors
-    /// `Fault` as `word`.
-    #[inline(always)]
-    fn address(&self, address: Address) -> Result<Address, Fault> {
-        Ok(Address(self.word(address)?))
-    }
-
-    /// Reads one byte without touching bytes on another page.
-    ///
-    /// # Errors
-    /// `Fault` as `word`.
-    #[inline(always)]
-    fn byte(&self, address: Address) -> Result<u8, Fault> {
-        let shift_bits = (address.0 & 7) * 8;
-        Ok((self.word(Address(address.0 & !7))? >> shift_bits) as u8)
-    }
-
-    /// Reads the 32-bit value at a four-byte aligned address.
-    ///
-    /// # Errors
-    /// `Fault` as `word`.
-    #[inline(always)]
-    fn half(&self, address: Address) -> Result<u32, Fault> {
-        let shift_bits = (address.0 & 4) * 8;
-        Ok((self.word(Address(address.0 & !7))? >> shift_bits) as u32)
-    }
-}
+use genba_python::memory::{Address, Fault, Memory};
 
 /// Loads that may fault: the agent's SIGSEGV and SIGBUS handler steps over the instruction.
 /// Use only while that handler is installed and both signals are unblocked on this thread.
@@ -284,7 +224,8 @@ impl Memory for ByKernel<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Address, Fault, Guarded, Memory};
+    use super::Guarded;
+    use genba_python::memory::{Address, Fault, Memory};
 
     /// Without a handler for faults: one would end the test.
     #[test]

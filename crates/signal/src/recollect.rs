@@ -7,9 +7,9 @@
 //! the words that led on from there read the same, the frames that follow are the same; the rows need not be searched, and the
 //! words, whose addresses are known beforehand, are read side by side and not one after another.
 
-use crate::memory::{Address, Memory};
 use crate::rows::{Modules, Registers, Rule, RuleKind};
 use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame, Walk};
+use genba_python::memory::{Address, Memory};
 
 /// Frames that are remembered, innermost first; deeper ones are always searched for.
 const REMEMBERED_MAX: usize = 256;

@@ -6,20 +6,17 @@
 //! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler. Whoever wins the
 //! compare-and-swap from Asked owns the buffer.
 
-use crate::memory::{Address, Blocks};
+use crate::memory::Blocks;
 use crate::recollect::Recollection;
 use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
+use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
+use genba_python::walked::{Operand, PYTHON_MAX, PythonEnd, PythonWord};
 
 pub const REQUESTS: usize = 64;
-/// Words for Python frames and shims.
-pub const PYTHON_MAX: usize = 1536;
 /// Words for code objects seen for the first time.
 pub const TAIL_WORDS: usize = 5536;
-/// Thread states of one thread that may have frames: one for each interpreter that it is in.
-pub const THREAD_STATES_MAX: usize = 16;
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum Phase {
@@ -39,34 +36,9 @@ pub enum Reading {
 /// What the sampler wants to know.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
-    pub pid: u32,
-    pub tid: u32,
+    pub thread: ThreadHints,
     pub native: bool,
     pub reading: Reading,
-    pub thread_states: [Address; THREAD_STATES_MAX],
-    pub thread_states_len: usize,
-    /// The thread has more thread states than fit here.
-    pub thread_states_more: bool,
-}
-
-/// How the walk over the Python frames ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum PythonEnd {
-    /// At the first frame.
-    Complete = 0,
-    /// No thread state belongs to this thread.
-    NoThreadState = 1,
-    /// A frame could not be read.
-    Fault = 2,
-    /// PYTHON_MAX words.
-    TooDeep = 3,
-    /// Several thread states, and which of them belong to this thread's stack cannot be told.
-    Ambiguous = 4,
-    /// Frames in more than THREAD_STATES_MAX thread states.
-    TooMany = 5,
-    /// The current frame is none of the thread's any more, or not yet: greenlets change places.
-    Popped = 6,
 }
 
 /// The frames of one thread state. Their words follow those of the chain before.
@@ -80,12 +52,6 @@ pub struct Chain {
 
 impl Chain {
     pub const EMPTY: Chain = Chain { len: 0, end: PythonEnd::Complete, operand: None };
-}
-
-/// Which operation the innermost frame executes on which type, where CPython leaves its operands readable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Operand {
-    pub container_type: Address,
 }
 
 /// What the handler saw. Arrays are valid up to their lengths.
@@ -129,55 +95,10 @@ impl Answer {
         began_tsc: 0,
         handler_tsc: 0,
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
-        python: [PythonWord(0); PYTHON_MAX],
+        python: [PythonWord::EMPTY; PYTHON_MAX],
         tail: [0; TAIL_WORDS],
         recollection: Recollection::EMPTY,
     };
-}
-
-/// One word of the list of Python frames, innermost first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[repr(transparent)]
-pub struct PythonWord(u64);
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum PythonEntry {
-    /// A frame of a known code object (row of the sampler's table), at an instruction (code units).
-    Known { code: u32, instruction: u32 },
-    /// A frame of a code object described in the tail (position of its entry, in words).
-    InTail { position: u32, instruction: u32 },
-    /// A frame whose code object found no room in the tail.
-    NoRoom,
-    /// A C local of the run of the eval loop that executes the frames before it.
-    Shim { address: u64 },
-}
-
-impl PythonWord {
-    const INDEX_MAX: u64 = (1 << 30) - 1;
-
-    #[inline(always)]
-    #[must_use]
-    pub const fn new(entry: PythonEntry) -> PythonWord {
-        PythonWord(match entry {
-            PythonEntry::Known { code, instruction } => (code as u64 & Self::INDEX_MAX) << 32 | instruction as u64,
-            PythonEntry::InTail { position, instruction } => {
-                1 << 62 | (position as u64 & Self::INDEX_MAX) << 32 | instruction as u64
-            }
-            PythonEntry::Shim { address } => 2 << 62 | (address & ((1 << 62) - 1)),
-            PythonEntry::NoRoom => 3 << 62,
-        })
-    }
-
-    #[must_use]
-    pub const fn entry(self) -> PythonEntry {
-        let (index, instruction) = ((self.0 >> 32 & Self::INDEX_MAX) as u32, self.0 as u32);
-        match self.0 >> 62 {
-            0 => PythonEntry::Known { code: index, instruction },
-            1 => PythonEntry::InTail { position: index, instruction },
-            2 => PythonEntry::Shim { address: self.0 & ((1 << 62) - 1) },
-            _ => PythonEntry::NoRoom,
-        }
-    }
 }
 
 #[repr(C, align(64))]
@@ -234,13 +155,9 @@ impl Request {
     const NEW: Request = Request {
         state: AtomicU64::new(0),
         question: UnsafeCell::new(Question {
-            pid: 0,
-            tid: 0,
+            thread: ThreadHints { pid: 0, tid: 0, states: States::EMPTY },
             native: false,
             reading: Reading::Guarded,
-            thread_states: [Address::NULL; THREAD_STATES_MAX],
-            thread_states_len: 0,
-            thread_states_more: false,
         }),
         answer: UnsafeCell::new(Answer::EMPTY),
         blocks: Blocks::zeroed(),

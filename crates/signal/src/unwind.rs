@@ -3,8 +3,8 @@
 //! the slow twin.
 
 use crate::jit::JIT;
-use crate::memory::{Address, Memory};
 use crate::rows::{Modules, Registers, Rule, RuleKind};
+use genba_python::memory::{Address, Memory};
 
 /// Native frames a stack may have; a deeper one is cut at the root and says so.
 pub const NATIVE_MAX: usize = 512;

@@ -1,7 +1,7 @@
 //! The way through code that CPython's JIT made, as words: what is on the stack, and what the walk makes of it.
 
+use genba_python::memory::{Address, Fault, Memory};
 use genba_signal::jit::{JIT, Jit};
-use genba_signal::memory::{Address, Fault, Memory};
 use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
 use genba_signal::unwind::{NativeEnd, Walk};
 use std::collections::HashMap;

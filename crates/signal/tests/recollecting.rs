@@ -1,6 +1,6 @@
 //! The walk helped by the last one finds what the plain walk finds, whatever happened to the stack in between. Cites I-06, I-07.
 
-use genba_signal::memory::{Address, Fault, Memory};
+use genba_python::memory::{Address, Fault, Memory};
 use genba_signal::recollect::Recollection;
 use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
 use genba_signal::unwind::{NATIVE_MAX, NativeFrame, Walk};

@@ -1,10 +1,11 @@
 //! Asking and answering: one writer a buffer (I-05), nothing answered twice or late, whatever order signals arrive in.
 
+use genba_python::memory::{Address, Fault, Memory};
+use genba_python::thread_states::{States, ThreadHints};
+use genba_python::walked::{PythonEnd, PythonEntry, PythonWord};
 use genba_signal::handler::{Arrival, SAMPLE_CODE, SHARED, answer};
-use genba_signal::memory::{Address, Blocks, ByKernel, Fault, Memory};
-use genba_signal::request::{
-    POOL, Phase, PythonEnd, PythonEntry, PythonWord, Question, Reading, THREAD_STATES_MAX, Ticket,
-};
+use genba_signal::memory::{Blocks, ByKernel};
+use genba_signal::request::{POOL, Phase, Question, Reading, Ticket};
 use genba_signal::rows::Registers;
 use genba_signal::unwind::NativeEnd;
 use std::sync::atomic::Ordering::SeqCst;
@@ -13,13 +14,9 @@ const PID: u32 = 4711;
 
 fn question() -> Question {
     Question {
-        pid: std::process::id(),
-        tid: 1,
+        thread: ThreadHints { pid: std::process::id(), tid: 1, states: States::EMPTY },
         native: true,
         reading: Reading::ByKernel,
-        thread_states: [Address::NULL; THREAD_STATES_MAX],
-        thread_states_len: 0,
-        thread_states_more: false,
     }
 }
 

@@ -1,13 +1,16 @@
 //! Stale memory: every pointer that the walk over Python frames follows leads anywhere: into the same structures, across itself in
 //! rings, to odd places, to the kernel, to nothing. The walk ends, within its bounds, and what it names lies in its answer.
 
+#[path = "../../python/tests/layouts/mod.rs"]
 mod layouts;
 
+use genba_python::memory::{Address, Fault, Memory};
+use genba_python::seen::{Seen, SeenEntry};
+use genba_python::thread_states::{States, ThreadHints};
+use genba_python::walked::{PYTHON_MAX, PythonEntry};
 use genba_signal::handler::{SHARED, look};
-use genba_signal::memory::{Address, Fault, Memory};
-use genba_signal::request::{Answer, PYTHON_MAX, PythonEntry, Question, Reading, TAIL_WORDS, THREAD_STATES_MAX};
+use genba_signal::request::{Answer, Question, Reading, TAIL_WORDS};
 use genba_signal::rows::Registers;
-use genba_signal::seen::{Seen, SeenEntry};
 use layouts::{CODE_TYPE, LAYOUTS, REGION};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -41,7 +44,7 @@ impl Stale {
 impl Memory for Stale {
     fn word(&self, address: Address) -> Result<u64, Fault> {
         self.reads.set(self.reads.get() + 1);
-        if [0, 1024].contains(&address.0.wrapping_sub(STATE.at(LAYOUTS[0].native_thread_id).0)) {
+        if [0, 1024].contains(&address.0.wrapping_sub(STATE.at(LAYOUTS[0].threads.native_id).0)) {
             return Ok(u64::from(TID));
         }
         if !(REGION..REGION + REGION_BYTES).contains(&address.0) {
@@ -77,17 +80,10 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
     let entry = SeenEntry { key: AtomicU64::new(0), progress: AtomicU64::new(0) };
     let mut seen = Seen { entries: &raw const entry, mask: 0 };
     SHARED.seen.store(&raw mut seen, SeqCst);
-    let mut thread_states = [Address::NULL; THREAD_STATES_MAX];
-    thread_states[..2].copy_from_slice(&[STATE, STATE.at(1024)]);
-    let question = Question {
-        pid: 1,
-        tid: TID,
-        native: false,
-        reading: Reading::ByKernel,
-        thread_states,
-        thread_states_len: 2,
-        thread_states_more: false,
-    };
+    let mut states = States::EMPTY;
+    assert!(states.add(STATE) && states.add(STATE.at(1024)));
+    let question =
+        Question { thread: ThreadHints { pid: 1, tid: TID, states }, native: false, reading: Reading::ByKernel };
     let registers = Registers { rip: 0, rsp: REGION, rbp: None };
     let mut answer = Box::new(Answer::EMPTY);
     let (mut longest, mut copied) = (0, 0);

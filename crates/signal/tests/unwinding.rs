@@ -1,6 +1,6 @@
 //! The walk by flat tables, on stacks made of text: each rule kind, each reason to end. Cites I-06, I-07.
 
-use genba_signal::memory::{Address, Fault, Memory};
+use genba_python::memory::{Address, Fault, Memory};
 use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
 use genba_signal::unwind::{NATIVE_MAX, Walk};
 use std::collections::HashMap;

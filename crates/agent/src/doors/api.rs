@@ -11,9 +11,10 @@ use crate::process::control::{self, Done, Leaf, Order};
 use crate::process::life;
 use crate::process::room;
 use crate::process::session::Session;
-use crate::reading::python::{self, Found};
 use crate::system::proc::{self, monotonic_ns};
+use crate::system::symbols::Linker;
 use genba_format::proto;
+use genba_python::find::{Found, find};
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use std::borrow::Cow;
@@ -172,7 +173,7 @@ fn start(text: &str) -> (Outcome, Text) {
     if life::is_recording() {
         return (Outcome::Already, path());
     }
-    match python::find(&Guarded) {
+    match find(&Guarded, &Linker) {
         Found::No => return refused("no interpreter is found in this process"),
         Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
         Found::Yes { python, version } => {

@@ -10,13 +10,14 @@ use crate::process::control;
 use crate::process::later;
 use crate::process::life::{self, LIFE, OWNER, State, is_owner};
 use crate::process::room;
-use crate::reading::python::{self, Found};
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::errno;
 use crate::system::proc;
 use crate::system::sampler_stack::{SAMPLER_TID, no_sampler};
 use crate::system::signals::{self, mask};
+use crate::system::symbols::Linker;
 use crate::system::thread_starts;
+use genba_python::find::{Found, find};
 use genba_signal::handler::SHARED;
 use genba_signal::kept;
 use genba_signal::memory::Guarded;
@@ -102,7 +103,7 @@ pub(super) extern "C" fn after_in_child() {
 
 /// In a forked child whose parent's sampler was not parked: one that takes nothing from that. False: there is none.
 fn begin_anew() -> bool {
-    let made = room::within(|| match python::find(&Guarded) {
+    let made = room::within(|| match find(&Guarded, &Linker) {
         Found::Yes { python, .. } => {
             Sampler::anew(python, Birth::now()).map(|sampler| Box::into_raw(Box::new(sampler)))
         }

@@ -11,7 +11,6 @@ use crate::process::life;
 use crate::process::process_key::random_key;
 use crate::process::room;
 use crate::process::session::Session;
-use crate::reading::python::{self, Found};
 use crate::system::alternate;
 use crate::system::descriptor::Descriptor;
 use crate::system::environment;
@@ -19,8 +18,10 @@ use crate::system::real;
 use crate::system::signals;
 use crate::system::signals::mask;
 use crate::system::symbols;
+use crate::system::symbols::Linker;
 use crate::writing::recorder::Recorder;
 use genba_format::proto;
+use genba_python::find::{Found, find};
 use genba_signal::memory::Guarded;
 use std::ffi::CString;
 
@@ -40,7 +41,7 @@ fn on_load_with_room() {
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     arena::allow(session.allocations_max);
-    match python::find(&Guarded) {
+    match find(&Guarded, &Linker) {
         Found::No => {}
         Found::Refused { version, reason } => {
             let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(&session, &version) };

@@ -2,7 +2,7 @@
 //! Owns: decoding of `call rel32` before a return address, and of PLT entries behind its target. Never: guesses at indirect calls.
 
 use crate::reading::modules::Loaded;
-use genba_signal::memory::{Address, Memory};
+use genba_python::memory::{Address, Memory};
 use rustc_hash::FxHashMap;
 
 /// Targets by return address; emptied when files come or go.

@@ -4,8 +4,8 @@
 use crate::reading::modules::nobody_walks;
 use crate::writing::tables::Tables;
 use genba_format::proto;
+use genba_python::seen::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
 use genba_signal::handler::SHARED;
-use genba_signal::seen::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
 
@@ -56,7 +56,7 @@ impl SeenTable {
             match entry.key.load(Relaxed) {
                 0 => {
                     entry.progress.store(progress, Relaxed);
-                    // Release: pairs with the Acquire in genba_signal::seen::find.
+                    // Release: pairs with the Acquire in genba_python::seen::find.
                     entry.key.store(key, Release);
                     return true;
                 }

@@ -3,10 +3,10 @@
 //! names may hang), keeps the name it leads to, says a kind where it is not sure. Keeps: I-06, I-07.
 
 use crate::reading::awaited::Kind;
-use crate::reading::locks::lock_at;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Call;
-use genba_signal::memory::{Address, Memory};
+use genba_python::locks::lock_at;
+use genba_python::memory::{Address, Memory};
 use std::ffi::CStr;
 use std::io::Write;
 
@@ -77,7 +77,7 @@ pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<
         return kind(first as u32);
     }
     if number == libc::SYS_futex {
-        return lock_at(first, memory);
+        return lock_at(first, memory).map(Kind::from);
     }
     if !matches!(number, libc::SYS_poll | libc::SYS_ppoll) || second > ENTRIES_MAX {
         return None;
@@ -109,7 +109,7 @@ pub fn kind_in(tasks: &Descriptor, number: u32, descriptor: u32) -> Option<Kind>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use genba_signal::memory::Fault;
+    use genba_python::memory::Fault;
 
     const SOCKET: u32 = 3;
     const OTHER_SOCKET: u32 = 4;

@@ -6,7 +6,7 @@ use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
 use genba_format::{QUANTUM_NS, proto};
-use genba_signal::memory::Address;
+use genba_python::memory::Address;
 use genba_signal::request::{Pool, Ticket};
 use std::ffi::CString;
 
@@ -331,9 +331,9 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::{LeftBehind, Turns};
+    use genba_python::thread_states::{States, ThreadHints};
     use genba_signal::handler::{self, Arrival, SAMPLE_CODE, SHARED};
-    use genba_signal::memory::Address;
-    use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading, THREAD_STATES_MAX};
+    use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading};
     use genba_signal::rows::Registers;
     use std::sync::atomic::Ordering::SeqCst;
 
@@ -341,13 +341,9 @@ mod tests {
     fn a_buffer_left_behind_is_free_when_its_handler_is_through() {
         const PID: u32 = 7;
         let question = Question {
-            pid: PID,
-            tid: PID,
+            thread: ThreadHints { pid: PID, tid: PID, states: States::EMPTY },
             native: false,
             reading: Reading::Guarded,
-            thread_states: [Address::NULL; THREAD_STATES_MAX],
-            thread_states_len: 0,
-            thread_states_more: false,
         };
         let ticket = POOL.ask(REQUESTS - 1, question).unwrap();
         let mut left = LeftBehind::default();

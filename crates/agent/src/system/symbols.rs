@@ -1,7 +1,18 @@
 //! Addresses of symbols in the loaded files.
 //! Owns: the one use of dlsym, and of dladdr. Never: calls what it finds.
 
+use genba_python::symbols::Symbols;
 use std::ffi::CStr;
+
+/// The dynamic linker of this process.
+#[derive(Clone, Copy)]
+pub struct Linker;
+
+impl Symbols for Linker {
+    fn address(&self, name: &CStr) -> Option<u64> {
+        address(name)
+    }
+}
 
 /// In the order of the dynamic linker.
 #[must_use]

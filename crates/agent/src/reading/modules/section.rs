@@ -5,7 +5,8 @@
 use crate::reading::cfi::{Compiler, Position};
 use crate::system::errno;
 use crate::system::signals;
-use genba_signal::memory::{Address, Guarded, Memory};
+use genba_python::memory::{Address, Memory};
+use genba_signal::memory::Guarded;
 use std::ffi::c_void;
 use std::ops::Range;
 

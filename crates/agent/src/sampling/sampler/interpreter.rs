@@ -2,12 +2,15 @@
 //! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
 
 use super::{Belief, Sampler};
-use crate::reading::python;
 use genba_format::proto;
+use genba_python::check::fits;
+use genba_python::memory::Address;
+use genba_python::thread_states::{THREAD_STATES_MAX, ThreadHints};
+use genba_python::walked::PythonEnd;
 use genba_signal::handler::SHARED;
 use genba_signal::jit::JIT;
-use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
-use genba_signal::request::{PythonEnd, Question, Reading, THREAD_STATES_MAX};
+use genba_signal::memory::{Blocks, ByKernel, Guarded};
+use genba_signal::request::{Question, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Sampler {
@@ -20,26 +23,23 @@ impl Sampler {
         if self.belief.is_unchecked() && states.len > 0 {
             self.check_layout(states.addresses[0]);
         }
+        if self.belief != Belief::Checked {
+            states.len = 0;
+        }
         Question {
-            pid: self.pid,
-            tid,
+            thread: ThreadHints { pid: self.pid, tid, states },
             native: self.session.native,
             reading: self.reading(),
-            thread_states: states.addresses,
-            thread_states_len: if self.belief == Belief::Checked { states.len } else { 0 },
-            thread_states_more: states.more,
         }
     }
 
     /// I-10: the table of offsets is checked on a living frame before the handler may use it.
     fn check_layout(&mut self, thread_state: Address) {
-        let fits = match self.reading() {
-            Reading::Guarded => python::check::fits(&Guarded, &self.python, thread_state),
-            Reading::ByKernel => {
-                python::check::fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state)
-            }
+        let fitting = match self.reading() {
+            Reading::Guarded => fits(&Guarded, &self.python, thread_state),
+            Reading::ByKernel => fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state),
         };
-        self.belief = self.belief.after(fits);
+        self.belief = self.belief.after(fitting);
         match self.belief {
             Belief::Unchecked { .. } => {}
             Belief::Checked => {

@@ -3,7 +3,8 @@
 
 use super::Sampler;
 use crate::writing::recorder::LockWait;
-use genba_signal::memory::{Address, Blocks, ByKernel, Guarded, Memory};
+use genba_python::memory::{Address, Memory};
+use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::Reading;
 
 impl Sampler {

@@ -4,7 +4,6 @@
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
 use crate::reading::awaited::Kind;
-use crate::reading::locks::owner_of_rlock;
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
 use crate::sampling::threads::{NotTold, Open, Ran, Still, Thread, Turns};
@@ -12,8 +11,10 @@ use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
 use crate::writing::recorder::{Dropped, More, Refused, Sample};
 use genba_format::proto;
+use genba_python::locks::owner_of_rlock;
+use genba_python::memory::Address;
 use genba_signal::handler;
-use genba_signal::memory::{Address, Blocks, ByKernel, Guarded};
+use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
 

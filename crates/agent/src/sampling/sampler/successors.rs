@@ -6,11 +6,11 @@ use super::birth::Birth;
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::Loaded;
-use crate::reading::python::Python;
 use crate::reading::stacks::Stacks;
 use crate::sampling::threads::LeftBehind;
 use crate::writing::reaped;
 use genba_format::{ProcessKey, proto};
+use genba_python::find::Python;
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
 /// What a process's recording began with. Unlike the sampler it is never in the middle of something.

@@ -1,10 +1,10 @@
 //! The check of a layout before its first use, on one thread state of the living process (I-10).
 //! Owns: what must hold of a frame, its code object, its interpreter and the GIL. Never: condemns a layout for one misfit: the thread
-//! runs meanwhile (sampler/belief.rs counts). Keeps: I-07 (bounded).
+//! runs meanwhile (agent/src/sampling/sampler/belief.rs counts). Keeps: I-07 (bounded).
 
-use super::Python;
-use genba_signal::layout::{CurrentFrame, Layout};
-use genba_signal::memory::{Address, Fault, Memory};
+use crate::find::Python;
+use crate::layout::{CurrentFrame, Layout};
+use crate::memory::{Address, Fault, Memory};
 
 /// `ob_type` and `ob_size`, in every CPython with a GIL.
 const TYPE: u64 = 8;
@@ -19,7 +19,7 @@ const INTERPRETERS_MAX: usize = 64;
 /// it has to be.
 pub fn fits<M: Memory>(memory: &M, python: &Python, thread_state: Address) -> Option<bool> {
     let frame = newest_frame(memory, &python.layout, thread_state).ok()??;
-    let code = Address(memory.word(frame.at(python.layout.frame_code)).ok()? & !7);
+    let code = Address(memory.word(frame.at(python.layout.frames.code)).ok()? & !7);
     if code.is_null() {
         return None;
     }
@@ -30,7 +30,7 @@ pub fn fits<M: Memory>(memory: &M, python: &Python, thread_state: Address) -> Op
 
 /// The newest frame of Python code.
 fn newest_frame<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<Option<Address>, Fault> {
-    let mut frame = match layout.current {
+    let mut frame = match layout.threads.current {
         CurrentFrame::ByCFrame { cframe, current_frame, .. } => {
             memory.address(memory.address(thread_state.at(cframe))?.at(current_frame))?
         }
@@ -40,10 +40,10 @@ fn newest_frame<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -
         if frame.is_null() {
             return Ok(None);
         }
-        if memory.byte(frame.at(layout.frame_owner))? < OWNER_OF_NO_CODE {
+        if memory.byte(frame.at(layout.frames.owner))? < OWNER_OF_NO_CODE {
             break;
         }
-        frame = memory.address(frame.at(layout.frame_previous))?;
+        frame = memory.address(frame.at(layout.frames.previous))?;
     }
     Ok(Some(frame))
 }
@@ -51,55 +51,55 @@ fn newest_frame<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -
 /// A code object with texts for its names and bytes for its location table.
 fn is_code<M: Memory>(memory: &M, python: &Python, code: Address) -> Result<bool, Fault> {
     let layout = &python.layout;
-    if memory.word(code.at(TYPE))? != layout.code_type {
+    if memory.word(code.at(TYPE))? != layout.codes.type_address {
         return Ok(false);
     }
-    for name in [layout.code_qualname, layout.code_filename] {
+    for name in [layout.codes.qualname, layout.codes.filename] {
         let name = memory.address(code.at(name))?;
         let is_text = memory.word(name.at(TYPE))? == python.str_type;
-        if !is_text || memory.half(name.at(layout.str_state))? & COMPACT == 0 {
+        if !is_text || memory.half(name.at(layout.strings.state))? & COMPACT == 0 {
             return Ok(false);
         }
     }
-    let linetable = memory.address(code.at(layout.code_linetable))?;
+    let linetable = memory.address(code.at(layout.codes.linetable))?;
     Ok(memory.word(linetable.at(TYPE))? == python.bytes_type)
 }
 
 /// The frame's instruction is one of its code object, or none yet.
 fn is_inside<M: Memory>(memory: &M, layout: &Layout, frame: Address, code: Address) -> Result<bool, Fault> {
-    let first = code.at(layout.code_instructions).0;
+    let first = code.at(layout.codes.instructions).0;
     let behind = first.saturating_add(memory.word(code.at(SIZE))?.saturating_mul(2));
-    let instruction = memory.word(frame.at(layout.frame_instruction))?;
+    let instruction = memory.word(frame.at(layout.frames.instruction))?;
     Ok((first.saturating_sub(2)..behind).contains(&instruction))
 }
 
 /// The thread state's interpreter is one of the runtime's, and its collector and its GIL say what they can say.
 fn is_interpreter<M: Memory>(memory: &M, python: &Python, thread_state: Address) -> Result<bool, Fault> {
     let layout = &python.layout;
-    let interpreter = memory.address(thread_state.at(layout.thread_interpreter))?;
-    if !is_listed(memory, python, interpreter)? || memory.half(interpreter.at(layout.gc_collecting))? > 1 {
+    let interpreter = memory.address(thread_state.at(layout.threads.interpreter))?;
+    if !is_listed(memory, python, interpreter)? || memory.half(interpreter.at(layout.runtime.gc_collecting))? > 1 {
         return Ok(false);
     }
-    let gil = match (layout.gil_pointer, layout.gil_address) {
+    let gil = match (layout.gil.pointer, layout.gil.address) {
         (Some(offset), _) => memory.address(interpreter.at(offset))?,
         (None, address) => Address(address.unwrap_or(0)),
     };
     // -1: nobody has ever held it.
-    if gil.is_null() || !(-1..=1).contains(&memory.half(gil.at(layout.gil_locked))?.cast_signed()) {
+    if gil.is_null() || !(-1..=1).contains(&memory.half(gil.at(layout.gil.locked))?.cast_signed()) {
         return Ok(false);
     }
-    let holder = memory.address(gil.at(layout.gil_last_holder))?;
+    let holder = memory.address(gil.at(layout.gil.last_holder))?;
     if holder.is_null() {
         return Ok(true);
     }
-    let interpreter = memory.address(holder.at(layout.thread_interpreter))?;
+    let interpreter = memory.address(holder.at(layout.threads.interpreter))?;
     is_listed(memory, python, interpreter)
 }
 
 /// `Fault`: it is none of the newest ones.
 fn is_listed<M: Memory>(memory: &M, python: &Python, wanted: Address) -> Result<bool, Fault> {
     // The first entry of the list is the newest interpreter; behind the list's head stands the main one.
-    let head = python.runtime.at(python.layout.interpreters_head);
+    let head = python.runtime.at(python.layout.runtime.interpreters_head);
     if memory.address(head.at(8))? == wanted {
         return Ok(true);
     }
@@ -108,18 +108,18 @@ fn is_listed<M: Memory>(memory: &M, python: &Python, wanted: Address) -> Result<
         if interpreter.is_null() || interpreter == wanted {
             return Ok(interpreter == wanted);
         }
-        interpreter = memory.address(interpreter.at(python.layout.interpreter_next))?;
+        interpreter = memory.address(interpreter.at(python.layout.runtime.interpreter_next))?;
     }
     Err(Fault)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{BASE, Python};
     use super::{INTERPRETERS_MAX, SIZE, TYPE, fits};
-    use genba_signal::jit::Jit;
-    use genba_signal::layout::Layout;
-    use genba_signal::memory::{Address, Fault, Memory};
+    use crate::find::{BASE, Python};
+    use crate::jit;
+    use crate::layout::{Codes, Layout, Runtime};
+    use crate::memory::{Address, Fault, Memory};
     use std::collections::BTreeMap;
 
     const RUNTIME: u64 = 0x1_0000;
@@ -135,7 +135,11 @@ mod tests {
     const CODE_TYPE: u64 = 0xB_0000;
     const STR_TYPE: u64 = 0xB_1000;
     const BYTES_TYPE: u64 = 0xB_2000;
-    const LAYOUT: Layout = Layout { runtime: RUNTIME, code_type: CODE_TYPE, ..BASE };
+    const LAYOUT: Layout = Layout {
+        runtime: Runtime { address: RUNTIME, ..BASE.runtime },
+        codes: Codes { type_address: CODE_TYPE, ..BASE.codes },
+        ..BASE
+    };
     const INSTRUCTIONS: u64 = 5;
 
     /// What was written; all else of a page in which something was is zero.
@@ -163,33 +167,33 @@ mod tests {
 
     fn python() -> Python {
         let (runtime, layout) = (Address(RUNTIME), LAYOUT);
-        Python { runtime, layout, jit: Jit::NONE, get_item: None, str_type: STR_TYPE, bytes_type: BYTES_TYPE }
+        Python { runtime, layout, jit: jit::NONE, get_item: None, str_type: STR_TYPE, bytes_type: BYTES_TYPE }
     }
 
     /// One thread in one function, as CPython 3.12 has it.
     fn image() -> Image {
         let mut image = Image::default();
         let words = [
-            (RUNTIME + LAYOUT.interpreters_head, MAIN),
-            (RUNTIME + LAYOUT.interpreters_head + 8, MAIN),
-            (MAIN + LAYOUT.gil_pointer.unwrap(), GIL),
-            (GIL + LAYOUT.gil_last_holder, STATE),
-            (STATE + LAYOUT.thread_interpreter, MAIN),
+            (RUNTIME + LAYOUT.runtime.interpreters_head, MAIN),
+            (RUNTIME + LAYOUT.runtime.interpreters_head + 8, MAIN),
+            (MAIN + LAYOUT.gil.pointer.unwrap(), GIL),
+            (GIL + LAYOUT.gil.last_holder, STATE),
+            (STATE + LAYOUT.threads.interpreter, MAIN),
             (STATE + 56, CFRAME),
             (CFRAME, FRAME),
-            (FRAME + LAYOUT.frame_code, CODE),
-            (FRAME + LAYOUT.frame_instruction, CODE + LAYOUT.code_instructions + 2),
+            (FRAME + LAYOUT.frames.code, CODE),
+            (FRAME + LAYOUT.frames.instruction, CODE + LAYOUT.codes.instructions + 2),
             (CODE + TYPE, CODE_TYPE),
             (CODE + SIZE, INSTRUCTIONS),
-            (CODE + LAYOUT.code_qualname, NAME),
-            (CODE + LAYOUT.code_filename, NAME),
-            (CODE + LAYOUT.code_linetable, LINES),
+            (CODE + LAYOUT.codes.qualname, NAME),
+            (CODE + LAYOUT.codes.filename, NAME),
+            (CODE + LAYOUT.codes.linetable, LINES),
             (NAME + TYPE, STR_TYPE),
             (LINES + TYPE, BYTES_TYPE),
         ];
         words.into_iter().for_each(|(at, value)| image.word_at(at, value));
-        image.write(NAME + LAYOUT.str_state, &0x64_u32.to_le_bytes());
-        image.write(GIL + LAYOUT.gil_locked, &1_u32.to_le_bytes());
+        image.write(NAME + LAYOUT.strings.state, &0x64_u32.to_le_bytes());
+        image.write(GIL + LAYOUT.gil.locked, &1_u32.to_le_bytes());
         image
     }
 
@@ -204,55 +208,55 @@ mod tests {
         assert_eq!(after(|_| {}), Some(true));
         // Not started yet: one instruction before the first; at the last one.
         assert_eq!(
-            after(|image| image.word_at(FRAME + LAYOUT.frame_instruction, CODE + LAYOUT.code_instructions - 2)),
+            after(|image| image.word_at(FRAME + LAYOUT.frames.instruction, CODE + LAYOUT.codes.instructions - 2)),
             Some(true)
         );
-        let last = CODE + LAYOUT.code_instructions + 2 * (INSTRUCTIONS - 1);
-        assert_eq!(after(|image| image.word_at(FRAME + LAYOUT.frame_instruction, last)), Some(true));
-        assert_eq!(after(|image| image.word_at(GIL + LAYOUT.gil_last_holder, 0)), Some(true));
-        assert_eq!(after(|image| image.write(GIL + LAYOUT.gil_locked, &(-1_i32).to_le_bytes())), Some(true));
+        let last = CODE + LAYOUT.codes.instructions + 2 * (INSTRUCTIONS - 1);
+        assert_eq!(after(|image| image.word_at(FRAME + LAYOUT.frames.instruction, last)), Some(true));
+        assert_eq!(after(|image| image.word_at(GIL + LAYOUT.gil.last_holder, 0)), Some(true));
+        assert_eq!(after(|image| image.write(GIL + LAYOUT.gil.locked, &(-1_i32).to_le_bytes())), Some(true));
     }
 
     #[test]
     fn each_thing_that_is_not_where_it_has_to_be_is_seen() {
         let words = [
             ("code's type", CODE + TYPE, STR_TYPE),
-            ("instruction before", FRAME + LAYOUT.frame_instruction, CODE),
+            ("instruction before", FRAME + LAYOUT.frames.instruction, CODE),
             (
                 "instruction behind",
-                FRAME + LAYOUT.frame_instruction,
-                CODE + LAYOUT.code_instructions + 2 * INSTRUCTIONS,
+                FRAME + LAYOUT.frames.instruction,
+                CODE + LAYOUT.codes.instructions + 2 * INSTRUCTIONS,
             ),
-            ("name", CODE + LAYOUT.code_qualname, LINES),
-            ("file", CODE + LAYOUT.code_filename, LINES),
-            ("location table", CODE + LAYOUT.code_linetable, NAME),
-            ("interpreter", STATE + LAYOUT.thread_interpreter, GIL),
-            ("collector", MAIN + LAYOUT.gc_collecting, 2),
-            ("GIL", MAIN + LAYOUT.gil_pointer.unwrap(), 0),
-            ("GIL's state", GIL + LAYOUT.gil_locked, 2),
-            ("GIL's holder", GIL + LAYOUT.gil_last_holder, CODE),
+            ("name", CODE + LAYOUT.codes.qualname, LINES),
+            ("file", CODE + LAYOUT.codes.filename, LINES),
+            ("location table", CODE + LAYOUT.codes.linetable, NAME),
+            ("interpreter", STATE + LAYOUT.threads.interpreter, GIL),
+            ("collector", MAIN + LAYOUT.runtime.gc_collecting, 2),
+            ("GIL", MAIN + LAYOUT.gil.pointer.unwrap(), 0),
+            ("GIL's state", GIL + LAYOUT.gil.locked, 2),
+            ("GIL's holder", GIL + LAYOUT.gil.last_holder, CODE),
         ];
         for (what, at, value) in words {
             assert_eq!(after(|image| image.word_at(at, value)), Some(false), "{what}");
         }
-        assert_eq!(after(|image| image.write(NAME + LAYOUT.str_state, &0x44_u32.to_le_bytes())), Some(false));
+        assert_eq!(after(|image| image.write(NAME + LAYOUT.strings.state, &0x44_u32.to_le_bytes())), Some(false));
     }
 
     #[test]
     fn where_nothing_runs_nothing_is_said() {
         assert_eq!(after(|image| image.word_at(CFRAME, 0)), None);
-        assert_eq!(after(|image| image.word_at(FRAME + LAYOUT.frame_code, 0)), None);
+        assert_eq!(after(|image| image.word_at(FRAME + LAYOUT.frames.code, 0)), None);
         assert_eq!(after(|image| image.word_at(CFRAME, 0xDEAD_0000)), None, "a frame that is gone");
         // No more than a bounded number of other interpreters is looked at.
         assert_eq!(
             after(|image| {
-                image.word_at(STATE + LAYOUT.thread_interpreter, OTHER);
-                image.word_at(OTHER + LAYOUT.gil_pointer.unwrap(), GIL);
+                image.word_at(STATE + LAYOUT.threads.interpreter, OTHER);
+                image.word_at(OTHER + LAYOUT.gil.pointer.unwrap(), GIL);
                 for index in 0..=INTERPRETERS_MAX as u64 {
                     let at = OTHER + 0x1000 * (index + 1);
-                    image.word_at(at + LAYOUT.interpreter_next, at + 0x1000);
+                    image.word_at(at + LAYOUT.runtime.interpreter_next, at + 0x1000);
                 }
-                image.word_at(RUNTIME + LAYOUT.interpreters_head, OTHER + 0x1000);
+                image.word_at(RUNTIME + LAYOUT.runtime.interpreters_head, OTHER + 0x1000);
             }),
             None
         );

@@ -1,23 +1,19 @@
-//! Which CPython this process is, and where things lie in it.
-//! Owns: the tables of offsets, the refusals by name. Never: calls the interpreter. Partner: python/check.rs (I-10).
+//! Which CPython a program is, and where things lie in it.
+//! Owns: the tables of offsets, the refusals by name. Never: calls the interpreter. Partner: check.rs (I-10).
 //! Sources: CPython 3.11.7, 3.12.1, 3.13.0, 3.14.10, 3.15.2 headers (Include/internal/pycore_*.h), printed by offsetof; from 3.13
 //! on `_Py_DebugOffsets` is read and the numbers are its own offsets (pycore_runtime.h, pycore_debug_offsets.h).
 
-use crate::system::symbols;
-use genba_signal::jit::Jit;
-use genba_signal::layout::{CurrentFrame, Layout, OperandLayout};
-use genba_signal::memory::{Address, Memory};
-
-// Benches read this file by its path.
-#[path = "python/check.rs"]
-pub mod check;
+use crate::jit;
+use crate::layout::{Codes, CurrentFrame, Frames, Gil, Layout, OperandLayout, Runtime, Strings, Threads};
+use crate::memory::{Address, Memory};
+use crate::symbols::Symbols;
 
 /// What stands behind `_PyRuntime`.
 #[derive(Clone, Copy, Debug)]
 pub struct Python {
     pub runtime: Address,
     pub layout: Layout,
-    /// How its JIT's code is entered, when it may have one (genba_signal::jit).
+    /// How its JIT's code is entered, when it may have one (jit.rs).
     pub jit: u64,
     /// `PyObject_GetItem`, below which an operand names the slot.
     pub get_item: Option<u64>,
@@ -41,14 +37,14 @@ pub enum Found {
 }
 
 /// Looks for an interpreter among the loaded files. Reads symbols and constants only, so it works before `main`.
-pub fn find<M: Memory>(memory: &M) -> Found {
-    if symbols::address(c"pypy_main_startup").is_some() || symbols::address(c"rpython_startup_code").is_some() {
+pub fn find<M: Memory, S: Symbols>(memory: &M, symbols: &S) -> Found {
+    if symbols.address(c"pypy_main_startup").is_some() || symbols.address(c"rpython_startup_code").is_some() {
         return Found::Refused { version: "PyPy".to_owned(), reason: "PyPy is not CPython".to_owned() };
     }
-    let Some(runtime) = symbols::address(c"_PyRuntime") else {
+    let Some(runtime) = symbols.address(c"_PyRuntime") else {
         return Found::No;
     };
-    let hex = match symbols::address(c"Py_Version").map(|at| memory.word(Address(at))) {
+    let hex = match symbols.address(c"Py_Version").map(|at| memory.word(Address(at))) {
         Some(Ok(hex)) => hex as u32,
         _ => {
             let reason = "it is older than CPython 3.11".to_owned();
@@ -64,14 +60,14 @@ pub fn find<M: Memory>(memory: &M) -> Found {
     if hex >> 4 & 0xf != 0xf {
         return refused("it is a pre-release: its tables are not final");
     }
-    if symbols::address(c"_Py_GetGlobalRefTotal").is_some() || symbols::address(c"_Py_RefTotal").is_some() {
+    if symbols.address(c"_Py_GetGlobalRefTotal").is_some() || symbols.address(c"_Py_RefTotal").is_some() {
         return refused("it is a debug build");
     }
-    if symbols::address(c"_Py_PrintReferences").is_some() {
+    if symbols.address(c"_Py_PrintReferences").is_some() {
         return refused("it is built with --with-trace-refs");
     }
-    let code_and_type = symbols::address(c"PyCode_Type").zip(symbols::address(c"PyType_Type"));
-    let texts = symbols::address(c"PyUnicode_Type").zip(symbols::address(c"PyBytes_Type"));
+    let code_and_type = symbols.address(c"PyCode_Type").zip(symbols.address(c"PyType_Type"));
+    let texts = symbols.address(c"PyUnicode_Type").zip(symbols.address(c"PyBytes_Type"));
     let Some(((code_type, type_type), (str_type, bytes_type))) = code_and_type.zip(texts) else {
         return refused("it does not export PyCode_Type and the like");
     };
@@ -88,15 +84,15 @@ pub fn find<M: Memory>(memory: &M) -> Found {
             refused("its table of offsets is not the one that genba knows")
         };
     };
-    layout.runtime = runtime.0;
-    layout.code_type = code_type;
+    layout.runtime.address = runtime.0;
+    layout.codes.type_address = code_type;
     layout.type_type = type_type;
     let jit = match minor {
-        ..=13 => Jit::NONE,
-        14 => Jit::SHIM,
-        _ => symbols::address(c"_PyJIT_Entry").unwrap_or(Jit::NONE),
+        ..=13 => jit::NONE,
+        14 => jit::SHIM,
+        _ => symbols.address(c"_PyJIT_Entry").unwrap_or(jit::NONE),
     };
-    let get_item = symbols::address(c"PyObject_GetItem");
+    let get_item = symbols.address(c"PyObject_GetItem");
     Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item, str_type, bytes_type }), version }
 }
 
@@ -111,46 +107,30 @@ fn spell(hex: u32) -> String {
     }
 }
 
-const BASE: Layout = Layout {
+pub(crate) const BASE: Layout = Layout {
     minor: 12,
-    runtime: 0,
-    interpreters_head: 40,
-    interpreter_next: 0,
-    threads_head: 72,
-    gc_collecting: 312,
-    gil_pointer: Some(384),
-    gil_address: None,
-    gil_last_holder: 8,
-    gil_locked: 16,
-    gil_bytes: 208,
-    thread_next: 8,
-    thread_interpreter: 16,
-    native_thread_id: 144,
-    thread_id: Some(136),
-    thread_status: Some(24),
-    context_version: 216,
-    current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
-    frame_code: 0,
-    frame_previous: 8,
-    frame_instruction: 56,
-    frame_owner: 70,
-    frame_is_entry: None,
-    frame_locals: 72,
-    code_filename: 112,
-    code_qualname: 128,
-    code_linetable: 136,
-    code_first_line: 68,
-    code_version: Some(92),
-    code_instructions: 192,
-    str_length: 16,
-    str_hash: 24,
-    str_state: 32,
-    str_ascii: 40,
-    str_compact: 56,
-    bytes_size: 16,
-    bytes_value: 32,
-    operands: None,
-    code_type: 0,
+    runtime: Runtime { address: 0, interpreters_head: 40, interpreter_next: 0, threads_head: 72, gc_collecting: 312 },
+    gil: Gil { pointer: Some(384), address: None, last_holder: 8, locked: 16, bytes: 208 },
+    threads: Threads {
+        next: 8,
+        interpreter: 16,
+        native_id: 144,
+        ident: Some(136),
+        status: Some(24),
+        context_version: 216,
+        current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 0, previous: 8, datastack_chunk: 232 },
+    },
+    frames: Frames { code: 0, previous: 8, instruction: 56, owner: 70, is_entry: None, locals: 72, operands: None },
+    codes: Codes {
+        filename: 112,
+        qualname: 128,
+        linetable: 136,
+        first_line: 68,
+        version: Some(92),
+        instructions: 192,
+        type_address: 0,
+    },
+    strings: Strings { length: 16, hash: 24, state: 32, ascii: 40, compact: 56, bytes_size: 16, bytes_value: 32 },
     type_type: 0,
 };
 
@@ -161,24 +141,19 @@ const fn layout_3_12() -> Layout {
 const fn layout_3_11(runtime: Address) -> Layout {
     Layout {
         minor: 11,
-        threads_head: 16,
-        gc_collecting: 848,
-        gil_pointer: None,
-        gil_address: Some(runtime.0 + 360),
-        native_thread_id: 160,
-        thread_id: Some(152),
-        thread_status: None,
-        context_version: 232,
-        current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 8, previous: 16, datastack_chunk: 296 },
-        frame_code: 32,
-        frame_previous: 48,
-        frame_owner: 69,
-        frame_is_entry: Some(68),
-        code_first_line: 72,
-        code_version: None,
-        code_instructions: 184,
-        str_ascii: 48,
-        str_compact: 72,
+        runtime: Runtime { threads_head: 16, gc_collecting: 848, ..BASE.runtime },
+        gil: Gil { pointer: None, address: Some(runtime.0 + 360), ..BASE.gil },
+        threads: Threads {
+            native_id: 160,
+            ident: Some(152),
+            status: None,
+            context_version: 232,
+            current: CurrentFrame::ByCFrame { cframe: 56, current_frame: 8, previous: 16, datastack_chunk: 296 },
+            ..BASE.threads
+        },
+        frames: Frames { code: 32, previous: 48, owner: 69, is_entry: Some(68), ..BASE.frames },
+        codes: Codes { first_line: 72, version: None, instructions: 184, ..BASE.codes },
+        strings: Strings { ascii: 48, compact: 72, ..BASE.strings },
         ..BASE
     }
 }
@@ -255,38 +230,52 @@ fn layout_from_debug_offsets<M: Memory>(memory: &M, runtime: Address, minor: u8,
     let str_ascii = offset(table.unicode + 16)?;
     Some(Layout {
         minor,
-        interpreters_head: offset(40)?,
-        interpreter_next: offset(64)?,
-        threads_head: offset(72)?,
-        gc_collecting: offset(table.gc)? + offset(table.gc_collecting)?,
-        gil_pointer: Some(offset(table.ceval_gil)?),
-        thread_next: offset(table.thread_next)?,
-        thread_interpreter: offset(table.thread_next + 8)?,
-        native_thread_id: offset(table.native_thread_id)?,
-        thread_id: None,
-        thread_status: Some(32),
-        context_version: if minor >= 15 { 240 } else { 216 },
-        current: CurrentFrame::InThreadState {
-            current_frame: offset(table.current_frame)?,
-            base_frame: if minor >= 15 { Some(80) } else { None },
+        runtime: Runtime {
+            interpreters_head: offset(40)?,
+            interpreter_next: offset(64)?,
+            threads_head: offset(72)?,
+            gc_collecting: offset(table.gc)? + offset(table.gc_collecting)?,
+            ..BASE.runtime
         },
-        frame_previous: offset(table.frame)?,
-        frame_code: offset(table.frame + 8)?,
-        frame_instruction: offset(table.frame + 16)?,
-        frame_owner: offset(table.frame + 32)?,
-        frame_locals,
-        code_filename: offset(table.code)?,
-        code_qualname: offset(table.code + 16)?,
-        code_linetable: offset(table.code + 24)?,
-        code_first_line: offset(table.code + 32)?,
-        code_instructions: offset(table.code + 64)?,
-        str_state: offset(table.unicode)?,
-        str_length: offset(table.unicode + 8)?,
-        str_ascii,
-        str_compact: str_ascii + 16,
-        bytes_size: offset(table.bytes_size)?,
-        bytes_value: offset(table.bytes_size + 8)?,
-        operands,
+        gil: Gil { pointer: Some(offset(table.ceval_gil)?), ..BASE.gil },
+        threads: Threads {
+            next: offset(table.thread_next)?,
+            interpreter: offset(table.thread_next + 8)?,
+            native_id: offset(table.native_thread_id)?,
+            ident: None,
+            status: Some(32),
+            context_version: if minor >= 15 { 240 } else { 216 },
+            current: CurrentFrame::InThreadState {
+                current_frame: offset(table.current_frame)?,
+                base_frame: if minor >= 15 { Some(80) } else { None },
+            },
+        },
+        frames: Frames {
+            previous: offset(table.frame)?,
+            code: offset(table.frame + 8)?,
+            instruction: offset(table.frame + 16)?,
+            owner: offset(table.frame + 32)?,
+            locals: frame_locals,
+            operands,
+            ..BASE.frames
+        },
+        codes: Codes {
+            filename: offset(table.code)?,
+            qualname: offset(table.code + 16)?,
+            linetable: offset(table.code + 24)?,
+            first_line: offset(table.code + 32)?,
+            instructions: offset(table.code + 64)?,
+            ..BASE.codes
+        },
+        strings: Strings {
+            state: offset(table.unicode)?,
+            length: offset(table.unicode + 8)?,
+            ascii: str_ascii,
+            compact: str_ascii + 16,
+            bytes_size: offset(table.bytes_size)?,
+            bytes_value: offset(table.bytes_size + 8)?,
+            ..BASE.strings
+        },
         ..BASE
     })
 }

@@ -4,8 +4,8 @@
 
 use crate::layout::{CurrentFrame, Layout, OperandLayout};
 use crate::memory::{Address, Fault, Memory};
-use crate::request::{Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 use crate::seen::{self, COMPLETE, Seen, Tail};
+use crate::walked::{Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 
 const OWNER_THREAD: u8 = 0;
 const OWNER_GENERATOR: u8 = 1;
@@ -72,26 +72,26 @@ fn walk_or_end<M: Memory>(
     let begin = out.len;
     out.top_not_begun = false;
     let First { mut frame, mut cframe } = first_frame(memory, layout, thread_state, out)?;
-    let base = match layout.current {
+    let base = match layout.threads.current {
         CurrentFrame::InThreadState { base_frame: Some(offset), .. } => memory.address(thread_state.at(offset))?,
         _ => Address::NULL,
     };
     let mut last = (Address::NULL, 0_u64, PythonEntry::NoRoom);
     // I-07: each round pushes a word or ends; `push` ends at PYTHON_MAX.
     while !frame.is_null() && frame != base {
-        let owner = memory.byte(frame.at(layout.frame_owner))?;
-        let previous = memory.address(frame.at(layout.frame_previous))?;
+        let owner = memory.byte(frame.at(layout.frames.owner))?;
+        let previous = memory.address(frame.at(layout.frames.previous))?;
         if owner >= OWNER_SHIM_MIN {
             out.push(PythonEntry::Shim { address: frame.0 })?;
             frame = previous;
             continue;
         }
-        let code = Address(memory.word(frame.at(layout.frame_code))? & !7);
-        let at = memory.word(frame.at(layout.frame_instruction))?;
-        let instruction = (at.wrapping_sub(code.0).wrapping_sub(layout.code_instructions) as i64 / 2).max(0) as u32;
+        let code = Address(memory.word(frame.at(layout.frames.code))? & !7);
+        let at = memory.word(frame.at(layout.frames.instruction))?;
+        let instruction = (at.wrapping_sub(code.0).wrapping_sub(layout.codes.instructions) as i64 / 2).max(0) as u32;
         if out.len == begin
             && !out.top_not_begun
-            && let Some(operands) = &layout.operands
+            && let Some(operands) = &layout.frames.operands
         {
             out.operand = operand(memory, operands, frame, owner, Address(at)).unwrap_or(None);
         }
@@ -108,7 +108,7 @@ fn walk_or_end<M: Memory>(
             PythonEntry::InTail { position, .. } => PythonEntry::InTail { position, instruction },
             other => other,
         })?;
-        if let Some(is_entry) = layout.frame_is_entry
+        if let Some(is_entry) = layout.frames.is_entry
             && memory.byte(frame.at(is_entry))? & 1 == 1
             && !cframe.is_null()
         {
@@ -155,7 +155,7 @@ fn first_frame<M: Memory>(
     thread_state: Address,
     out: &mut Frames,
 ) -> Result<First, PythonEnd> {
-    match layout.current {
+    match layout.threads.current {
         CurrentFrame::InThreadState { current_frame, .. } => {
             Ok(First { frame: memory.address(thread_state.at(current_frame))?, cframe: Address::NULL })
         }
@@ -183,7 +183,7 @@ fn first_frame<M: Memory>(
 }
 
 fn previous_cframe<M: Memory>(memory: &M, layout: &Layout, cframe: Address) -> Result<Address, Fault> {
-    match layout.current {
+    match layout.threads.current {
         CurrentFrame::ByCFrame { previous, .. } => memory.address(cframe.at(previous)),
         CurrentFrame::InThreadState { .. } => Ok(Address::NULL),
     }
@@ -205,8 +205,8 @@ fn begun<M: Memory>(
     let (chunk, top, limit) = (memory.word(datastack)?, memory.word(datastack.at(8))?, memory.word(datastack.at(16))?);
     let mut current = frame;
     for _ in 0..PYTHON_MAX {
-        let owner = memory.byte(current.at(layout.frame_owner))?;
-        let previous = memory.address(current.at(layout.frame_previous))?;
+        let owner = memory.byte(current.at(layout.frames.owner))?;
+        let previous = memory.address(current.at(layout.frames.previous))?;
         if owner >= OWNER_SHIM_MIN {
             return Ok(current.0.abs_diff(newest.0) < SAME_RUN_BYTES_MAX && previous == frame_before);
         }
@@ -221,7 +221,7 @@ fn begun<M: Memory>(
         } else if current.0 >= chunk && current.0 < limit && current.0 >= top {
             return Ok(false);
         }
-        if let Some(is_entry) = layout.frame_is_entry
+        if let Some(is_entry) = layout.frames.is_entry
             && memory.byte(current.at(is_entry))? & 1 == 1
         {
             return Ok(previous == frame_before);
@@ -238,7 +238,7 @@ fn begun<M: Memory>(
 /// that comes lies where the run of the one that goes had its C local, and may hold an old one of its own there.
 fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: Address) -> Result<bool, Fault> {
     const SIZE_BYTES: u64 = 8;
-    if frame.is_null() || memory.byte(frame.at(layout.frame_owner))? != OWNER_THREAD {
+    if frame.is_null() || memory.byte(frame.at(layout.frames.owner))? != OWNER_THREAD {
         return Ok(false);
     }
     let (chunk, top, limit) =
@@ -256,13 +256,13 @@ fn is_popped<M: Memory>(memory: &M, layout: &Layout, datastack: Address, frame: 
 /// The frame's code is a code object, and its instruction lies in it (or just before: not started).
 fn is_executing<M: Memory>(memory: &M, layout: &Layout, frame: Address) -> Result<bool, Fault> {
     const SIZE: u64 = 16;
-    let code = Address(memory.word(frame.at(layout.frame_code))? & !7);
-    if memory.word(code.at(8))? != layout.code_type {
+    let code = Address(memory.word(frame.at(layout.frames.code))? & !7);
+    if memory.word(code.at(8))? != layout.codes.type_address {
         return Ok(false);
     }
-    let first = code.at(layout.code_instructions).0;
+    let first = code.at(layout.codes.instructions).0;
     let behind = first.wrapping_add(memory.word(code.at(SIZE))?.wrapping_mul(2));
-    let instruction = memory.word(frame.at(layout.frame_instruction))?;
+    let instruction = memory.word(frame.at(layout.frames.instruction))?;
     Ok(instruction.wrapping_add(2) >= first && instruction < behind)
 }
 

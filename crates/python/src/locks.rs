@@ -3,8 +3,7 @@
 //! Owns: the offsets of that entry, of a lock's type and of an RLock's owner. Never: asks for a version (the list, the type and its name
 //! must fit), believes an owner that is no thread of CPython's. Keeps: I-06, I-07.
 
-use crate::reading::awaited::Kind;
-use genba_signal::memory::{Address, Fault, Memory};
+use crate::memory::{Address, Fault, Memory};
 
 /// From the semaphore, whose first word is the futex: back to the address of what is waited for, and on to the links of the list.
 const AWAITED_BEFORE: u64 = 8;
@@ -20,11 +19,19 @@ const OWNER: u64 = 8;
 /// The longest of the names with its end.
 const NAME_WORDS: usize = 3;
 
-const KINDS: [(&[u8], Kind); 3] =
-    [(b"_thread.lock\0", Kind::Lock), (b"_thread.RLock\0", Kind::RLock), (b"_queue.SimpleQueue\0", Kind::SimpleQueue)];
+/// What a thread sleeps on, by the type of the object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lock {
+    Plain,
+    RLock,
+    SimpleQueue,
+}
+
+const KINDS: [(&[u8], Lock); 3] =
+    [(b"_thread.lock\0", Lock::Plain), (b"_thread.RLock\0", Lock::RLock), (b"_queue.SimpleQueue\0", Lock::SimpleQueue)];
 
 /// The lock of a thread that sleeps on this futex; `None` where it is not an entry of the parking lot for one of the known types.
-pub fn lock_at(futex: u64, memory: &impl Memory) -> Option<Kind> {
+pub fn lock_at(futex: u64, memory: &impl Memory) -> Option<Lock> {
     let links = futex.checked_add(LINKS).filter(|_| futex.is_multiple_of(8))?;
     let object = memory.word(Address(futex.checked_sub(AWAITED_BEFORE)?)).ok()?.checked_sub(OBJECT_HEAD)?;
     if !is_in_list(links, memory).ok()? {
@@ -50,7 +57,7 @@ fn is_in_list(links: u64, memory: &impl Memory) -> Result<bool, Fault> {
 }
 
 /// Reads no word of the name beyond its end.
-fn kind_named(name: Address, memory: &impl Memory) -> Option<Kind> {
+fn kind_named(name: Address, memory: &impl Memory) -> Option<Lock> {
     let mut text = [0; NAME_WORDS * 8];
     for (index, part) in text.chunks_exact_mut(8).enumerate() {
         part.copy_from_slice(&memory.word(Address(name.0.checked_add(index as u64 * 8)?)).ok()?.to_le_bytes());
@@ -64,7 +71,7 @@ fn kind_named(name: Address, memory: &impl Memory) -> Option<Kind> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustc_hash::FxHashMap;
+    use std::collections::HashMap;
 
     const FUTEX: u64 = 0x7000_0010;
     const ROOT: u64 = 0x5000;
@@ -73,7 +80,7 @@ mod tests {
     const NAME: u64 = 0x9000;
 
     /// Words by their addresses, and nothing between them.
-    struct Words(FxHashMap<u64, u64>);
+    struct Words(HashMap<u64, u64>);
 
     impl Memory for Words {
         fn word(&self, address: Address) -> Result<u64, Fault> {
@@ -83,7 +90,7 @@ mod tests {
 
     /// A thread parked on an object of a type of this name.
     fn parked(name: &str) -> Words {
-        let mut words = FxHashMap::default();
+        let mut words = HashMap::new();
         words.insert(FUTEX - 8, OBJECT + 16);
         words.insert(FUTEX + 32, ROOT);
         words.insert(FUTEX + 40, ROOT);
@@ -102,9 +109,9 @@ mod tests {
     #[test]
     fn the_type_of_the_awaited_object_tells() {
         let of = |name: &str| lock_at(FUTEX, &parked(name));
-        assert_eq!(of("_thread.lock"), Some(Kind::Lock));
-        assert_eq!(of("_thread.RLock"), Some(Kind::RLock));
-        assert_eq!(of("_queue.SimpleQueue"), Some(Kind::SimpleQueue));
+        assert_eq!(of("_thread.lock"), Some(Lock::Plain));
+        assert_eq!(of("_thread.RLock"), Some(Lock::RLock));
+        assert_eq!(of("_queue.SimpleQueue"), Some(Lock::SimpleQueue));
         for name in ["_thread.lock2", "_thread.loc", "_queue.SimpleQueues", "_thread._localdummy", "object", ""] {
             assert_eq!(of(name), None, "{name}");
         }

@@ -2,35 +2,16 @@
 //! Owns: the lists. Never: believes a hint (the handler checks `native_thread_id` again), follows more than THREADS_MAX links.
 //! Keeps: I-07 (a bound that was reached is told).
 
-use crate::reading::python::Python;
-use genba_signal::layout::Layout;
-use genba_signal::memory::{Address, Fault, Memory};
-use genba_signal::request::THREAD_STATES_MAX;
+use crate::find::Python;
+use crate::layout::Layout;
+use crate::memory::{Address, Fault, Memory};
+use crate::thread_states::{States, THREAD_STATES_MAX};
 use rustc_hash::FxHashMap;
 
 const THREADS_MAX: usize = 20_000;
 const INTERPRETERS_MAX: usize = 64;
 /// `struct _ts`, 3.13 to 3.15: `thread_id` lies before `native_thread_id`.
 const IDENT_BEFORE: u64 = 8;
-
-/// The thread states of one thread; more than one with sub-interpreters.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct States {
-    pub addresses: [Address; THREAD_STATES_MAX],
-    pub len: usize,
-    /// There are more than fit.
-    pub more: bool,
-}
-
-impl States {
-    /// False: there is no room.
-    fn add(&mut self, state: Address) -> bool {
-        let Some(slot) = self.addresses.get_mut(self.len) else { return false };
-        *slot = state;
-        self.len += 1;
-        true
-    }
-}
 
 /// Which bounds the lists of this process went beyond, ever.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
@@ -101,15 +82,15 @@ impl ThreadStates {
     /// Whether a futex at `address` is part of a GIL.
     #[must_use]
     pub fn is_gil(&self, python: &Python, address: u64) -> bool {
-        self.gils.iter().any(|gil| (gil.0..gil.0 + python.layout.gil_bytes).contains(&address))
+        self.gils.iter().any(|gil| (gil.0..gil.0 + python.layout.gil.bytes).contains(&address))
     }
 
     /// The threads that hold a GIL, or were the last to do so.
     pub fn holders<'a, M: Memory>(&'a self, memory: &'a M, python: &'a Python) -> impl Iterator<Item = u32> + 'a {
         let layout = &python.layout;
         self.gils.iter().filter_map(|gil| {
-            let state = memory.address(gil.at(layout.gil_last_holder)).ok().filter(|state| !state.is_null())?;
-            memory.word(state.at(layout.native_thread_id)).ok().map(|tid| tid as u32)
+            let state = memory.address(gil.at(layout.gil.last_holder)).ok().filter(|state| !state.is_null())?;
+            memory.word(state.at(layout.threads.native_id)).ok().map(|tid| tid as u32)
         })
     }
 
@@ -129,7 +110,7 @@ impl ThreadStates {
         let main = main_interpreter(memory, python)?;
         // The main interpreter is the oldest one and stands last in the list.
         self.read_interpreter(memory, layout, main, true)?;
-        let mut interpreter = memory.address(python.runtime.at(layout.interpreters_head))?;
+        let mut interpreter = memory.address(python.runtime.at(layout.runtime.interpreters_head))?;
         for _ in 0..INTERPRETERS_MAX {
             if interpreter.is_null() {
                 break;
@@ -137,7 +118,7 @@ impl ThreadStates {
             if interpreter != main {
                 self.read_interpreter(memory, layout, interpreter, false)?;
             }
-            interpreter = memory.address(interpreter.at(layout.interpreter_next))?;
+            interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next))?;
         }
         self.beyond.interpreters |= !interpreter.is_null();
         Ok(())
@@ -150,7 +131,7 @@ impl ThreadStates {
         interpreter: Address,
         is_main: bool,
     ) -> Result<(), Fault> {
-        let gil = match (layout.gil_pointer, layout.gil_address) {
+        let gil = match (layout.gil.pointer, layout.gil.address) {
             (Some(offset), _) => memory.address(interpreter.at(offset))?,
             (None, Some(address)) => Address(address),
             (None, None) => Address::NULL,
@@ -158,19 +139,19 @@ impl ThreadStates {
         if !gil.is_null() && !self.gils.contains(&gil) {
             self.gils.push(gil);
         }
-        let mut state = memory.address(interpreter.at(layout.threads_head))?;
+        let mut state = memory.address(interpreter.at(layout.runtime.threads_head))?;
         while !state.is_null() && self.threads < THREADS_MAX {
             self.threads += 1;
-            let tid = memory.word(state.at(layout.native_thread_id))? as u32;
+            let tid = memory.word(state.at(layout.threads.native_id))? as u32;
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
             if layout.minor >= 13 {
-                self.by_ident.insert(memory.word(Address(state.0 + layout.native_thread_id - IDENT_BEFORE))?, tid);
+                self.by_ident.insert(memory.word(Address(state.0 + layout.threads.native_id - IDENT_BEFORE))?, tid);
             }
-            if layout.thread_id.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
+            if layout.threads.ident.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
                 self.shared.push(state);
             }
-            state = memory.address(state.at(layout.thread_next))?;
+            state = memory.address(state.at(layout.threads.next))?;
         }
         self.beyond.threads |= !state.is_null();
         Ok(())
@@ -180,24 +161,24 @@ impl ThreadStates {
 /// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`). Before it is made nothing is
 /// read: a debugger would stop at the fault.
 fn main_interpreter<M: Memory>(memory: &M, python: &Python) -> Result<Address, Fault> {
-    let main = memory.address(python.runtime.at(python.layout.interpreters_head).at(8))?;
+    let main = memory.address(python.runtime.at(python.layout.runtime.interpreters_head).at(8))?;
     if main.is_null() { Err(Fault) } else { Ok(main) }
 }
 
 /// One number for the beginnings of all lists.
 fn heads<M: Memory>(memory: &M, python: &Python) -> Result<u64, Fault> {
     let layout = &python.layout;
-    let mut interpreter = memory.address(python.runtime.at(layout.interpreters_head))?;
-    let mut heads = memory.word(main_interpreter(memory, python)?.at(layout.threads_head))?;
+    let mut interpreter = memory.address(python.runtime.at(layout.runtime.interpreters_head))?;
+    let mut heads = memory.word(main_interpreter(memory, python)?.at(layout.runtime.threads_head))?;
     for _ in 0..INTERPRETERS_MAX {
         if interpreter.is_null() {
             break;
         }
-        let threads = memory.word(interpreter.at(layout.threads_head))?;
+        let threads = memory.word(interpreter.at(layout.runtime.threads_head))?;
         for word in [interpreter.0, threads] {
             heads = (heads ^ word).wrapping_mul(0xFF51_AFD7_ED55_8CCD).rotate_left(29);
         }
-        interpreter = memory.address(interpreter.at(layout.interpreter_next))?;
+        interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next))?;
     }
     Ok(heads)
 }

@@ -2,10 +2,11 @@
 
 mod layouts;
 
-use genba_signal::frames::{Frames, walk};
-use genba_signal::memory::{Address, Fault, Memory};
-use genba_signal::request::{PYTHON_MAX, PythonEnd, PythonWord, TAIL_WORDS};
-use genba_signal::seen::{self, COMPLETE, Seen, SeenEntry, Tail};
+use genba_python::frames::{Frames, walk};
+use genba_python::memory::{Address, Fault, Memory};
+use genba_python::walked::{PYTHON_MAX, PythonEnd, PythonWord};
+
+use genba_python::seen::{self, COMPLETE, Seen, SeenEntry, Tail};
 use layouts::{CODE_TYPE, LAYOUTS, REGION};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -48,13 +49,13 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
         (CHUNK.at(8).0, CHUNK_BYTES),
         (CHUNK_BEFORE.at(8).0, CHUNK_BYTES),
         (CODE.at(8).0, CODE_TYPE),
-        (frame.at(layout.frame_code).0, CODE.0),
-        (frame.at(layout.frame_instruction).0, CODE.at(layout.code_instructions).0),
+        (frame.at(layout.frames.code).0, CODE.0),
+        (frame.at(layout.frames.instruction).0, CODE.at(layout.codes.instructions).0),
     ]));
     // Its names are known.
     let key = seen::key(&words, layout, CODE).unwrap_or(0);
     let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
-    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; TAIL_WORDS]);
+    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
     let mut python = [PythonWord::default(); PYTHON_MAX];
     let mut frames = Frames {
         words: &mut python,

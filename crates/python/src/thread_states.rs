@@ -4,8 +4,10 @@
 
 use crate::layout::{CurrentFrame, Layout};
 use crate::memory::{Address, Fault, Memory};
-use crate::request::{PythonEnd, Question, THREAD_STATES_MAX};
+use crate::walked::PythonEnd;
 
+/// Thread states of one thread that may have frames: one for each interpreter that it is in.
+pub const THREAD_STATES_MAX: usize = 16;
 /// The search looks at so many interpreters, and at so many thread states of each: new ones stand first in the lists.
 const INTERPRETERS_MAX: usize = 64;
 const NEWEST_MAX: usize = 16;
@@ -13,6 +15,46 @@ const THREAD_STATE_BYTES_MAX: u64 = 1024;
 const FIRST_STACK_BYTES: u64 = 64 << 20;
 /// Flag of a thread state: it is the last one that its thread activated. It stays set while the thread waits.
 const BOUND_GILSTATE: u32 = 1 << 3;
+
+/// The thread states of one thread, read from outside; more than one with sub-interpreters.
+#[derive(Clone, Copy, Debug)]
+pub struct States {
+    pub addresses: [Address; THREAD_STATES_MAX],
+    pub len: usize,
+    /// There are more than fit.
+    pub more: bool,
+}
+
+impl States {
+    pub const EMPTY: States = States { addresses: [Address::NULL; THREAD_STATES_MAX], len: 0, more: false };
+
+    /// False: there is no room.
+    pub fn add(&mut self, state: Address) -> bool {
+        let Some(slot) = self.addresses.get_mut(self.len) else { return false };
+        *slot = state;
+        self.len += 1;
+        true
+    }
+
+    #[inline(always)]
+    fn iter(&self) -> impl Iterator<Item = Address> {
+        self.addresses.iter().take(self.len).copied()
+    }
+}
+
+impl Default for States {
+    fn default() -> States {
+        States::EMPTY
+    }
+}
+
+/// A thread, and which thread states may be its own.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadHints {
+    pub pid: u32,
+    pub tid: u32,
+    pub states: States,
+}
 
 pub struct OwnStates {
     addresses: [Address; THREAD_STATES_MAX],
@@ -38,7 +80,7 @@ impl OwnStates {
     }
 }
 
-/// Collects the thread states of `question.tid`. `stack_low`: its stack pointer, 0 when it is not known.
+/// Collects the thread states of `thread.tid`. `stack_low`: its stack pointer, 0 when it is not known.
 ///
 /// # Errors
 /// `NoThreadState`; `Ambiguous` when there are several and which of them have their frames on this stack cannot be told; `TooMany`.
@@ -46,14 +88,14 @@ impl OwnStates {
 pub fn find<M: Memory>(
     memory: &M,
     layout: &Layout,
-    question: &Question,
+    thread: &ThreadHints,
     stack_low: u64,
     found: &mut OwnStates,
 ) -> Result<(), PythonEnd> {
-    let tid = u64::from(question.tid);
+    let tid = u64::from(thread.tid);
     let (mut own, mut has_current) = (None, false);
-    for &hint in question.thread_states.iter().take(question.thread_states_len) {
-        if memory.word(hint.at(layout.native_thread_id)) == Ok(tid) {
+    for hint in thread.states.iter() {
+        if memory.word(hint.at(layout.threads.native_id)) == Ok(tid) {
             own = own.or(Some(hint));
             has_current = has_current || is_current(memory, layout, hint);
             if has_frames(memory, layout, hint) {
@@ -62,20 +104,20 @@ pub fn find<M: Memory>(
         }
     }
     let own = own.ok_or(PythonEnd::NoThreadState)?;
-    if question.thread_states_more || !has_current {
+    if thread.states.more || !has_current {
         // The thread entered another interpreter after the sampler read the lists, or never ran Python yet.
         search(memory, layout, tid, found)?;
     }
-    if question.thread_states_len == 1 && found.len <= 1 {
+    if thread.states.len == 1 && found.len <= 1 {
         // The usual case: no sub-interpreter, whatever stack the thread runs on.
         return Ok(());
     }
-    match (layout.current, layout.thread_id) {
+    match (layout.threads.current, layout.threads.ident) {
         (CurrentFrame::ByCFrame { cframe, .. }, Some(thread_id)) => {
             let known = OwnStates { addresses: found.addresses, len: found.len };
             *found = OwnStates::EMPTY;
             let stack = Stack { low: stack_low, cframe, thread: memory.word(own.at(thread_id))? };
-            keep_on_stack(memory, question, &stack, &known, found)
+            keep_on_stack(memory, thread, &stack, &known, found)
         }
         _ => Ok(()),
     }
@@ -84,11 +126,11 @@ pub fn find<M: Memory>(
 /// Whether the thread activated this one of its thread states last. 3.11 does not say so, but who holds the GIL does.
 #[inline(always)]
 fn is_current<M: Memory>(memory: &M, layout: &Layout, state: Address) -> bool {
-    match layout.thread_status {
+    match layout.threads.status {
         Some(status) => memory.half(state.at(status)).is_ok_and(|flags| flags & BOUND_GILSTATE != 0),
         None => holder(memory, layout, state).map_or(true, |holder| {
             holder == state
-                || memory.word(holder.at(layout.native_thread_id)) != memory.word(state.at(layout.native_thread_id))
+                || memory.word(holder.at(layout.threads.native_id)) != memory.word(state.at(layout.threads.native_id))
         }),
     }
 }
@@ -96,7 +138,7 @@ fn is_current<M: Memory>(memory: &M, layout: &Layout, state: Address) -> bool {
 /// A thread may have many thread states that it is not in: those of interpreters that it made.
 #[inline(always)]
 fn has_frames<M: Memory>(memory: &M, layout: &Layout, state: Address) -> bool {
-    match layout.current {
+    match layout.threads.current {
         CurrentFrame::ByCFrame { cframe, .. } => newest_cframe(memory, cframe, state).is_some(),
         CurrentFrame::InThreadState { current_frame, .. } => memory.word(state.at(current_frame)) != Ok(0),
     }
@@ -113,18 +155,18 @@ fn newest_cframe<M: Memory>(memory: &M, cframe: u64, state: Address) -> Option<u
 /// what it would have found is not this thread's, which stands still.
 #[inline(never)]
 fn search<M: Memory>(memory: &M, layout: &Layout, tid: u64, found: &mut OwnStates) -> Result<(), PythonEnd> {
-    let mut next_interpreter = memory.address(Address(layout.runtime).at(layout.interpreters_head));
+    let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
     for _ in 0..INTERPRETERS_MAX {
         let Some(interpreter) = next_interpreter.ok().filter(|interpreter| !interpreter.is_null()) else { break };
-        let mut next = memory.address(interpreter.at(layout.threads_head));
+        let mut next = memory.address(interpreter.at(layout.runtime.threads_head));
         for _ in 0..NEWEST_MAX {
             let Some(state) = next.ok().filter(|state| !state.is_null()) else { break };
-            if memory.word(state.at(layout.native_thread_id)) == Ok(tid) && has_frames(memory, layout, state) {
+            if memory.word(state.at(layout.threads.native_id)) == Ok(tid) && has_frames(memory, layout, state) {
                 found.add(state)?;
             }
-            next = memory.address(state.at(layout.thread_next));
+            next = memory.address(state.at(layout.threads.next));
         }
-        next_interpreter = memory.address(interpreter.at(layout.interpreter_next));
+        next_interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next));
     }
     Ok(())
 }
@@ -143,18 +185,18 @@ struct Stack {
 #[inline(never)]
 fn keep_on_stack<M: Memory>(
     memory: &M,
-    question: &Question,
+    thread: &ThreadHints,
     stack: &Stack,
     known: &OwnStates,
     found: &mut OwnStates,
 ) -> Result<(), PythonEnd> {
     let newest = |state: Address| newest_cframe(memory, stack.cframe, state);
     let mut low = stack.low;
-    if low == 0 && question.tid == question.pid {
+    if low == 0 && thread.tid == thread.pid {
         // The kernel keeps 128 MB below the first thread's stack free of other stacks (Linux arch/x86/mm/mmap.c, `mmap_base`).
         low = known.iter().filter_map(newest).fold(0, u64::max).saturating_sub(FIRST_STACK_BYTES);
     }
-    for state in known.iter().chain(question.thread_states.iter().take(question.thread_states_len).copied()) {
+    for state in known.iter().chain(thread.states.iter()) {
         let Some(newest) = newest(state) else { continue };
         if low == 0 {
             return Err(PythonEnd::Ambiguous);
@@ -169,8 +211,8 @@ fn keep_on_stack<M: Memory>(
 /// Whether the interpreter of this thread state is collecting garbage, and in this thread.
 #[inline(always)]
 pub fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<bool, Fault> {
-    let interpreter = memory.address(thread_state.at(layout.thread_interpreter))?;
-    if memory.half(interpreter.at(layout.gc_collecting))? == 0 {
+    let interpreter = memory.address(thread_state.at(layout.threads.interpreter))?;
+    if memory.half(interpreter.at(layout.runtime.gc_collecting))? == 0 {
         return Ok(false);
     }
     Ok(holder(memory, layout, thread_state)? == thread_state)
@@ -178,21 +220,21 @@ pub fn in_gc<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> R
 
 /// The same of a thread that is in no Python frame: the interpreter collects what is left when it ends.
 #[inline(always)]
-pub fn in_gc_without_frames<M: Memory>(memory: &M, layout: &Layout, question: &Question) -> bool {
-    let hints = question.thread_states.iter().take(question.thread_states_len);
-    let mut own = hints.filter(|hint| memory.word(hint.at(layout.native_thread_id)) == Ok(u64::from(question.tid)));
-    own.any(|&hint| in_gc(memory, layout, hint) == Ok(true))
+pub fn in_gc_without_frames<M: Memory>(memory: &M, layout: &Layout, thread: &ThreadHints) -> bool {
+    let mut own =
+        thread.states.iter().filter(|hint| memory.word(hint.at(layout.threads.native_id)) == Ok(u64::from(thread.tid)));
+    own.any(|hint| in_gc(memory, layout, hint) == Ok(true))
 }
 
 /// The thread state that holds the GIL of this one's interpreter.
 fn holder<M: Memory>(memory: &M, layout: &Layout, thread_state: Address) -> Result<Address, Fault> {
-    let gil = match (layout.gil_pointer, layout.gil_address) {
-        (Some(offset), _) => memory.address(memory.address(thread_state.at(layout.thread_interpreter))?.at(offset))?,
+    let gil = match (layout.gil.pointer, layout.gil.address) {
+        (Some(offset), _) => memory.address(memory.address(thread_state.at(layout.threads.interpreter))?.at(offset))?,
         (None, Some(address)) => Address(address),
         (None, None) => return Err(Fault),
     };
-    if memory.half(gil.at(layout.gil_locked))? as i32 != 1 {
+    if memory.half(gil.at(layout.gil.locked))? as i32 != 1 {
         return Err(Fault);
     }
-    memory.address(gil.at(layout.gil_last_holder))
+    memory.address(gil.at(layout.gil.last_holder))
 }

@@ -72,14 +72,17 @@ pub struct CopiedStr {
 }
 
 impl CopiedStr {
+    #[inline]
     const fn to_word(self) -> u64 {
         self.bytes as u64 | (self.kind as u64) << 32 | (self.cut as u64) << 40
     }
 
+    #[inline]
     const fn from_word(word: u64) -> CopiedStr {
         CopiedStr { bytes: word as u32, kind: (word >> 32) as u8, cut: word >> 40 & 1 == 1 }
     }
 
+    #[inline]
     #[must_use]
     pub const fn words(self) -> usize {
         (self.bytes as usize).div_ceil(8)
@@ -88,6 +91,7 @@ impl CopiedStr {
 
 impl TailHead {
     /// Reads an entry's head; its data begin HEADER_WORDS later.
+    #[inline]
     #[must_use]
     pub fn read(tail: &[u64], position: usize) -> Option<(TailHead, &[u64])> {
         let words = tail.get(position..)?;
@@ -110,14 +114,14 @@ impl TailHead {
 /// A code object's key: its address and what tells it from a later one at the same address.
 #[inline(always)]
 pub fn key<M: Memory>(memory: &M, layout: &Layout, code: Address) -> Result<u64, Fault> {
-    let qualname = memory.address(code.at(layout.code_qualname))?;
-    let linetable = memory.word(code.at(layout.code_linetable))?;
+    let qualname = memory.address(code.at(layout.codes.qualname))?;
+    let linetable = memory.word(code.at(layout.codes.linetable))?;
     let size = memory.word(code.at(16))?;
-    let distinction = match layout.code_version {
+    let distinction = match layout.codes.version {
         Some(version) => u64::from(memory.half(code.at(version))?),
-        None => memory.word(qualname.at(layout.str_hash))?,
+        None => memory.word(qualname.at(layout.strings.hash))?,
     };
-    let line = u64::from(memory.half(code.at(layout.code_first_line))?);
+    let line = u64::from(memory.half(code.at(layout.codes.first_line))?);
     let mut hash = code.0;
     for word in [qualname.0, linetable, size, distinction.rotate_right(32), line] {
         hash = (hash ^ word).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
@@ -133,10 +137,12 @@ pub struct Tail<'a> {
 }
 
 impl<'a> Tail<'a> {
+    #[inline]
     pub fn new(words: &'a mut [u64]) -> Tail<'a> {
         Tail { words, len: 0 }
     }
 
+    #[inline]
     #[must_use]
     pub const fn len(&self) -> usize {
         self.len
@@ -172,16 +178,16 @@ impl<'a> Tail<'a> {
         key: u64,
         known_bytes: Option<u32>,
     ) -> Result<Option<u32>, Fault> {
-        if memory.word(code.at(8))? != layout.code_type {
+        if memory.word(code.at(8))? != layout.codes.type_address {
             return Err(Fault);
         }
-        let linetable = memory.address(code.at(layout.code_linetable))?;
-        let linetable_bytes = memory.word(linetable.at(layout.bytes_size))?.min(u64::from(u32::MAX - 1));
+        let linetable = memory.address(code.at(layout.codes.linetable))?;
+        let linetable_bytes = memory.word(linetable.at(layout.strings.bytes_size))?.min(u64::from(u32::MAX - 1));
         let (mut qualname, mut filename) =
             ((CopiedStr::default(), Address::NULL), (CopiedStr::default(), Address::NULL));
         if known_bytes.is_none() {
-            qualname = text(memory, layout, memory.address(code.at(layout.code_qualname))?)?;
-            filename = text(memory, layout, memory.address(code.at(layout.code_filename))?)?;
+            qualname = text(memory, layout, memory.address(code.at(layout.codes.qualname))?)?;
+            filename = text(memory, layout, memory.address(code.at(layout.codes.filename))?)?;
         }
         let part_offset = u64::from(known_bytes.unwrap_or(0)).min(linetable_bytes);
         let names_words = qualname.0.words() + filename.0.words();
@@ -197,7 +203,7 @@ impl<'a> Tail<'a> {
         let head = TailHead {
             key,
             code: code.0,
-            first_line: memory.half(code.at(layout.code_first_line))?,
+            first_line: memory.half(code.at(layout.codes.first_line))?,
             qualname: qualname.0,
             filename: filename.0,
             linetable_bytes: linetable_bytes as u32,
@@ -216,7 +222,11 @@ impl<'a> Tail<'a> {
             .push_bytes(memory, qualname.1, u64::from(head.qualname.bytes))
             .and_then(|()| self.push_bytes(memory, filename.1, u64::from(head.filename.bytes)))
             .and_then(|()| {
-                self.push_bytes(memory, linetable.at(layout.bytes_value).at(part_offset), u64::from(head.part_bytes))
+                self.push_bytes(
+                    memory,
+                    linetable.at(layout.strings.bytes_value).at(part_offset),
+                    u64::from(head.part_bytes),
+                )
             });
         if copied.is_err() {
             self.len = position;
@@ -233,7 +243,7 @@ impl<'a> Tail<'a> {
         }
     }
 
-    /// Copies `bytes` bytes, reading no word that lies wholly outside of them. At most TAIL_WORDS steps (I-07).
+    /// Copies `bytes` bytes, reading no word that lies wholly outside of them. At most a step for each word of the tail (I-07).
     fn push_bytes<M: Memory>(&mut self, memory: &M, from: Address, bytes: u64) -> Result<(), Fault> {
         let mut offset = 0;
         while offset + 8 <= bytes {
@@ -257,6 +267,7 @@ impl<'a> Tail<'a> {
 
 impl TailHead {
     /// Words of the whole entry.
+    #[inline]
     #[must_use]
     pub const fn words(&self) -> usize {
         HEADER_WORDS + self.qualname.words() + self.filename.words() + (self.part_bytes as usize).div_ceil(8)
@@ -265,13 +276,13 @@ impl TailHead {
 
 /// Where a str keeps its characters. Source: CPython 3.11 to 3.15, Include/cpython/unicodeobject.h, PyASCIIObject.
 fn text<M: Memory>(memory: &M, layout: &Layout, object: Address) -> Result<(CopiedStr, Address), Fault> {
-    let length = memory.word(object.at(layout.str_length))?;
-    let state = memory.half(object.at(layout.str_state))?;
+    let length = memory.word(object.at(layout.strings.length))?;
+    let state = memory.half(object.at(layout.strings.state))?;
     let (kind, compact, ascii) = ((state >> 2 & 7) as u8, state >> 5 & 1 == 1, state >> 6 & 1 == 1);
     if !compact || !matches!(kind, 1 | 2 | 4) || length > 1 << 40 {
         return Err(Fault);
     }
     let bytes = length * u64::from(kind);
     let copied = CopiedStr { bytes: bytes.min(NAME_BYTES_MAX) as u32, kind, cut: bytes > NAME_BYTES_MAX };
-    Ok((copied, object.at(if ascii { layout.str_ascii } else { layout.str_compact })))
+    Ok((copied, object.at(if ascii { layout.strings.ascii } else { layout.strings.compact })))
 }
