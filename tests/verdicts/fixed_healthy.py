@@ -21,5 +21,5 @@ if __name__ == "__main__":
         rank(rows)
         words(rows)
         digest(rows)
-        if turn % 4 == 0:
+        if turn % 8 == 0:
             stored(rows)
