@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::fmt;
 use std::panic::catch_unwind;
 
-use genba_format::{Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Recording, compress, encode_block, laws, read};
+use genba_format::{
+    Event, Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Reader, Recording, compress, encode_block, laws, read,
+};
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wrong {
@@ -41,6 +43,7 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
             }
             kept(bytes, &recording)?;
             again(&recording)?;
+            fed(bytes, &recording)?;
             Ok((recording.faults.len() + violations.len()) as u64)
         }
     }
@@ -69,6 +72,44 @@ fn well_formed(fault: &Fault, length: usize) -> Result<(), Wrong> {
 
 fn words(texts: [&String; 3]) -> Result<(), Wrong> {
     hold(texts.iter().all(|text| !text.is_empty()), "a field, expectation or finding without words")
+}
+
+/// Fed in pieces of uneven sizes, the same blocks are found, and no fault is known of that the whole has not.
+fn fed(bytes: &[u8], recording: &Recording) -> Result<(), Wrong> {
+    let events = catch_unwind(|| {
+        let mut reader = Reader::default();
+        let mut events = Vec::new();
+        let mut rest = bytes;
+        let mut size = 1 + bytes.len() % 97;
+        loop {
+            match reader.event() {
+                Event::NeedMore if rest.is_empty() && reader.has_ended() => return events,
+                Event::NeedMore if rest.is_empty() => reader.end(),
+                Event::NeedMore => {
+                    let (piece, behind) = rest.split_at(size.min(rest.len()));
+                    reader.feed(piece);
+                    rest = behind;
+                    size = 1 + (size * 31 + 17) % (1 + bytes.len() / 3);
+                }
+                event => events.push(event),
+            }
+        }
+    });
+    for event in events.map_err(|cause| Wrong::Panic(panic_text(&*cause)))? {
+        match event {
+            Event::Fault(fault) => hold(recording.faults.contains(&fault), "a fault in pieces that the whole has not")?,
+            Event::Block(block) if recording.blocks.contains(&block) => {}
+            Event::Block(block) => {
+                let is_named = recording
+                    .faults
+                    .iter()
+                    .any(|fault| fault.owner.is_some_and(|owner| owner.sequence == block.header.sequence));
+                hold(is_named, "a block in pieces that the whole neither has nor names")?;
+            }
+            Event::NeedMore => {}
+        }
+    }
+    Ok(())
 }
 
 /// Kept blocks lie in the file, apart, in order for each process, and hold together.

@@ -20,4 +20,7 @@ pub use framing::{
 #[cfg(feature = "read")]
 pub use compress::compress;
 #[cfg(feature = "read")]
-pub use reading::{BlockName, Fault, FaultKind, LostBlocks, NotARecording, ReadBlock, Recording, columns, laws, read};
+pub use reading::{
+    BlockName, Event, Fault, FaultKind, LostBlocks, NotARecording, Order, ReadBlock, Reader, Recording, columns, laws,
+    read,
+};

@@ -6,10 +6,11 @@ mod budget;
 pub mod columns;
 mod fault;
 pub mod laws;
+mod reader;
 mod recording;
-mod scan;
 mod validate;
 
 pub use block::ReadBlock;
 pub use fault::{BlockName, Fault, FaultKind, NotARecording};
-pub use recording::{LostBlocks, Recording, read};
+pub use reader::{Event, Reader};
+pub use recording::{LostBlocks, Order, Recording, read};

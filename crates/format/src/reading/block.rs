@@ -24,10 +24,6 @@ impl ReadBlock {
         proto::Block { samples: self.samples.as_ref().map(Samples::to_proto), ..self.block.clone() }
     }
 
-    pub(crate) fn end_offset(&self) -> u64 {
-        self.offset + self.stored_bytes
-    }
-
     pub(crate) fn name(&self) -> BlockName {
         BlockName { process_key: self.header.process_key, sequence: self.header.sequence }
     }

@@ -15,14 +15,25 @@ const FILE_BYTES_EACH: u64 = 128;
 /// For each row of `Columns`: nodes, CPU and wall time as computed, and once more as they are packed.
 const ROW_BYTES: u64 = 48;
 
-/// What is left for the blocks of one file.
+/// What is left for the blocks of one file, as far as it has been read.
 pub(crate) struct Budget {
     pub left_bytes: u64,
+    /// Bytes of the file that it has grown by.
+    reached_bytes: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget { left_bytes: FILE_BYTES_MIN, reached_bytes: 0 }
+    }
 }
 
 impl Budget {
-    pub fn of_file(file_bytes: usize) -> Budget {
-        Budget { left_bytes: (file_bytes as u64).saturating_mul(FILE_BYTES_EACH).saturating_add(FILE_BYTES_MIN) }
+    /// The file is `bytes` long at least.
+    pub fn reach(&mut self, bytes: u64) {
+        let more_bytes = bytes.saturating_sub(self.reached_bytes);
+        self.left_bytes = self.left_bytes.saturating_add(more_bytes.saturating_mul(FILE_BYTES_EACH));
+        self.reached_bytes += more_bytes;
     }
 
     /// False: that is more than is left.

@@ -9,8 +9,11 @@ use crate::proto;
 use crate::reading::block::ReadBlock;
 use crate::reading::columns::Samples;
 use crate::reading::fault::{BlockName, Fault, FaultKind, NotARecording};
-use crate::reading::scan::scan;
+use crate::reading::reader::{Event, Reader};
 use crate::reading::validate::Known;
+
+/// Given to the reader at a time.
+const PIECE_BYTES: usize = 1 << 20;
 
 /// What a file holds. Every index in `blocks` names a row of the same process key, or one that a lost block took away.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -62,15 +65,14 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
         let begins = bytes.iter().take(MAGIC.len()).copied().collect();
         return Err(NotARecording::NoMagic { begins });
     }
-    let (found, mut faults) = scan(bytes);
+    let (found, mut faults) = events(bytes);
     let mut recording = Recording::default();
-    let mut processes: HashMap<ProcessKey, Process> = HashMap::new();
-    for (number, block) in (0u64..).zip(in_order(found)) {
-        let process = processes.entry(block.header.process_key).or_default();
-        match process.accept(&block, number) {
+    let mut order = Order::default();
+    for block in in_order(found) {
+        match order.accept(&block) {
             Ok(lost) => {
-                if let Some(lost) = lost {
-                    faults.push(missing(&block, number, lost));
+                if let Some((lost, fault)) = lost {
+                    faults.push(fault);
                     recording.lost.push(lost);
                 }
                 recording.blocks.push(block);
@@ -78,10 +80,28 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
             Err(fault) => faults.push(*fault),
         }
     }
-    recording.lost.extend(lost_at_the_end(&faults, &processes));
+    recording.lost.extend(lost_at_the_end(&faults, &order.processes));
     faults.sort_by_key(|fault| fault.byte);
     recording.faults = faults;
     Ok(recording)
+}
+
+/// All of a file's, each kind in the order of the file.
+fn events(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
+    let mut reader = Reader::default();
+    let (mut blocks, mut faults) = (Vec::new(), Vec::new());
+    let mut pieces = bytes.chunks(PIECE_BYTES);
+    loop {
+        match reader.event() {
+            Event::Block(block) => blocks.push(*block),
+            Event::Fault(fault) => faults.push(fault),
+            Event::NeedMore => match pieces.next() {
+                Some(piece) => reader.feed(piece),
+                None if reader.has_ended() => return (blocks, faults),
+                None => reader.end(),
+            },
+        }
+    }
 }
 
 /// Puts the blocks of each process key in the order of their sequence numbers, in the places they hold together.
@@ -101,6 +121,25 @@ fn in_order(mut blocks: Vec<ReadBlock>) -> Vec<ReadBlock> {
     let mut tagged: Vec<(usize, ReadBlock)> = target.into_iter().zip(blocks.drain(..)).collect();
     tagged.sort_by_key(|(place, _)| *place);
     tagged.into_iter().map(|(_, block)| block).collect()
+}
+
+/// Whether each block agrees with those of its process key before it. Takes them one by one, each key's in the order of its sequence numbers.
+#[derive(Default)]
+pub struct Order {
+    processes: HashMap<ProcessKey, Process>,
+    /// Asked about so far.
+    blocks: u64,
+}
+
+impl Order {
+    /// Ok: to be used; with the run of blocks lost before it, and the fault that says so. Err: why it is left out.
+    pub fn accept(&mut self, block: &ReadBlock) -> Result<Option<(LostBlocks, Fault)>, Box<Fault>> {
+        let number = self.blocks;
+        self.blocks += 1;
+        let process = self.processes.entry(block.header.process_key).or_default();
+        let lost = process.accept(block, number)?;
+        Ok(lost.map(|lost| (lost, missing(block, number, lost))))
+    }
 }
 
 /// What has been read of one process key so far.

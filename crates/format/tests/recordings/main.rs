@@ -6,5 +6,6 @@ mod faults;
 mod golden;
 mod laws;
 mod mixed;
+mod pieces;
 mod properties;
 mod small;

@@ -1,6 +1,7 @@
-//! Finds the intact blocks of a file by magic, checksums and lengths, and resynchronises where something is wrong.
-//! Owns: the walk over the file and decompression. Never: looks into tables, allocates by a length it only read.
+//! Finds the intact blocks of a file by magic, checksums and lengths, piece by piece as its bytes come, and resynchronises where
+//! something is wrong. Owns: the walk over the bytes and decompression. Never: looks into tables, allocates by a length it only read.
 //! One damaged stretch is one fault; a damaged block whose header is intact is one of its own, with its name.
+//! Keeps: what is found does not depend on the pieces.
 
 use std::io::{Error, ErrorKind, Result as IoResult};
 
@@ -18,52 +19,139 @@ const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();
 /// Decompressed at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
-/// The intact blocks in the order of the file, and what lies between them. A block's content is not judged yet.
-pub(crate) fn scan(bytes: &[u8]) -> (Vec<ReadBlock>, Vec<Fault>) {
-    let mut walk = Walk {
-        bytes,
-        at: 0,
-        budget: Budget::of_file(bytes.len()),
-        blocks: Vec::new(),
-        faults: Vec::new(),
-        stretch: false,
-    };
-    let mut decompressor = Decompressor::default();
-    let finder = memchr::memmem::Finder::new(&MAGIC);
-    while walk.at < bytes.len() {
-        match walk.block(&mut decompressor) {
-            Ok(block) => {
-                walk.stretch = false;
-                walk.at = block.end_offset() as usize;
-                walk.blocks.push(block);
+/// What comes next in the bytes so far.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// Intact; whether its content agrees with the blocks before it, `Order` says.
+    Block(Box<ReadBlock>),
+    Fault(Fault),
+    /// The rest is no whole block: not yet written, while more bytes may come; after `end` there is nothing left.
+    NeedMore,
+}
+
+/// Reads a recording as its bytes come, e.g. of a file that still grows. Holds no more of them than one block.
+pub struct Reader {
+    /// From `offset` of the file on.
+    bytes: Vec<u8>,
+    offset: u64,
+    /// In `bytes`: what stands before is done with.
+    at: usize,
+    /// No more bytes come.
+    ended: bool,
+    /// Behind something wrong: the next magic is looked for.
+    searches: bool,
+    /// Inside a damaged stretch that has its fault already.
+    stretch: bool,
+    /// Intact ones so far.
+    blocks: u64,
+    /// For what is still to be read.
+    budget: Budget,
+    decompressor: Decompressor,
+    finder: memchr::memmem::Finder<'static>,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Reader {
+            bytes: Vec::new(),
+            offset: 0,
+            at: 0,
+            ended: false,
+            searches: false,
+            stretch: false,
+            blocks: 0,
+            budget: Budget::default(),
+            decompressor: Decompressor::default(),
+            finder: memchr::memmem::Finder::new(&MAGIC),
+        }
+    }
+}
+
+impl Reader {
+    /// The bytes that follow those so far, any number of them. Ask for the events until `NeedMore` before the next piece.
+    pub fn feed(&mut self, bytes: &[u8]) {
+        self.offset += self.at as u64;
+        self.bytes.drain(..self.at);
+        self.at = 0;
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// No more bytes come: a block that is not whole by now is cut.
+    pub const fn end(&mut self) {
+        self.ended = true;
+    }
+
+    #[must_use]
+    pub const fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// What the next bytes are.
+    pub fn event(&mut self) -> Event {
+        loop {
+            if self.searches && !self.found_magic() {
+                return Event::NeedMore;
             }
-            Err(wrong) => {
-                let behind = wrong.behind.unwrap_or(walk.at + 1);
-                walk.report(*wrong);
-                walk.at = match finder.find(&bytes[behind..]) {
-                    Some(distance) => behind + distance,
-                    None => bytes.len(),
-                };
+            if self.at == self.bytes.len() {
+                return Event::NeedMore;
+            }
+            let place = Place { bytes: &self.bytes, at: self.at, offset: self.offset, ended: self.ended };
+            match place.block(&mut self.budget, &mut self.decompressor) {
+                Ok(block) => {
+                    self.stretch = false;
+                    self.at += block.stored_bytes as usize;
+                    self.blocks += 1;
+                    return Event::Block(Box::new(block));
+                }
+                Err(wrong) if wrong.kind == FaultKind::Cut && !self.ended => return Event::NeedMore,
+                Err(wrong) => {
+                    self.searches = true;
+                    let behind = wrong.behind;
+                    let fault = self.fault(*wrong);
+                    self.at = behind.unwrap_or(self.at + 1);
+                    if let Some(fault) = fault {
+                        return Event::Fault(fault);
+                    }
+                }
             }
         }
     }
-    (walk.blocks, walk.faults)
-}
 
-struct Walk<'a> {
-    bytes: &'a [u8],
-    at: usize,
-    /// For what is still to be read.
-    budget: Budget,
-    blocks: Vec<ReadBlock>,
-    faults: Vec<Fault>,
-    /// Inside a damaged stretch that has its fault already.
-    stretch: bool,
+    /// Goes to the next magic, else to where one may have begun.
+    fn found_magic(&mut self) -> bool {
+        let found = self.finder.find(&self.bytes[self.at..]);
+        self.at = match found {
+            Some(distance) => self.at + distance,
+            None if self.ended => self.bytes.len(),
+            None => self.bytes.len().saturating_sub(MAGIC.len() - 1).max(self.at),
+        };
+        self.searches = found.is_none();
+        found.is_some()
+    }
+
+    /// None: the stretch has its fault already.
+    fn fault(&mut self, wrong: Wrong) -> Option<Fault> {
+        // Without a name nothing can be told about what follows in the same stretch; with one, a block is known lost.
+        if self.stretch && wrong.owner.is_none() {
+            return None;
+        }
+        self.stretch = true;
+        Some(Fault {
+            kind: wrong.kind,
+            byte: self.offset + wrong.byte as u64,
+            block: self.blocks,
+            owner: wrong.owner,
+            field: wrong.field,
+            expected: wrong.expected,
+            found: wrong.found,
+        })
+    }
 }
 
 /// A place in a block that is not as it must be.
 struct Wrong {
     kind: FaultKind,
+    /// In the bytes at hand, as `behind`.
     byte: usize,
     owner: Option<BlockName>,
     field: String,
@@ -73,9 +161,19 @@ struct Wrong {
     behind: Option<usize>,
 }
 
-impl Walk<'_> {
-    /// The block that begins at `self.at`.
-    fn block(&mut self, decompressor: &mut Decompressor) -> Result<ReadBlock, Box<Wrong>> {
+/// Where a block begins, or nothing that makes sense.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Of `bytes` in the file.
+    offset: u64,
+    ended: bool,
+}
+
+impl Place<'_> {
+    /// The block that begins here. Err with `FaultKind::Cut`: the bytes end within it.
+    fn block(&self, budget: &mut Budget, decompressor: &mut Decompressor) -> Result<ReadBlock, Box<Wrong>> {
         let rest = &self.bytes[self.at..];
         let wrong = |kind, byte, field: &str, expected: String, found: String| {
             Box::new(Wrong { kind, byte, owner: None, field: field.to_owned(), expected, found, behind: None })
@@ -84,7 +182,8 @@ impl Walk<'_> {
             let begins = &rest[..rest.len().min(MAGIC.len())];
             let found = format!("\"{}\"", begins.escape_ascii());
             let expected = format!("\"{}\"", MAGIC.escape_ascii());
-            return Err(if MAGIC.starts_with(begins) {
+            let may_be_one = MAGIC.starts_with(begins) || (begins.len() < MAGIC.len() && !self.ended);
+            return Err(if may_be_one {
                 wrong(FaultKind::Cut, self.bytes.len(), "magic", expected, found)
             } else {
                 wrong(FaultKind::Damaged, self.at, "magic", expected, found)
@@ -98,7 +197,7 @@ impl Walk<'_> {
             let (expected, found) = (format!("{:#010x}", sums.expected), format!("{:#010x}", sums.found));
             wrong(FaultKind::Damaged, self.at, "header checksum", expected, found)
         })?;
-        self.named_block(&frame, &rest[HEADER_BYTES..], decompressor).map_err(|mut wrong| {
+        self.named_block(&frame, &rest[HEADER_BYTES..], budget, decompressor).map_err(|mut wrong| {
             wrong.owner = Some(BlockName { process_key: frame.header.process_key, sequence: frame.header.sequence });
             wrong
         })
@@ -106,9 +205,10 @@ impl Walk<'_> {
 
     /// The block behind a header whose checksum is right; `rest` begins with the payload.
     fn named_block(
-        &mut self,
+        &self,
         frame: &Frame,
         rest: &[u8],
+        budget: &mut Budget,
         decompressor: &mut Decompressor,
     ) -> Result<ReadBlock, Box<Wrong>> {
         let wrong = |kind, byte, field: &str, expected, found| {
@@ -156,33 +256,18 @@ impl Walk<'_> {
         }
         // From here on the block is as it was written, and its length true.
         let behind = Some(payload_at + payload.len());
-        let (block, samples) = decode(frame, payload, &mut self.budget, decompressor).map_err(
-            |Malformed { field, expected, found }| Box::new(Wrong { behind, ..in_payload(&field, expected, found) }),
-        )?;
+        budget.reach(self.offset + (payload_at + payload.len()) as u64);
+        let (block, samples) =
+            decode(frame, payload, budget, decompressor).map_err(|Malformed { field, expected, found }| {
+                Box::new(Wrong { behind, ..in_payload(&field, expected, found) })
+            })?;
         Ok(ReadBlock {
             header: frame.header,
             block,
             samples,
-            offset: self.at as u64,
+            offset: self.offset + self.at as u64,
             stored_bytes: HEADER_BYTES as u64 + u64::from(frame.payload_bytes),
         })
-    }
-
-    fn report(&mut self, wrong: Wrong) {
-        // Without a name nothing can be told about what follows in the same stretch; with one, a block is known lost.
-        if self.stretch && wrong.owner.is_none() {
-            return;
-        }
-        self.stretch = true;
-        self.faults.push(Fault {
-            kind: wrong.kind,
-            byte: wrong.byte as u64,
-            block: self.blocks.len() as u64,
-            owner: wrong.owner,
-            field: wrong.field,
-            expected: wrong.expected,
-            found: wrong.found,
-        });
     }
 }
 
