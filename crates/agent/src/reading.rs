@@ -1,7 +1,6 @@
 //! From what a handler found, or the kernel says of a sleeping thread, to a stack and what it waits for.
 //! Never: decides when a thread is asked.
 
-pub mod awaited;
 pub mod calls;
 pub mod cfi;
 pub mod codes;

@@ -11,6 +11,7 @@ mod planes;
 pub mod proto;
 #[cfg(feature = "read")]
 mod reading;
+pub mod state;
 
 pub use framing::{
     BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION,

@@ -6,9 +6,8 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint, uint32};
 
 use crate::proto;
+use crate::state::WAITING_MIN;
 
-/// Smallest state of a sample whose thread did not run.
-pub(crate) const STATE_WAITING_MIN: u64 = 2;
 /// Tags of `Block.columns`, and of the numbers of rows in it, behind which the columns stand; genba.proto has them.
 const COLUMNS_TAG: u32 = 11;
 const ROWS_TAG: u32 = 1;
@@ -52,7 +51,7 @@ pub(crate) fn columns(samples: &proto::Samples) -> Option<proto::Columns> {
         end_quanta = end_quanta.wrapping_add(end_delta_quanta[row]);
         let (wall, cpu) = (wall_quanta[row], cpu_quanta[row]);
         wall_lack.push(zigzag(ends.since(thread[row].into(), end_quanta).wrapping_sub(wall) as i64));
-        let wall = if u64::from(state[row]) < STATE_WAITING_MIN { wall } else { 0 };
+        let wall = if u64::from(state[row]) < WAITING_MIN { wall } else { 0 };
         cpu_lack.push(zigzag(wall.wrapping_sub(cpu) as i64));
     }
     let end_delta: Vec<u64> = end_delta_quanta.iter().copied().map(zigzag).collect();

@@ -2,10 +2,10 @@
 //! Owns: which calls wait on a descriptor. Never: follows a link of /proc (what it
 //! names may hang), keeps the name it leads to, says a kind where it is not sure. Keeps: I-06, I-07.
 
-use crate::reading::awaited::Kind;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Call;
-use genba_python::locks::lock_at;
+use genba_format::state::WaitedOn;
+use genba_python::locks::{Lock, lock_at};
 use genba_python::memory::{Address, Memory};
 use std::ffi::CStr;
 use std::io::Write;
@@ -49,35 +49,41 @@ const ON_FIRST: [i64; 29] = [
     libc::SYS_getdents64,
 ];
 
-impl Kind {
-    /// By the beginning of the link in `fd`.
-    fn of_link(text: &[u8]) -> Option<Kind> {
-        let begins = |names: &[&str]| names.iter().any(|name| text.starts_with(name.as_bytes()));
-        if begins(&["socket:["]) {
-            Some(Kind::Socket)
-        } else if begins(&["pipe:["]) {
-            Some(Kind::Pipe)
-        } else if begins(&["/dev/pts/", "/dev/tty", "/dev/ptmx", "/dev/console"]) {
-            Some(Kind::Terminal)
-        } else if begins(&["/dev/"]) && !begins(&["/dev/shm/", "/dev/mqueue/", "/dev/hugepages/"]) {
-            Some(Kind::Device)
-        } else {
-            // The others, `anon_inode:[eventfd]`, are no path.
-            begins(&["/"]).then_some(Kind::File)
-        }
+/// By the beginning of the link in `fd`.
+fn of_link(text: &[u8]) -> Option<WaitedOn> {
+    let begins = |names: &[&str]| names.iter().any(|name| text.starts_with(name.as_bytes()));
+    if begins(&["socket:["]) {
+        Some(WaitedOn::Socket)
+    } else if begins(&["pipe:["]) {
+        Some(WaitedOn::Pipe)
+    } else if begins(&["/dev/pts/", "/dev/tty", "/dev/ptmx", "/dev/console"]) {
+        Some(WaitedOn::Terminal)
+    } else if begins(&["/dev/"]) && !begins(&["/dev/shm/", "/dev/mqueue/", "/dev/hugepages/"]) {
+        Some(WaitedOn::Device)
+    } else {
+        // The others, `anon_inode:[eventfd]`, are no path.
+        begins(&["/"]).then_some(WaitedOn::File)
+    }
+}
+
+const fn of_lock(lock: Lock) -> WaitedOn {
+    match lock {
+        Lock::Plain => WaitedOn::Lock,
+        Lock::RLock => WaitedOn::RLock,
+        Lock::SimpleQueue => WaitedOn::SimpleQueue,
     }
 }
 
 /// What a thread waits on in `call`; `None` where it is on neither a descriptor nor a lock, on several kinds, or cannot be told. The thread's clock
 /// tells afterwards whether it was in that call all the time.
-pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<Kind>) -> Option<Kind> {
+pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<WaitedOn>) -> Option<WaitedOn> {
     let [first, second] = call.arguments;
     let number = i64::from(call.number);
     if ON_FIRST.contains(&number) {
         return kind(first as u32);
     }
     if number == libc::SYS_futex {
-        return lock_at(first, memory).map(Kind::from);
+        return lock_at(first, memory).map(of_lock);
     }
     if !matches!(number, libc::SYS_poll | libc::SYS_ppoll) || second > ENTRIES_MAX {
         return None;
@@ -99,11 +105,11 @@ pub fn waited_on(call: Call, memory: &impl Memory, kind: impl Fn(u32) -> Option<
 }
 
 /// By the table of descriptors of the thread with that number below `/proc/self/task`: the sampler has another.
-pub fn kind_in(tasks: &Descriptor, number: u32, descriptor: u32) -> Option<Kind> {
+pub fn kind_in(tasks: &Descriptor, number: u32, descriptor: u32) -> Option<WaitedOn> {
     let mut path = [0_u8; 32];
     write!(path.as_mut_slice(), "{number}/fd/{descriptor}\0").ok()?;
     let mut link = [0_u8; LINK_BYTES];
-    Kind::of_link(tasks.link_at(CStr::from_bytes_until_nul(&path).ok()?, &mut link)?)
+    of_link(tasks.link_at(CStr::from_bytes_until_nul(&path).ok()?, &mut link)?)
 }
 
 #[cfg(test)]
@@ -128,29 +134,29 @@ mod tests {
         }
     }
 
-    fn kind(descriptor: u32) -> Option<Kind> {
+    fn kind(descriptor: u32) -> Option<WaitedOn> {
         match descriptor {
-            SOCKET | OTHER_SOCKET => Some(Kind::Socket),
-            PIPE => Some(Kind::Pipe),
+            SOCKET | OTHER_SOCKET => Some(WaitedOn::Socket),
+            PIPE => Some(WaitedOn::Pipe),
             _ => None,
         }
     }
 
-    fn of(number: i64, arguments: [u64; 2], array: &[i32]) -> Option<Kind> {
+    fn of(number: i64, arguments: [u64; 2], array: &[i32]) -> Option<WaitedOn> {
         waited_on(Call { number: number as u32, arguments }, &Array(array), kind)
     }
 
     #[test]
     fn a_link_tells_the_kind() {
-        let of = |text: &str| Kind::of_link(&text.as_bytes()[..text.len().min(LINK_BYTES)]);
-        assert_eq!(of("socket:[4242424242]"), Some(Kind::Socket));
-        assert_eq!(of("pipe:[1]"), Some(Kind::Pipe));
-        assert_eq!(of("/dev/pts/12"), Some(Kind::Terminal));
-        assert_eq!(of("/dev/tty"), Some(Kind::Terminal));
-        assert_eq!(of("/dev/urandom"), Some(Kind::Device));
-        assert_eq!(of("/dev/hugepages/pool"), Some(Kind::File));
-        assert_eq!(of("/device/file"), Some(Kind::File));
-        assert_eq!(of("/memfd:x (deleted)"), Some(Kind::File));
+        let of = |text: &str| of_link(&text.as_bytes()[..text.len().min(LINK_BYTES)]);
+        assert_eq!(of("socket:[4242424242]"), Some(WaitedOn::Socket));
+        assert_eq!(of("pipe:[1]"), Some(WaitedOn::Pipe));
+        assert_eq!(of("/dev/pts/12"), Some(WaitedOn::Terminal));
+        assert_eq!(of("/dev/tty"), Some(WaitedOn::Terminal));
+        assert_eq!(of("/dev/urandom"), Some(WaitedOn::Device));
+        assert_eq!(of("/dev/hugepages/pool"), Some(WaitedOn::File));
+        assert_eq!(of("/device/file"), Some(WaitedOn::File));
+        assert_eq!(of("/memfd:x (deleted)"), Some(WaitedOn::File));
         for text in ["anon_inode:[eventfd]", "anon_inode:[timerfd]", "net:[4026531840]", "(unreachable)/x", ""] {
             assert_eq!(of(text), None, "{text}");
         }
@@ -158,11 +164,11 @@ mod tests {
 
     #[test]
     fn of_the_first_argument() {
-        assert_eq!(of(libc::SYS_recvfrom, [SOCKET.into(), ARRAY], &[]), Some(Kind::Socket));
-        assert_eq!(of(libc::SYS_read, [PIPE.into(), ARRAY], &[]), Some(Kind::Pipe));
+        assert_eq!(of(libc::SYS_recvfrom, [SOCKET.into(), ARRAY], &[]), Some(WaitedOn::Socket));
+        assert_eq!(of(libc::SYS_read, [PIPE.into(), ARRAY], &[]), Some(WaitedOn::Pipe));
         assert_eq!(of(libc::SYS_read, [EVENT.into(), ARRAY], &[]), None);
         // The kernel takes 32 bits of the register.
-        assert_eq!(of(libc::SYS_read, [0xffff_ffff << 32 | u64::from(PIPE), ARRAY], &[]), Some(Kind::Pipe));
+        assert_eq!(of(libc::SYS_read, [0xffff_ffff << 32 | u64::from(PIPE), ARRAY], &[]), Some(WaitedOn::Pipe));
     }
 
     #[test]
@@ -175,22 +181,19 @@ mod tests {
     #[test]
     fn of_an_array_of_one_kind() {
         let poll = |array: &[i32]| of(libc::SYS_poll, [ARRAY, array.len() as u64], array);
-        assert_eq!(poll(&[3]), Some(Kind::Socket));
-        assert_eq!(poll(&[3, -1, 4, !3]), Some(Kind::Socket));
+        assert_eq!(poll(&[3]), Some(WaitedOn::Socket));
+        assert_eq!(poll(&[3, -1, 4, !3]), Some(WaitedOn::Socket));
         assert_eq!(poll(&[3, 5]), None);
         assert_eq!(poll(&[3, 6]), None);
         assert_eq!(poll(&[-1]), None);
         assert_eq!(poll(&[]), None);
-        assert_eq!(poll(&[3; 8]), Some(Kind::Socket));
+        assert_eq!(poll(&[3; 8]), Some(WaitedOn::Socket));
         assert_eq!(poll(&[3; 9]), None, "the ninth may be of another kind");
         assert_eq!(of(libc::SYS_ppoll, [ARRAY, 2], &[3]), None, "cannot be read");
     }
 
     #[test]
-    fn each_kind_has_a_place_in_the_state() {
-        let states = [Kind::Socket, Kind::Pipe, Kind::File, Kind::Terminal, Kind::Device].map(Kind::in_state);
-        assert_eq!(states, [4096, 8192, 12_288, 16_384, 20_480]);
-        assert_eq!([Kind::Lock, Kind::RLock, Kind::SimpleQueue].map(Kind::in_state), [24_576, 28_672, 32_768]);
-        assert!(ON_FIRST.iter().all(|number| *number < i64::from(crate::reading::awaited::STATES_PER_KIND)));
+    fn each_call_has_room_below_the_kinds() {
+        assert!(ON_FIRST.iter().all(|number| *number < i64::from(genba_format::state::STATES_PER_KIND)));
     }
 }

@@ -5,6 +5,7 @@ use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
+use genba_format::state::{State, WaitedOn};
 use genba_format::{QUANTUM_NS, proto};
 use genba_python::memory::Address;
 use genba_signal::request::{Pool, Ticket};
@@ -92,9 +93,9 @@ impl Turns {
 #[derive(Clone, Copy, Debug)]
 pub struct Still {
     /// As each look sees it.
-    pub state: u32,
-    /// What it waits on, found at the first look: added to the state where the sample is written.
-    pub on: u32,
+    pub state: State,
+    /// What its system call waits on, found at the first look: part of the state where the sample is written.
+    pub on: Option<WaitedOn>,
     /// Where the thread is named that holds the lock it waits for.
     pub lock_owner: Option<Address>,
     pub node: u32,
@@ -108,6 +109,15 @@ pub struct Still {
 }
 
 impl Still {
+    /// As the sample has it.
+    #[must_use]
+    pub const fn whole_state(&self) -> State {
+        match self.state {
+            State::InSystemCall(number, _) => State::InSystemCall(number, self.on),
+            state => state,
+        }
+    }
+
     /// Its sample was written, and it goes on.
     #[must_use]
     pub const fn written(self) -> Still {

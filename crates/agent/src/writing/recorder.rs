@@ -8,6 +8,7 @@ use crate::writing::compressor::Compressor;
 use crate::writing::reaped;
 use crate::writing::tables::Tables;
 use crate::writing::time_stamps::Calibration;
+use genba_format::state::State;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
 
@@ -70,7 +71,7 @@ pub struct Sample {
     pub end_ns: u64,
     pub thread: u32,
     pub node: u32,
-    pub state: u32,
+    pub state: State,
     pub ticks: u32,
     pub cpu_quanta: u64,
     pub wall_quanta: u64,
@@ -402,7 +403,7 @@ impl Recorder {
             before = end;
             columns.thread.push(sample.thread);
             columns.node.push(sample.node);
-            columns.state.push(sample.state);
+            columns.state.push(sample.state.stored());
             columns.ticks.push(sample.ticks);
             columns.cpu_quanta.push(sample.cpu_quanta);
             columns.wall_quanta.push(sample.wall_quanta);

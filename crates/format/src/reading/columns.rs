@@ -4,8 +4,9 @@
 
 use prost::Message;
 
-use crate::planes::{LastEnds, STATE_WAITING_MIN, zigzag};
+use crate::planes::{LastEnds, zigzag};
 use crate::proto;
+use crate::state::WAITING_MIN;
 
 const COLUMNS: usize = 7;
 
@@ -248,7 +249,7 @@ fn of_planes(columns: &proto::Columns) -> Result<Samples, Malformed> {
         end_quanta = end_quanta.wrapping_add(unzigzag(end_delta_zigzag.at(row)));
         let since = ends.since(thread.at(row), end_quanta);
         let wall_quanta = since.wrapping_sub(unzigzag(wall_lack.at(row)) as u64);
-        let ran = if state.at(row) < STATE_WAITING_MIN { wall_quanta } else { 0 };
+        let ran = if state.at(row) < WAITING_MIN { wall_quanta } else { 0 };
         wall.push(wall_quanta);
         cpu.push(ran.wrapping_sub(unzigzag(cpu_lack.at(row)) as u64));
     }

@@ -6,12 +6,12 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::framing::{ProcessKey, QUANTUM_NS};
-use crate::planes::STATE_WAITING_MIN;
 use crate::proto;
 use crate::reading::block::ReadBlock;
 use crate::reading::columns::Samples;
 use crate::reading::fault::BlockName;
 use crate::reading::recording::Recording;
+use crate::state::WAITING_MIN;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Law {
@@ -114,11 +114,11 @@ impl Check<'_> {
                 self.violated(Law::TicksAddUp, &field, "at least 1".to_owned(), "0".to_owned());
             }
         }
-        if samples.state.max() < STATE_WAITING_MIN {
+        if samples.state.max() < WAITING_MIN {
             return;
         }
         for (row, (state, quanta)) in samples.state.iter().zip(samples.cpu_quanta.iter()).enumerate() {
-            if state >= STATE_WAITING_MIN && quanta > 0 {
+            if state >= WAITING_MIN && quanta > 0 {
                 let field = format!("samples.cpu_quanta[{row}]");
                 let expected = format!("0 in state {state}");
                 self.violated(Law::TimeIsConserved, &field, expected, format!("{quanta}"));

@@ -10,11 +10,11 @@ use regex::Regex;
 use crate::tables::profile::{
     Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex,
 };
-use crate::tables::state::State;
 use crate::tables::table::{Table, TableIndex};
 use crate::tables::window::Window;
 use crate::words::figures::setting;
 use crate::words::glob::Glob;
+use genba_format::state::State;
 
 /// All that are given must hold for a sample to be kept; of several threads or processes, any.
 #[derive(Clone, Debug, Default)]

@@ -15,7 +15,7 @@ use syscalls::x86_64::Sysno;
 
 use crate::tables::owner::Owner;
 use crate::tables::profile::{Home, NodeIndex, Profile, SampleGroup, ThreadIndex};
-use crate::tables::state::State;
+use genba_format::state::State;
 
 #[derive(Debug, Default)]
 pub struct ShortWaits {

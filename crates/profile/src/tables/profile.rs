@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
 use crate::tables::source_text::{Expression, SourceText, Sources};
-use crate::tables::state::State;
 use crate::tables::table::{Table, table_index};
+use genba_format::state::State;
 
 table_index!(/// Row of `Profile::processes`.
     ProcessIndex);

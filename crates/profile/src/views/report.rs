@@ -26,12 +26,12 @@ use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
 use crate::tables::source_text::Expression;
-use crate::tables::state::State;
 use crate::tables::table::TableIndex;
 use crate::views::report::callers::{Caller, Callers};
 pub use crate::views::report::chain::Link;
 use crate::views::report::chain::{Chain, Chains};
 use crate::words::figures::share;
+use genba_format::state::State;
 
 /// What a row stands for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -13,8 +13,9 @@ use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::event_loop::EventLoop;
 use crate::tables::file_names::{FileNames, without_tag};
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, SampleGroup};
-use crate::tables::state::State;
+use crate::tables::state::in_words;
 use crate::tables::table::{Table, table_index};
+use genba_format::state::State;
 
 table_index!(/// Row of `Tree::branches`.
     BranchIndex);
@@ -195,7 +196,7 @@ const EVENT_LOOP: &str = "event loop (asyncio)";
 /// `load (app.py:3)`, `memmove [libc.so.6]`; with `files` in the short forms of a screen.
 fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
     let (function, found) = match step {
-        Step::State(state) => return state.to_string(),
+        Step::State(state) => return in_words(state),
         Step::NoStack => return "no stack".to_string(),
         Step::EventLoop => return EVENT_LOOP.to_string(),
         Step::Function(function, found) => (&profile.functions[function], found),

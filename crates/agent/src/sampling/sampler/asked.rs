@@ -2,9 +2,9 @@
 //! Owns: when such a stack is whole. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use super::looks::{WAITING_FOR_CPU, WAITING_FOR_GIL};
 use crate::process::control::{self, Leaf, Order};
 use crate::system::proc::monotonic_ns;
+use genba_format::state::State;
 
 /// Each look tells of some code objects that were not known yet.
 const LOOKS_MAX: usize = 1000;
@@ -31,8 +31,9 @@ impl Sampler {
             if self.threads[index].gone || control::order() != Order::Flush {
                 return;
             }
-            let still =
-                self.threads[index].still.filter(|still| ![WAITING_FOR_CPU, WAITING_FOR_GIL].contains(&still.state));
+            let still = self.threads[index]
+                .still
+                .filter(|still| ![State::WaitingForCpu, State::WaitingForGil].contains(&still.state));
             let is_whole = self.outside.as_ref().is_some_and(|answer| answer.tail_len == 0);
             if let Some(still) = still.filter(|_| is_whole) {
                 return control::found(Some(Leaf { process_key: self.recorder.key(), node: still.node }));

@@ -115,7 +115,7 @@ impl Sampler {
             end_ns: still.end_ns,
             thread: row,
             node: still.node,
-            state: still.state + still.on,
+            state: still.whole_state(),
             ticks: still.ticks,
             cpu_quanta: 0,
             wall_quanta: still.wall_quanta,

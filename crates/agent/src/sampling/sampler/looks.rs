@@ -3,7 +3,6 @@
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
 use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
-use crate::reading::awaited::Kind;
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
 use crate::sampling::threads::{NotTold, Open, Ran, Still, Thread, Turns};
@@ -11,6 +10,7 @@ use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
 use crate::writing::recorder::{Dropped, More, Refused, Sample};
 use genba_format::proto;
+use genba_format::state::{State, WaitedOn};
 use genba_python::locks::owner_of_rlock;
 use genba_python::memory::Address;
 use genba_signal::handler;
@@ -19,12 +19,6 @@ use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
 
 /// State numbers of the recording (genba.proto, Samples.state).
-const RUNNING: u32 = 0;
-const IN_GC: u32 = 1;
-pub(super) const WAITING_FOR_GIL: u32 = 2;
-pub(super) const WAITING_FOR_CPU: u32 = 3;
-pub(super) const ASLEEP: u32 = 4;
-pub(super) const IN_SYSTEM_CALL: u32 = 16;
 const FUTEX: u32 = libc::SYS_futex as u32;
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
@@ -152,8 +146,8 @@ impl Sampler {
         let glances = self.glances_until_look();
         let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
         // One that was woken and has no CPU yet slept before.
-        let woken =
-            doing == Doing::Runnable && self.threads[index].still.is_some_and(|still| still.state != WAITING_FOR_CPU);
+        let woken = doing == Doing::Runnable
+            && self.threads[index].still.is_some_and(|still| still.state != State::WaitingForCpu);
         if moved || woken {
             self.settle_glances(index);
         }
@@ -185,23 +179,23 @@ impl Sampler {
                 }
                 None => self.ask(index, cpu_ns),
             },
-            Doing::Runnable => self.wait_seen(index, WAITING_FOR_CPU, None, None),
+            Doing::Runnable => self.wait_seen(index, State::WaitingForCpu, None, None),
             Doing::Asleep { call, rsp, rip } => {
                 self.take_back_one(index, Refused::Asleep);
                 let state = match call {
                     Some(Call { number: FUTEX, arguments: [address, _] })
                         if self.states.is_gil(&self.python, address) =>
                     {
-                        WAITING_FOR_GIL
+                        State::WaitingForGil
                     }
-                    Some(call) => IN_SYSTEM_CALL + call.number,
-                    None => ASLEEP,
+                    Some(call) => State::InSystemCall(call.number, None),
+                    None => State::Asleep,
                 };
                 self.wait_seen(index, state, call, Some(Registers { rip, rsp, rbp: None }));
             }
             Doing::AsleepUnseen => {
                 self.take_back_one(index, Refused::Asleep);
-                self.wait_seen(index, ASLEEP, None, None);
+                self.wait_seen(index, State::Asleep, None, None);
             }
         }
     }
@@ -316,13 +310,13 @@ impl Sampler {
             Ok(node) if waited => {
                 self.step_seen(index, context_version, open.cpu_ns, node);
                 self.ran_until(index, open.cpu_ns);
-                self.seen(index, &open, node, WAITING_FOR_CPU);
+                self.seen(index, &open, node, State::WaitingForCpu);
             }
             Ok(node) => {
                 let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
                 self.step_seen(index, context_version, cpu_ns, node);
                 self.went_on(index, asked_ns, cpu_ns);
-                let state = if in_gc { IN_GC } else { RUNNING };
+                let state = if in_gc { State::InGc } else { State::Running };
                 let position = self.seen(index, &open, node, state);
                 self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
             }
@@ -330,7 +324,7 @@ impl Sampler {
     }
 
     /// The sample that an answer makes: of a thread that waits no CPU is in it.
-    fn seen(&mut self, index: usize, open: &Open, node: u32, state: u32) -> usize {
+    fn seen(&mut self, index: usize, open: &Open, node: u32, state: State) -> usize {
         let row = self.row(index);
         let thread = &mut self.threads[index];
         self.recorder.sample(Sample {
@@ -339,7 +333,7 @@ impl Sampler {
             node,
             state,
             ticks: open.ticks,
-            cpu_quanta: if state == WAITING_FOR_CPU { 0 } else { thread.credit_cpu(open.cpu_ns) },
+            cpu_quanta: if state == State::WaitingForCpu { 0 } else { thread.credit_cpu(open.cpu_ns) },
             wall_quanta: thread.credit_wall(open.asked_ns),
         })
     }
@@ -374,7 +368,7 @@ impl Sampler {
     }
 
     /// A thread that does not run: extends its waiting sample, or reads it from outside.
-    fn wait_seen(&mut self, index: usize, state: u32, call: Option<Call>, registers: Option<Registers>) {
+    fn wait_seen(&mut self, index: usize, state: State, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
         self.ran_until(index, self.threads[index].cpu_ns);
         let thread = &mut self.threads[index];
@@ -384,16 +378,15 @@ impl Sampler {
         let thread = &mut self.threads[index];
         if thread.still.is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
-            let call = call.filter(|_| state >= IN_SYSTEM_CALL);
+            let call = call.filter(|_| matches!(state, State::InSystemCall(..)));
             let on = call.and_then(|call| self.waited_on(index, call));
-            let lock_owner = call.filter(|_| on == Some(Kind::RLock)).and_then(|call| self.lock_owner(call));
+            let lock_owner = call.filter(|_| on == Some(WaitedOn::RLock)).and_then(|call| self.lock_owner(call));
             let (node, context_version) = match self.read_outside(index, registers) {
                 Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
             self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
             let (began_ns, end_ns) = (now_ns, now_ns);
-            let on = on.map_or(0, Kind::in_state);
             let (ticks, wall_quanta) = (0, 0);
             let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
             self.threads[index].still = Some(still);
@@ -408,7 +401,7 @@ impl Sampler {
         self.was_held_up(index, wall_quanta);
     }
 
-    fn waited_on(&self, index: usize, call: Call) -> Option<Kind> {
+    fn waited_on(&self, index: usize, call: Call) -> Option<WaitedOn> {
         let tasks = self.tasks.as_ref()?;
         let kind = |descriptor| kind_in(tasks.folder(), self.threads[index].number, descriptor);
         match self.reading() {

@@ -2,9 +2,9 @@
 //! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use super::looks::{ASLEEP, IN_SYSTEM_CALL};
 use crate::sampling::steps::Step;
 use crate::sampling::threads::Still;
+use genba_format::state::State;
 
 /// A shorter step is not told. Readers ask for more.
 const TOLD_NS_MIN: u64 = 20_000_000;
@@ -36,8 +36,8 @@ impl Sampler {
     /// A waiting sample is written: from the first tick that found it to the last one the thread waited in one step.
     pub(super) fn step_waited(&mut self, index: usize, still: &Still) {
         let is_blocked = match still.state {
-            IN_SYSTEM_CALL.. => !LOOPS_OWN.contains(&i64::from(still.state - IN_SYSTEM_CALL)),
-            state => state == ASLEEP,
+            State::InSystemCall(number, _) => !LOOPS_OWN.contains(&i64::from(number)),
+            state => state == State::Asleep,
         };
         let step = self.threads[index].step.as_mut();
         if let Some(step) = step.filter(|step| is_blocked && step.is_of(still.context_version)) {

@@ -10,9 +10,9 @@ use genba_format::columns::{Row, Samples};
 use crate::making::build::overlaps::{Span, Spans};
 use crate::making::build::stacks::Stacks;
 use crate::tables::profile::{FrameKind, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
-use crate::tables::state::State;
 use crate::tables::stored::Stored;
 use crate::tables::window::Window;
+use genba_format::state::State;
 
 /// Stored numbers; the node is index + 1, 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -15,8 +15,8 @@ use crate::tables::profile::{
     FrameIndex, FrameKind, FunctionIndex, Home, ModuleIndex, NodeIndex, Process, ProcessIndex, Profile, SampleGroup,
     ThreadIndex,
 };
-use crate::tables::state::State;
 use crate::words::figures::share;
+use genba_format::state::State;
 
 /// An `import` in the user's code, and what it did.
 #[derive(Clone, Copy, Debug, Default)]

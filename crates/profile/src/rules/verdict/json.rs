@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::words::{Line, Piece, Target};
 use super::{About, Advice, At, Place, Reason, Verdict};
 use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
+use crate::tables::state::in_words;
 use crate::words::figures::share;
 
 #[derive(Serialize)]
@@ -192,7 +193,7 @@ impl<'a> Pages<'a> {
                     let thread = &self.profile.threads[holder.thread];
                     HolderPage { tid: thread.tid, thread: thread.name.as_deref(), wall_ns: holder.wall_ns }
                 });
-                let wait = WaitPage { state: state.to_string(), wall_ns, seen, turns, holder };
+                let wait = WaitPage { state: in_words(state), wall_ns, seen, turns, holder };
                 PlacePage { wait: Some(wait), ..page }
             }
             About::Places(places) => {

@@ -11,8 +11,8 @@ use super::reason::Reason;
 use super::thresholds::TIME_NS_MIN;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, ModuleIndex, Profile, ThreadIndex};
-use crate::tables::state::State;
 use crate::words::figures::share;
+use genba_format::state::State;
 
 /// Places below the verdict's first line.
 const PLACES_MAX: usize = 4;

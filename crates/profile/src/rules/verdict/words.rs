@@ -11,6 +11,7 @@ use super::{Reason, Verdict};
 use crate::rules::warnings::masked;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
+use crate::tables::state::wait_in_words;
 use crate::words::figures::{count, counted, duration, percent, share};
 
 /// Source text beside a place, in characters.
@@ -234,7 +235,7 @@ impl Words<'_> {
     /// `waiting for an event (poll), 214 to 2,500 waits, 3.5 ms to 41 ms each`
     fn waited_for(&self, Wait { state, wall_ns, seen, turns, holder }: Wait) -> String {
         let held_by = holder.map(|holder| format!(", held by {}", self.profile.threads[holder.thread].in_words()));
-        let what = state.wait_in_words() + &held_by.unwrap_or_default();
+        let what = wait_in_words(state) + &held_by.unwrap_or_default();
         let each = |times: u64| duration(wall_ns / times);
         match (seen, turns) {
             (0, turns @ 2..) => format!("{what}, at most {} waits, at least {} each", count(turns), each(turns)),

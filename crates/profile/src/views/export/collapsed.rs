@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Frame, FrameKind, Home, Profile, ThreadIndex};
-use crate::tables::state::State;
+use crate::tables::state::in_words;
 use crate::words::figures::{counted, duration};
+use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -25,7 +26,7 @@ pub fn collapsed(profile: &Profile, options: Options) -> String {
         }
         let mut frames: Vec<String> = Vec::new();
         if group.state != State::Running {
-            frames.push(escaped(&group.state.to_string()));
+            frames.push(escaped(&in_words(group.state)));
         }
         frames.extend(profile.stack(group.node).map(|index| frame(profile, &profile.frames[index])));
         if group.node.is_none() {

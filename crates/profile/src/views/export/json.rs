@@ -11,9 +11,10 @@ use crate::tables::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
 };
 use crate::tables::source_text::{Lack, SourceText};
-use crate::tables::state::State;
+use crate::tables::state::in_words;
 use crate::tables::table::TableIndex;
 use crate::views::report::json::{FiltersPage, filters_page};
+use genba_format::state::State;
 
 const VERSION: u32 = 1;
 
@@ -233,7 +234,7 @@ fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'
             frame: profile.nodes.iter().map(|node| node.frame.position()).collect(),
         },
         samples: samples(profile, &states),
-        states: states.iter().map(State::to_string).collect(),
+        states: states.iter().copied().map(in_words).collect(),
         sources: profile.sources.iter().map(source).collect(),
         rss: profile
             .rss

@@ -8,7 +8,8 @@ use serde::Serialize;
 
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{FrameKind, FunctionIndex, Home, Profile, ThreadIndex};
-use crate::tables::state::State;
+use crate::tables::state::in_words;
+use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Context<'a> {
@@ -147,7 +148,7 @@ impl<'a> Frames<'a> {
 
 fn shared_frame(profile: &Profile, shown: Shown) -> SharedFrame<'_> {
     let (function, kind) = match shown {
-        Shown::State(state) => return SharedFrame { name: state.to_string(), file: None, line: None },
+        Shown::State(state) => return SharedFrame { name: in_words(state), file: None, line: None },
         Shown::NoStack => return SharedFrame { name: "(no stack)".to_string(), file: None, line: None },
         Shown::Function(function, kind) => (&profile.functions[function], kind),
     };

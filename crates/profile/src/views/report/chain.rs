@@ -6,8 +6,9 @@ use std::collections::HashMap;
 use std::mem;
 
 use crate::tables::profile::{FunctionIndex, Home, Profile};
-use crate::tables::state::State;
+use crate::tables::state::in_words;
 use crate::words::figures::share;
+use genba_format::state::State;
 
 /// A step belongs to the chain while it keeps so much of the row's own time.
 const KEPT_MIN: f64 = 0.5;
@@ -27,7 +28,7 @@ impl Link {
     pub fn name(self, profile: &Profile) -> String {
         match self {
             Link::Function(function) => profile.functions[function].name.clone(),
-            Link::State(state) => state.to_string(),
+            Link::State(state) => in_words(state),
         }
     }
 

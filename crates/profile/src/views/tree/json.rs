@@ -7,6 +7,7 @@ use super::{Branch, BranchIndex, EVENT_LOOP, Found, Options, Step, Tree};
 use crate::rules::reading::Reading;
 use crate::rules::weight::Totals;
 use crate::tables::profile::{Home, Profile};
+use crate::tables::state::in_words;
 use crate::views::report::json::{FiltersPage, filters_page};
 use crate::words::figures::share;
 
@@ -74,7 +75,7 @@ pub fn json(reading: &Reading, tree: &Tree, options: &Options) -> serde_json::Re
 
 fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares: [f64; 2]) -> BranchPage<'a> {
     let (name, kind, file, first_line) = match branch.step {
-        Step::State(state) => (state.to_string(), "state", None, None),
+        Step::State(state) => (in_words(state), "state", None, None),
         Step::NoStack => ("no stack".to_owned(), "no stack", None, None),
         Step::EventLoop => (EVENT_LOOP.to_owned(), "loop", None, None),
         Step::Function(function, found) => {
