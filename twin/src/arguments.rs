@@ -1,17 +1,19 @@
-//! The twin's command line: two verbs and a few numbers.
+//! The twin's command line: three verbs and a few numbers.
 //! Owns: its grammar. Never: guesses at what is missing.
 
 use std::path::PathBuf;
 
-use crate::{recording, watch};
+use crate::{image, recording, watch};
 
 const USAGE: &str =
     "usage: genba-twin watch PID --python 3.N --stops N --seed N --under NAME [--summary FILE] [--instructions apart]
-       genba-twin recording FILE --under NAME [--root FOLDER] [--from-ns N --to-ns N]";
+       genba-twin recording FILE --under NAME [--root FOLDER] [--from-ns N --to-ns N]
+       genba-twin image PID --to FILE";
 
 pub enum Verb {
     Watch(watch::Options),
     Recording(recording::Options),
+    Image(image::Options),
 }
 
 impl Verb {
@@ -19,6 +21,7 @@ impl Verb {
         match self {
             Verb::Watch(options) => watch::run(&options),
             Verb::Recording(options) => recording::run(&options),
+            Verb::Image(options) => image::run(&options),
         }
     }
 }
@@ -54,6 +57,10 @@ pub fn read(arguments: &[String]) -> Result<Verb, String> {
             root,
             from_ns: flag("--from-ns").map_or(Ok(0), |text| number("--from-ns", text))?,
             to_ns: flag("--to-ns").map_or(Ok(u64::MAX), |text| number("--to-ns", text))?,
+        })),
+        "image" => Ok(Verb::Image(image::Options {
+            pid: number("PID", subject.clone())? as i32,
+            file: PathBuf::from(must("--to")?),
         })),
         other => Err(format!("no verb `{other}`\n{USAGE}")),
     }

@@ -1,5 +1,5 @@
 //! The slow twin: a sampler that stops the program, reads everything from outside, and lets it go on. Tests hold genba
-//! against it. `watch` samples a process, `recording` writes the stacks of a recording in the same text.
+//! against it. `watch` samples a process, `recording` writes the stacks of a recording in the same text. `image` records memory for tests.
 //! Owns: the command line. Never: shares code with what it judges, except `cfi.rs`, whose rows are one of the two
 //! unwinders compared.
 
@@ -10,6 +10,7 @@ mod arguments;
 mod cfi;
 mod distribution;
 mod files;
+mod image;
 mod merging;
 mod process;
 mod python;
