@@ -1,4 +1,5 @@
-"""Both laws when looks are forced to fail: no buffer, pointers that lead astray, a sampler that comes late, a rate that sinks.
+"""Both laws when looks are forced to fail: no buffer, pointers that lead astray, a sampler that comes late, a rate that sinks,
+rows that are used up.
 
 Each force must have taken place, by the recording's own words, and be counted under its own reason (I-01, I-02, I-03): the
 `workshop` checks both laws for each recording, and here the clock of the whole is held against the kernel's, read by the program
@@ -6,6 +7,7 @@ just before its end and by its parent after it. The program's answer is what it 
 """
 
 import json
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +108,24 @@ def test_stale_pointers(workshop: Workshop, stale: Path, figure: Figure, native:
         assert forced.refused("unreadable") > 0
         # Before 3.13 a newest frame is believed only with its whole chain, since it may not have begun: there `main` is left out.
         assert any("main" in row.names() for row in cut) == (workshop.interpreter.minor_number >= 13)
+
+
+def test_segments(workshop: Workshop, spin: Path, figure: Figure) -> None:
+    """The process goes on under another key whenever its rows are used up: it stays one process, and both laws hold over all of it."""
+    target = [workshop.program("tests/programs/crowd.py"), workshop.take(spin), "0", "2", "100"]
+    forced = force(workshop, figure, target, flags=(), field="rows_max=300")
+    keys = process_keys(workshop.runs[-1].recording.read_bytes())
+    figure("segments", len(keys), "process keys")
+    # Of the command, the parent, and of the process more than one.
+    assert len(keys) > 2 + 1
+    assert [process["pid"] for process in forced.profile["processes"]].count(forced.process["pid"]) == 1
+
+
+def process_keys(recording: bytes) -> set[bytes]:
+    """Of all blocks (FORMAT.md)."""
+    magic, key_at = b"\x89genba\r\n", 10
+    places = [found.start() for found in re.finditer(re.escape(magic), recording)]
+    return {recording[place + key_at : place + key_at + 16] for place in places}
 
 
 def test_too_late(workshop: Workshop, spin: Path, figure: Figure) -> None:

@@ -13,8 +13,11 @@ use std::time::{Duration, Instant};
 use random::Random;
 
 /// The golden recordings of all format versions.
-const GOLDEN: &[&[u8]] =
-    &[include_bytes!("../../testdata/golden/v1.genba"), include_bytes!("../../testdata/golden/v2.genba")];
+const GOLDEN: &[&[u8]] = &[
+    include_bytes!("../../testdata/golden/v1.genba"),
+    include_bytes!("../../testdata/golden/v2.genba"),
+    include_bytes!("../../testdata/golden/v3.genba"),
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -2,6 +2,7 @@
 //! Never: asks a thread.
 
 pub mod compressor;
+pub mod outcomes;
 pub mod reaped;
 pub mod recorder;
 pub mod tables;

@@ -3,6 +3,7 @@
 //! wrote, stores a name or a text that no sample touched.
 //! Keeps: names come only from files with the build id that was mapped.
 
+mod blocks;
 mod c_functions;
 mod c_names;
 mod c_places;
@@ -28,10 +29,10 @@ use genba_profile::owner::is_in;
 use crate::failure::Failure;
 pub use sources::{SourceText, Told};
 
-/// Appends one block to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
+/// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
 /// with the program where `recorder` tells how. `told`: source texts that stand in no file.
 /// Ok: what was left out, in words.
-/// Err: the block could not be written; the recording is as it was, or ends in a cut block that readers skip.
+/// Err: they could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
@@ -40,10 +41,12 @@ pub fn append_names_and_sources(
     told: &Told,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
-    let (found, left_out) = found(recording, told, source);
+    let (found, mut left_out) = found(recording, told, source);
     let Additions { c_names, c_places, sources, packages, .. } = found;
     let block = proto::Block { c_names, c_places, sources, packages, recorder, ..Default::default() };
-    let encoded = encoded(block, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
+    let (blocks, too_large) = blocks::of_format(block);
+    left_out.extend(too_large);
+    let encoded = encoded(blocks, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
     Ok(left_out)
 }
@@ -77,12 +80,14 @@ fn found(recording: &Recording, told: &Told, source: SourceText) -> (Additions, 
     (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
 }
 
-/// The block's time is the moment when the program ended.
-fn encoded(block: proto::Block, ended_ns: u64) -> std::io::Result<Vec<u8>> {
-    let header =
-        BlockHeader { version: VERSION, process_key: random_key()?, sequence: 0, start_ns: ended_ns, end_ns: ended_ns };
+/// The blocks' time is the moment when the program ended.
+fn encoded(blocks: Vec<proto::Block>, ended_ns: u64) -> std::io::Result<Vec<u8>> {
+    let process_key = random_key()?;
     let mut bytes = Vec::new();
-    encode_block(&header, block, &mut compress, &mut bytes).map_err(std::io::Error::other)?;
+    for (sequence, block) in (0..).zip(blocks) {
+        let header = BlockHeader { version: VERSION, process_key, sequence, start_ns: ended_ns, end_ns: ended_ns };
+        encode_block(&header, block, &mut compress, &mut bytes).map_err(std::io::Error::other)?;
+    }
     Ok(bytes)
 }
 
@@ -172,6 +177,7 @@ mod tests {
             ticks: vec![1],
             cpu_quanta: vec![1],
             wall_quanta: vec![1],
+            context: Vec::new(),
         };
         let accounting = proto::Accounting {
             ticks: 1,

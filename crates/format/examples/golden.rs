@@ -12,7 +12,7 @@ fn main() -> ExitCode {
         eprintln!("error: expected one file to write, found {} arguments", arguments.len());
         return ExitCode::from(2);
     };
-    match std::fs::write(path, small::encode(&small::blocks())) {
+    match std::fs::write(path, small::encode(&small::version_3())) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: cannot write {path}: {error}");

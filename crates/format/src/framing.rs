@@ -9,14 +9,16 @@ use crate::{planes, proto};
 /// First bytes of every block. The first is no ASCII, the last two notice a line-end conversion.
 pub const MAGIC: [u8; 8] = *b"\x89genba\r\n";
 /// Version of framing and payload which this code writes, and the newest it reads.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 /// The first version whose samples are planes.
 const COLUMNS_VERSION_MIN: u16 = 2;
 pub const HEADER_BYTES: usize = 66;
 /// Most bytes of a payload before compression; writers split what is larger, readers refuse it.
-pub const PLAIN_BYTES_MAX: u32 = 64 << 20;
-/// Most bytes of a compressed payload: zstd adds less than 1 % to what cannot be compressed.
-pub const PAYLOAD_BYTES_MAX: u32 = PLAIN_BYTES_MAX + (PLAIN_BYTES_MAX >> 6);
+pub const PLAIN_BYTES_MAX: u32 = 8 << 20;
+/// The same in versions 1 and 2.
+pub(crate) const PLAIN_BYTES_MAX_BEFORE: u32 = 64 << 20;
+/// The first version with the smaller limit.
+const SMALL_VERSION_MIN: u16 = 3;
 /// The unit of CPU and wall time in samples.
 pub const QUANTUM_NS: u64 = 16_000;
 
@@ -66,7 +68,8 @@ pub fn encode_block(
         block.columns = block.samples.as_ref().and_then(planes::columns);
         block.samples = block.samples.filter(|_| block.columns.is_none());
     }
-    let plain_bytes = length_within(block.encoded_len(), PLAIN_BYTES_MAX)?;
+    let (plain_bytes_max, payload_bytes_max) = limits(header.version);
+    let plain_bytes = length_within(block.encoded_len(), plain_bytes_max)?;
     let begin = out.len();
     out.reserve(plain_bytes as usize);
     let columns = block.columns.take();
@@ -84,13 +87,19 @@ pub fn encode_block(
     }
     let payload = compress(&pieces);
     out.truncate(begin);
-    let payload_bytes = length_within(payload.len(), PAYLOAD_BYTES_MAX)?;
+    let payload_bytes = length_within(payload.len(), payload_bytes_max)?;
 
     let frame = Frame { header: *header, payload_bytes, plain_bytes, payload_crc: crc32c::crc32c(&payload) };
     out.reserve(HEADER_BYTES + payload.len());
     out.extend_from_slice(&encode_header(&frame));
     out.extend_from_slice(&payload);
     Ok(())
+}
+
+/// Most bytes of a payload of that version before compression, and as it is stored: zstd adds less than 1 % to what cannot be compressed.
+pub(crate) const fn limits(version: u16) -> (u32, u32) {
+    let plain_bytes_max = if version >= SMALL_VERSION_MIN { PLAIN_BYTES_MAX } else { PLAIN_BYTES_MAX_BEFORE };
+    (plain_bytes_max, plain_bytes_max + (plain_bytes_max >> 6))
 }
 
 fn length_within(payload_bytes: usize, limit_bytes: u32) -> Result<u32, TooLarge> {

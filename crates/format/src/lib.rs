@@ -5,8 +5,10 @@
 
 #[cfg(feature = "read")]
 mod compress;
+pub mod context;
 mod framing;
 pub mod masking;
+pub mod measure;
 mod planes;
 pub mod proto;
 #[cfg(feature = "read")]
@@ -14,8 +16,7 @@ mod reading;
 pub mod state;
 
 pub use framing::{
-    BlockHeader, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION,
-    encode_block,
+    BlockHeader, HEADER_BYTES, MAGIC, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION, encode_block,
 };
 
 #[cfg(feature = "read")]

@@ -37,10 +37,11 @@ pub(crate) const fn zigzag(number: i64) -> u64 {
 
 /// None: columns of unequal length, which only `proto::Samples` can tell.
 pub(crate) fn columns(samples: &proto::Samples) -> Option<proto::Columns> {
-    let proto::Samples { end_delta_quanta, thread, node, state, ticks, cpu_quanta, wall_quanta } = samples;
+    let proto::Samples { end_delta_quanta, thread, node, state, ticks, cpu_quanta, wall_quanta, context } = samples;
     let rows = end_delta_quanta.len();
     let narrow = [thread, node, state, ticks].iter().all(|column| column.len() == rows);
-    if !narrow || cpu_quanta.len() != rows || wall_quanta.len() != rows {
+    let has_contexts = context.len() == rows || context.is_empty();
+    if !narrow || !has_contexts || cpu_quanta.len() != rows || wall_quanta.len() != rows {
         return None;
     }
     let mut ends = LastEnds::new(thread.iter().copied().max().unwrap_or(0).into());
@@ -74,6 +75,7 @@ pub(crate) fn columns(samples: &proto::Samples) -> Option<proto::Columns> {
         cpu_lack: planes(&cpu_lack, 0),
         distinct: u32::try_from(distinct.len()).ok()?,
         distinct_delta: planes(&distinct_delta, 1),
+        context: of(context),
     })
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn encode(columns: &proto::Columns, out: &mut Vec<u8>, ends: &mut Vec
         uint32::encode(DISTINCT_TAG, &distinct, out);
     }
     encode_column(DISTINCT_TAG + 1, &columns.distinct_delta, distinct, out, ends);
+    encode_column(DISTINCT_TAG + 2, &columns.context, rows, out, ends);
 }
 
 fn encode_column(tag: u32, column: &[u8], rows: u32, out: &mut Vec<u8>, ends: &mut Vec<usize>) {

@@ -42,6 +42,9 @@ pub struct Block {
     /// as c_names: folders and modules, outside of site-packages, that an installer's list names
     #[prost(string, repeated, tag = "13")]
     pub packages: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// since version 3: what measures other than CPU and wall time gave in this block, at most one message each
+    #[prost(message, repeated, tag = "14")]
+    pub weights: ::prost::alloc::vec::Vec<Weights>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -96,6 +99,9 @@ pub struct Start {
     /// CLOCK_REALTIME before which nothing of this program was read; of a forked child as of its parent. 0: not told (realtime_ns, then)
     #[prost(uint64, tag = "20")]
     pub began_realtime_ns: u64,
+    /// since version 3: process key of the segment before this one, of the same process image; else empty
+    #[prost(bytes = "vec", tag = "21")]
+    pub continues_key: ::prost::alloc::vec::Vec<u8>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Tables {
@@ -124,6 +130,11 @@ pub struct Tables {
     pub code_parts: ::prost::alloc::vec::Vec<CodePart>,
     #[prost(message, repeated, tag = "12")]
     pub known_addresses: ::prost::alloc::vec::Vec<KnownAddress>,
+    #[prost(uint32, tag = "13")]
+    pub contexts_first: u32,
+    /// since version 3
+    #[prost(message, repeated, tag = "14")]
+    pub contexts: ::prost::alloc::vec::Vec<Context>,
 }
 /// One loaded file. Native addresses are file addresses (address in the process - load bias).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -194,6 +205,19 @@ pub struct Thread {
     #[prost(uint64, tag = "3")]
     pub start_ns: u64,
 }
+/// What samples belong to beside their thread and stack: an interpreter, a task, a tag. A sample names the innermost; its parents are the others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Context {
+    /// crates/format/src/context.rs
+    #[prost(uint32, tag = "1")]
+    pub kind: u32,
+    /// string
+    #[prost(uint32, tag = "2")]
+    pub name: u32,
+    /// context index + 1; 0 = none. A parent stands before its children
+    #[prost(uint32, tag = "3")]
+    pub parent: u32,
+}
 /// A C function whose address the dynamic linker chose at run time (IFUNC), found with dlsym.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct KnownAddress {
@@ -225,6 +249,9 @@ pub struct Samples {
     pub cpu_quanta: ::prost::alloc::vec::Vec<u64>,
     #[prost(uint64, repeated, tag = "7")]
     pub wall_quanta: ::prost::alloc::vec::Vec<u64>,
+    /// since version 3: context index + 1; 0 = none. No rows at all: 0 in each
+    #[prost(uint32, repeated, tag = "8")]
+    pub context: ::prost::alloc::vec::Vec<u32>,
 }
 /// The same samples since version 2, in fewer bytes. A column's numbers are cut into bytes and stored as planes: first the
 /// lowest byte of every row, then the next higher one of every row, as many planes as its largest number needs, none where
@@ -257,6 +284,29 @@ pub struct Columns {
     /// the values of Samples.node, ascending: difference to the one before; at least one plane
     #[prost(bytes = "vec", tag = "10")]
     pub distinct_delta: ::prost::alloc::vec::Vec<u8>,
+    #[prost(bytes = "vec", tag = "11")]
+    pub context: ::prost::alloc::vec::Vec<u8>,
+}
+/// What one measure gave in one block: columns of equal length, a row for each thread, stack and context.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Weights {
+    /// crates/format/src/measure.rs
+    #[prost(uint32, tag = "1")]
+    pub kind: u32,
+    #[prost(uint32, repeated, tag = "2")]
+    pub thread: ::prost::alloc::vec::Vec<u32>,
+    /// leaf node index + 1; 0 = no stack
+    #[prost(uint32, repeated, tag = "3")]
+    pub node: ::prost::alloc::vec::Vec<u32>,
+    /// context index + 1; 0 = none. No rows at all: 0 in each
+    #[prost(uint32, repeated, tag = "4")]
+    pub context: ::prost::alloc::vec::Vec<u32>,
+    /// how often it was measured there
+    #[prost(uint64, repeated, tag = "5")]
+    pub count: ::prost::alloc::vec::Vec<u64>,
+    /// in the measure's unit
+    #[prost(uint64, repeated, tag = "6")]
+    pub weight: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Count {
@@ -308,6 +358,27 @@ pub struct Accounting {
     /// of child processes that it has waited for, with theirs (RUSAGE_CHILDREN)
     #[prost(uint64, tag = "14")]
     pub cpu_reaped_ns: u64,
+    /// since version 3: of all measures but CPU, which fields 5 to 8 tell
+    #[prost(message, repeated, tag = "15")]
+    pub measures: ::prost::alloc::vec::Vec<Measure>,
+}
+/// Totals of one measure since the process began, in its unit: exact = genba + sampled + not_sampled.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Measure {
+    /// crates/format/src/measure.rs
+    #[prost(uint32, tag = "1")]
+    pub kind: u32,
+    /// as something that misses nothing counted it
+    #[prost(uint64, tag = "2")]
+    pub exact: u64,
+    /// genba's own part of it
+    #[prost(uint64, tag = "3")]
+    pub genba: u64,
+    /// sum of Weights.weight over this and all earlier blocks
+    #[prost(uint64, tag = "4")]
+    pub sampled: u64,
+    #[prost(uint64, tag = "5")]
+    pub not_sampled: u64,
 }
 /// A child process that has ended, and the CPU that it used with those children of its own that it had waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]

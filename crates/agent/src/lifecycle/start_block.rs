@@ -36,6 +36,7 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
         memory: session.memory,
         within: false,
         began_realtime_ns: 0,
+        continues_key: Vec::new(),
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Session {
     pub bells: Option<Table>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
     pub questions_max: usize,
+    /// A segment of the recording has so many rows of a kind: fewer than indices allow in tests only.
+    pub rows_max: u32,
     /// So many allocations succeed: fewer than all in tests only.
     pub allocations_max: u64,
 }
@@ -44,6 +46,8 @@ impl Table {
 
 impl Session {
     const VERSION: &'static str = "1";
+    /// Indices end at 2^32, and a block adds far fewer than the other half.
+    const ROWS_MAX: u32 = 1 << 31;
 
     /// `None` for what no command of this version wrote: then nothing is recorded.
     #[must_use]
@@ -59,6 +63,7 @@ impl Session {
             tags: Vec::new(),
             bells: None,
             questions_max: REQUESTS,
+            rows_max: Self::ROWS_MAX,
             allocations_max: u64::MAX,
         };
         let mut version = String::new();
@@ -79,6 +84,7 @@ impl Session {
                 "tag" => session.tags.push(value),
                 "bells" => session.bells = Some(Table::parse(&value)?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
+                "rows_max" => session.rows_max = value.parse::<u32>().ok()?.min(Self::ROWS_MAX),
                 "allocations_max" => session.allocations_max = value.parse().ok()?,
                 // A later command of the same version may say more.
                 _ => {}

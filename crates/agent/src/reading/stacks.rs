@@ -8,7 +8,7 @@ use crate::reading::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use crate::reading::modules::{Loaded, Place};
 use crate::system::proc::monotonic_ns;
 use crate::system::symbols;
-use crate::writing::recorder::Refused;
+use crate::writing::outcomes::Refused;
 use crate::writing::tables::{Node, Tables};
 use genba_format::proto::NodeKind;
 use genba_python::find::Python;

@@ -16,7 +16,8 @@ use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::SAMPLER_TID;
 use crate::system::signals::{self, Held};
 use crate::system::tasks::Tasks;
-use crate::writing::recorder::{Dropped, Recorder, Refused};
+use crate::writing::outcomes::{Dropped, Refused};
+use crate::writing::recorder::Recorder;
 use crate::writing::tables::Tables;
 use genba_format::proto;
 use genba_python::find::Python;
@@ -38,6 +39,7 @@ mod looks;
 mod pace;
 mod parking;
 mod rests;
+mod segments;
 mod spending;
 mod stepped;
 mod stops;
@@ -312,6 +314,9 @@ impl Sampler {
             let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
             self.due_ns = due_ns + late * self.pace.interval_ns();
             self.tick(now_ns, if stopped { 0 } else { late });
+            if self.tables.has_rows(self.session.rows_max) {
+                self.begin_segment();
+            }
             due_ns = self.next_due_ns();
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);
@@ -334,11 +339,6 @@ impl Sampler {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");
-        }
-        if self.tables.is_full() {
-            let words = "it holds 2,147,483,648 rows of a kind (stacks, names): a new recording can be begun";
-            self.recorder.mark(proto::MarkKind::Stopped, words, 0);
-            return Some("stopped");
         }
         self.recorder.stopped.is_some().then_some("stopped")
     }
@@ -448,6 +448,9 @@ impl Sampler {
                     self.recorder.dropped(Dropped::Late, late);
                 }
                 self.look(index);
+                if self.recorder.is_block_full(&self.tables) {
+                    self.flush(None);
+                }
             }
         }
         let before = self.threads.len();

@@ -3,7 +3,8 @@
 
 use std::ffi::c_void;
 
-/// A zstd context in a workspace of our own: zstd allocates nothing.
+/// A zstd context in a workspace of our own: zstd allocates nothing. The default one has none, and compresses nothing.
+#[derive(Default)]
 pub struct Compressor {
     workspace: Vec<u64>,
 }

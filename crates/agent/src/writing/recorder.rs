@@ -5,65 +5,16 @@ use crate::process::last_words::{self, LastWords};
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::{clock_ns, monotonic_ns};
 use crate::writing::compressor::Compressor;
+use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
 use crate::writing::tables::Tables;
 use crate::writing::time_stamps::Calibration;
 use genba_format::state::State;
-use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
+use genba_format::{BlockHeader, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
 
-/// What a look ended as, when not as a sample.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Dropped {
-    Late,
-    /// The whole process was stopped.
-    Stopped,
-    NoBuffer,
-    Fork,
-    /// For a system call that demands a single thread.
-    Aside,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Refused {
-    Moved,
-    Masked,
-    Asleep,
-    Unanswered,
-    Ended,
-    SignalTaken,
-    Ambiguous,
-    Unreadable,
-    Exited,
-}
-
-impl Dropped {
-    const fn word(self) -> &'static str {
-        match self {
-            Dropped::Late => "late",
-            Dropped::Stopped => "stopped",
-            Dropped::NoBuffer => "no buffer",
-            Dropped::Fork => "fork",
-            Dropped::Aside => "aside",
-        }
-    }
-}
-
-impl Refused {
-    const fn word(self) -> &'static str {
-        match self {
-            Refused::Moved => "moved",
-            Refused::Masked => "masked",
-            Refused::Asleep => "fell asleep",
-            Refused::Unanswered => "unanswered",
-            Refused::Ended => "thread ended",
-            Refused::SignalTaken => "signal taken",
-            Refused::Ambiguous => "ambiguous",
-            Refused::Unreadable => "unreadable",
-            Refused::Exited => "exited",
-        }
-    }
-}
+/// More than a sample takes in a block.
+const SAMPLE_BYTES: usize = 48;
 
 /// A sample as it is written.
 #[derive(Clone, Copy, Debug)]
@@ -112,6 +63,7 @@ pub struct Recorder {
     looks: u64,
     looks_accounted: u64,
     cpu_sampled_ns: u64,
+    /// Added to this thread's clock, modulo 2^64: of threads before it, less what is another segment's.
     cpu_genba_before_ns: u64,
     /// The process's clock and genba's share as the last block told them.
     clocks_told: (u64, u64),
@@ -149,6 +101,20 @@ impl Recorder {
         marks.clear();
         thread_clocks.clear();
         Recorder { buffer, samples, marks, thread_clocks, ..Recorder::with(key, start, compressor) }
+    }
+
+    /// Goes on in the same file under another key, from the present clocks on.
+    pub fn begin_segment(&mut self, key: ProcessKey, start: proto::Start) {
+        let file = self.take_file();
+        let own_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
+        let next = Recorder::with(key, start, std::mem::take(&mut self.compressor));
+        let before = std::mem::replace(self, next);
+        self.buffer = before.buffer;
+        self.tsc = before.tsc;
+        self.stopped = before.stopped;
+        // Less what this thread used before: with its clock added, that is what it used since.
+        self.cpu_genba_before_ns = 0_u64.wrapping_sub(own_ns);
+        self.set_file(file);
     }
 
     fn with(key: ProcessKey, start: proto::Start, compressor: Compressor) -> Recorder {
@@ -294,13 +260,13 @@ impl Recorder {
     /// The sampler's thread ends: its CPU goes on counting as genba's.
     pub fn thread_ends(&mut self) -> u64 {
         let own_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0);
-        self.cpu_genba_before_ns += own_ns;
+        self.cpu_genba_before_ns = self.cpu_genba_before_ns.wrapping_add(own_ns);
         own_ns
     }
 
     /// It does not end after all: `own_ns` is what `thread_ends` said.
     pub const fn thread_goes_on(&mut self, own_ns: u64) {
-        self.cpu_genba_before_ns -= own_ns;
+        self.cpu_genba_before_ns = self.cpu_genba_before_ns.wrapping_sub(own_ns);
     }
 
     /// The first block is written.
@@ -317,6 +283,14 @@ impl Recorder {
             || !self.dropped.is_empty()
             || !self.refused.is_empty()
             || reaped::any()
+    }
+
+    /// The next block is as large as one may well be: readers refuse one of more than `PLAIN_BYTES_MAX`. What a single look adds, and what
+    /// is told of threads at its end, is far less than the other half.
+    #[must_use]
+    pub const fn is_block_full(&self, tables: &Tables) -> bool {
+        let bytes = tables.new_bytes() + self.samples.len() * SAMPLE_BYTES + self.marks.len() * SAMPLE_BYTES;
+        bytes > PLAIN_BYTES_MAX as usize / 2
     }
 
     /// Writes one block. `looks_open`: looks whose end is still to come.
@@ -342,6 +316,7 @@ impl Recorder {
             handler_ns: self.handler_ns(),
             handler_runs: self.handler_runs,
             cpu_reaped_ns: reaped::cpu_ns(),
+            measures: Vec::new(),
         };
         let block = proto::Block {
             start: self.start.take(),
@@ -368,7 +343,7 @@ impl Recorder {
     /// The process's clock and genba's share of it. A seccomp filter may forbid them: then what was told, and what is in samples.
     fn clocks(&mut self) -> (u64, u64) {
         let own_ns = if self.by_program { Some(0) } else { clock_ns(libc::CLOCK_THREAD_CPUTIME_ID) };
-        let own_ns = own_ns.map(|own_ns| self.cpu_genba_before_ns + own_ns);
+        let own_ns = own_ns.map(|own_ns| self.cpu_genba_before_ns.wrapping_add(own_ns));
         let process_ns = clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID);
         if let (Some(process_ns), Some(own_ns)) = (process_ns, own_ns) {
             self.clocks_told = (process_ns, own_ns);

@@ -52,6 +52,9 @@ impl Strings {
     }
 }
 
+/// More than the numbers of a row take, with its tag.
+const ROW_BYTES: usize = 48;
+
 #[derive(Default)]
 pub struct Tables {
     strings: Strings,
@@ -63,6 +66,8 @@ pub struct Tables {
     threads_len: u32,
     new: proto::Tables,
     new_nodes: proto::Nodes,
+    /// What the new rows take in a block, at most.
+    new_bytes: usize,
 }
 
 impl Tables {
@@ -73,14 +78,11 @@ impl Tables {
     const STRINGS_REMEMBERED_MAX: usize = (1 << 15) / 8 * 7;
     const STRING_BYTES_REMEMBERED_MAX: usize = 1 << 22;
 
-    /// Indices end at 2^32. Rows that are forgotten and written anew get new ones, and a block adds far fewer than the other half.
-    const INDICES_MAX: u32 = 1 << 31;
-
-    /// The recording must end: there are hardly any indices left.
+    /// So many of any kind, those included that were forgotten and written anew.
     #[must_use]
-    pub fn is_full(&self) -> bool {
+    pub fn has_rows(&self, rows: u32) -> bool {
         let lengths = [self.strings_len, self.nodes_len, self.modules_len, self.codes_len, self.threads_len];
-        lengths.iter().any(|&length| length >= Self::INDICES_MAX)
+        lengths.iter().any(|&length| length >= rows)
     }
 
     pub fn string(&mut self, text: &[u8]) -> u32 {
@@ -94,29 +96,34 @@ impl Tables {
         let index = self.strings_len;
         self.strings_len += 1;
         self.strings.remember(text, index);
+        self.new_bytes += ROW_BYTES + text.len();
         self.new.strings.push(text.to_vec());
         index
     }
 
     pub fn module(&mut self, path: &str, build_id: &[u8], kind: u32, tick: u64) -> u32 {
         let path = self.string(path.as_bytes());
+        self.new_bytes += ROW_BYTES + build_id.len();
         self.new.modules.push(proto::Module { path, build_id: build_id.to_vec(), kind, tick_first: tick });
         self.modules_len += 1;
         self.modules_len - 1
     }
 
     pub fn code(&mut self, code: proto::Code) -> u32 {
+        self.new_bytes += ROW_BYTES + code.linetable.len();
         self.new.codes.push(code);
         self.codes_len += 1;
         self.codes_len - 1
     }
 
     pub fn code_part(&mut self, part: proto::CodePart) {
+        self.new_bytes += ROW_BYTES + part.linetable.len();
         self.new.code_parts.push(part);
     }
 
     pub fn thread(&mut self, tid: u32, name: &[u8], start_ns: u64) -> u32 {
         let name = self.string(name);
+        self.new_bytes += ROW_BYTES;
         self.new.threads.push(proto::Thread { tid, name, start_ns });
         self.threads_len += 1;
         self.threads_len - 1
@@ -124,6 +131,7 @@ impl Tables {
 
     pub fn known_address(&mut self, module: u32, address: u64, name: &str) {
         let name = self.string(name.as_bytes());
+        self.new_bytes += ROW_BYTES;
         self.new.known_addresses.push(proto::KnownAddress { module, address, name });
     }
 
@@ -136,6 +144,7 @@ impl Tables {
         let index = *self.nodes.entry(node.key()).or_insert(next);
         if index == next {
             self.nodes_len += 1;
+            self.new_bytes += ROW_BYTES;
             self.new_nodes.parent.push(node.parent);
             self.new_nodes.kind.push(node.kind as u32);
             self.new_nodes.table.push(node.table);
@@ -144,8 +153,15 @@ impl Tables {
         index + 1
     }
 
+    /// What the rows since `take` add to a block, at most.
+    #[must_use]
+    pub const fn new_bytes(&self) -> usize {
+        self.new_bytes
+    }
+
     /// The rows since the last call.
     pub fn take(&mut self) -> proto::Tables {
+        self.new_bytes = 0;
         let mut new = std::mem::take(&mut self.new);
         let nodes = std::mem::take(&mut self.new_nodes);
         new.strings_first = self.strings_len - new.strings.len() as u32;
@@ -161,7 +177,8 @@ impl Tables {
 #[cfg(test)]
 mod tests {
     use super::{Node, Strings, Tables};
-    use genba_format::proto::NodeKind;
+    use genba_format::proto::{self, NodeKind};
+    use genba_format::{BlockHeader, VERSION, encode_block};
 
     #[test]
     fn a_text_is_found_by_all_of_its_bytes() {
@@ -200,15 +217,44 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_full_long_before_its_indices_end() {
+    fn rows_take_no_more_than_is_reckoned() {
+        let mut tables = Tables::default();
+        let module = tables.module("/usr/lib/libpython3.13.so", &[7; 20], 0, u64::MAX);
+        for number in 0..1_000 {
+            tables.string(format!("name {number}").as_bytes());
+            tables.node(Node {
+                parent: number,
+                kind: NodeKind::CReturn,
+                table: module,
+                address: u64::MAX - u64::from(number),
+            });
+            tables.thread(u32::MAX - number, format!("thread {number}").as_bytes(), u64::MAX);
+            tables.known_address(module, u64::MAX, "memmove");
+            let linetable = vec![9; number as usize];
+            let (qualname, filename, first_line) = (u32::MAX, u32::MAX, u32::MAX);
+            tables.code_part(proto::CodePart { code: number, offset: u32::MAX, linetable: linetable.clone() });
+            tables.code(proto::Code { qualname, filename, first_line, linetable_bytes: u32::MAX, linetable });
+        }
+        let reckoned = tables.new_bytes();
+        let block = proto::Block { tables: Some(tables.take()), ..proto::Block::default() };
+        let header = BlockHeader { version: VERSION, process_key: [0; 16], sequence: 0, start_ns: 0, end_ns: 0 };
+        let mut out = Vec::new();
+        encode_block(&header, block, &mut |pieces| pieces.concat(), &mut out).unwrap();
+        let written = out.len();
+        assert!(written <= reckoned && reckoned < 4 * written, "{written} bytes, {reckoned} reckoned");
+        assert_eq!(tables.new_bytes(), 0);
+    }
+
+    #[test]
+    fn rows_of_each_kind_are_counted() {
         let node = Node { parent: 0, kind: NodeKind::CLeaf, table: 0, address: 0 };
-        let mut tables = Tables { nodes_len: Tables::INDICES_MAX - 1, ..Tables::default() };
-        assert!(!tables.is_full());
-        assert_eq!(tables.node(node), Tables::INDICES_MAX);
-        assert!(tables.is_full());
-        let mut tables = Tables { strings_len: Tables::INDICES_MAX - 1, ..Tables::default() };
+        let mut tables = Tables { nodes_len: 6, ..Tables::default() };
+        assert!(!tables.has_rows(7));
+        assert_eq!(tables.node(node), 7);
+        assert!(tables.has_rows(7));
+        let mut tables = Tables { strings_len: 6, ..Tables::default() };
         tables.string(b"main");
-        assert!(tables.is_full());
+        assert!(tables.has_rows(7));
     }
 
     #[test]

@@ -91,16 +91,17 @@ const fn message<Message>(shape: &'static Shape) -> Field {
     Field::Message(size_of::<Message>(), shape)
 }
 
-const BLOCK: [(u32, Field); 12] = [
+const BLOCK: [(u32, Field); 13] = [
     (1, one::<proto::Start>(&[(5, Field::Text), (12, Field::Text)])),
     (2, one::<proto::Tables>(&TABLES)),
-    (3, one::<proto::Samples>(&[(1, U64), (2, U32), (3, U32), (4, U32), (5, U32), (6, U64), (7, U64)])),
+    (3, one::<proto::Samples>(&[(1, U64), (2, U32), (3, U32), (4, U32), (5, U32), (6, U64), (7, U64), (8, U32)])),
     (
         4,
         one::<proto::Accounting>(&[
             (3, message::<proto::Count>(&[])),
             (4, message::<proto::Count>(&[])),
             (10, message::<proto::ThreadClock>(&[])),
+            (15, message::<proto::Measure>(&[])),
         ]),
     ),
     (5, message::<proto::Mark>(&[])),
@@ -111,8 +112,9 @@ const BLOCK: [(u32, Field); 12] = [
     (11, one::<proto::Columns>(&[(2, Field::Rows)])),
     (12, message::<proto::Reaped>(&[])),
     (13, Field::Text),
+    (14, message::<proto::Weights>(&[(2, U32), (3, U32), (4, U32), (5, U64), (6, U64)])),
 ];
-const TABLES: [(u32, Field); 7] = [
+const TABLES: [(u32, Field); 8] = [
     (2, Field::Text),
     (4, message::<proto::Module>(&[])),
     (6, message::<proto::Code>(&[])),
@@ -120,6 +122,7 @@ const TABLES: [(u32, Field); 7] = [
     (10, message::<proto::Thread>(&[])),
     (11, message::<proto::CodePart>(&[])),
     (12, message::<proto::KnownAddress>(&[])),
+    (14, message::<proto::Context>(&[])),
 ];
 
 #[derive(Default)]

@@ -8,7 +8,7 @@ use crate::planes::{LastEnds, zigzag};
 use crate::proto;
 use crate::state::WAITING_MIN;
 
-const COLUMNS: usize = 7;
+const COLUMNS: usize = 8;
 
 /// Numbers; one that never changes takes no room.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +31,7 @@ pub struct Samples {
     pub ticks: Column,
     pub cpu_quanta: Column,
     pub wall_quanta: Column,
+    pub context: Column,
 }
 
 /// One sample.
@@ -43,6 +44,8 @@ pub struct Row {
     pub ticks: u32,
     pub cpu_quanta: u64,
     pub wall_quanta: u64,
+    /// Innermost context index + 1; 0: none.
+    pub context: u32,
 }
 
 impl Column {
@@ -148,12 +151,13 @@ impl Samples {
             ("ticks", self.ticks.len()),
             ("cpu_quanta", self.cpu_quanta.len()),
             ("wall_quanta", self.wall_quanta.len()),
+            ("context", self.context.len()),
         ]
     }
 
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let Samples { end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta } = self;
-        let columns = [end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta];
+        let Samples { end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta, context } = self;
+        let columns = [end_delta_zigzag, thread, node, state, ticks, cpu_quanta, wall_quanta, context];
         columns.into_iter().map(|column| column.memory_bytes() as u64).sum()
     }
 
@@ -164,13 +168,14 @@ impl Samples {
 
     pub fn rows(&self) -> impl Iterator<Item = Row> + '_ {
         (0..self.len()).map(|row| Row {
-            // All four are 32 bits wide in genba.proto.
+            // All but times are 32 bits wide in genba.proto.
             thread: self.thread.at(row) as u32,
             node: self.node.at(row) as u32,
             state: self.state.at(row) as u32,
             ticks: self.ticks.at(row) as u32,
             cpu_quanta: self.cpu_quanta.at(row),
             wall_quanta: self.wall_quanta.at(row),
+            context: self.context.at(row) as u32,
         })
     }
 
@@ -184,6 +189,7 @@ impl Samples {
             ticks: self.ticks.narrow(),
             cpu_quanta: self.cpu_quanta.iter().collect(),
             wall_quanta: self.wall_quanta.iter().collect(),
+            context: if self.context.max() == 0 { Vec::new() } else { self.context.narrow() },
         }
     }
 }
@@ -200,6 +206,11 @@ impl From<&proto::Samples> for Samples {
             ticks: wide(&samples.ticks),
             cpu_quanta: Column::of(&samples.cpu_quanta),
             wall_quanta: Column::of(&samples.wall_quanta),
+            context: if samples.context.is_empty() {
+                Column::Same { value: 0, rows: zigzag.len() }
+            } else {
+                wide(&samples.context)
+            },
         }
     }
 }
@@ -256,6 +267,7 @@ fn of_planes(columns: &proto::Columns) -> Result<Samples, Malformed> {
     Ok(Samples {
         node: nodes(columns, rows)?,
         ticks: column(".ticks", &columns.ticks, rows, 4)?,
+        context: column(".context", &columns.context, rows, 4)?,
         cpu_quanta: Column::of(&cpu),
         wall_quanta: Column::of(&wall),
         end_delta_zigzag,
@@ -341,6 +353,7 @@ mod tests {
             ticks: narrow,
             cpu_quanta: values.to_vec(),
             wall_quanta: values.iter().rev().copied().collect(),
+            context: Vec::new(),
         }
     }
 
@@ -368,6 +381,7 @@ mod tests {
             check(&samples(&values));
         }
         check(&proto::Samples { cpu_quanta: vec![1, u64::MAX], ..samples(&[1, 2]) });
+        check(&proto::Samples { context: vec![0, 70_000, 3], ..samples(&[1, 2, 3]) });
         check(&proto::Samples { end_delta_quanta: vec![i64::MIN, i64::MAX, -1, 0], ..samples(&[0, 1, 2, 3]) });
     }
 
@@ -392,6 +406,7 @@ mod tests {
             ticks: vec![1; 6],
             cpu_quanta: vec![62, 0, 60, 0, 1, 0],
             wall_quanta: vec![62, 62, 63, 62, 186, 191],
+            context: Vec::new(),
         };
         check(&stored);
         let columns = planes::columns(&stored).expect("columns of one length");

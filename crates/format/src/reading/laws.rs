@@ -1,11 +1,12 @@
 //! The two laws of the accounting, checked over a recording. Owns: what they say. Never: repairs or hides a number.
 //! Law 1, per block: ticks = sampled + dropped + refused, and sampled is the sum of the samples' ticks.
-//! Law 2, per process: its CPU clock = genba's thread + sampled + not sampled, none negative; waiting uses no CPU.
+//! Law 2, per process and measure: what was counted exactly = genba's own + sampled + not sampled, none negative; waiting uses no CPU.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::framing::{ProcessKey, QUANTUM_NS};
+use crate::measure::{self, Measure};
 use crate::proto;
 use crate::reading::block::ReadBlock;
 use crate::reading::columns::Samples;
@@ -17,7 +18,7 @@ use crate::state::WAITING_MIN;
 pub enum Law {
     /// Law 1.
     TicksAddUp,
-    /// Law 2.
+    /// Law 2, of every measure.
     TimeIsConserved,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for Violation {
 pub fn check(recording: &Recording) -> Vec<Violation> {
     let incomplete: HashMap<ProcessKey, u64> =
         recording.lost.iter().rev().map(|lost| (lost.process_key, lost.sequence_first)).collect();
-    let mut sampled_quanta: HashMap<ProcessKey, u128> = HashMap::new();
+    let mut sampled: HashMap<(ProcessKey, Measure), u128> = HashMap::new();
     let mut uncertain: HashSet<ProcessKey> = HashSet::new();
     let mut violations = Vec::new();
     for (number, read) in (0u64..).zip(&recording.blocks) {
@@ -62,11 +63,16 @@ pub fn check(recording: &Recording) -> Vec<Violation> {
         if incomplete.get(&key).is_some_and(|first_lost| *first_lost < read.header.sequence) {
             uncertain.insert(key);
         }
-        let quanta = sampled_quanta.entry(key).or_default();
         if let Some(samples) = &read.samples {
-            *quanta += samples.cpu_quanta.sum();
+            let cpu_ns = samples.cpu_quanta.sum() * u128::from(QUANTUM_NS);
+            *sampled.entry((key, Measure::Cpu)).or_default() += cpu_ns;
         }
-        let running_sum = (!uncertain.contains(&key)).then_some(*quanta);
+        for weights in &read.block.weights {
+            let weight: u128 = weights.weight.iter().copied().map(u128::from).sum();
+            *sampled.entry((key, Measure::from_stored(weights.kind))).or_default() += weight;
+        }
+        let is_certain = !uncertain.contains(&key);
+        let running_sum = |measure| is_certain.then(|| sampled.get(&(key, measure)).copied().unwrap_or(0));
         Check { number, read, violations: &mut violations }.block(running_sum);
     }
     violations
@@ -79,7 +85,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn block(&mut self, sampled_quanta: Option<u128>) {
+    fn block(&mut self, running_sum: impl Fn(Measure) -> Option<u128>) {
         let samples = self.read.samples.as_ref();
         if let Some(samples) = samples {
             self.samples(samples);
@@ -97,13 +103,22 @@ impl Check<'_> {
         let ticks = u128::from(accounting.sampled) + ticks_of(&accounting.dropped) + ticks_of(&accounting.refused);
         self.equal(Law::TicksAddUp, "accounting.ticks", ticks, accounting.ticks);
 
-        let parts = u128::from(accounting.cpu_genba_ns)
-            + u128::from(accounting.cpu_sampled_ns)
-            + u128::from(accounting.cpu_not_sampled_ns);
-        self.equal(Law::TimeIsConserved, "accounting.cpu_process_ns", parts, accounting.cpu_process_ns);
-        if let Some(quanta) = sampled_quanta {
-            let expected = quanta * u128::from(QUANTUM_NS);
-            self.equal(Law::TimeIsConserved, "accounting.cpu_sampled_ns", expected, accounting.cpu_sampled_ns);
+        for (measure, totals) in measure::totals(accounting) {
+            let (exact, sampled) = match measure {
+                Measure::Cpu => ("accounting.cpu_process_ns".to_owned(), "accounting.cpu_sampled_ns".to_owned()),
+                other => {
+                    let kind = other.stored();
+                    (
+                        format!("accounting.measures.exact of kind {kind}"),
+                        format!("accounting.measures.sampled of kind {kind}"),
+                    )
+                }
+            };
+            let parts = u128::from(totals.genba) + u128::from(totals.sampled) + u128::from(totals.not_sampled);
+            self.equal(Law::TimeIsConserved, &exact, parts, totals.exact);
+            if let Some(expected) = running_sum(measure) {
+                self.equal(Law::TimeIsConserved, &sampled, expected, totals.sampled);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::{Error, ErrorKind, Result as IoResult};
 
 use zstd::stream::raw::{DParameter, Decoder, Operation};
 
-use crate::framing::{Frame, HEADER_BYTES, MAGIC, PAYLOAD_BYTES_MAX, PLAIN_BYTES_MAX, VERSION, decode_header};
+use crate::framing::{Frame, HEADER_BYTES, MAGIC, PLAIN_BYTES_MAX_BEFORE, VERSION, decode_header, limits};
 use crate::proto;
 use crate::reading::block::ReadBlock;
 use crate::reading::budget::{BLOCK_BYTES_MAX, Budget, Decoded};
@@ -15,7 +15,7 @@ use crate::reading::columns::{self, Malformed, Samples};
 use crate::reading::fault::{BlockName, Fault, FaultKind};
 
 /// Powers of two of the largest window a payload may ask for: as large as the largest payload.
-const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX.ilog2();
+const WINDOW_LOG_MAX: u32 = PLAIN_BYTES_MAX_BEFORE.ilog2();
 /// Decompressed at a time.
 const PIECE_BYTES: usize = 128 << 10;
 
@@ -227,9 +227,10 @@ impl Place<'_> {
             let expected = format!("at least start_ns {}", frame.header.start_ns);
             return damaged("end_ns", expected, format!("{}", frame.header.end_ns));
         }
+        let (plain_bytes_max, payload_bytes_max) = limits(frame.header.version);
         for (field, bytes, bytes_max) in [
-            ("payload_bytes", frame.payload_bytes, PAYLOAD_BYTES_MAX),
-            ("plain_bytes", frame.plain_bytes, PLAIN_BYTES_MAX),
+            ("payload_bytes", frame.payload_bytes, payload_bytes_max),
+            ("plain_bytes", frame.plain_bytes, plain_bytes_max),
         ] {
             if bytes > bytes_max {
                 return damaged(field, format!("at most {bytes_max}"), format!("{bytes}"));

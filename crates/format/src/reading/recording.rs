@@ -49,6 +49,7 @@ impl Recording {
                 ticks: vec![1],
                 cpu_quanta: vec![0],
                 wall_quanta: vec![0],
+                context: Vec::new(),
             };
             last.samples = Some(Samples::from(&sample));
         }

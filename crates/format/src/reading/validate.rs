@@ -24,6 +24,7 @@ struct Sizes {
     codes: Rows,
     nodes: Rows,
     threads: Rows,
+    contexts: Rows,
 }
 
 /// What a field is and what it must be.
@@ -38,8 +39,8 @@ type Verdict = Result<(), Wrong>;
 impl Known {
     /// A block of this process key is missing: its rows are absent from now on.
     pub fn lose(&mut self) {
-        let Sizes { strings, modules, codes, nodes, threads } = &mut self.sizes;
-        for rows in [strings, modules, codes, nodes, threads] {
+        let Sizes { strings, modules, codes, nodes, threads, contexts } = &mut self.sizes;
+        for rows in [strings, modules, codes, nodes, threads, contexts] {
             rows.open = true;
         }
     }
@@ -65,6 +66,7 @@ impl Sizes {
         let nodes = tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len());
         self.nodes.grow("tables.nodes_first", tables.nodes_first, nodes)?;
         self.threads.grow("tables.threads_first", tables.threads_first, tables.threads.len())?;
+        self.contexts.grow("tables.contexts_first", tables.contexts_first, tables.contexts.len())?;
         Ok(self)
     }
 }
@@ -103,6 +105,9 @@ impl Content<'_> {
         for (row, places) in block.block.c_places.iter().enumerate() {
             c_places(places, row)?;
         }
+        for (row, weights) in block.block.weights.iter().enumerate() {
+            self.weights(weights, row)?;
+        }
         Ok(())
     }
 
@@ -127,6 +132,17 @@ impl Content<'_> {
         }
         for (row, thread) in tables.threads.iter().enumerate() {
             self.sizes.strings.has(thread.name, || format!("tables.threads.name[{row}]"))?;
+        }
+        for ((row, context), index) in tables.contexts.iter().enumerate().zip(tables.contexts_first..) {
+            self.sizes.strings.has(context.name, || format!("tables.contexts.name[{row}]"))?;
+            // As for nodes: index + 1.
+            if context.parent > index {
+                return Err(Wrong {
+                    field: format!("tables.contexts.parent[{row}]"),
+                    expected: format!("a context before {index}"),
+                    found: format!("{}", context.parent - 1),
+                });
+            }
         }
         for (row, known) in tables.known_addresses.iter().enumerate() {
             self.sizes.modules.has(known.module, || format!("tables.known_addresses.module[{row}]"))?;
@@ -184,6 +200,13 @@ impl Content<'_> {
                 }
             }
         }
+        if samples.context.max().checked_sub(1).is_some_and(|index| !self.sizes.contexts.holds(index)) {
+            for (row, context) in samples.rows().map(|row| row.context).enumerate() {
+                if let Some(index) = context.checked_sub(1) {
+                    self.sizes.contexts.has(index, || format!("samples.context[{row}]"))?;
+                }
+            }
+        }
         let mut end_ns = i128::from(start_ns);
         for (row, delta_quanta) in samples.end_deltas_quanta().enumerate() {
             end_ns += i128::from(delta_quanta) * i128::from(QUANTUM_NS);
@@ -193,6 +216,31 @@ impl Content<'_> {
                     expected: "an end between 0 and 2^64 ns".to_owned(),
                     found: format!("{end_ns}"),
                 });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Content<'_> {
+    fn weights(&self, weights: &proto::Weights, place: usize) -> Verdict {
+        let field = |column: &str| format!("weights[{place}].{column}");
+        let rows = weights.thread.len();
+        column(&field("node"), weights.node.len(), rows)?;
+        if !weights.context.is_empty() {
+            column(&field("context"), weights.context.len(), rows)?;
+        }
+        column(&field("count"), weights.count.len(), rows)?;
+        column(&field("weight"), weights.weight.len(), rows)?;
+        let Sizes { threads, nodes, contexts, .. } = self.sizes;
+        for (row, thread) in weights.thread.iter().enumerate() {
+            threads.has(*thread, || field(&format!("thread[{row}]")))?;
+        }
+        for (name, indices, table) in [("node", &weights.node, nodes), ("context", &weights.context, contexts)] {
+            for (row, index) in indices.iter().enumerate() {
+                if let Some(index) = index.checked_sub(1) {
+                    table.has(index, || field(&format!("{name}[{row}]")))?;
+                }
             }
         }
         Ok(())

@@ -98,6 +98,41 @@ fn a_parent_stands_before_its_node() {
 }
 
 #[test]
+fn a_context_that_does_not_hold_together_is_named() {
+    check_3(
+        |block| tables(block).contexts[1].parent = 2,
+        "tables.contexts.parent[1]: expected a context before 1, found 1",
+    );
+    check_3(|block| tables(block).contexts[1].name = 9, "tables.contexts.name[1]: expected an index below 7, found 9");
+    check_3(|block| tables(block).contexts_first = 1, "tables.contexts_first: expected 0, found 1");
+    check_3(|block| samples(block).context[1] = 3, "samples.context[1]: expected an index below 2, found 2");
+    // Only the older form of samples can tell columns of another length.
+    check_3(|block| truncate(&mut samples(block).context), "samples.context: expected 3 rows, found 2");
+}
+
+#[test]
+fn weights_that_do_not_hold_together_are_named() {
+    check_3(|block| block.weights[0].thread[0] = 9, "weights[0].thread[0]: expected an index below 2, found 9");
+    check_3(|block| block.weights[0].node[0] = 9, "weights[0].node[0]: expected an index below 4, found 8");
+    check_3(|block| block.weights[0].context[0] = 9, "weights[0].context[0]: expected an index below 2, found 8");
+    check_3(|block| block.weights[0].count.clear(), "weights[0].count: expected 2 rows, found 0");
+    check_3(|block| block.weights[0].weight.push(1), "weights[0].weight: expected 2 rows, found 3");
+    check_3(|block| truncate(&mut block.weights[0].context), "weights[0].context: expected 2 rows, found 1");
+}
+
+/// Without its last row.
+fn truncate(column: &mut Vec<u32>) {
+    column.truncate(column.len() - 1);
+}
+
+/// Breaks the first block of the recording that has all of version 3.
+fn check_3(break_it: impl FnOnce(&mut Block), expected: &str) {
+    let mut blocks = small::version_3();
+    break_it(&mut blocks[0].1);
+    assert_eq!(first_fault(&small::encode(&blocks)), expected);
+}
+
+#[test]
 fn a_table_goes_on_where_it_stopped() {
     check(1, |block| tables(block).strings_first = 5, "tables.strings_first: expected 6, found 5");
     check(1, |block| tables(block).nodes_first = 5, "tables.nodes_first: expected 4, found 5");
@@ -129,13 +164,18 @@ fn a_sample_ends_within_time() {
 
 #[test]
 fn a_header_that_lies_is_named() {
-    check_header(8, &3u16.to_le_bytes(), "version: expected 1 to 2, found 3");
-    check_header(8, &0u16.to_le_bytes(), "version: expected 1 to 2, found 0");
+    check_header(8, &4u16.to_le_bytes(), "version: expected 1 to 3, found 4");
+    check_header(8, &0u16.to_le_bytes(), "version: expected 1 to 3, found 0");
     check_header(42, &7u64.to_le_bytes(), "end_ns: expected at least start_ns 1000000000, found 7");
-    check_header(50, &u32::MAX.to_le_bytes(), "payload_bytes: expected at most 68157440, found 4294967295");
-    check_header(54, &u32::MAX.to_le_bytes(), "plain_bytes: expected at most 67108864, found 4294967295");
+    check_header(50, &u32::MAX.to_le_bytes(), "payload_bytes: expected at most 8519680, found 4294967295");
+    check_header(54, &u32::MAX.to_le_bytes(), "plain_bytes: expected at most 8388608, found 4294967295");
     check_header(54, &10u32.to_le_bytes(), "plain_bytes: expected 10, found more");
-    check_header(54, &60_000_000u32.to_le_bytes(), "plain_bytes: expected 60000000, found 444");
+    check_header(54, &7_000_000u32.to_le_bytes(), "plain_bytes: expected 7000000, found 444");
+    // Versions 1 and 2 had larger blocks.
+    let of_version_2 = |at: usize, bytes: u32| [(8, 2u16.to_le_bytes().to_vec()), (at, bytes.to_le_bytes().to_vec())];
+    check_fields(&of_version_2(50, u32::MAX), "payload_bytes: expected at most 68157440, found 4294967295");
+    check_fields(&of_version_2(54, u32::MAX), "plain_bytes: expected at most 67108864, found 4294967295");
+    check_fields(&of_version_2(54, 60_000_000), "plain_bytes: expected 60000000, found 444");
 }
 
 /// 64 MiB of zeros in a few kB: read no further than the header allows.
@@ -211,7 +251,7 @@ fn a_block_too_large_is_not_written() {
     tables(&mut block).strings.push(vec![0; 64 << 20]);
     let mut bytes = b"before".to_vec();
     let refused = encode_block(&header, block, &mut compress, &mut bytes);
-    assert!(matches!(refused, Err(TooLarge { limit_bytes: 67_108_864, .. })), "{refused:?}");
+    assert!(matches!(refused, Err(TooLarge { limit_bytes: 8_388_608, .. })), "{refused:?}");
     assert_eq!(bytes, b"before");
 }
 
@@ -229,8 +269,14 @@ fn check(number: usize, break_it: impl FnOnce(&mut Block), expected: &str) {
 
 /// Puts `field` at `offset` of the first header and makes its checksum right again.
 fn check_header(offset: usize, field: &[u8], expected: &str) {
+    check_fields(&[(offset, field.to_vec())], expected);
+}
+
+fn check_fields(fields: &[(usize, Vec<u8>)], expected: &str) {
     let mut bytes = small::encode(&small::blocks());
-    bytes[offset..offset + field.len()].copy_from_slice(field);
+    for (offset, field) in fields {
+        bytes[*offset..offset + field.len()].copy_from_slice(field);
+    }
     let checksum = crc32c::crc32c(&bytes[..HEADER_BYTES - 4]);
     bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
     assert_eq!(first_fault(&bytes), expected);

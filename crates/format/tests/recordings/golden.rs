@@ -8,10 +8,12 @@ const V1: &[u8] = include_bytes!("../../../../testdata/golden/v1.genba");
 const V1_TEXT: &str = include_str!("../../../../testdata/golden/v1.txt");
 const V2: &[u8] = include_bytes!("../../../../testdata/golden/v2.genba");
 const V2_TEXT: &str = include_str!("../../../../testdata/golden/v2.txt");
+const V3: &[u8] = include_bytes!("../../../../testdata/golden/v3.genba");
+const V3_TEXT: &str = include_str!("../../../../testdata/golden/v3.txt");
 
 #[test]
 fn each_version_says_what_it_said() {
-    for (name, bytes, text) in [("v1", V1, V1_TEXT), ("v2", V2, V2_TEXT)] {
+    for (name, bytes, text) in [("v1", V1, V1_TEXT), ("v2", V2, V2_TEXT), ("v3", V3, V3_TEXT)] {
         let found = dump(bytes);
         assert!(found == text, "testdata/golden/{name}.txt says otherwise; found:\n{found}");
     }
@@ -20,10 +22,10 @@ fn each_version_says_what_it_said() {
 /// The compressor may change their bytes; what is read from them may not.
 #[test]
 fn each_version_holds_the_blocks_of_its_generator() {
-    for (version, bytes) in [(1, V1), (2, V2)] {
+    for (version, bytes, blocks) in [(1, V1, small::blocks()), (2, V2, small::blocks()), (3, V3, small::version_3())] {
         let read = read(bytes).expect("a recording");
         let found: Vec<_> = read.blocks.iter().map(|read| (read.header, read.whole())).collect();
-        let made = small::blocks().into_iter().map(|(header, block)| (BlockHeader { version, ..header }, block));
+        let made = blocks.into_iter().map(|(header, block)| (BlockHeader { version, ..header }, block));
         assert_eq!(found, made.collect::<Vec<_>>());
     }
 }
@@ -65,15 +67,18 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         columns,
         reaped,
         packages,
+        weights,
     } = &read.whole();
-    lines.extend(start.iter().map(|start| format!("  {start:?}")));
+    // Fields that came later are left out where they are empty: the text stays what it was.
+    lines.extend(start.iter().map(|start| format!("  {start:?}").replace(", continues_key: []", "")));
     if let Some(tables) = tables {
         dump_tables(tables, lines);
     }
     if let Some(samples) = samples {
         for row in 0..samples.ticks.len() {
+            let context = samples.context.get(row).map_or(String::new(), |context| format!(" context {context}"));
             lines.push(format!(
-                "  sample end {:+} thread {} node {} state {} ticks {} cpu {} wall {}",
+                "  sample end {:+} thread {} node {} state {} ticks {} cpu {} wall {}{context}",
                 samples.end_delta_quanta[row],
                 samples.thread[row],
                 samples.node[row],
@@ -84,8 +89,9 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
             ));
         }
     }
-    // Fields that came later are left out where they are empty: the text stays what it was.
-    lines.extend(accounting.iter().map(|accounting| format!("  {accounting:?}").replace(", cpu_reaped_ns: 0", "")));
+    lines.extend(weights.iter().map(|weights| format!("  {weights:?}")));
+    let without = |text: String| text.replace(", cpu_reaped_ns: 0", "").replace(", measures: []", "");
+    lines.extend(accounting.iter().map(|accounting| without(format!("  {accounting:?}"))));
     lines.extend(reaped.iter().map(|reaped| format!("  {reaped:?}")));
     lines.extend(marks.iter().map(|mark| format!("  {mark:?}")));
     lines.extend(end.iter().map(|end| format!("  {end:?}")));
@@ -117,6 +123,9 @@ fn dump_tables(tables: &proto::Tables, lines: &mut Vec<String>) {
     }
     for (index, thread) in (tables.threads_first..).zip(&tables.threads) {
         lines.push(format!("  thread {index} {thread:?}"));
+    }
+    for (index, context) in (tables.contexts_first..).zip(&tables.contexts) {
+        lines.push(format!("  context {index} {context:?}"));
     }
     lines.extend(tables.code_parts.iter().map(|part| format!("  {part:?}")));
     lines.extend(tables.known_addresses.iter().map(|known| format!("  {known:?}")));

@@ -1,7 +1,7 @@
 //! Each number of the accounting, wrong by one, is a violation that names it; a lost block excuses only the running sum.
 
 use genba_format::proto::{Accounting, Block};
-use genba_format::{laws, read};
+use genba_format::{BlockHeader, laws, read};
 
 use crate::small;
 
@@ -88,8 +88,31 @@ fn a_lost_block_excuses_the_running_sum_alone() {
     assert_eq!(found, ["TicksAddUp block 2 accounting.ticks: expected 0, found 1"]);
 }
 
+#[test]
+fn a_measure_that_is_not_conserved_is_named() {
+    check_of(small::version_3(), |_| {}, &[]);
+    check_of(
+        small::version_3(),
+        |blocks| accounting(&mut blocks[0]).measures[0].exact += 1,
+        &["TimeIsConserved block 0 accounting.measures.exact of kind 77: expected 5000, found 5001"],
+    );
+    check_of(
+        small::version_3(),
+        |blocks| blocks[0].weights[0].weight[0] -= 1,
+        &[
+            "TimeIsConserved block 0 accounting.measures.sampled of kind 77: expected 4099, found 4100",
+            "TimeIsConserved block 1 accounting.measures.sampled of kind 77: expected 4099, found 4100",
+            "TimeIsConserved block 3 accounting.measures.sampled of kind 77: expected 4099, found 4100",
+        ],
+    );
+}
+
 fn check(change: impl FnOnce(&mut [Block]), expected: &[&str]) {
-    let (headers, mut blocks): (Vec<_>, Vec<_>) = small::blocks().into_iter().unzip();
+    check_of(small::blocks(), change, expected);
+}
+
+fn check_of(blocks: Vec<(BlockHeader, Block)>, change: impl FnOnce(&mut [Block]), expected: &[&str]) {
+    let (headers, mut blocks): (Vec<_>, Vec<_>) = blocks.into_iter().unzip();
     change(&mut blocks);
     let blocks: Vec<_> = headers.into_iter().zip(blocks).collect();
     let recording = read(&small::encode(&blocks)).expect("a recording");

@@ -1,7 +1,8 @@
 //! For any content: what is written is read again. For any bytes: a value or faults that name a place, never a panic.
 
 use genba_format::proto::{
-    Accounting, Block, CName, CPlaces, Code, Count, Mark, Module, Nodes, Samples, Tables, Thread,
+    Accounting, Block, CName, CPlaces, Code, Context, Count, Mark, Measure, Module, Nodes, Samples, Tables, Thread,
+    Weights,
 };
 use genba_format::{BlockHeader, HEADER_BYTES, MAGIC, VERSION, laws, read};
 use proptest::collection::vec;
@@ -86,6 +87,8 @@ struct Rows {
     marks: Vec<(u64, u32, String)>,
     names: Vec<(String, u64, u64)>,
     places: Vec<(u64, u32, u32)>,
+    contexts: Vec<(u32, u32, u32)>,
+    weights: Vec<(u32, u32, u32, u64, u64)>,
 }
 
 fn rows() -> impl Strategy<Value = Rows> {
@@ -101,9 +104,13 @@ fn rows() -> impl Strategy<Value = Rows> {
         vec(any::<(String, u64)>(), 0..3),
         vec(any::<(u64, u32, String)>(), 0..3),
         (vec(any::<(String, u64, u64)>(), 0..3), vec(any::<(u64, u32, u32)>(), 0..4)),
+        (vec(any::<(u32, u32, u32)>(), 1..4), vec(any::<(u32, u32, u32, u64, u64)>(), 0..4)),
     );
     (tables, others).prop_map(
-        |((strings, modules, codes, nodes, threads), (samples, counts, marks, (names, places)))| Rows {
+        |(
+            (strings, modules, codes, nodes, threads),
+            (samples, counts, marks, (names, places), (contexts, weights)),
+        )| Rows {
             strings,
             modules,
             codes,
@@ -114,6 +121,8 @@ fn rows() -> impl Strategy<Value = Rows> {
             marks,
             names,
             places,
+            contexts,
+            weights,
         },
     )
 }
@@ -126,6 +135,7 @@ struct Sizes {
     codes: u32,
     nodes: u32,
     threads: u32,
+    contexts: u32,
 }
 
 fn block(rows: Rows, sizes: &mut Sizes) -> Block {
@@ -164,11 +174,25 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
     for (tid, name, start_ns) in rows.threads {
         tables.threads.push(Thread { tid, name: name % sizes.strings, start_ns });
     }
+    tables.contexts_first = sizes.contexts;
+    for (kind, name, parent) in rows.contexts {
+        tables.contexts.push(Context { kind, name: name % sizes.strings, parent: parent % (sizes.contexts + 1) });
+        sizes.contexts += 1;
+    }
+    let mut weights = Weights { kind: 1 + sizes.strings, ..Weights::default() };
+    for (thread, node, context, count, weight) in rows.weights {
+        weights.thread.push(thread % sizes.threads);
+        weights.node.push(node % (sizes.nodes + 1));
+        weights.context.push(context % (sizes.contexts + 1));
+        weights.count.push(count);
+        weights.weight.push(weight);
+    }
     let mut samples = Samples::default();
     for (end_delta_quanta, thread, node, state, ticks, cpu_quanta, wall_quanta) in rows.samples {
         samples.end_delta_quanta.push(end_delta_quanta.into());
         samples.thread.push(thread % sizes.threads);
         samples.node.push(node % (sizes.nodes + 1));
+        samples.context.push(1 + (node ^ thread) % sizes.contexts);
         samples.state.push(state);
         samples.ticks.push(ticks);
         samples.cpu_quanta.push(cpu_quanta);
@@ -180,12 +204,14 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         tables: Some(tables),
         samples: Some(samples),
         accounting: Some(Accounting {
+            measures: vec![Measure { kind: weights.kind, exact: 1, ..Measure::default() }],
             dropped: rows.counts.into_iter().map(|(reason, ticks)| Count { reason, ticks }).collect(),
             ..Accounting::default()
         }),
         marks: rows.marks.into_iter().map(mark).collect(),
         c_names: rows.names.into_iter().map(name).collect(),
         c_places: vec![places(rows.places)],
+        weights: vec![weights],
         packages: vec!["/app/deps/six.py".to_owned()],
         ..Block::default()
     }

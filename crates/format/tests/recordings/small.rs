@@ -1,17 +1,22 @@
 //! A small recording that uses every message and field: two processes, a fork, a refused child, the command's block.
 //! Owns: its content, on which both laws hold. Never: random; the golden file holds exactly these blocks.
 
+use genba_format::context::ContextKind;
 use genba_format::proto::{
-    Accounting, Block, CName, Code, CodePart, Count, End, KnownAddress, Mark, MarkKind, Module, NodeKind, Nodes,
-    Recorder, Samples, Source, SourceChunk, Start, Tables, Thread, ThreadClock,
+    Accounting, Block, CName, Code, CodePart, Context, Count, End, KnownAddress, Mark, MarkKind, Measure, Module,
+    NodeKind, Nodes, Recorder, Samples, Source, SourceChunk, Start, Tables, Thread, ThreadClock, Weights,
 };
 use genba_format::{BlockHeader, ProcessKey, VERSION, compress, encode_block};
 
 pub const PARENT: ProcessKey = *b"parent-----01234";
 pub const CHILD: ProcessKey = *b"child------56789";
+pub const SEGMENT: ProcessKey = *b"segment----fghij";
 pub const COMMAND: ProcessKey = *b"command----abcde";
 
 const SECOND_NS: u64 = 1_000_000_000;
+/// One that no genba knows.
+const MEASURE: u32 = 77;
+
 const QUARTER_NS: u64 = 250_000_000;
 
 /// The blocks in the order of the file.
@@ -23,6 +28,62 @@ pub fn blocks() -> Vec<(BlockHeader, Block)> {
         (header(PARENT, 2, SECOND_NS + 2 * QUARTER_NS), parent_last()),
         (header(COMMAND, 0, SECOND_NS + 3 * QUARTER_NS), command()),
     ]
+}
+
+/// The same and what came with version 3: contexts, a measure, a process that goes on under another key.
+pub fn version_3() -> Vec<(BlockHeader, Block)> {
+    let mut blocks = blocks();
+    if let Some((_, first)) = blocks.first_mut() {
+        let tables = first.tables.get_or_insert_default();
+        tables.strings.push(b"crawl".to_vec());
+        tables.contexts.push(Context { kind: ContextKind::Interpreter.stored(), name: 0, parent: 0 });
+        tables.contexts.push(Context { kind: ContextKind::Task.stored(), name: 6, parent: 1 });
+        first.samples.get_or_insert_default().context = vec![2, 2, 0];
+        let weights = Weights { kind: MEASURE, thread: vec![0, 1], node: vec![4, 0], ..Weights::default() };
+        first.weights = vec![Weights { context: vec![2, 0], count: vec![3, 1], weight: vec![4_096, 4], ..weights }];
+        first.accounting.get_or_insert_default().measures = vec![measured(5_000, 4_100)];
+    }
+    for (_, block) in blocks.iter_mut().skip(1) {
+        if let Some(tables) = &mut block.tables {
+            tables.strings_first += 1;
+            tables.modules.iter_mut().for_each(|module| module.path += 1);
+            tables.known_addresses.iter_mut().for_each(|known| known.name += 1);
+            tables.nodes.iter_mut().for_each(|nodes| nodes.table[0] += 1);
+        }
+        if let Some(accounting) = &mut block.accounting {
+            accounting.measures = vec![measured(6_000, 4_100)];
+        }
+        if let Some(end) = &mut block.end {
+            end.why = "segment".to_owned();
+        }
+    }
+    let last = blocks.len() - 1;
+    blocks.insert(last, (header(SEGMENT, 0, SECOND_NS + 3 * QUARTER_NS), segment()));
+    blocks
+}
+
+fn measured(exact: u64, sampled: u64) -> Measure {
+    Measure { kind: MEASURE, exact, genba: 100, sampled, not_sampled: exact - 100 - sampled }
+}
+
+/// Of the parent, which went on.
+fn segment() -> Block {
+    Block {
+        start: Some(Start {
+            pid: 4127,
+            continues_key: PARENT.to_vec(),
+            within: true,
+            cpu_before_ns: 29_500_000,
+            ..Start::default()
+        }),
+        accounting: Some(Accounting {
+            cpu_process_ns: 30_000_000,
+            cpu_not_sampled_ns: 30_000_000,
+            ..Accounting::default()
+        }),
+        end: Some(End { why: "exit".to_owned() }),
+        ..Block::default()
+    }
 }
 
 pub fn encode(blocks: &[(BlockHeader, Block)]) -> Vec<u8> {
@@ -59,6 +120,7 @@ fn parent_first() -> Block {
             within: false,
             budget_per_mille: 0,
             began_realtime_ns: 0,
+            continues_key: Vec::new(),
         }),
         tables: Some(first_tables()),
         samples: Some(Samples {
@@ -69,6 +131,7 @@ fn parent_first() -> Block {
             ticks: vec![2, 1, 1],
             cpu_quanta: vec![125, 60, 0],
             wall_quanta: vec![125, 62, 63],
+            context: Vec::new(),
         }),
         accounting: Some(Accounting {
             ticks: 7,
@@ -100,6 +163,7 @@ fn parent_first() -> Block {
             handler_ns: 12_000,
             handler_runs: 3,
             cpu_reaped_ns: 0,
+            measures: Vec::new(),
         }),
         marks: vec![mark(SECOND_NS + 5, MarkKind::Rss, "", 31_000_000)],
         ..Block::default()
@@ -128,8 +192,7 @@ fn first_tables() -> Tables {
             Thread { tid: 4127, name: 4, start_ns: SECOND_NS },
             Thread { tid: 4128, name: 5, start_ns: SECOND_NS + 1 },
         ],
-        code_parts: Vec::new(),
-        known_addresses: Vec::new(),
+        ..Tables::default()
     }
 }
 
@@ -159,6 +222,7 @@ fn parent_second() -> Block {
             ticks: vec![1, 3],
             cpu_quanta: vec![190, 0],
             wall_quanta: vec![190, 15_000],
+            context: Vec::new(),
         }),
         accounting: Some(Accounting {
             ticks: 5,
@@ -181,6 +245,7 @@ fn parent_second() -> Block {
             handler_ns: 15_000,
             handler_runs: 4,
             cpu_reaped_ns: 0,
+            measures: Vec::new(),
         }),
         marks: vec![
             mark(SECOND_NS + QUARTER_NS + 10, MarkKind::Fork, "", 4130),

@@ -5,6 +5,7 @@
 mod c_functions;
 mod c_places;
 mod clocks;
+mod contexts;
 mod overlaps;
 mod promotion;
 mod reaped;
@@ -18,6 +19,7 @@ use genba_format::{ProcessKey, Recording, proto};
 use crate::making::build::c_functions::CFunctions;
 pub use crate::making::build::c_functions::{NO_NAME, REPLACED};
 use crate::making::build::c_places::CPlaces;
+use crate::making::build::contexts::Contexts;
 pub use crate::making::build::promotion::promoted;
 use crate::making::build::stacks::{Interned, Stacks};
 use crate::tables::profile::{
@@ -92,21 +94,30 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
     let mut index_of: HashMap<ProcessKey, ProcessIndex> = HashMap::new();
     let mut interned = Interned::default();
     for (key, stored) in &processes {
-        let mut process = process_row(stored, &clock);
-        process.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
-        process.parent = parent_of(stored, &index_of, &profile);
-        process.blocks_lost =
-            recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();
-        process.exec_of = exec_of(&process, &profile);
-        profile.span_ns = profile.span_ns.max(process.start_ns.saturating_add(process.wall_ns));
-        let process = profile.processes.push(process);
+        let mut row = process_row(stored, &clock);
+        row.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
+        row.blocks_lost = recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();
+        profile.span_ns = profile.span_ns.max(row.start_ns.saturating_add(row.wall_ns));
+        let process = match segment_of(stored, &index_of) {
+            Some(process) => {
+                profile.processes[process].goes_on(row);
+                process
+            }
+            None => {
+                row.parent = parent_of(stored, &index_of, &profile);
+                row.exec_of = exec_of(&row, &profile);
+                profile.processes.push(row)
+            }
+        };
         index_of.insert(*key, process);
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
         if let Depth::Samples(window) = depth {
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
             let window = window.map(|window| window.shifted_by(clock.begin_ns));
-            samples::add(stored, window, &threads, &mut stacks, &mut profile);
+            let contexts = Contexts::add(stored, process, &mut profile);
+            samples::add(stored, process, window, &threads, &contexts, &mut stacks, &mut profile);
+            contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
@@ -132,7 +143,7 @@ fn process_row(stored: &Stored, clock: &Clock) -> Process {
     let begin_ns = begin_ns(stored);
     let end_ns = stored.blocks.iter().map(|read| read.header.end_ns).max();
     let text = |text: &str| (!text.is_empty()).then(|| text.to_string());
-    let (accounting, clocks) = clocks::of(stored);
+    let (accounting, clocks, measures) = clocks::of(stored);
     Process {
         pid: start.map(|start| start.pid),
         python: start.and_then(|start| text(&start.python_version)),
@@ -149,9 +160,16 @@ fn process_row(stored: &Stored, clock: &Clock) -> Process {
         wall_ns: end_ns.unwrap_or(begin_ns).saturating_sub(begin_ns),
         clocks,
         accounting,
+        measures,
         blocks: stored.blocks.len() as u64,
         ..Process::default()
     }
+}
+
+/// The process whose earlier segments are known.
+fn segment_of(stored: &Stored, index_of: &HashMap<ProcessKey, ProcessIndex>) -> Option<ProcessIndex> {
+    let key = ProcessKey::try_from(stored.start()?.continues_key.as_slice()).ok()?;
+    index_of.get(&key).copied()
 }
 
 /// By the key of the parent where the agent knew it, else by its pid.
@@ -184,12 +202,22 @@ fn thread_rows(
     profile: &mut Profile,
 ) -> HashMap<u32, ThreadIndex> {
     let mut index_of = HashMap::new();
+    // Those of an earlier segment of the process go on.
+    let mut known: HashMap<(u32, u64), ThreadIndex> = HashMap::new();
+    for (index, thread) in profile.threads.enumerate().filter(|(_, thread)| thread.process == process) {
+        known.extend(thread.tid.zip(thread.start_ns).map(|thread| (thread, index)));
+    }
     for (index, thread) in stored.threads.iter() {
+        let start_ns = clock.at(thread.start_ns);
+        if let Some(&row) = known.get(&(thread.tid, start_ns)) {
+            index_of.insert(index, row);
+            continue;
+        }
         let row = Thread {
             process,
             tid: Some(thread.tid),
             name: stored.string(thread.name).filter(|name| !name.is_empty()),
-            start_ns: Some(clock.at(thread.start_ns)),
+            start_ns: Some(start_ns),
             cpu_ns: None,
             cpu_not_sampled_ns: None,
             turns: None,

@@ -8,9 +8,9 @@ use crate::making::build::promoted;
 use crate::tables::locations::Location;
 use crate::tables::owner::is_nameless;
 use crate::tables::profile::{
-    CLine, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home, LockWait, Mark, Module,
-    ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup, Step, Thread,
-    ThreadIndex,
+    CLine, Context, ContextIndex, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home,
+    LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup,
+    Step, Thread, ThreadIndex, WeightGroup,
 };
 use crate::tables::source_text::Expression;
 use crate::tables::table::{Table, TableIndex};
@@ -68,6 +68,8 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
     let processes_before = joined.processes.len();
     let process = |index: ProcessIndex| ProcessIndex::new(processes_before + index.position());
     let threads_before = joined.threads.len();
+    let contexts_before = joined.contexts.len();
+    let context = |index: ContextIndex| ContextIndex::new(contexts_before + index.position());
 
     joined.span_ns = joined.span_ns.saturating_add(profile.span_ns);
     joined.faults.extend(profile.faults.into_iter().map(|fault| format!("{name}: {fault}")));
@@ -131,8 +133,19 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
         let known = tables.nodes.entry((parent, frame));
         nodes.push(*known.or_insert_with(|| joined.nodes.push(Node { parent, frame })));
     }
+    for row in profile.contexts.iter() {
+        let parent = row.parent.map(context);
+        joined.contexts.push(Context { process: process(row.process), parent, ..row.clone() });
+    }
     joined.samples.extend(profile.samples.iter().map(|group| SampleGroup {
         node: group.node.map(|node| nodes[node.position()]),
+        context: group.context.map(context),
+        thread: ThreadIndex::new(threads_before + group.thread.position()),
+        ..*group
+    }));
+    joined.weights.extend(profile.weights.iter().map(|group| WeightGroup {
+        node: group.node.map(|node| nodes[node.position()]),
+        context: group.context.map(context),
         thread: ThreadIndex::new(threads_before + group.thread.position()),
         ..*group
     }));

@@ -8,13 +8,12 @@ use std::fmt;
 use regex::Regex;
 
 use crate::tables::profile::{
-    Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex,
+    Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread,
 };
 use crate::tables::table::{Table, TableIndex};
 use crate::tables::window::Window;
 use crate::words::figures::setting;
 use crate::words::glob::Glob;
-use genba_format::state::State;
 
 /// All that are given must hold for a sample to be kept; of several threads or processes, any.
 #[derive(Clone, Debug, Default)]
@@ -219,7 +218,7 @@ fn take_out(profile: &mut Profile, hide: &Regex) -> Result<(), NothingKept> {
             false => Some(nodes.node(parent, node.frame)),
         });
     }
-    let mut position_of: HashMap<(Option<NodeIndex>, ThreadIndex, State), usize> = HashMap::new();
+    let mut position_of = HashMap::new();
     let mut groups: Vec<SampleGroup> = Vec::new();
     let mut mark: Option<NodeIndex> = None;
     for group in std::mem::take(&mut profile.samples) {
@@ -228,7 +227,7 @@ fn take_out(profile: &mut Profile, hide: &Regex) -> Result<(), NothingKept> {
             // All of its frames were hidden, which is not the same as a sample without a stack.
             None => *mark.get_or_insert_with(|| nodes.node(None, hidden(profile))),
         });
-        let position = *position_of.entry((node, group.thread, group.state)).or_insert(groups.len());
+        let position = *position_of.entry((node, group.thread, group.state, group.context)).or_insert(groups.len());
         match groups.get_mut(position) {
             None => groups.push(SampleGroup { node, ..group }),
             Some(sum) => {

@@ -8,6 +8,8 @@ use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
 use crate::tables::source_text::{Expression, SourceText, Sources};
 use crate::tables::table::{Table, table_index};
+use genba_format::context::ContextKind;
+use genba_format::measure::{Measure, Totals};
 use genba_format::state::State;
 
 table_index!(/// Row of `Profile::processes`.
@@ -24,6 +26,8 @@ table_index!(/// Row of `Profile::frames`.
     FrameIndex);
 table_index!(/// Row of `Profile::nodes`.
     NodeIndex);
+table_index!(/// Row of `Profile::contexts`.
+    ContextIndex);
 
 #[derive(Debug, Default)]
 pub struct Profile {
@@ -42,7 +46,10 @@ pub struct Profile {
     pub functions: Table<FunctionIndex, Function>,
     pub frames: Table<FrameIndex, Frame>,
     pub nodes: Table<NodeIndex, Node>,
+    pub contexts: Table<ContextIndex, Context>,
     pub samples: Vec<SampleGroup>,
+    /// What measures other than CPU and wall time gave.
+    pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,
     pub lock_waits: Vec<LockWait>,
     pub sources: Sources,
@@ -91,6 +98,8 @@ pub struct Process {
     pub run_ended_ns: Option<u64>,
     pub clocks: Clocks,
     pub accounting: Accounting,
+    /// Of all measures but CPU, which `clocks` tells.
+    pub measures: BTreeMap<Measure, Totals>,
     pub blocks: u64,
     pub blocks_lost: u64,
     /// The same process before an `exec`: its CPU is contained in this one's `cpu_before_ns`.
@@ -230,13 +239,24 @@ pub struct Node {
     pub frame: FrameIndex,
 }
 
-/// All samples of one thread that have the same stack and state, and lie on the same side of the window that was asked for.
+/// What a sample belongs to beside its thread and stack: parents are the contexts around it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Context {
+    pub process: ProcessIndex,
+    pub kind: ContextKind,
+    pub name: String,
+    pub parent: Option<ContextIndex>,
+}
+
+/// All samples of one thread that have the same stack, state and context, and lie on the same side of the window that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct SampleGroup {
     /// None: no stack.
     pub node: Option<NodeIndex>,
     pub thread: ThreadIndex,
     pub state: State,
+    /// The innermost. None: in none that is known.
+    pub context: Option<ContextIndex>,
     /// Taken within the window; true without one.
     pub in_window: bool,
     pub samples: u64,
@@ -250,6 +270,19 @@ pub struct SampleGroup {
     pub waits: u64,
     /// Of `wall_ns`: while a thread of this process ran on which no Python was ever seen. 0 on such a thread.
     pub beside_native_ns: u64,
+}
+
+/// What one measure gave for one thread, stack and context.
+#[derive(Clone, Copy, Debug)]
+pub struct WeightGroup {
+    pub measure: Measure,
+    pub thread: ThreadIndex,
+    pub node: Option<NodeIndex>,
+    pub context: Option<ContextIndex>,
+    /// How often it was measured.
+    pub count: u64,
+    /// In the measure's unit.
+    pub weight: u64,
 }
 
 /// A callback of an event loop that took long, or whatever else a thread did in one context (`contextvars`).
@@ -307,6 +340,53 @@ pub enum MarkKind {
     Masked,
     /// Of a newer genba.
     Other(u32),
+}
+
+impl Clocks {
+    pub const fn add(&mut self, other: &Clocks) {
+        self.cpu_ns = self.cpu_ns.saturating_add(other.cpu_ns);
+        self.cpu_sampled_ns = self.cpu_sampled_ns.saturating_add(other.cpu_sampled_ns);
+        self.cpu_not_sampled_ns = self.cpu_not_sampled_ns.saturating_add(other.cpu_not_sampled_ns);
+        self.cpu_genba_ns = self.cpu_genba_ns.saturating_add(other.cpu_genba_ns);
+        self.cpu_before_ns = self.cpu_before_ns.saturating_add(other.cpu_before_ns);
+        self.wall_not_sampled_ns = self.wall_not_sampled_ns.saturating_add(other.wall_not_sampled_ns);
+        self.handler_ns = self.handler_ns.saturating_add(other.handler_ns);
+        self.handler_runs = self.handler_runs.saturating_add(other.handler_runs);
+        self.cpu_not_recorded_ns = self.cpu_not_recorded_ns.saturating_add(other.cpu_not_recorded_ns);
+    }
+}
+
+impl Accounting {
+    pub fn add(&mut self, other: &Accounting) {
+        self.ticks = self.ticks.saturating_add(other.ticks);
+        self.sampled = self.sampled.saturating_add(other.sampled);
+        for (sums, reasons) in [(&mut self.dropped, &other.dropped), (&mut self.refused, &other.refused)] {
+            for (reason, ticks) in reasons {
+                let sum = sums.entry(reason.clone()).or_default();
+                *sum = sum.saturating_add(*ticks);
+            }
+        }
+    }
+}
+
+impl Process {
+    /// Another segment of the same process image: what both counted from their own beginning adds up.
+    pub fn goes_on(&mut self, next: Process) {
+        let end_ns = next.start_ns.saturating_add(next.wall_ns);
+        self.wall_ns = end_ns.saturating_sub(self.start_ns);
+        self.ended = next.ended;
+        self.blocks = self.blocks.saturating_add(next.blocks);
+        self.blocks_lost = self.blocks_lost.saturating_add(next.blocks_lost);
+        self.clocks.add(&next.clocks);
+        self.accounting.add(&next.accounting);
+        for (measure, totals) in next.measures {
+            let sum = self.measures.entry(measure).or_default();
+            sum.exact = sum.exact.saturating_add(totals.exact);
+            sum.genba = sum.genba.saturating_add(totals.genba);
+            sum.sampled = sum.sampled.saturating_add(totals.sampled);
+            sum.not_sampled = sum.not_sampled.saturating_add(totals.not_sampled);
+        }
+    }
 }
 
 impl Module {

@@ -180,9 +180,18 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// The first text of a path stays.
+    /// The first text of a path stays; what more there is of the same one is added.
     pub fn add(&mut self, source: &proto::Source) {
-        self.by_path.entry(source.path.clone()).or_insert_with(|| SourceText::new(source));
+        match self.by_path.entry(source.path.clone()) {
+            Entry::Vacant(free) => drop(free.insert(SourceText::new(source))),
+            Entry::Occupied(mut known) => {
+                let more = SourceText::new(source);
+                let known = known.get_mut();
+                if (&known.sha256, known.line_count) == (&more.sha256, more.line_count) {
+                    known.add_lines(more.chunks);
+                }
+            }
+        }
     }
 
     /// Paths whose text is another in `other`.

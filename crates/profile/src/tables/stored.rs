@@ -13,6 +13,7 @@ pub struct Stored<'a> {
     pub modules: Pieces<'a, proto::Module>,
     pub codes: Pieces<'a, proto::Code>,
     pub threads: Pieces<'a, proto::Thread>,
+    pub contexts: Pieces<'a, proto::Context>,
     nodes: Vec<(u32, &'a proto::Nodes)>,
     code_parts: HashMap<u32, Vec<&'a proto::CodePart>>,
     known_addresses: Vec<&'a proto::KnownAddress>,
@@ -59,6 +60,7 @@ impl<'a> Stored<'a> {
         self.modules.add(tables.modules_first, &tables.modules);
         self.codes.add(tables.codes_first, &tables.codes);
         self.threads.add(tables.threads_first, &tables.threads);
+        self.contexts.add(tables.contexts_first, &tables.contexts);
         if let Some(nodes) = &tables.nodes {
             self.nodes.push((tables.nodes_first, nodes));
         }

@@ -1,6 +1,8 @@
 //! The accounting of each process, exactly, for `genba check`.
 //! Never: judges; `genba_format::laws` does.
 
+use genba_format::measure::Totals;
+
 use crate::rules::warnings::name;
 use crate::tables::profile::{Process, Profile};
 use crate::words::figures::{count, counted, duration, size};
@@ -38,6 +40,13 @@ fn of_process(process: &Process) -> String {
     if let Some(mean_ns) = clocks.handler_ns.checked_div(clocks.handler_runs) {
         let runs = counted(clocks.handler_runs, "run", "runs");
         page += &format!("  in the handler: {} in {runs}, {mean_ns} ns each\n", duration(clocks.handler_ns));
+    }
+    for (measure, totals) in &process.measures {
+        let name = measure.name().map_or_else(|| format!("measure {}", measure.stored()), ToOwned::to_owned);
+        let unit = measure.unit().map_or(String::new(), |unit| format!(" {unit}"));
+        let &Totals { exact, genba, sampled, not_sampled } = totals;
+        let [exact, sampled, not_sampled, genba] = [exact, sampled, not_sampled, genba].map(count);
+        page += &format!("  {name}: {exact}{unit} = sampled {sampled} + not sampled {not_sampled} + genba {genba}\n");
     }
     page
 }

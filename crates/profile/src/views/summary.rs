@@ -28,11 +28,7 @@ impl Profile {
     pub fn accounting(&self) -> Accounting {
         let mut sum = Accounting::default();
         for process in self.processes.iter() {
-            let accounting = &process.accounting;
-            sum.ticks = sum.ticks.saturating_add(accounting.ticks);
-            sum.sampled = sum.sampled.saturating_add(accounting.sampled);
-            add(&mut sum.dropped, &accounting.dropped);
-            add(&mut sum.refused, &accounting.refused);
+            sum.add(&process.accounting);
         }
         sum
     }
@@ -46,15 +42,12 @@ impl Profile {
                 Some(earlier) => self.processes[earlier].clocks.cpu_ns.min(clocks.cpu_not_sampled_ns),
                 None => 0,
             };
-            sum.cpu_ns = sum.cpu_ns.saturating_add(clocks.cpu_ns.saturating_sub(twice_ns));
-            sum.cpu_sampled_ns = sum.cpu_sampled_ns.saturating_add(clocks.cpu_sampled_ns);
-            sum.cpu_not_sampled_ns = sum.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_sampled_ns - twice_ns);
-            sum.cpu_genba_ns = sum.cpu_genba_ns.saturating_add(clocks.cpu_genba_ns);
-            sum.cpu_before_ns = sum.cpu_before_ns.saturating_add(clocks.cpu_before_ns.saturating_sub(twice_ns));
-            sum.wall_not_sampled_ns = sum.wall_not_sampled_ns.saturating_add(clocks.wall_not_sampled_ns);
-            sum.handler_ns = sum.handler_ns.saturating_add(clocks.handler_ns);
-            sum.handler_runs = sum.handler_runs.saturating_add(clocks.handler_runs);
-            sum.cpu_not_recorded_ns = sum.cpu_not_recorded_ns.saturating_add(clocks.cpu_not_recorded_ns);
+            sum.add(&Clocks {
+                cpu_ns: clocks.cpu_ns.saturating_sub(twice_ns),
+                cpu_not_sampled_ns: clocks.cpu_not_sampled_ns - twice_ns,
+                cpu_before_ns: clocks.cpu_before_ns.saturating_sub(twice_ns),
+                ..clocks
+            });
         }
         sum
     }
@@ -88,13 +81,6 @@ impl Profile {
     /// How many threads a process had.
     pub fn thread_count(&self, process: ProcessIndex) -> u64 {
         self.threads.iter().filter(|thread| thread.process == process).count() as u64
-    }
-}
-
-fn add(sum: &mut BTreeMap<String, u64>, reasons: &BTreeMap<String, u64>) {
-    for (reason, ticks) in reasons {
-        let entry = sum.entry(reason.clone()).or_default();
-        *entry = entry.saturating_add(*ticks);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::process::carry;
 use crate::process::control::{self, Done};
 use crate::process::life::{self, LIFE, State};
 use crate::system::proc::monotonic_ns;
-use crate::writing::recorder::{Dropped, Refused};
+use crate::writing::outcomes::{Dropped, Refused};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use std::sync::atomic::Ordering::SeqCst;

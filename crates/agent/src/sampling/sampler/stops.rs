@@ -5,7 +5,7 @@ use super::Sampler;
 use crate::sampling::threads::Turns;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::tasks;
-use crate::writing::recorder::Dropped;
+use crate::writing::outcomes::Dropped;
 use genba_format::proto;
 
 /// A shorter gap is never looked into: a virtual machine that loses its CPU for a moment is not worth a word.

@@ -3,13 +3,15 @@
 
 use std::collections::BTreeMap;
 
+use genba_format::measure::{self, Measure, Totals};
 use genba_format::proto;
 
 use crate::tables::profile::{Accounting, Clocks};
 use crate::tables::stored::Stored;
 
-pub fn of(stored: &Stored) -> (Accounting, Clocks) {
+pub fn of(stored: &Stored) -> (Accounting, Clocks, BTreeMap<Measure, Totals>) {
     let mut accounting = Accounting::default();
+    let mut measures = BTreeMap::new();
     let mut clocks = Clocks::default();
     // A process that is not sampled has no clocks, so nothing passed before them.
     let cpu_before_ns = stored.start().map_or(0, |start| start.cpu_before_ns);
@@ -36,8 +38,9 @@ pub fn of(stored: &Stored) -> (Accounting, Clocks) {
             handler_runs: block.handler_runs,
             cpu_not_recorded_ns: 0,
         };
+        measures.extend(measure::totals(block).filter(|(measure, _)| *measure != Measure::Cpu));
     }
-    (accounting, clocks)
+    (accounting, clocks, measures)
 }
 
 fn add(reasons: &mut BTreeMap<String, u64>, count: &proto::Count) {

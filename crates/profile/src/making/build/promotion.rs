@@ -9,7 +9,7 @@ use crate::tables::own_code::own_code;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{
     File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Node, NodeIndex, ProcessIndex,
-    Profile, SampleGroup, Step, ThreadIndex,
+    Profile, SampleGroup, Step, ThreadIndex, WeightGroup,
 };
 
 /// Of the time in which Python was on the stack.
@@ -135,6 +135,10 @@ fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
     for position in 0..profile.samples.len() {
         let SampleGroup { node, thread, .. } = profile.samples[position];
         profile.samples[position].node = copied(profile, node, thread);
+    }
+    for position in 0..profile.weights.len() {
+        let WeightGroup { node, thread, .. } = profile.weights[position];
+        profile.weights[position].node = copied(profile, node, thread);
     }
     for position in 0..profile.steps.len() {
         let Step { node, thread, .. } = profile.steps[position];

@@ -1,4 +1,4 @@
-//! Adds up the samples of a process: one group for each (stack, thread, state), or two where a window cuts it.
+//! Adds up the samples of a process: one group for each (stack, thread, state, context), or two where a window cuts it.
 //! Owns: quanta into nanoseconds. Never: allocates per sample (most only find their
 //! group and add to it); overflows on numbers that no program can have spent.
 
@@ -7,9 +7,10 @@ use std::collections::HashMap;
 use genba_format::QUANTUM_NS;
 use genba_format::columns::{Row, Samples};
 
+use crate::making::build::contexts::Contexts;
 use crate::making::build::overlaps::{Span, Spans};
 use crate::making::build::stacks::Stacks;
-use crate::tables::profile::{FrameKind, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex};
+use crate::tables::profile::{FrameKind, ProcessIndex, Profile, SampleGroup, Thread, ThreadIndex};
 use crate::tables::stored::Stored;
 use crate::tables::window::Window;
 use genba_format::state::State;
@@ -20,7 +21,15 @@ struct Key {
     node: u32,
     thread: u32,
     state: u32,
+    /// Index + 1.
+    context: u32,
     in_window: bool,
+}
+
+impl Key {
+    const fn of(row: &Row, in_window: bool) -> Key {
+        Key { node: row.node, thread: row.thread, state: row.state, context: row.context, in_window }
+    }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -36,8 +45,10 @@ struct Sum {
 /// `window` is in CLOCK_MONOTONIC here.
 pub fn add(
     stored: &Stored,
+    process: ProcessIndex,
     window: Option<Window>,
     threads: &HashMap<u32, ThreadIndex>,
+    contexts: &Contexts,
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) {
@@ -50,10 +61,9 @@ pub fn add(
         }
     }
 
-    let process = crate::tables::table::TableIndex::new(profile.processes.len() - 1);
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
-    let mut group_of: HashMap<(Option<NodeIndex>, ThreadIndex, State, bool), usize> = HashMap::new();
+    let mut group_of = HashMap::new();
     let mut group_of_row: Vec<usize> = Vec::with_capacity(sums.rows.len());
     for &(key, sum) in &sums.rows {
         let node = key.node.checked_sub(1).map(|leaf| stacks.node(leaf, profile));
@@ -73,11 +83,13 @@ pub fn add(
             })
         });
         let state = State::from_stored(key.state);
-        let group = *group_of.entry((node, thread, state, key.in_window)).or_insert_with(|| {
+        let context = contexts.get(key.context);
+        let group = *group_of.entry((node, thread, state, context, key.in_window)).or_insert_with(|| {
             profile.samples.push(SampleGroup {
                 node,
                 thread,
                 state,
+                context,
                 in_window: key.in_window,
                 samples: 0,
                 ticks: 0,
@@ -140,7 +152,7 @@ fn add_overlaps(
                 continue;
             }
             let in_window = window.is_none_or(|window| window.holds(end_ns));
-            let position = sums.position(Key { node: row.node, thread: row.thread, state: row.state, in_window });
+            let position = sums.position(Key::of(&row, in_window));
             if let Some(&group) = group_of_row.get(position) {
                 let beside_ns = &mut profile.samples[group].beside_native_ns;
                 *beside_ns = beside_ns.saturating_add(native.within_ns(span(end_ns, &row)));
@@ -184,7 +196,7 @@ impl Sums {
         // The same stack often comes many times in a row.
         let mut last: Option<usize> = None;
         for (row, in_window) in samples.rows().zip(in_window) {
-            let key = Key { node: row.node, thread: row.thread, state: row.state, in_window };
+            let key = Key::of(&row, in_window);
             let position = match last {
                 Some(position) if self.rows[position].0 == key => position,
                 _ => self.position(key),
@@ -213,7 +225,9 @@ impl Sums {
 
     fn position(&mut self, key: Key) -> usize {
         // Neighbouring nodes of one thread in one state never meet; odd factors spread the others.
-        let spread = key.thread.wrapping_mul(0x9e37_79b1) ^ key.state.wrapping_mul(0x85eb_ca77);
+        let spread = key.thread.wrapping_mul(0x9e37_79b1)
+            ^ key.state.wrapping_mul(0x85eb_ca77)
+            ^ key.context.wrapping_mul(0xc2b2_ae3d);
         let slot = key.node.wrapping_add(spread) as usize & (self.newest.len() - 1);
         let suggested = self.newest[slot] as usize;
         if self.rows.get(suggested).is_some_and(|(found, _)| *found == key) {
