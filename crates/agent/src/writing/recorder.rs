@@ -103,6 +103,12 @@ impl Recorder {
         Recorder { buffer, samples, marks, thread_clocks, ..Recorder::with(key, start, compressor) }
     }
 
+    /// The process's clock as the last block has it.
+    #[must_use]
+    pub const fn cpu_told_ns(&self) -> u64 {
+        self.clocks_told.0
+    }
+
     /// Goes on in the same file under another key, from the present clocks on.
     pub fn begin_segment(&mut self, key: ProcessKey, start: proto::Start) {
         let file = self.take_file();
