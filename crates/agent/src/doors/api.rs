@@ -8,7 +8,7 @@ use crate::lifecycle;
 use crate::lifecycle::start_block;
 use crate::process::carry;
 use crate::process::control::{self, Done, Leaf, Order};
-use crate::process::life;
+use crate::process::life::{self, LIFE};
 use crate::process::room;
 use crate::process::session::Session;
 use crate::system::proc::{self, monotonic_ns};
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> 
     // SAFETY: as the caller promises.
     unsafe { fill(words, words_bytes, &path()) };
     let paused = if control::is_paused() { PAUSED } else { 0 };
-    RECORDING | paused | if life::is_by_command() { BY_COMMAND } else { 0 }
+    RECORDING | paused | if LIFE.is_by_command() { BY_COMMAND } else { 0 }
 }
 
 /// # Safety
@@ -180,7 +180,7 @@ fn start(text: &str) -> (Outcome, Text) {
             let described = start_block::describe(&session, &version);
             let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
             let start = proto::Start { within: true, began_realtime_ns, ..described };
-            life::set_by_command(false);
+            LIFE.set_by_command(false);
             control::pause(false);
             if !lifecycle::begin(session, python, start) {
                 return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");

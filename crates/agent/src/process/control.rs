@@ -38,21 +38,10 @@ pub enum Done {
 
 /// The program does not want to be sampled for now.
 static PAUSED: AtomicBool = AtomicBool::new(false);
-/// The thread that the process began with is gone; others went on.
-static FIRST_THREAD_ENDED: AtomicBool = AtomicBool::new(false);
 /// What the next flush says; taken by the sampler while the one who left it waits.
 static MARK: Mutex<Option<(proto::MarkKind, String)>> = Mutex::new(None);
 static ORDER: AtomicU32 = AtomicU32::new(0);
 static DONE: AtomicU32 = AtomicU32::new(0);
-
-pub fn first_thread_ended(ended: bool) {
-    FIRST_THREAD_ENDED.store(ended, SeqCst);
-}
-
-#[must_use]
-pub fn has_first_thread_ended() -> bool {
-    FIRST_THREAD_ENDED.load(SeqCst)
-}
 
 #[must_use]
 pub fn order() -> Order {

@@ -6,6 +6,7 @@ use crate::process::alarm::Alarm;
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::control::{self, Done, Order};
+use crate::process::life::LIFE;
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
@@ -330,7 +331,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
-        if (control::has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
+        if (LIFE.has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");

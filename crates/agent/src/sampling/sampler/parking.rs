@@ -5,7 +5,7 @@ use super::Sampler;
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::control::{self, Done};
-use crate::process::life::{self, LIFE, State};
+use crate::process::life::{LIFE, State};
 use crate::system::proc::monotonic_ns;
 use crate::writing::recorder::{Dropped, Refused};
 use genba_format::proto;
@@ -46,7 +46,7 @@ impl Sampler {
     /// Forks that did not wait: the sampler goes on, too, and their children have taken nothing from it.
     pub(super) fn note_forks_without(&mut self) {
         let _ = LIFE.step(State::HeldUp, State::Running);
-        let forks = life::take_without();
+        let forks = LIFE.take_without();
         if forks > 0 {
             let text = "a fork did not wait any longer for genba's thread, which was held up";
             self.recorder.mark(proto::MarkKind::Note, text, u64::from(forks));

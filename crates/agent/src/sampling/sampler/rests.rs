@@ -6,6 +6,7 @@ use super::{Order, Sampler};
 use crate::process::alarm::Alarm;
 use crate::process::bells::Rest;
 use crate::process::control;
+use crate::process::life::LIFE;
 use crate::sampling::threads::Still;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::signals;
@@ -34,7 +35,7 @@ impl Sampler {
     fn rest_ns(&mut self) -> Option<u64> {
         let rest_ns = self.pace.rest_ns(self.due_ns.saturating_sub(self.stirred_ns))?;
         // A process that only genba's thread keeps alive must be able to end, and tables are compiled beside ticks.
-        if control::has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
+        if LIFE.has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
             return None;
         }
         let rest_ns = if self.has_alarm() { rest_ns } else { rest_ns.min(UNWATCHED_NS_MAX) };
