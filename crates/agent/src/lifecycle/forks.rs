@@ -6,9 +6,9 @@ use super::last_thread;
 use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control;
 use crate::process::later;
 use crate::process::life::{LIFE, State, is_owner};
+use crate::process::mailbox::{self, MAILBOX};
 use crate::process::room;
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::errno;
@@ -56,14 +56,14 @@ pub(super) extern "C" fn after_in_parent() {
         if LIFE.state() == State::Parked && (other_threads() || !later::run(unpark_later)) {
             unpark();
         }
-        control::Turn::give_back();
+        mailbox::give_back();
     }
     errno::set(errno);
 }
 
 pub(super) extern "C" fn after_in_child() {
     let errno = errno::get();
-    control::Turn::nobody_has_it();
+    MAILBOX.forked();
     signals::forked();
     mask::forked();
     thread_starts::forked();
@@ -76,7 +76,7 @@ pub(super) extern "C" fn after_in_child() {
     THREAD.store(0, SeqCst);
     let went_without = LIFE.take_without() > 0;
     SHARED.pid.store(0, SeqCst);
-    control::pause(false);
+    LIFE.set_stands_by(false);
     let follows = FOLLOW_CHILDREN.load(SeqCst);
     if LIFE.state() == State::Parked && follows {
         LIFE.take_over();
@@ -120,7 +120,7 @@ fn begin_anew() -> bool {
 fn unpark_later() {
     let errno = errno::get();
     if is_owner() {
-        match control::turn(END_NS_MAX) {
+        match MAILBOX.turn(END_NS_MAX) {
             Some(_turn) => unpark(),
             None => {
                 later::run(unpark_later);

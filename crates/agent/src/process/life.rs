@@ -15,7 +15,7 @@
 //! | Running, Parking, HeldUp | Ended | sampler | its last block is written, or cannot be                             |
 //! | Running, Parking, HeldUp | Absent | program | a forked child whose parent's sampler was not parked                    |
 //!
-//! "program" is a thread that has the turn (control.rs), or a forked child's only one. Both sides change the word by compare-and-swap, so
+//! "program" is a thread that has the turn (mailbox.rs), or a forked child's only one. Both sides change the word by compare-and-swap, so
 //! of "parked" and "waited for no longer", which may come at the same moment, one is true for both.
 
 use crate::system::proc;
@@ -69,6 +69,8 @@ pub struct Life {
     forks_without: AtomicU32,
     /// The thread that the process began with is gone; others went on.
     first_thread_ended: AtomicBool,
+    /// The sampler looks at nothing, because the program wants none of it. Only the sampler changes this while there is one.
+    stands_by: AtomicBool,
 }
 
 /// This process's sampler.
@@ -93,6 +95,7 @@ impl Life {
             is_by_command: AtomicBool::new(false),
             forks_without: AtomicU32::new(0),
             first_thread_ended: AtomicBool::new(false),
+            stands_by: AtomicBool::new(false),
         }
     }
 
@@ -167,6 +170,15 @@ impl Life {
 
     pub fn set_first_thread_ended(&self, ended: bool) {
         self.first_thread_ended.store(ended, SeqCst);
+    }
+
+    pub fn set_stands_by(&self, stands_by: bool) {
+        self.stands_by.store(stands_by, SeqCst);
+    }
+
+    #[must_use]
+    pub fn stands_by(&self) -> bool {
+        self.stands_by.load(SeqCst)
     }
 
     #[must_use]
