@@ -7,24 +7,21 @@
 use crate::lifecycle;
 use crate::lifecycle::start_block;
 use crate::process::carry;
-use crate::process::control::{self, Done, Leaf, Order};
-use crate::process::life;
+use crate::process::life::{self, LIFE};
+use crate::process::mailbox::{Answer, Leaf, MAILBOX, Order};
 use crate::process::room;
 use crate::process::session::Session;
-use crate::system::proc::{self, monotonic_ns};
+use crate::system::proc;
 use crate::system::symbols::Linker;
 use genba_format::proto;
 use genba_python::find::{Found, find};
-use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
 use std::borrow::Cow;
 use std::ffi::{CStr, c_char, c_int};
 use std::fmt::Write;
-use std::sync::atomic::Ordering::SeqCst;
 
 /// What a call waits for at most.
 const WAIT_NS_MAX: u64 = 5_000_000_000;
-const LOOK_AGAIN_NS: u64 = 100_000;
 
 /// What a call came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,8 +110,8 @@ pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> 
     }
     // SAFETY: as the caller promises.
     unsafe { fill(words, words_bytes, &path()) };
-    let paused = if control::is_paused() { PAUSED } else { 0 };
-    RECORDING | paused | if life::is_by_command() { BY_COMMAND } else { 0 }
+    let paused = if LIFE.stands_by() { PAUSED } else { 0 };
+    RECORDING | paused | if LIFE.is_by_command() { BY_COMMAND } else { 0 }
 }
 
 /// # Safety
@@ -169,7 +166,7 @@ const fn not_recording() -> (Outcome, Text) {
 
 fn start(text: &str) -> (Outcome, Text) {
     let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
-    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
+    let Some(turn) = MAILBOX.turn(WAIT_NS_MAX) else { return late() };
     if life::is_recording() {
         return (Outcome::Already, path());
     }
@@ -180,20 +177,19 @@ fn start(text: &str) -> (Outcome, Text) {
             let described = start_block::describe(&session, &version);
             let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
             let start = proto::Start { within: true, began_realtime_ns, ..described };
-            life::set_by_command(false);
-            control::pause(false);
+            LIFE.set_by_command(false);
+            LIFE.set_stands_by(false);
             if !lifecycle::begin(session, python, start) {
                 return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");
             }
         }
     }
-    let begun = within(|| SHARED.pid.load(SeqCst) == proc::own_pid() || !life::is_recording());
-    match (begun, life::is_recording()) {
-        (true, true) => done(),
-        (true, false) => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
-        (false, _) => {
+    match turn.ask(Order::Greet, None, WAIT_NS_MAX) {
+        Answer::Done(_) => done(),
+        Answer::Ended => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
+        Answer::Late => {
             // Whoever is told that there is no recording must not have one.
-            control::give(Order::End);
+            let _ = turn.ask(Order::End, None, 0);
             late()
         }
     }
@@ -209,24 +205,19 @@ fn stop() -> (Outcome, Text) {
 
 /// While another thread forks, the sampler is neither running nor parked yet: asked with the turn.
 fn is_recording() -> bool {
-    let _turn = control::turn(WAIT_NS_MAX);
+    let _turn = MAILBOX.turn(WAIT_NS_MAX);
     life::is_recording()
 }
 
 fn pause(paused: bool) -> (Outcome, Text) {
-    let Some(_turn) = control::turn(WAIT_NS_MAX) else { return late() };
+    let Some(turn) = MAILBOX.turn(WAIT_NS_MAX) else { return late() };
     if !life::is_recording() {
         return not_recording();
     }
-    let before = control::is_paused();
-    control::pause(paused);
-    let wanted = if paused { Done::StandingBy } else { Done::Running };
-    if control::await_report(wanted, WAIT_NS_MAX) {
-        return done();
+    match turn.ask(if paused { Order::StandBy } else { Order::ComeBack }, None, WAIT_NS_MAX) {
+        Answer::Done(_) => done(),
+        Answer::Late | Answer::Ended => unanswered(),
     }
-    // A call that fails changes nothing.
-    control::pause(before);
-    unanswered()
 }
 
 fn mark(text: &str) -> (Outcome, Text) {
@@ -255,16 +246,4 @@ fn own_stack() -> (Outcome, Text) {
         }
         None => unanswered(),
     }
-}
-
-/// Waits until `happened`. False: it took too long.
-fn within(happened: impl Fn() -> bool) -> bool {
-    let deadline_ns = monotonic_ns() + WAIT_NS_MAX;
-    while !happened() {
-        if monotonic_ns() >= deadline_ns {
-            return false;
-        }
-        control::sleep_until(monotonic_ns() + LOOK_AGAIN_NS, Order::Run);
-    }
-    true
 }

@@ -4,14 +4,12 @@
 use super::forks::{self, FOLLOW_CHILDREN};
 use super::thread::{ENDED, PARK_NS_MAX, SAMPLER, join, start_thread};
 use crate::process::carry;
-use crate::process::life;
-use crate::process::life::{LIFE, OWNER, State};
+use crate::process::life::{LIFE, State};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
 use crate::sampling::sampler::Sampler;
-use crate::system::proc;
 use crate::system::signals;
 use crate::system::symbols;
 use genba_format::proto;
@@ -30,9 +28,9 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool
     if !join(PARK_NS_MAX) {
         return false;
     }
-    let _ = life::take_without();
+    let _ = LIFE.take_without();
     FOLLOW_CHILDREN.store(session.children, SeqCst);
-    OWNER.store(proc::own_pid(), SeqCst);
+    LIFE.take_over();
     carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
     let ended = ENDED.swap(core::ptr::null_mut(), SeqCst);
     let sampler = if ended.is_null() {
@@ -45,7 +43,7 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool
     if LIFE.step(State::Parked, State::Ended) {
         // No thread: a later fork must not start it, since nobody was told that there is a recording.
         ENDED.store(SAMPLER.load(SeqCst), SeqCst);
-        OWNER.store(0, SeqCst);
+        LIFE.disown();
         return false;
     }
     true

@@ -2,8 +2,8 @@
 //! Owns: that time. Never: leaves a recording without its last block while there is somebody to write it.
 
 use super::thread::{SAMPLER, join, unpark};
-use crate::process::control::{self, Done, Order};
 use crate::process::life::{LIFE, State, is_owner};
+use crate::process::mailbox::{Answer, MAILBOX, Order};
 use crate::process::room;
 use crate::sampling::sampler::Sampler;
 use crate::system::signals::mask;
@@ -22,8 +22,7 @@ pub fn end(wait_ns_max: u64) {
     if !is_owner() {
         return;
     }
-    let Some(_turn) = control::turn(wait_ns_max) else { return };
-    control::pause(false);
+    let Some(turn) = MAILBOX.turn(wait_ns_max) else { return };
     unpark();
     if LIFE.step(State::Parked, State::Ended) {
         // No thread is to be had any more, e.g. after `unshare(CLONE_NEWPID)`: the last block is written here.
@@ -32,11 +31,7 @@ pub fn end(wait_ns_max: u64) {
         room::within(|| without_file_size_signal(|| sampler.end_where_it_stands()));
         return;
     }
-    if !LIFE.is_recording() {
-        return;
-    }
-    control::give(Order::End);
-    if control::await_report(Done::Ended, wait_ns_max) {
+    if LIFE.is_recording() && turn.ask(Order::End, None, wait_ns_max) == Answer::Ended {
         join(wait_ns_max);
     }
 }

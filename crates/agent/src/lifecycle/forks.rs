@@ -6,9 +6,9 @@ use super::last_thread;
 use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control;
 use crate::process::later;
-use crate::process::life::{self, LIFE, OWNER, State, is_owner};
+use crate::process::life::{LIFE, State, is_owner};
+use crate::process::mailbox::{self, MAILBOX};
 use crate::process::room;
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::errno;
@@ -34,7 +34,7 @@ pub(super) extern "C" fn before() {
     if is_owner() {
         let turn = park(carry::Receiver::if_lost);
         if LIFE.has_thread() {
-            life::went_without();
+            LIFE.went_without();
         }
         if let Some(turn) = turn {
             if !LIFE.has_thread() {
@@ -56,14 +56,14 @@ pub(super) extern "C" fn after_in_parent() {
         if LIFE.state() == State::Parked && (other_threads() || !later::run(unpark_later)) {
             unpark();
         }
-        control::Turn::give_back();
+        mailbox::give_back();
     }
     errno::set(errno);
 }
 
 pub(super) extern "C" fn after_in_child() {
     let errno = errno::get();
-    control::Turn::nobody_has_it();
+    MAILBOX.forked();
     signals::forked();
     mask::forked();
     thread_starts::forked();
@@ -74,12 +74,12 @@ pub(super) extern "C" fn after_in_child() {
     kept::forget();
     FORKING.store(0, SeqCst);
     THREAD.store(0, SeqCst);
-    let went_without = life::take_without() > 0;
+    let went_without = LIFE.take_without() > 0;
     SHARED.pid.store(0, SeqCst);
-    control::pause(false);
+    LIFE.set_stands_by(false);
     let follows = FOLLOW_CHILDREN.load(SeqCst);
     if LIFE.state() == State::Parked && follows {
-        OWNER.store(proc::own_pid(), SeqCst);
+        LIFE.take_over();
         last_thread::watch();
         // SAFETY: made by `into_raw` before the fork, and parked; this is the child's own copy.
         let sampler = unsafe { &mut *SAMPLER.load(SeqCst) };
@@ -93,7 +93,7 @@ pub(super) extern "C" fn after_in_child() {
             // A sampler that was not parked is in the middle of something here: it is never used.
             LIFE.step_if_any(State::Absent);
         }
-        OWNER.store(0, SeqCst);
+        LIFE.disown();
         if !(went_without && follows && begin_anew()) {
             carry::leave();
         }
@@ -110,7 +110,7 @@ fn begin_anew() -> bool {
         Found::No | Found::Refused { .. } => None,
     });
     let Some(sampler) = made.flatten() else { return false };
-    OWNER.store(proc::own_pid(), SeqCst);
+    LIFE.take_over();
     last_thread::watch();
     start_thread(sampler);
     true
@@ -120,7 +120,7 @@ fn begin_anew() -> bool {
 fn unpark_later() {
     let errno = errno::get();
     if is_owner() {
-        match control::turn(END_NS_MAX) {
+        match MAILBOX.turn(END_NS_MAX) {
             Some(_turn) => unpark(),
             None => {
                 later::run(unpark_later);

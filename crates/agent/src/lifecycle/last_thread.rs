@@ -4,7 +4,7 @@
 
 use super::ending::end_before_exit;
 use super::thread::{SamplerThread, sampler_thread};
-use crate::process::control;
+use crate::process::life::LIFE;
 use crate::process::room;
 use crate::system::proc::{self, Doing};
 use crate::system::tasks::{self, Tasks};
@@ -19,13 +19,13 @@ pub fn watch() {
     extern "C" fn first_ends(_: *mut c_void) {
         let _ = std::panic::catch_unwind(|| {
             if room::within(others_live).unwrap_or(true) {
-                control::first_thread_ended(true);
+                LIFE.set_first_thread_ended(true);
             } else {
                 end_before_exit();
             }
         });
     }
-    control::first_thread_ended(false);
+    LIFE.set_first_thread_ended(false);
     // SAFETY: plain pthread calls; the destructor lives as long as the process. Any value but null makes it run.
     unsafe {
         if KEY.load(SeqCst) == 0 {

@@ -7,7 +7,7 @@ use super::last_thread;
 use crate::lifecycle::start_block::describe;
 use crate::process::arena;
 use crate::process::bells;
-use crate::process::life;
+use crate::process::life::LIFE;
 use crate::process::process_key::random_key;
 use crate::process::room;
 use crate::process::session::Session;
@@ -55,7 +55,7 @@ fn on_load_with_room() {
                 bells::open(table);
             }
             last_thread::watch();
-            life::set_by_command(true);
+            LIFE.set_by_command(true);
             alternate::begin(python.runtime.0);
             prepare();
             // What the program before this one blocked; before anybody is asked.

@@ -4,8 +4,8 @@
 use super::thread::{SAMPLER, await_gone, park, threads, unpark};
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done, Order};
 use crate::process::life::{LIFE, State, is_owner};
+use crate::process::mailbox::{Answer, Leaf, MAILBOX, Mark, Order, Turn};
 use crate::system::errno;
 use crate::system::sampler_stack::SAMPLER_TID;
 use genba_format::proto;
@@ -35,40 +35,26 @@ pub fn exec_failed() {
 /// write any more.
 #[must_use]
 pub fn flush(kind: proto::MarkKind, text: &str, wait_ns_max: u64) -> bool {
-    let Some(_turn) = turn_of_flush(wait_ns_max) else { return false };
-    if !control::leave_mark(kind, text) {
-        return false;
-    }
-    let flushed = order_flush(wait_ns_max);
-    // Else the next flush would tell it.
-    control::take_mark().is_none() && flushed
+    matches!(order_flush(Order::Flush, kind, text, wait_ns_max), Some(Answer::Done(_)))
 }
 
 /// The same, after a look at the calling thread, which waits for that, at most `wait_ns_max`.
-pub fn own_stack(text: &str, wait_ns_max: u64) -> Option<control::Leaf> {
-    let _turn = turn_of_flush(wait_ns_max)?;
-    if !control::leave_mark(proto::MarkKind::Program, text) {
-        return None;
+pub fn own_stack(text: &str, wait_ns_max: u64) -> Option<Leaf> {
+    match order_flush(Order::OwnStack, proto::MarkKind::Program, text, wait_ns_max)? {
+        Answer::Done(leaf) => leaf,
+        Answer::Late | Answer::Ended => None,
     }
-    control::ask_for_own_stack();
-    let flushed = order_flush(wait_ns_max);
-    let _ = control::take_mark();
-    control::own_stack().filter(|_| flushed)
 }
 
-fn turn_of_flush(wait_ns_max: u64) -> Option<control::Turn> {
-    if !is_owner() || LIFE.state() != State::Running {
-        return None;
-    }
-    control::turn(wait_ns_max).filter(|_| LIFE.state() == State::Running)
+fn order_flush(order: Order, kind: proto::MarkKind, text: &str, wait_ns_max: u64) -> Option<Answer> {
+    let turn = turn_while_running(wait_ns_max)?;
+    Some(turn.ask(order, Some(Mark::new(kind, text)?), wait_ns_max))
 }
 
-fn order_flush(wait_ns_max: u64) -> bool {
-    control::give(Order::Flush);
-    let flushed = control::await_report(Done::Flushed, wait_ns_max);
-    control::give(Order::Run);
-    control::await_report_after(Done::Flushed, wait_ns_max);
-    flushed
+/// `None`: there is no sampler that runs, or it is not this thread's turn.
+fn turn_while_running(wait_ns_max: u64) -> Option<Turn<'static>> {
+    let runs = || is_owner() && LIFE.state() == State::Running;
+    if runs() { MAILBOX.turn(wait_ns_max).filter(|_| runs()) } else { None }
 }
 
 /// Runs a system call that demands a single thread while the program has none of genba's. False: not run, because the program
@@ -99,16 +85,13 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
 
 /// Runs `change` while no question is open.
 pub fn paused(change: &mut dyn FnMut()) {
-    let listens = || LIFE.state() == State::Running && matches!(control::reported(), Done::Running | Done::StandingBy);
-    let turn = if is_owner() && listens() { control::turn(PAUSE_NS_MAX) } else { None };
-    let turn = turn.filter(|_| listens());
-    if turn.is_some() {
-        control::give(Order::Pause);
-        control::await_report(Done::Paused, PAUSE_NS_MAX);
+    let turn = turn_while_running(PAUSE_NS_MAX);
+    if let Some(turn) = &turn {
+        // The change goes ahead even if the sampler does not hold still.
+        let _ = turn.ask(Order::HoldStill, None, PAUSE_NS_MAX);
     }
     change();
-    if turn.is_some() {
-        control::give(Order::Run);
-        control::await_report_after(Done::Paused, PAUSE_NS_MAX);
+    if let Some(turn) = turn {
+        turn.over();
     }
 }

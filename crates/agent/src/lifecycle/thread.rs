@@ -3,8 +3,8 @@
 
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done, Order};
 use crate::process::life::{LIFE, State};
+use crate::process::mailbox::{MAILBOX, Order, Turn};
 use crate::process::prompt;
 use crate::sampling::sampler::{Left, Sampler};
 use crate::system::descriptor::Descriptor;
@@ -57,8 +57,7 @@ pub fn sampler_thread() -> SamplerThread {
 
 /// No one else may use the sampler. Afterwards it runs, or stays parked if no thread could be created.
 pub fn start_thread(sampler: *mut Sampler) {
-    control::give(Order::Run);
-    control::report(Done::Running);
+    MAILBOX.empty();
     if LIFE.step_if_any(State::Running) {
         SAMPLER.store(sampler, SeqCst);
         carry::through(|| start_thread_now(sampler));
@@ -85,7 +84,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
                 no_sampler();
                 bells::leave_place();
                 SHARED.pid.store(0, SeqCst);
-                control::report(Done::Ended);
+                MAILBOX.nobody_listens();
             }
         }
         core::ptr::null_mut()
@@ -145,17 +144,17 @@ pub fn unpark() {
 }
 
 /// Ends the sampler's thread. `receiver`: for its descriptors, if they are to be kept. `None`: it was not this thread's turn.
-pub fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) -> Option<control::Turn> {
+pub fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) -> Option<Turn<'static>> {
     // Without it another thread's order is being done, or the one that this thread was interrupted in. None of ours may replace it.
-    let turn = control::turn(PARK_NS_MAX)?;
+    let turn = MAILBOX.turn(PARK_NS_MAX)?;
     if !LIFE.step(State::Running, State::Parking) {
         return Some(turn);
     }
     let receiver = receiver();
-    control::give(Order::Park);
-    if !control::await_report(Done::Ended, PARK_NS_MAX) && LIFE.step(State::Parking, State::HeldUp) {
+    // The step tells, whatever the answer: it is the sampler's last act, and comes before that.
+    let _ = turn.ask(Order::Park, None, PARK_NS_MAX);
+    if LIFE.step(State::Parking, State::HeldUp) {
         // It hangs in the kernel (a dead file server), or gets no CPU.
-        control::give(Order::Run);
         return Some(turn);
     }
     join(PARK_NS_MAX);

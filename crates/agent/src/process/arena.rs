@@ -6,8 +6,8 @@
 
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done};
 use crate::process::last_words::say_last_words;
+use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::system::sampler_stack::{is_sampler, no_sampler};
 use genba_signal::handler::SHARED;
@@ -41,7 +41,7 @@ fn without_memory(layout: Layout) -> *mut u8 {
 }
 
 /// The sampler's thread ends in the middle of what it does. It holds no lock that another thread takes: it allocates neither in a callback
-/// of the dynamic linker (modules/linked.rs) nor while it has a mutex (control.rs), and dlmalloc has released its own. What it made
+/// of the dynamic linker (modules/linked.rs) nor while it has a mutex (mailbox.rs), and dlmalloc has released its own. What it made
 /// stays as it is, for handlers that read it.
 fn end_thread() -> ! {
     SHARED.pid.store(0, SeqCst);
@@ -49,7 +49,7 @@ fn end_thread() -> ! {
     carry::done_without();
     no_sampler();
     bells::leave_place();
-    control::report(Done::Ended);
+    MAILBOX.nobody_listens();
     loop {
         // SAFETY: ends this thread alone, without unwinding: nothing on its stack is used by another one. Whoever joins it finds it ended.
         unsafe { libc::syscall(libc::SYS_exit, 0) };

@@ -1,5 +1,5 @@
 //! The life of the process's sampler, as one word, and who may change it.
-//! Owns: the word, and whose it is. Never: waits. Partners: lifecycle.rs (the program's threads), sampler/parking.rs (the sampler's own).
+//! Owns: the word, whose it is, and what else is known about the sampler. Never: waits. Partners: lifecycle.rs (the program's threads), sampler/parking.rs (the sampler's own).
 //!
 //! | from     | to      | by           | when                                                                           |
 //! |----------|---------|--------------|--------------------------------------------------------------------------------|
@@ -15,7 +15,7 @@
 //! | Running, Parking, HeldUp | Ended | sampler | its last block is written, or cannot be                             |
 //! | Running, Parking, HeldUp | Absent | program | a forked child whose parent's sampler was not parked                    |
 //!
-//! "program" is a thread that has the turn (control.rs), or a forked child's only one. Both sides change the word by compare-and-swap, so
+//! "program" is a thread that has the turn (mailbox.rs), or a forked child's only one. Both sides change the word by compare-and-swap, so
 //! of "parked" and "waited for no longer", which may come at the same moment, one is true for both.
 
 use crate::system::proc;
@@ -58,8 +58,23 @@ const STEPS: [(State, State); 15] = [
     (HeldUp, Absent),
 ];
 
-/// The process whose sampler this is. In a vfork child it is another one's.
-pub static OWNER: AtomicU32 = AtomicU32::new(0);
+/// What is known about the process's sampler. Every field is one word: the program's threads and the sampler's read and write it at any time.
+pub struct Life {
+    state: AtomicU32,
+    /// The process whose sampler this is; 0: none. In a vfork child it is another process.
+    owner: AtomicU32,
+    /// `genba run` began the recording, not a call.
+    is_by_command: AtomicBool,
+    /// Forks that did not wait for the sampler since it last said so.
+    forks_without: AtomicU32,
+    /// The thread that the process began with is gone; others went on.
+    first_thread_ended: AtomicBool,
+    /// The sampler looks at nothing, because the program wants none of it. Only the sampler changes this while there is one.
+    stands_by: AtomicBool,
+}
+
+/// This process's sampler.
+pub static LIFE: Life = Life::new(Absent);
 
 /// Whether this process has a sampler, running or parked.
 #[must_use]
@@ -69,57 +84,38 @@ pub fn is_recording() -> bool {
 
 #[must_use]
 pub fn is_owner() -> bool {
-    OWNER.load(SeqCst) == proc::own_pid()
+    LIFE.owner.load(SeqCst) == proc::own_pid()
 }
-
-/// The recording was begun by `genba run`, not by a call.
-static BY_COMMAND: AtomicBool = AtomicBool::new(false);
-
-pub fn set_by_command(is_by_command: bool) {
-    BY_COMMAND.store(is_by_command, SeqCst);
-}
-
-#[must_use]
-pub fn is_by_command() -> bool {
-    BY_COMMAND.load(SeqCst)
-}
-
-pub struct Life(AtomicU32);
-
-/// Forks that did not wait for the sampler since it last said so.
-static WITHOUT: AtomicU32 = AtomicU32::new(0);
-
-pub fn went_without() {
-    WITHOUT.fetch_add(1, SeqCst);
-}
-
-/// How many forks did without it since the last call.
-#[must_use]
-pub fn take_without() -> u32 {
-    WITHOUT.swap(0, SeqCst)
-}
-
-/// This process's sampler.
-pub static LIFE: Life = Life(AtomicU32::new(Absent as u32));
 
 impl Life {
+    pub const fn new(state: State) -> Life {
+        Life {
+            state: AtomicU32::new(state as u32),
+            owner: AtomicU32::new(0),
+            is_by_command: AtomicBool::new(false),
+            forks_without: AtomicU32::new(0),
+            first_thread_ended: AtomicBool::new(false),
+            stands_by: AtomicBool::new(false),
+        }
+    }
+
     #[must_use]
     pub fn state(&self) -> State {
-        // SeqCst: pairs with the swaps in `step` and `end`.
-        STATES[self.0.load(SeqCst) as usize]
+        // SeqCst: pairs with the swaps in `step` and `thread_leaves`.
+        STATES[self.state.load(SeqCst) as usize]
     }
 
     /// False: it is not in `from` any more.
     #[must_use]
     pub fn step(&self, from: State, to: State) -> bool {
         debug_assert!(STEPS.contains(&(from, to)), "{from:?} to {to:?}");
-        self.0.compare_exchange(from as u32, to as u32, SeqCst, SeqCst).is_ok()
+        self.state.compare_exchange(from as u32, to as u32, SeqCst, SeqCst).is_ok()
     }
 
     /// To `to` from whatever state the table has such a step for. False: it is in none of them.
     pub fn step_if_any(&self, to: State) -> bool {
         let next = |from: u32| STEPS.contains(&(STATES[from as usize], to)).then_some(to as u32);
-        self.0.fetch_update(SeqCst, SeqCst, next).is_ok()
+        self.state.fetch_update(SeqCst, SeqCst, next).is_ok()
     }
 
     /// The sampler's thread is about to return. One that has parked has not ended.
@@ -127,7 +123,7 @@ impl Life {
         let next = |from: u32| {
             (from != Parked as u32 && STEPS.contains(&(STATES[from as usize], Ended))).then_some(Ended as u32)
         };
-        let _ = self.0.fetch_update(SeqCst, SeqCst, next);
+        let _ = self.state.fetch_update(SeqCst, SeqCst, next);
     }
 
     /// There is a recording, whether or not somebody runs it at this moment.
@@ -141,29 +137,84 @@ impl Life {
     pub fn has_thread(&self) -> bool {
         matches!(self.state(), Running | Parking | HeldUp)
     }
+
+    /// From now on the sampler is this process's.
+    pub fn take_over(&self) {
+        self.owner.store(proc::own_pid(), SeqCst);
+    }
+
+    /// This process has no sampler any more.
+    pub fn disown(&self) {
+        self.owner.store(0, SeqCst);
+    }
+
+    pub fn set_by_command(&self, is_by_command: bool) {
+        self.is_by_command.store(is_by_command, SeqCst);
+    }
+
+    #[must_use]
+    pub fn is_by_command(&self) -> bool {
+        self.is_by_command.load(SeqCst)
+    }
+
+    /// A fork did not wait for the sampler.
+    pub fn went_without(&self) {
+        self.forks_without.fetch_add(1, SeqCst);
+    }
+
+    /// How many forks did not wait since the last call.
+    #[must_use]
+    pub fn take_without(&self) -> u32 {
+        self.forks_without.swap(0, SeqCst)
+    }
+
+    pub fn set_first_thread_ended(&self, ended: bool) {
+        self.first_thread_ended.store(ended, SeqCst);
+    }
+
+    pub fn set_stands_by(&self, stands_by: bool) {
+        self.stands_by.store(stands_by, SeqCst);
+    }
+
+    #[must_use]
+    pub fn stands_by(&self) -> bool {
+        self.stands_by.load(SeqCst)
+    }
+
+    #[must_use]
+    pub fn has_first_thread_ended(&self) -> bool {
+        self.first_thread_ended.load(SeqCst)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn at(state: State) -> Life {
-        Life(AtomicU32::new(state as u32))
+    /// The rows of the table in this file's header.
+    fn described() -> Vec<(State, State)> {
+        let state = |name: &str| STATES.into_iter().find(|state| format!("{state:?}") == name.trim());
+        let rows = include_str!("life.rs").lines().filter_map(|line| line.strip_prefix("//! |"));
+        rows.flat_map(|row| {
+            let (from, rest) = row.split_once('|').unwrap();
+            let to = state(rest.split_once('|').unwrap().0);
+            from.split(',').filter_map(move |from| Some((state(from)?, to?))).collect::<Vec<_>>()
+        })
+        .collect()
     }
 
     #[test]
-    fn the_table_above_is_the_one_that_is_kept() {
-        let state = |name: &str| STATES.into_iter().find(|state| format!("{state:?}") == name.trim());
-        let rows = include_str!("life.rs").lines().filter_map(|line| line.strip_prefix("//! |"));
-        let described: Vec<(State, State)> = rows
-            .flat_map(|row| {
-                let (from, rest) = row.split_once('|').unwrap();
-                let to = state(rest.split_once('|').unwrap().0);
-                from.split(',').filter_map(move |from| Some((state(from)?, to?))).collect::<Vec<_>>()
-            })
-            .collect();
+    fn of_all_pairs_of_states_those_in_the_header_are_steps() {
+        let described = described();
         assert_eq!(described.len(), STEPS.len());
-        assert!(STEPS.iter().all(|step| described.contains(step)), "{described:?}");
+        for from in STATES {
+            for to in STATES {
+                let life = Life::new(from);
+                let is_described = described.contains(&(from, to));
+                assert_eq!(life.step_if_any(to), is_described, "{from:?} to {to:?}");
+                assert_eq!(life.state(), if is_described { to } else { from });
+            }
+        }
     }
 
     #[test]
@@ -187,7 +238,7 @@ mod tests {
     fn a_step_is_taken_from_its_state_only() {
         for (from, to) in STEPS {
             for state in STATES {
-                let life = at(state);
+                let life = Life::new(state);
                 assert_eq!(life.step(from, to), state == from, "{state:?}: {from:?} to {to:?}");
                 assert_eq!(life.state(), if state == from { to } else { state });
             }
@@ -197,7 +248,7 @@ mod tests {
     #[test]
     fn a_thread_that_leaves_ends_the_recording_unless_it_has_parked() {
         let after = STATES.map(|state| {
-            let life = at(state);
+            let life = Life::new(state);
             life.thread_leaves();
             life.state()
         });
@@ -207,7 +258,7 @@ mod tests {
     #[test]
     fn of_parked_and_held_up_one_is_true() {
         for _ in 0..1000 {
-            let life = at(Parking);
+            let life = Life::new(Parking);
             let (parked, held_up) = std::thread::scope(|scope| {
                 let sampler = scope.spawn(|| life.step(Parking, Parked));
                 (life.step(Parking, HeldUp), sampler.join().unwrap())

@@ -5,7 +5,8 @@
 use crate::process::alarm::Alarm;
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done, Order};
+use crate::process::life::LIFE;
+use crate::process::mailbox::{MAILBOX, Order, Posted};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
@@ -72,6 +73,8 @@ const LIST_NS_PER_THREAD: u64 = 50_000;
 const FILES_MAX: usize = 1024;
 /// While it is paused, the sampler looks this often whether its time is over.
 const STAND_BY_NS: u64 = 1_000_000_000;
+/// While a signal handler changes, the sampler looks this often whether that is over; it is woken, too.
+const HOLD_STILL_NS: u64 = 1_000_000_000;
 /// A handler that has begun ends within this time, unless its thread is held up.
 const WALKING_NS_MAX: u64 = 20_000_000;
 
@@ -135,8 +138,6 @@ pub struct Sampler {
     parked_at_ns: Option<u64>,
     /// It is parked for a system call that demands a single thread, not for a fork.
     aside: bool,
-    /// Its pause is not over until it has come back from it, whatever came in between.
-    away: bool,
     is_child: bool,
     /// It has to begin anew, as a forked child's.
     birth: Option<Birth>,
@@ -216,7 +217,6 @@ impl Sampler {
             quiet_from_until_ns: (0, 0),
             parked_at_ns: None,
             aside: false,
-            away: false,
             is_child: false,
             birth: None,
             is_within,
@@ -240,10 +240,13 @@ impl Sampler {
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
         bells::take_place();
-        control::report(Done::Running);
+        if LIFE.stands_by() {
+            self.keep_away();
+            self.flush(None);
+        }
         let mut due_ns = now_ns + self.random_interval_ns();
         loop {
-            if (self.away || control::is_paused()) && control::order() == Order::Run {
+            if LIFE.stands_by() {
                 self.stand_by();
                 due_ns = monotonic_ns() + self.random_interval_ns();
             }
@@ -251,60 +254,18 @@ impl Sampler {
             due_ns = self.sleep_until(due_ns);
             self.note_forks_without();
             self.answer_killer();
-            match control::order() {
-                Order::Run if self.away || control::is_paused() => continue,
-                Order::Run => {}
-                Order::Pause => {
-                    self.take_back(Refused::Unanswered);
-                    // A handler that was held up would fault into the program's own handler.
-                    while !nobody_walks() && control::order() == Order::Pause {
-                        control::sleep_until(monotonic_ns() + WALKING_NS_MAX / 100, Order::Pause);
-                    }
-                    control::report(Done::Paused);
-                    while control::order() == Order::Pause {
-                        control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Pause);
-                    }
-                    control::report(Done::Running);
-                    continue;
+            if let Some(posted) = MAILBOX.order() {
+                match posted.order() {
+                    Order::Park | Order::End => self.count_missed(slept_ns, due_ns),
+                    _ => {}
                 }
-                Order::Flush => {
-                    if let Some(asker) = control::asker() {
-                        self.look_at_asker(asker);
-                    }
-                    let mark = control::take_mark();
-                    // A forked child that did nothing and becomes another program leaves no trace but that program's.
-                    let is_exec = mark.as_ref().is_some_and(|&(kind, _)| kind == proto::MarkKind::Exec);
-                    if !(is_exec && self.is_child && !self.recorder.has_looked()) {
-                        if let Some((kind, text)) = mark {
-                            self.recorder.mark(kind, &text, 0);
-                        }
-                        self.flush(None);
-                    }
-                    if self.recorder.stopped.is_some() {
-                        // What was to be written is not there, and is not told as done.
-                        self.end("stopped");
-                        return Left::Ended;
-                    }
-                    control::report(Done::Flushed);
-                    while control::order() == Order::Flush {
-                        control::sleep_until(monotonic_ns() + 1_000_000_000, Order::Flush);
-                    }
-                    control::report(Done::Running);
-                    continue;
+                if let Some(left) = self.obey(posted) {
+                    return left;
                 }
-                Order::End => {
-                    self.count_missed(slept_ns, due_ns);
-                    self.end(if self.is_within { "stop" } else { "exit" });
-                    return Left::Ended;
-                }
-                Order::Park => {
-                    self.count_missed(slept_ns, due_ns);
-                    if self.park() {
-                        return Left::Parked;
-                    }
+                if posted.order() == Order::Park {
                     due_ns = monotonic_ns() + self.random_interval_ns();
-                    continue;
                 }
+                continue;
             }
             let now_ns = monotonic_ns();
             if now_ns < due_ns {
@@ -325,6 +286,71 @@ impl Sampler {
         }
     }
 
+    /// Does one order and answers it. `Some`: the thread's function returns.
+    fn obey(&mut self, posted: Posted) -> Option<Left> {
+        match posted.order() {
+            Order::Greet => {}
+            Order::HoldStill => {
+                self.take_back(Refused::Unanswered);
+                // A handler that was held up would fault into the program's own handler.
+                while !nobody_walks() && MAILBOX.stands(posted) {
+                    MAILBOX.sleep_while(monotonic_ns() + WALKING_NS_MAX / 100, || MAILBOX.stands(posted));
+                }
+            }
+            Order::Flush | Order::OwnStack => {
+                let (from, mark) = MAILBOX.open(posted)?;
+                if posted.order() == Order::OwnStack {
+                    self.look_at_asker(from, posted);
+                }
+                // A forked child that did nothing and becomes another program leaves no trace but that program's.
+                let is_exec = mark.as_ref().is_some_and(|mark| mark.kind == proto::MarkKind::Exec);
+                if !(is_exec && self.is_child && !self.recorder.has_looked()) {
+                    if let Some(mark) = mark {
+                        self.recorder.mark(mark.kind, &mark.text, 0);
+                    }
+                    self.flush(None);
+                }
+                if self.recorder.stopped.is_some() {
+                    // What was to be written is not there, and is not told as done.
+                    self.end("stopped");
+                    return Some(Left::Ended);
+                }
+                if LIFE.stands_by() {
+                    self.keep_away();
+                }
+            }
+            Order::StandBy | Order::ComeBack => {
+                let wanted = posted.order() == Order::StandBy;
+                let changes = LIFE.stands_by() != wanted;
+                self.set_away(wanted);
+                // A call that fails changes nothing.
+                if !MAILBOX.answer(posted) && changes {
+                    self.set_away(!wanted);
+                }
+                return None;
+            }
+            Order::Park => return self.park(posted).then_some(Left::Parked),
+            Order::End => {
+                self.set_away(false);
+                self.end(if self.is_within { "stop" } else { "exit" });
+                return Some(Left::Ended);
+            }
+        }
+        MAILBOX.answer(posted);
+        while posted.order() == Order::HoldStill && MAILBOX.is_held(posted) {
+            MAILBOX.sleep_while(monotonic_ns() + HOLD_STILL_NS, || MAILBOX.is_held(posted));
+        }
+        None
+    }
+
+    fn set_away(&mut self, away: bool) {
+        match (LIFE.stands_by(), away) {
+            (false, true) => self.go_away(),
+            (true, false) => self.come_back(),
+            _ => {}
+        }
+    }
+
     /// The parked sampler: not for a fork.
     pub fn stands_aside(&mut self) {
         self.aside = true;
@@ -335,7 +361,7 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
-        if (control::has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
+        if (LIFE.has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             return Some("last thread");

@@ -2,7 +2,8 @@
 //! Owns: when such a stack is whole. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use crate::process::control::{self, Leaf, Order};
+use crate::process::life::LIFE;
+use crate::process::mailbox::{Leaf, MAILBOX, Posted};
 use crate::system::proc::monotonic_ns;
 use genba_format::state::State;
 
@@ -12,8 +13,8 @@ const LOOKS_MAX: usize = 1000;
 const LOOK_AGAIN_NS: u64 = 50_000;
 
 impl Sampler {
-    /// Looks at the thread until its stack is whole, and leaves the leaf for it. Nothing, when it cannot be seen.
-    pub(super) fn look_at_asker(&mut self, tid: u32) {
+    /// Looks at the thread until its stack is whole, and encloses the leaf in the answer. Nothing, when it cannot be seen.
+    pub(super) fn look_at_asker(&mut self, tid: u32, posted: Posted) {
         let now_ns = monotonic_ns();
         if !self.threads.iter().any(|thread| thread.tid == tid) {
             self.list_threads(now_ns);
@@ -21,14 +22,14 @@ impl Sampler {
         self.refresh_states();
         self.compile_until(u64::MAX);
         let Some(index) = self.threads.iter().position(|thread| thread.tid == tid) else { return };
-        if control::is_paused() {
+        if LIFE.stands_by() {
             self.skip(index, now_ns);
         }
         for _ in 0..LOOKS_MAX {
             self.write_still(index);
             self.recorder.look(1);
             self.look(index);
-            if self.threads[index].gone || control::order() != Order::Flush {
+            if self.threads[index].gone || !MAILBOX.stands(posted) {
                 return;
             }
             let still = self.threads[index]
@@ -36,9 +37,9 @@ impl Sampler {
                 .filter(|still| ![State::WaitingForCpu, State::WaitingForGil].contains(&still.state));
             let is_whole = self.outside.as_ref().is_some_and(|answer| answer.tail_len == 0);
             if let Some(still) = still.filter(|_| is_whole) {
-                return control::found(Some(Leaf { process_key: self.recorder.key(), node: still.node }));
+                return MAILBOX.enclose(posted, Leaf { process_key: self.recorder.key(), node: still.node });
             }
-            control::sleep_until(monotonic_ns() + LOOK_AGAIN_NS, Order::Flush);
+            MAILBOX.sleep_while(monotonic_ns() + LOOK_AGAIN_NS, || MAILBOX.stands(posted));
         }
     }
 }

@@ -4,7 +4,8 @@
 use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done, Order};
+use crate::process::life::LIFE;
+use crate::process::mailbox::MAILBOX;
 use crate::sampling::threads::{Still, Thread};
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
@@ -316,18 +317,16 @@ impl Sampler {
         }
     }
 
-    /// Looks at nothing while the program wants none of it; other orders are heard. What passes meanwhile is in no sample.
-    pub(super) fn stand_by(&mut self) {
-        if control::is_paused() {
-            self.wait_away();
-        }
-        if !control::is_paused() {
-            self.come_back();
-        }
+    /// From now on nothing is looked at: the program wants none of it. What passes meanwhile is in no sample.
+    pub(super) fn go_away(&mut self) {
+        LIFE.set_stands_by(true);
+        self.keep_away();
+        self.recorder.mark(proto::MarkKind::Pause, "", 0);
+        self.flush(None);
     }
 
-    fn wait_away(&mut self) {
-        self.away = true;
+    /// After an order that made it look, or tell clocks, while it stands by: as before that.
+    pub(super) fn keep_away(&mut self) {
         self.take_back(Refused::Unanswered);
         for index in 0..self.threads.len() {
             self.settle_glances(index);
@@ -335,23 +334,23 @@ impl Sampler {
         if let Some(tasks) = &self.tasks {
             self.threads.iter_mut().for_each(|thread| thread.pause_turns(tasks.folder()));
         }
-        self.recorder.mark(proto::MarkKind::Pause, "", 0);
-        self.flush(None);
-        control::report(Done::StandingBy);
-        while control::is_paused() && control::order() == Order::Run {
+    }
+
+    /// Waits for the next order. Comes back by itself when its time is over: the next tick ends the recording.
+    pub(super) fn stand_by(&mut self) {
+        while MAILBOX.order().is_none() {
             let now_ns = monotonic_ns();
             if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
-                // The next tick ends the recording.
-                control::pause(false);
+                return self.come_back();
             }
-            control::sleep_until(now_ns + STAND_BY_NS, Order::Run);
+            MAILBOX.sleep_until(now_ns + STAND_BY_NS);
             self.note_forks_without();
             self.answer_killer();
         }
     }
 
-    fn come_back(&mut self) {
-        self.away = false;
+    pub(super) fn come_back(&mut self) {
+        LIFE.set_stands_by(false);
         let now_ns = monotonic_ns();
         if let Some(tasks) = &self.tasks {
             self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
@@ -362,7 +361,6 @@ impl Sampler {
             self.threads[index].still = None;
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
-        control::report(Done::Running);
     }
 
     /// What a thread did since its last look, and how long that took, is in no sample.
@@ -392,7 +390,7 @@ impl Sampler {
         bells::leave_place();
         self.recorder.set_file(None);
         self.alarm = None;
-        control::report(Done::Ended);
+        MAILBOX.nobody_listens();
     }
 
     /// Ends before it began: without a table of its own each descriptor here would be one of the program's. What is written
@@ -414,7 +412,7 @@ impl Sampler {
             self.recorder.announce();
         }
         self.recorder.set_file(None);
-        control::report(Done::Ended);
+        MAILBOX.nobody_listens();
         super::Left::Ended
     }
 

@@ -4,8 +4,8 @@
 use super::Sampler;
 use crate::process::bells;
 use crate::process::carry;
-use crate::process::control::{self, Done};
-use crate::process::life::{self, LIFE, State};
+use crate::process::life::{LIFE, State};
+use crate::process::mailbox::{MAILBOX, Posted};
 use crate::system::proc::monotonic_ns;
 use crate::writing::outcomes::{Dropped, Refused};
 use genba_format::proto;
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 impl Sampler {
     /// Ends for a fork: all questions back, no file of this thread's table left. False: nobody waits for that any more.
-    pub(super) fn park(&mut self) -> bool {
+    pub(super) fn park(&mut self, posted: Posted) -> bool {
         SHARED.pid.store(0, SeqCst);
         self.take_back(Refused::Exited);
         for thread in &mut self.threads {
@@ -38,15 +38,15 @@ impl Sampler {
             bells::take_place();
             return false;
         }
-        // From here on the sampler is another thread's. The files are closed behind the report, which does not wait for a dead server.
-        control::report(Done::Ended);
+        // From here on the sampler is another thread's. The files are closed behind the answer, which does not wait for a dead server.
+        MAILBOX.answer(posted);
         true
     }
 
     /// Forks that did not wait: the sampler goes on, too, and their children have taken nothing from it.
     pub(super) fn note_forks_without(&mut self) {
         let _ = LIFE.step(State::HeldUp, State::Running);
-        let forks = life::take_without();
+        let forks = LIFE.take_without();
         if forks > 0 {
             let text = "a fork did not wait any longer for genba's thread, which was held up";
             self.recorder.mark(proto::MarkKind::Note, text, u64::from(forks));

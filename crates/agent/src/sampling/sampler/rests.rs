@@ -1,11 +1,12 @@
 //! When the next tick comes, and how the sampler sleeps until then: an idle program is let alone for an eighth of the time for which it has
 //! been idle, and the alarm says when it runs again. Never: rests where a rate was asked for. A part of sampler.rs.
 
+use super::Sampler;
 use super::pace::Pace;
-use super::{Order, Sampler};
 use crate::process::alarm::Alarm;
 use crate::process::bells::Rest;
-use crate::process::control;
+use crate::process::life::LIFE;
+use crate::process::mailbox::MAILBOX;
 use crate::sampling::threads::Still;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::signals;
@@ -34,7 +35,7 @@ impl Sampler {
     fn rest_ns(&mut self) -> Option<u64> {
         let rest_ns = self.pace.rest_ns(self.due_ns.saturating_sub(self.stirred_ns))?;
         // A process that only genba's thread keeps alive must be able to end, and tables are compiled beside ticks.
-        if control::has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
+        if LIFE.has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
             return None;
         }
         let rest_ns = if self.has_alarm() { rest_ns } else { rest_ns.min(UNWATCHED_NS_MAX) };
@@ -57,14 +58,14 @@ impl Sampler {
                 alarm.unset();
             } else if signals::held().sample {
                 let is_set = alarm.set(DISTURBED_CPU_NS);
-                match if is_set { control::rest_until(due_ns) } else { Rest::Impossible } {
+                match if is_set { MAILBOX.rest_until(due_ns) } else { Rest::Impossible } {
                     Rest::Over => return due_ns,
                     Rest::Disturbed => return due_ns.min(monotonic_ns()),
                     Rest::Impossible => (self.alarm, self.no_alarm) = (None, true),
                 }
             }
         }
-        control::sleep_until(due_ns, Order::Run);
+        MAILBOX.sleep_until(due_ns);
         due_ns
     }
 
