@@ -1,6 +1,7 @@
 //! The sampler: which thread is asked when, and what becomes of the answer.
 //! Never: runs on a thread of the program's.
 
+pub mod ledger;
 pub mod sampler;
 pub mod steps;
 pub mod threads;

@@ -383,7 +383,7 @@ impl Sampler {
                 let from_start_ns = if self.is_within { u64::MAX } else { self.start.cpu_before_ns };
                 for thread in &mut self.threads {
                     let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
-                    thread.credited_cpu_ns = thread.cpu_ns.min(from_ns);
+                    thread.ledger.begin_at(from_ns);
                 }
                 self.follow_others();
                 // Where the program had a handler of its own before the recording began.

@@ -31,8 +31,10 @@ impl Sampler {
             if self.threads[index].gone || control::order() != Order::Flush {
                 return;
             }
-            let still =
-                self.threads[index].still.filter(|still| ![WAITING_FOR_CPU, WAITING_FOR_GIL].contains(&still.state));
+            let still = self.threads[index]
+                .ledger
+                .still()
+                .filter(|still| ![WAITING_FOR_CPU, WAITING_FOR_GIL].contains(&still.state));
             let is_whole = self.outside.as_ref().is_some_and(|answer| answer.tail_len == 0);
             if let Some(still) = still.filter(|_| is_whole) {
                 return control::found(Some(Leaf { process_key: self.recorder.key(), node: still.node }));

@@ -5,13 +5,14 @@ use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::control::{self, Done, Order};
-use crate::sampling::threads::{Still, Thread};
+use crate::sampling::ledger::{Unsampled, Why};
+use crate::sampling::threads::Thread;
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
 use crate::system::signals::{Held, mask};
 use crate::system::tasks::{self, Tasks};
 use crate::writing::reaped;
-use crate::writing::recorder::{Dropped, Refused, Sample};
+use crate::writing::recorder::{Dropped, Refused};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
@@ -24,9 +25,17 @@ const SPIN_NS_MAX: u64 = 50_000;
 impl Sampler {
     /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
     pub(super) fn refuse(&mut self, index: usize, why: Refused, ticks: u64) {
-        self.recorder.refused(why, ticks);
-        let skipped_ns = self.threads[index].skip_wall(monotonic_ns());
-        self.recorder.wall_not_sampled(skipped_ns);
+        let unsampled = self.threads[index].ledger.lose(Why::Refused(why), ticks, monotonic_ns());
+        self.write_unsampled(unsampled);
+    }
+
+    pub(super) fn write_unsampled(&mut self, unsampled: Unsampled) {
+        let Unsampled { why, ticks, wall_ns } = unsampled;
+        match why {
+            Why::Dropped(why) => self.recorder.dropped(why, ticks),
+            Why::Refused(why) => self.recorder.refused(why, ticks),
+        }
+        self.recorder.wall_not_sampled(wall_ns);
     }
 
     /// Ends a thread's open question without an answer, unless the answer came just now.
@@ -105,21 +114,10 @@ impl Sampler {
 
     /// Writes a thread's waiting sample as it stands; the next look begins a new one.
     pub(super) fn write_still(&mut self, index: usize) {
-        let Some(still) = self.threads[index].still.take() else { return };
-        if still.ticks == 0 {
-            return;
-        }
+        let Some(still) = self.threads[index].ledger.end_wait() else { return };
         self.step_waited(index, &still);
         let row = self.row(index);
-        self.recorder.sample(Sample {
-            end_ns: still.end_ns,
-            thread: row,
-            node: still.node,
-            state: still.state + still.on,
-            ticks: still.ticks,
-            cpu_quanta: 0,
-            wall_quanta: still.wall_quanta,
-        });
+        self.recorder.sample(still.sample(row));
     }
 
     /// The thread's row in the recording, made when it has its first sample.
@@ -274,10 +272,9 @@ impl Sampler {
     pub(super) fn flush(&mut self, end: Option<&str>) {
         self.left_behind.free(&POOL);
         for index in 0..self.threads.len() {
-            let still = self.threads[index].still;
+            let still = self.threads[index].ledger.still();
             self.write_still(index);
-            self.threads[index].ran = None;
-            self.threads[index].still = still.map(Still::written);
+            self.threads[index].ledger.end_block(still);
         }
         let reaped_lost = reaped::take_lost();
         if reaped_lost > 0 {
@@ -305,7 +302,7 @@ impl Sampler {
     fn tell_clocks(&mut self) {
         for thread in &mut self.threads {
             let Some(row) = thread.row else { continue };
-            let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
+            let (cpu_ns, cpu_not_sampled_ns) = (thread.ledger.cpu_ns(), thread.ledger.cpu_not_sampled_ns());
             if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
                 if let Some(tasks) = &self.tasks {
                     thread.read_turns(tasks.folder());
@@ -358,7 +355,7 @@ impl Sampler {
         self.list_threads(now_ns);
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);
-            self.threads[index].still = None;
+            self.threads[index].ledger.forget_wait();
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         control::report(Done::Running);
@@ -367,11 +364,9 @@ impl Sampler {
     /// What a thread did since its last look, and how long that took, is in no sample.
     pub(super) fn skip(&mut self, index: usize, now_ns: u64) {
         let thread = &mut self.threads[index];
-        thread.ran = None;
         thread.step = None;
-        thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
-        thread.credited_cpu_ns = thread.cpu_ns;
-        let skipped_ns = thread.skip_wall(now_ns);
+        let cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.ledger.cpu_ns());
+        let skipped_ns = thread.ledger.skip(now_ns, cpu_ns);
         self.recorder.wall_not_sampled(skipped_ns);
     }
 

@@ -6,10 +6,11 @@ use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GL
 use crate::reading::awaited::Kind;
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
-use crate::sampling::threads::{NotTold, Open, Ran, Still, Thread, Turns};
+use crate::sampling::ledger::{Extension, Found, Measure, RUNS, Still, WAITS, Why};
+use crate::sampling::threads::{NotTold, Open, Thread, Turns};
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
-use crate::writing::recorder::{Dropped, More, Refused, Sample};
+use crate::writing::recorder::{Dropped, Refused};
 use genba_format::proto;
 use genba_python::locks::owner_of_rlock;
 use genba_python::memory::Address;
@@ -71,7 +72,8 @@ impl Sampler {
     pub(super) fn put_off(&mut self, index: usize, now_ns: u64) -> bool {
         let glances = self.glances_until_look();
         let thread = &mut self.threads[index];
-        let Some(last_ns) = thread.still.map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
+        let Some(last_ns) =
+            thread.ledger.still().map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
         else {
             return false;
         };
@@ -101,7 +103,7 @@ impl Sampler {
         if now_ns < thread.next_glance_ns {
             return false;
         }
-        if proc::thread_cpu_ns(thread.tid) == Some(thread.cpu_ns) {
+        if proc::thread_cpu_ns(thread.tid) == Some(thread.ledger.cpu_ns()) {
             thread.next_glance_ns = now_ns + thread.back_off_ns;
             thread.glanced_ns = Some(now_ns);
             thread.read_ns = now_ns;
@@ -116,12 +118,11 @@ impl Sampler {
         let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
         let thread = &mut self.threads[index];
         let glanced_ns = thread.glanced_ns.take();
-        let Some(still) = thread.still else { return };
+        let Some(still) = thread.ledger.still() else { return };
         let stood_ns = quiet_ns.saturating_sub(KERNEL_TICK_NS_MAX);
         let stood_ns = (thread.read_ns >= quiet_from_ns && stood_ns > still.end_ns).then_some(stood_ns);
         let Some(end_ns) = glanced_ns.max(stood_ns) else { return };
-        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
-        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        thread.ledger.waits_until(end_ns);
         self.recorder.look(1);
     }
 
@@ -131,15 +132,14 @@ impl Sampler {
         let Some(cpu_ns) = proc::thread_cpu_ns(self.threads[index].tid) else {
             return self.thread_ended(index, 1);
         };
-        if cpu_ns < self.threads[index].cpu_ns {
+        let ran_ns = self.threads[index].ledger.advance(cpu_ns).unwrap_or_else(|| {
             // Another thread with the number of one that ended.
             self.thread_ended(index, 0);
             let Thread { tid, number, .. } = self.threads[index];
             self.threads[index] = Thread::new(tid, number, 0, monotonic_ns());
-        }
-        let moved = cpu_ns != self.threads[index].cpu_ns;
-        let ran_ns = cpu_ns - self.threads[index].cpu_ns;
-        self.threads[index].cpu_ns = cpu_ns;
+            self.threads[index].ledger.advance(cpu_ns).unwrap_or(0)
+        });
+        let moved = ran_ns > 0;
         self.take_answer(index);
         let Some(tasks) = &self.tasks else {
             return self.refuse(index, Refused::Unreadable, 1);
@@ -152,8 +152,8 @@ impl Sampler {
         let glances = self.glances_until_look();
         let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
         // One that was woken and has no CPU yet slept before.
-        let woken =
-            doing == Doing::Runnable && self.threads[index].still.is_some_and(|still| still.state != WAITING_FOR_CPU);
+        let woken = doing == Doing::Runnable
+            && self.threads[index].ledger.still().is_some_and(|still| still.state != WAITING_FOR_CPU);
         if moved || woken {
             self.settle_glances(index);
         }
@@ -226,9 +226,8 @@ impl Sampler {
         let question = self.question(tid);
         // The lowest one: few buffers are ever touched.
         let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
-            self.recorder.dropped(Dropped::NoBuffer, 1);
-            let skipped_ns = self.threads[index].skip_wall(asked_ns);
-            return self.recorder.wall_not_sampled(skipped_ns);
+            let unsampled = self.threads[index].ledger.lose(Why::Dropped(Dropped::NoBuffer), 1, asked_ns);
+            return self.write_unsampled(unsampled);
         };
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
@@ -316,51 +315,36 @@ impl Sampler {
             Ok(node) if waited => {
                 self.step_seen(index, context_version, open.cpu_ns, node);
                 self.ran_until(index, open.cpu_ns);
-                self.seen(index, &open, node, WAITING_FOR_CPU);
+                self.seen(index, &open, WAITS, node, WAITING_FOR_CPU);
             }
             Ok(node) => {
-                let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
-                self.step_seen(index, context_version, cpu_ns, node);
-                self.went_on(index, asked_ns, cpu_ns);
+                self.step_seen(index, context_version, open.cpu_ns, node);
+                let extension = self.threads[index].ledger.went_on(open.at());
+                self.extend(extension);
                 let state = if in_gc { IN_GC } else { RUNNING };
-                let position = self.seen(index, &open, node, state);
-                self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
+                let position = self.seen(index, &open, RUNS, node, state);
+                self.threads[index].ledger.ran_at(position, open.at());
             }
         }
     }
 
-    /// The sample that an answer makes: of a thread that waits no CPU is in it.
-    fn seen(&mut self, index: usize, open: &Open, node: u32, state: u32) -> usize {
-        let row = self.row(index);
-        let thread = &mut self.threads[index];
-        self.recorder.sample(Sample {
-            end_ns: open.asked_ns,
-            thread: row,
-            node,
-            state,
-            ticks: open.ticks,
-            cpu_quanta: if state == WAITING_FOR_CPU { 0 } else { thread.credit_cpu(open.cpu_ns) },
-            wall_quanta: thread.credit_wall(open.asked_ns),
-        })
+    /// Writes the sample that an answer makes.
+    fn seen(&mut self, index: usize, open: &Open, measures: &[Measure], node: u32, state: u32) -> usize {
+        let found = Found { thread: self.row(index), node, state, ticks: open.ticks };
+        let sample = self.threads[index].ledger.sample(measures, open.at(), found);
+        self.recorder.sample(sample)
     }
 
-    /// Seen running twice in a row: of what lies between the two, the first half belongs to the first sample. If all of it belonged to
-    /// the second one, what a program does late in a burst would weigh more than what it does early.
-    fn went_on(&mut self, index: usize, asked_ns: u64, cpu_ns: u64) {
-        let thread = &mut self.threads[index];
-        let Some(ran) = thread.ran.take() else { return };
-        let end_ns = ran.asked_ns.midpoint(asked_ns);
-        let cpu_quanta = thread.credit_cpu(ran.cpu_ns.midpoint(cpu_ns));
-        let wall_quanta = thread.credit_wall(end_ns);
-        self.recorder.extend(ran.position, More { end_ns: Some(end_ns), cpu_quanta, wall_quanta });
-    }
-
-    /// Seen running, then not: what it ran in between belongs to the sample, too.
+    /// Seen running, then not.
     pub(super) fn ran_until(&mut self, index: usize, cpu_ns: u64) {
-        let thread = &mut self.threads[index];
-        let Some(ran) = thread.ran.take() else { return };
-        let cpu_quanta = thread.credit_cpu(cpu_ns);
-        self.recorder.extend(ran.position, More { end_ns: None, cpu_quanta, wall_quanta: 0 });
+        let extension = self.threads[index].ledger.ran_until(cpu_ns);
+        self.extend(extension);
+    }
+
+    fn extend(&mut self, extension: Option<Extension>) {
+        if let Some(Extension { position, more }) = extension {
+            self.recorder.extend(position, more);
+        }
     }
 
     fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
@@ -376,13 +360,11 @@ impl Sampler {
     /// A thread that does not run: extends its waiting sample, or reads it from outside.
     fn wait_seen(&mut self, index: usize, state: u32, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
-        self.ran_until(index, self.threads[index].cpu_ns);
-        let thread = &mut self.threads[index];
-        if thread.still.is_some_and(|still| still.state != state) {
+        self.ran_until(index, self.threads[index].ledger.cpu_ns());
+        if self.threads[index].ledger.still().is_some_and(|still| still.state != state) {
             self.write_still(index);
         }
-        let thread = &mut self.threads[index];
-        if thread.still.is_none() {
+        if self.threads[index].ledger.still().is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
             let call = call.filter(|_| state >= IN_SYSTEM_CALL);
             let on = call.and_then(|call| self.waited_on(index, call));
@@ -391,20 +373,14 @@ impl Sampler {
                 Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
-            self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
+            self.step_seen(index, context_version, self.threads[index].ledger.cpu_ns(), node);
             let (began_ns, end_ns) = (now_ns, now_ns);
             let on = on.map_or(0, Kind::in_state);
             let (ticks, wall_quanta) = (0, 0);
             let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
-            self.threads[index].still = Some(still);
+            self.threads[index].ledger.wait(still);
         }
-        let thread = &mut self.threads[index];
-        let wall_quanta = thread.credit_wall(now_ns);
-        if let Some(still) = &mut thread.still {
-            still.ticks += 1;
-            still.wall_quanta += wall_quanta;
-            still.end_ns = now_ns;
-        }
+        let wall_quanta = self.threads[index].ledger.waits_until(now_ns);
         self.was_held_up(index, wall_quanta);
     }
 
@@ -427,7 +403,7 @@ impl Sampler {
 
     /// Reads a thread's stack while its clock stands still: a seqlock with the clock as its count.
     fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<(u32, u64), Refused> {
-        let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].cpu_ns);
+        let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].ledger.cpu_ns());
         let mut question = self.question(tid);
         question.native &= registers.is_some();
         let registers = registers.unwrap_or(Registers { rip: 0, rsp: 0, rbp: None });

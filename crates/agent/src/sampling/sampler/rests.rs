@@ -6,7 +6,6 @@ use super::{Order, Sampler};
 use crate::process::alarm::Alarm;
 use crate::process::bells::Rest;
 use crate::process::control;
-use crate::sampling::threads::Still;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::signals;
 
@@ -71,10 +70,10 @@ impl Sampler {
     /// Found running after a rest: it began no earlier than what it ran takes, and waited until then: that moment becomes a look.
     pub(super) fn waited_until(&mut self, index: usize, end_ns: u64) {
         let thread = &mut self.threads[index];
-        let Some(still) = thread.still.filter(|still| still.end_ns < end_ns) else { return };
-        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
-        let waited_quanta = wall_quanta - still.wall_quanta;
-        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        if thread.ledger.still().is_none_or(|still| still.end_ns >= end_ns) {
+            return;
+        }
+        let waited_quanta = thread.ledger.waits_until(end_ns);
         self.was_held_up(index, waited_quanta);
         self.recorder.look(1);
     }

@@ -3,8 +3,8 @@
 
 use super::Sampler;
 use super::looks::{ASLEEP, IN_SYSTEM_CALL};
+use crate::sampling::ledger::Still;
 use crate::sampling::steps::Step;
-use crate::sampling::threads::Still;
 
 /// A shorter step is not told. Readers ask for more.
 const TOLD_NS_MIN: u64 = 20_000_000;
