@@ -3,5 +3,6 @@
 
 pub mod ledger;
 pub mod sampler;
+pub mod schedule;
 pub mod steps;
 pub mod threads;

@@ -2,6 +2,7 @@
 //! Owns: the open question, the files that tell what it does. Never: credits time to anything (ledger.rs).
 
 use crate::sampling::ledger::{Ledger, Moment};
+use crate::sampling::schedule::looks::Looks;
 use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
@@ -108,14 +109,7 @@ pub struct Thread {
     turns_at_pause: Option<Turns>,
     pub first_seen_ns: u64,
     pub ledger: Ledger,
-    pub next_look_ns: u64,
-    pub back_off_ns: u64,
-    /// When its clock is read next, between two looks.
-    pub next_glance_ns: u64,
-    /// When its clock was last found where the last look left it.
-    pub glanced_ns: Option<u64>,
-    /// When its clock was last read, just before.
-    pub read_ns: u64,
+    pub looks: Looks,
     pub open: Option<Open>,
     /// The callback that it was last seen in.
     pub step: Option<Step>,
@@ -144,11 +138,7 @@ impl Thread {
             turns_at_pause: None,
             first_seen_ns: now_ns,
             ledger: Ledger::new(now_ns, cpu_ns),
-            next_look_ns: now_ns,
-            back_off_ns: 0,
-            next_glance_ns: now_ns,
-            glanced_ns: None,
-            read_ns: 0,
+            looks: Looks::new(now_ns),
             open: None,
             step: None,
             has_stepped: false,

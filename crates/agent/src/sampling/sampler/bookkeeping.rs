@@ -1,7 +1,7 @@
 //! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::control::{self, Done, Order};
@@ -223,7 +223,7 @@ impl Sampler {
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
-        self.compile_until(now_ns + (self.pace.interval_ns() / 2).min(COMPILE_NS_MAX));
+        self.compile_until(self.schedule.compile_until_ns(now_ns));
     }
 
     pub(super) fn compile_until(&mut self, deadline_ns: u64) {
@@ -231,14 +231,13 @@ impl Sampler {
         self.stacks.refresh(deadline_ns);
         let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
-        let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
-        self.compile_free_ns -= spent_ns;
+        self.schedule.compiled(spent_ns.unwrap_or(0));
     }
 
     /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
     /// threads are listed.
     pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
-        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.pace.interval_ns();
+        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.schedule.interval_ns();
         let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
         let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
         text.is_some_and(|text| Doing::parse_stat(&text).is_none())
@@ -414,7 +413,7 @@ impl Sampler {
 
     /// Looks that a time without the sampler took away.
     pub(super) fn count_gap(&mut self, gap_ns: u64, why: Dropped) {
-        let missed = gap_ns / self.pace.interval_ns() * self.threads.len() as u64;
+        let missed = self.schedule.ticks_in(gap_ns) * self.threads.len() as u64;
         if missed > 0 {
             self.recorder.look(missed);
             self.recorder.dropped(why, missed);

@@ -2,11 +2,12 @@
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
-use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
+use super::{Belief, Sampler};
 use crate::reading::awaited::Kind;
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
 use crate::sampling::ledger::{Extension, Found, Measure, RUNS, Still, WAITS, Why};
+use crate::sampling::schedule::looks::back_off_ns_max;
 use crate::sampling::threads::{NotTold, Open, Thread, Turns};
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
@@ -31,54 +32,17 @@ const FUTEX: u32 = libc::SYS_futex as u32;
 const SENT_AGAIN_NS: u64 = 2_000_000;
 /// A question older than this is looked into: the thread may block the signal.
 const UNANSWERED_NS: u64 = 10_000_000;
-/// A thread that has just begun to run shows in the process's clock after this time at the latest (CONFIG_HZ=100).
-const KERNEL_TICK_NS_MAX: u64 = 10_000_000;
-/// Where somebody ran on so many ticks in a row, the process's clock, which the kernel adds up thread by thread, is read on each
-/// eighth tick only.
-const BUSY_TICKS: u64 = 64;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
 /// No handler of genba's takes so much CPU: a thread that lost its CPU in one blocks the signal meanwhile, and will answer.
 const IN_HANDLER_NS_MAX: u64 = 1_000_000;
 
 impl Sampler {
-    /// Whether the other threads' CPU, the process's without this thread's, moved since it last did. What cannot be told from
-    /// standing still, a microsecond, adds up until it can. A thread that runs at this moment on another CPU shows at the
-    /// kernel's next tick.
-    pub(super) fn anyone_ran(&mut self) -> bool {
-        self.busy_ticks += 1;
-        if self.busy_ticks > BUSY_TICKS && !self.busy_ticks.is_multiple_of(8) {
-            return true;
-        }
-        let own = || proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        let (before_ns, all_ns, after_ns) = (own(), proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID), own());
-        let (Some(before_ns), Some(all_ns), Some(after_ns)) = (before_ns, all_ns, after_ns) else { return true };
-        let (least_ns, most_ns) = (all_ns.saturating_sub(after_ns), all_ns.saturating_sub(before_ns));
-        let ran = least_ns > self.others_cpu_ns_max;
-        self.others_cpu_ns_max = if ran { most_ns } else { most_ns.min(self.others_cpu_ns_max) };
-        if !ran {
-            self.busy_ticks = 0;
-        }
-        ran
-    }
-
-    /// Whether nobody ran since this thread's clock was last read: it stands where it stood.
-    pub(super) fn stands_still(&self, index: usize) -> bool {
-        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
-        quiet_ns > self.ran_ns && self.threads[index].read_ns >= quiet_from_ns
-    }
-
     /// A sleeping thread that is due, and whose clock stands still: its look may wait. False: not for longer.
     pub(super) fn put_off(&mut self, index: usize, now_ns: u64) -> bool {
-        let glances = self.glances_until_look();
+        let glances = self.schedule.glances_until_look();
         let thread = &mut self.threads[index];
-        let Some(last_ns) =
-            thread.ledger.still().map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
-        else {
-            return false;
-        };
-        thread.next_look_ns = (now_ns + thread.back_off_ns * glances).min(last_ns);
-        true
+        thread.looks.put_off(now_ns, glances, thread.ledger.still().map(|still| still.end_ns))
     }
 
     /// Who holds a GIL runs Python: its clock is read on every tick, however long it slept before.
@@ -91,7 +55,7 @@ impl Sampler {
         };
         for holder in holders {
             if let Some(thread) = self.threads.iter_mut().find(|thread| thread.tid == holder) {
-                thread.next_glance_ns = 0;
+                thread.looks.glance_soon();
             }
         }
     }
@@ -100,13 +64,11 @@ impl Sampler {
     /// and credits nothing, so that a look still stands for all of the time since the look before it.
     pub(super) fn moved_since_glance(&mut self, index: usize, now_ns: u64) -> bool {
         let thread = &mut self.threads[index];
-        if now_ns < thread.next_glance_ns {
+        if !thread.looks.is_glance_due(now_ns) {
             return false;
         }
         if proc::thread_cpu_ns(thread.tid) == Some(thread.ledger.cpu_ns()) {
-            thread.next_glance_ns = now_ns + thread.back_off_ns;
-            thread.glanced_ns = Some(now_ns);
-            thread.read_ns = now_ns;
+            thread.looks.glanced(now_ns);
             return false;
         }
         self.settle_glances(index);
@@ -115,13 +77,9 @@ impl Sampler {
 
     /// Up to its last glance, or as long as it stood still since, the thread waited as before: that moment becomes a look.
     pub(super) fn settle_glances(&mut self, index: usize) {
-        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
         let thread = &mut self.threads[index];
-        let glanced_ns = thread.glanced_ns.take();
-        let Some(still) = thread.ledger.still() else { return };
-        let stood_ns = quiet_ns.saturating_sub(KERNEL_TICK_NS_MAX);
-        let stood_ns = (thread.read_ns >= quiet_from_ns && stood_ns > still.end_ns).then_some(stood_ns);
-        let Some(end_ns) = glanced_ns.max(stood_ns) else { return };
+        let waited_ns = thread.ledger.still().map(|still| still.end_ns);
+        let Some(end_ns) = thread.looks.settle(&self.schedule.others, waited_ns) else { return };
         thread.ledger.waits_until(end_ns);
         self.recorder.look(1);
     }
@@ -149,8 +107,8 @@ impl Sampler {
             Err(NotTold::Gone) => return self.thread_ended(index, 1),
             Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
         };
-        let glances = self.glances_until_look();
-        let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
+        let glances = self.schedule.glances_until_look();
+        let back_off_ns_max = back_off_ns_max(self.threads.len());
         // One that was woken and has no CPU yet slept before.
         let woken = doing == Doing::Runnable
             && self.threads[index].ledger.still().is_some_and(|still| still.state != WAITING_FOR_CPU);
@@ -158,24 +116,19 @@ impl Sampler {
             self.settle_glances(index);
         }
         if moved || doing == Doing::Runnable {
-            self.stirred_ns = read_ns;
+            self.schedule.stirs(read_ns);
         }
-        if moved && self.rested && doing == Doing::Runnable {
+        if moved && self.schedule.rested() && doing == Doing::Runnable {
             self.waited_until(index, read_ns.saturating_sub(ran_ns));
         }
         let thread = &mut self.threads[index];
         thread.last_used = self.ticks;
-        thread.glanced_ns = None;
-        thread.read_ns = read_ns;
+        thread.looks.looked(read_ns);
         if moved {
-            thread.back_off_ns = 0;
-            thread.next_look_ns = 0;
+            thread.looks.ran();
             self.write_still(index);
         } else {
-            thread.back_off_ns = (thread.back_off_ns * 2).clamp(BACK_OFF_NS_MIN, back_off_ns_max);
-            let now_ns = monotonic_ns();
-            thread.next_glance_ns = now_ns + thread.back_off_ns;
-            thread.next_look_ns = now_ns + (thread.back_off_ns * glances).min(LOOK_NS_MAX);
+            thread.looks.slept(monotonic_ns(), glances, back_off_ns_max);
         }
         match doing {
             Doing::Runnable if moved => match &mut self.threads[index].open {
@@ -204,11 +157,6 @@ impl Sampler {
                 self.wait_seen(index, ASLEEP, None, None);
             }
         }
-    }
-
-    /// Random, so that a thread with a rhythm of its own is not looked at in step.
-    const fn glances_until_look(&self) -> u64 {
-        GLANCES_PER_LOOK / 2 + 1 + self.jitter % (GLANCES_PER_LOOK - 1)
     }
 
     /// Asks a running thread for its stack.
@@ -254,7 +202,7 @@ impl Sampler {
     fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
         let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
         let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
-        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.due_ns))
+        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.schedule.due_ns()))
     }
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to

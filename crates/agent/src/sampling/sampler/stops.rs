@@ -59,7 +59,7 @@ impl Sampler {
     }
 
     fn skip_stop(&mut self, due_ns: u64, now_ns: u64) {
-        let missed = (now_ns - due_ns) / self.pace.interval_ns();
+        let missed = self.schedule.ticks_in(now_ns - due_ns);
         self.recorder.look(missed);
         self.recorder.dropped(Dropped::Stopped, missed);
         self.recorder.mark(proto::MarkKind::Halt, "", now_ns - due_ns);
@@ -68,7 +68,7 @@ impl Sampler {
             self.write_still(index);
             self.ran_until(index, self.threads[index].ledger.cpu_ns());
             let thread = &mut self.threads[index];
-            thread.glanced_ns = None;
+            thread.looks.forget_glances();
             let skipped_ns = thread.ledger.skip_wall(now_ns);
             self.recorder.wall_not_sampled(skipped_ns);
         }
