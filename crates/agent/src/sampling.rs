@@ -2,6 +2,7 @@
 //! Never: runs on a thread of the program's.
 
 pub mod ledger;
+pub mod roster;
 pub mod sampler;
 pub mod schedule;
 pub mod steps;

@@ -10,6 +10,7 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
+use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
 use crate::sampling::schedule::pace::Pace;
@@ -27,7 +28,6 @@ use genba_python::layout::Layout;
 use genba_python::lists::ThreadStates;
 use genba_signal::handler::SHARED;
 use genba_signal::request::{Answer, Reading};
-use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
@@ -46,11 +46,8 @@ mod successors;
 use belief::Belief;
 pub use birth::Birth;
 
-const LIST_EVERY_NS: u64 = 250_000_000;
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
 const EVERY_TICK_MAX: usize = 16;
-/// Between two readings of the list of threads passes so much time for each thread in it, when threads come and go.
-const LIST_NS_PER_THREAD: u64 = 50_000;
 /// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
 const FILES_MAX: usize = 1024;
 /// While it is paused, the sampler looks this often whether its time is over.
@@ -70,8 +67,7 @@ pub struct Sampler {
     states: ThreadStates,
     threads: Vec<Thread>,
     left_behind: LeftBehind,
-    listed: FxHashSet<u32>,
-    numbers: Vec<u32>,
+    roster: Roster,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
@@ -79,11 +75,6 @@ pub struct Sampler {
     schedule: Schedule,
     ticks: u64,
     held: Held,
-    listed_ns: u64,
-    /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
-    counted: Option<u64>,
-    /// When the kernel was last asked for it.
-    counted_ns: u64,
     /// How long this thread had waited for a CPU in all, when it was last asked.
     delayed_ns: Option<u64>,
     /// Ends a rest when the program begins to run; made with the first one.
@@ -145,17 +136,13 @@ impl Sampler {
             states: ThreadStates::default(),
             threads: Vec::new(),
             left_behind: LeftBehind::default(),
-            listed: FxHashSet::default(),
-            numbers: Vec::new(),
+            roster: Roster::default(),
             proc: None,
             tasks: None,
             pid,
             schedule: Schedule::new(pace, monotonic_ns() | 1),
             ticks: 0,
             held: Held { sample: false, faults: false },
-            listed_ns: 0,
-            counted: None,
-            counted_ns: 0,
             delayed_ns: None,
             alarm: None,
             no_alarm: false,
@@ -363,8 +350,9 @@ impl Sampler {
             self.schedule.stirs(now_ns);
         }
         // Only a thread that runs begins another: who began last may sleep before the list was due again.
-        let began =
-            self.counted_ns <= self.schedule.others.ran_ns() && self.list_is_due(now_ns) && self.list_threads(now_ns);
+        let began = self.roster.was_counted_by(self.schedule.others.ran_ns())
+            && self.list_is_due(now_ns)
+            && self.list_threads(now_ns);
         let due = self.schedule.states_are_due(now_ns) && self.threads.len() > 1;
         if began || ran && (due || self.states_are_outdated()) {
             self.schedule.states_are_read(now_ns);
@@ -388,8 +376,9 @@ impl Sampler {
         }
         let before = self.threads.len();
         self.threads.retain(|thread| !thread.gone);
-        // Another may have taken its place.
-        self.counted = self.counted.filter(|_| self.threads.len() == before);
+        if self.threads.len() < before {
+            self.roster.one_ended();
+        }
         if self.session.memory
             && self.schedule.memory_is_due(now_ns)
             && let Some(rss_bytes) = proc::resident_bytes(self.proc.as_ref())

@@ -2,6 +2,7 @@
 //! Owns: the open question, the files that tell what it does. Never: credits time to anything (ledger.rs).
 
 use crate::sampling::ledger::{Ledger, Moment};
+use crate::sampling::roster::Ids;
 use crate::sampling::schedule::looks::Looks;
 use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
@@ -149,6 +150,11 @@ impl Thread {
             syscall_file_refused: false,
             last_used: 0,
         }
+    }
+
+    #[must_use]
+    pub const fn ids(&self) -> Ids {
+        Ids { tid: self.tid, number: self.number }
     }
 
     /// The kernel's counts so far do not belong to this recording.

@@ -1,11 +1,12 @@
 //! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::control::{self, Done, Order};
 use crate::sampling::ledger::{Unsampled, Why};
+use crate::sampling::roster::{Began, Ids};
 use crate::sampling::threads::Thread;
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
@@ -16,7 +17,6 @@ use crate::writing::recorder::{Dropped, Refused};
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
-use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// So long a handler that has begun is waited for without giving up the CPU: most end within microseconds.
@@ -134,56 +134,34 @@ impl Sampler {
         row
     }
 
-    /// The kernel's count of threads tells on each tick whether one began or ended.
     pub(super) fn list_is_due(&mut self, now_ns: u64) -> bool {
-        let passed_ns = now_ns - self.listed_ns;
-        if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
-            return false;
-        }
-        self.counted_ns = now_ns;
-        let count = self.tasks.as_ref().and_then(Tasks::count);
-        passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
+        self.roster.is_due(now_ns, self.threads.len(), || self.tasks.as_ref().and_then(Tasks::count))
     }
 
-    /// Takes in threads that began. Those that ended are noticed when they are looked at.
+    /// Takes in threads that began.
     pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
-        self.listed_ns = now_ns;
-        let Some(tasks) = &self.tasks else { return false };
-        self.counted = tasks.count();
-        tasks.numbers(&mut self.numbers);
-        self.listed.clear();
-        self.listed.extend(self.threads.iter().map(|thread| thread.number));
-        let mut began = false;
-        for &number in &self.numbers {
-            if number == tasks.own() || self.listed.contains(&number) {
-                continue;
-            }
-            let Some((tid, cpu_ns)) = tasks.tid(number).and_then(|tid| Some((tid, proc::thread_cpu_ns(tid)?))) else {
-                continue;
-            };
-            // One that ended unnoticed had the same id under another number: it goes first.
-            if number == tid || self.threads.iter().all(|thread| thread.tid != tid) {
-                let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
-                thread.forget_turns(tasks.folder());
-                self.threads.push(thread);
-                began = true;
-            }
+        let Some(tasks) = &self.tasks else {
+            self.roster.not_listed(now_ns);
+            return false;
+        };
+        let before = self.threads.len();
+        for position in 0..self.roster.list(now_ns, tasks, self.threads.iter().map(Thread::ids)) {
+            let began = self.roster.began(position, tasks, self.threads.iter().map(Thread::ids));
+            let Some(Began { ids: Ids { tid, number }, cpu_ns }) = began else { continue };
+            let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
+            thread.forget_turns(tasks.folder());
+            self.threads.push(thread);
         }
         self.close_old_files();
-        began
+        self.threads.len() > before
     }
 
     /// In another /proc than before the threads may be numbered otherwise.
     pub(super) fn number_threads(&mut self) {
         let Some(tasks) = &self.tasks else { return };
-        let by_tid: Option<FxHashMap<u32, u32>> = (!tasks.are_tids()).then(|| {
-            tasks.numbers(&mut self.numbers);
-            self.numbers.iter().filter_map(|&number| Some((tasks.tid(number)?, number))).collect()
-        });
+        let number = self.roster.renumber(tasks);
         for thread in &mut self.threads {
-            // Nobody has the number 0: that thread is gone.
-            let number = by_tid.as_ref().map_or(Some(thread.tid), |by_tid| by_tid.get(&thread.tid).copied());
-            thread.number = number.unwrap_or(0);
+            thread.number = number(thread.tid);
         }
     }
 
@@ -237,7 +215,7 @@ impl Sampler {
     /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
     /// threads are listed.
     pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
-        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.schedule.interval_ns();
+        let is_due = self.is_within && self.roster.was_listed_within(now_ns, 2 * self.schedule.interval_ns());
         let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
         let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
         text.is_some_and(|text| Doing::parse_stat(&text).is_none())
@@ -246,8 +224,7 @@ impl Sampler {
     /// Threads of the program beside its first.
     pub(super) fn program_threads(&mut self) -> usize {
         let Some(tasks) = &self.tasks else { return 0 };
-        tasks.numbers(&mut self.numbers);
-        self.numbers.iter().filter(|&&number| number != tasks.own() && number != tasks.first()).count()
+        self.roster.others(tasks)
     }
 
     fn close_old_files(&mut self) {
