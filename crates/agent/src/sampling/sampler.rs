@@ -11,6 +11,10 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
+use crate::sampling::roster::Roster;
+use crate::sampling::schedule::Schedule;
+use crate::sampling::schedule::others::Clocks;
+use crate::sampling::schedule::pace::Pace;
 use crate::sampling::threads::{LeftBehind, Thread};
 use crate::system::descriptor::{self, Descriptor};
 use crate::system::proc::{self, monotonic_ns};
@@ -26,18 +30,15 @@ use genba_python::layout::Layout;
 use genba_python::lists::ThreadStates;
 use genba_signal::handler::SHARED;
 use genba_signal::request::{Answer, Reading};
-use rustc_hash::FxHashSet;
 use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
 mod belief;
 mod birth;
-mod block_times;
 mod bookkeeping;
 mod interpreter;
 mod lock_holders;
 mod looks;
-mod pace;
 mod parking;
 mod rests;
 mod segments;
@@ -47,28 +48,9 @@ mod stops;
 mod successors;
 use belief::Belief;
 pub use birth::Birth;
-use block_times::{FLUSH_EVERY_NS, next_flush_ns};
-use pace::{Pace, Spent};
 
-const LIST_EVERY_NS: u64 = 250_000_000;
-const STATES_EVERY_NS: u64 = 20_000_000;
-const MEMORY_EVERY_NS: u64 = 10_000_000;
-/// Compiling takes at most so much of one tick.
-const COMPILE_NS_MAX: u64 = 2_000_000;
-/// Compiling up to so much in all is the price of the start.
-const COMPILE_FREE_NS: u64 = 200_000_000;
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
 const EVERY_TICK_MAX: usize = 16;
-const BACK_OFF_NS_MIN: u64 = 2_000_000;
-const BACK_OFF_NS_MAX: u64 = 16_000_000;
-/// Many threads back off further: a tick has time for so many glances and no more.
-const BACK_OFF_NS_PER_THREAD: u64 = 64_000;
-/// A whole look at a backed-off thread comes after so many glances at its clock, on average.
-const GLANCES_PER_LOOK: u64 = 4;
-/// A sleeping thread is looked at this often at least: what its waiting sample holds is not written before.
-const LOOK_NS_MAX: u64 = 250_000_000;
-/// Between two readings of the list of threads passes so much time for each thread in it, when threads come and go.
-const LIST_NS_PER_THREAD: u64 = 50_000;
 /// Open `syscall` files, where the program's limit of descriptors allows: at most half of it is used, in a table of our own.
 const FILES_MAX: usize = 1024;
 /// While it is paused, the sampler looks this often whether its time is over.
@@ -90,51 +72,22 @@ pub struct Sampler {
     states: ThreadStates,
     threads: Vec<Thread>,
     left_behind: LeftBehind,
-    listed: FxHashSet<u32>,
-    numbers: Vec<u32>,
+    roster: Roster,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
     pid: u32,
-    pace: Pace,
-    jitter: u64,
-    /// When the present tick was due.
-    due_ns: u64,
+    schedule: Schedule,
     ticks: u64,
     held: Held,
-    listed_ns: u64,
-    states_at_ns: u64,
-    /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
-    counted: Option<u64>,
-    /// When the kernel was last asked for it.
-    counted_ns: u64,
-    began_ns: u64,
-    flush_at_ns: u64,
-    memory_at_ns: u64,
     /// How long this thread had waited for a CPU in all, when it was last asked.
     delayed_ns: Option<u64>,
-    /// The totals when the rate was last judged.
-    judged: Spent,
-    /// The last tick that found a thread which runs, or has run.
-    stirred_ns: u64,
-    /// The present tick comes after a rest.
-    rested: bool,
     /// Ends a rest when the program begins to run; made with the first one.
     alarm: Option<Alarm>,
     /// The kernel has no such timer here, or forbids it.
     no_alarm: bool,
     /// What a signal costs the thread that gets it, once it was measured.
     echo_ns: Option<u64>,
-    /// So much compiling is not held against the rate any more.
-    compile_free_ns: u64,
-    /// The CPU of all other threads was at most this when it was last seen to move.
-    others_cpu_ns_max: u64,
-    /// So many ticks in a row, somebody had run since the one before.
-    busy_ticks: u64,
-    /// The last tick at which a thread had run since the tick before.
-    ran_ns: u64,
-    /// From such a tick on nobody ran, until this one.
-    quiet_from_until_ns: (u64, u64),
     parked_at_ns: Option<u64>,
     /// It is parked for a system call that demands a single thread, not for a fork.
     aside: bool,
@@ -186,35 +139,17 @@ impl Sampler {
             states: ThreadStates::default(),
             threads: Vec::new(),
             left_behind: LeftBehind::default(),
-            listed: FxHashSet::default(),
-            numbers: Vec::new(),
+            roster: Roster::default(),
             proc: None,
             tasks: None,
             pid,
-            pace,
-            jitter: monotonic_ns() | 1,
-            due_ns: 0,
+            schedule: Schedule::new(pace, monotonic_ns() | 1),
             ticks: 0,
             held: Held { sample: false, faults: false },
-            listed_ns: 0,
-            states_at_ns: 0,
-            counted: None,
-            counted_ns: 0,
-            began_ns: 0,
-            flush_at_ns: 0,
-            memory_at_ns: 0,
             delayed_ns: None,
-            judged: Spent::default(),
-            stirred_ns: 0,
-            rested: false,
             alarm: None,
             no_alarm: false,
             echo_ns: None,
-            compile_free_ns: COMPILE_FREE_NS,
-            others_cpu_ns_max: 0,
-            busy_ticks: 0,
-            ran_ns: 0,
-            quiet_from_until_ns: (0, 0),
             parked_at_ns: None,
             aside: false,
             is_child: false,
@@ -271,9 +206,9 @@ impl Sampler {
             if now_ns < due_ns {
                 continue;
             }
-            let late = (now_ns - due_ns) / self.pace.interval_ns();
+            let late = self.schedule.ticks_in(now_ns - due_ns);
             let stopped = self.was_stopped(slept_ns, due_ns, now_ns);
-            self.due_ns = due_ns + late * self.pace.interval_ns();
+            self.schedule.tick_was_due(due_ns + late * self.schedule.interval_ns());
             self.tick(now_ns, if stopped { 0 } else { late });
             if self.tables.has_rows(self.session.rows_max) {
                 self.begin_segment();
@@ -380,8 +315,7 @@ impl Sampler {
     }
 
     fn resume(&mut self, now_ns: u64) {
-        self.judged = self.spent_in_all(now_ns);
-        self.stirred_ns = now_ns;
+        self.schedule.resume(now_ns, self.spent_in_all(now_ns));
         self.held = signals::held();
         self.delayed_ns = self.own_delay_ns();
         match self.parked_at_ns.take() {
@@ -397,8 +331,7 @@ impl Sampler {
                 self.count_gap(now_ns - parked_at_ns, if aside { Dropped::Aside } else { Dropped::Fork });
             }
             None => {
-                self.began_ns = now_ns;
-                self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
+                self.schedule.begin(now_ns);
                 self.list_threads(now_ns);
                 if self.threads.is_empty() {
                     let words = "the kernel shows none of the program's threads: nothing can be sampled";
@@ -409,7 +342,7 @@ impl Sampler {
                 let from_start_ns = if self.is_within { u64::MAX } else { self.start.cpu_before_ns };
                 for thread in &mut self.threads {
                     let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
-                    thread.credited_cpu_ns = thread.cpu_ns.min(from_ns);
+                    thread.ledger.begin_at(from_ns);
                 }
                 self.follow_others();
                 // Where the program had a handler of its own before the recording began.
@@ -425,15 +358,8 @@ impl Sampler {
         }
     }
 
-    /// From half an interval to one and a half, uniform, and counted from the tick before: of a program that repeats itself in step
-    /// with the interval, a tick then meets every moment with the same chance, and however long it stands for. Spread around
-    /// fixed moments, ticks would meet some moments never (if by less than an interval), or weigh some more than others.
     fn random_interval_ns(&mut self) -> u64 {
-        // xorshift64: Marsaglia, "Xorshift RNGs", 2003.
-        self.jitter ^= self.jitter << 13;
-        self.jitter ^= self.jitter >> 7;
-        self.jitter ^= self.jitter << 17;
-        self.pace.interval_ns() / 2 + self.jitter % self.pace.interval_ns().max(1)
+        self.schedule.random_interval_ns()
     }
 
     fn reading(&self) -> Reading {
@@ -444,30 +370,28 @@ impl Sampler {
         self.ticks += 1;
         self.note_handlers(signals::held());
         let all = self.threads.len() <= EVERY_TICK_MAX;
-        let ran = all || self.anyone_ran();
-        if ran {
-            self.ran_ns = now_ns;
-            if !all {
-                self.stirred_ns = now_ns;
-            }
-        } else {
-            self.quiet_from_until_ns = (self.ran_ns, now_ns);
+        let ran = all || self.schedule.others.anyone_ran(read_clocks);
+        self.schedule.others.tick(now_ns, ran);
+        if ran && !all {
+            self.schedule.stirs(now_ns);
         }
         // Only a thread that runs begins another: who began last may sleep before the list was due again.
-        let began = self.counted_ns <= self.ran_ns && self.list_is_due(now_ns) && self.list_threads(now_ns);
-        let due = now_ns >= self.states_at_ns && self.threads.len() > 1;
+        let began = self.roster.was_counted_by(self.schedule.others.ran_ns())
+            && self.list_is_due(now_ns)
+            && self.list_threads(now_ns);
+        let due = self.schedule.states_are_due(now_ns) && self.threads.len() > 1;
         if began || ran && (due || self.states_are_outdated()) {
-            self.states_at_ns = now_ns + STATES_EVERY_NS;
+            self.schedule.states_are_read(now_ns);
             self.refresh_states();
         }
         self.refresh_files(now_ns);
         let all = self.threads.len() <= EVERY_TICK_MAX;
-        if !all && self.ran_ns == now_ns {
+        if !all && self.schedule.others.ran_ns() == now_ns {
             self.look_out_for_holders();
         }
         for index in 0..self.threads.len() {
-            let still = self.stands_still(index);
-            let due = now_ns >= self.threads[index].next_look_ns && !(still && self.put_off(index, now_ns));
+            let still = self.threads[index].looks.stands_still(&self.schedule.others);
+            let due = self.threads[index].looks.is_look_due(now_ns) && !(still && self.put_off(index, now_ns));
             if all || due || self.threads[index].open.is_some() || (!still && self.moved_since_glance(index, now_ns)) {
                 self.recorder.look(1 + late);
                 if late > 0 {
@@ -481,22 +405,28 @@ impl Sampler {
         }
         let before = self.threads.len();
         self.threads.retain(|thread| !thread.gone);
-        // Another may have taken its place.
-        self.counted = self.counted.filter(|_| self.threads.len() == before);
-        if self.session.memory && now_ns >= self.memory_at_ns {
-            self.memory_at_ns = now_ns + MEMORY_EVERY_NS;
-            if let Some(rss_bytes) = proc::resident_bytes(self.proc.as_ref()) {
-                self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
-            }
+        if self.threads.len() < before {
+            self.roster.one_ended();
         }
-        if now_ns >= self.flush_at_ns {
-            self.flush_at_ns = next_flush_ns(self.began_ns, now_ns);
+        if self.session.memory
+            && self.schedule.memory_is_due(now_ns)
+            && let Some(rss_bytes) = proc::resident_bytes(self.proc.as_ref())
+        {
+            self.recorder.mark(proto::MarkKind::Rss, "", rss_bytes);
+        }
+        if self.schedule.block_is_due(now_ns) {
             self.flush(None);
-            // The first blocks come too early for a judgement.
-            if now_ns - self.judged.wall_ns >= FLUSH_EVERY_NS {
+            if self.schedule.judgement_is_due(now_ns) {
                 self.judge_rate(now_ns);
                 self.delayed_ns = self.own_delay_ns();
             }
         }
     }
+}
+
+/// `None`: a seccomp filter forbids it.
+fn read_clocks() -> Option<Clocks> {
+    let own = || proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+    let (before_ns, all_ns, after_ns) = (own(), proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID), own());
+    Some(Clocks { own_before_ns: before_ns?, all_ns: all_ns?, own_after_ns: after_ns? })
 }

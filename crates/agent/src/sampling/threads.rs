@@ -1,13 +1,14 @@
 //! One thread of the program, as the sampler remembers it between looks.
-//! Owns: what is carried (CPU, wall), the open question, the open waiting sample. Never: credits a nanosecond twice (I-02).
+//! Owns: the open question, the files that tell what it does. Never: credits time to anything (ledger.rs).
 
+use crate::sampling::ledger::{Ledger, Moment};
+use crate::sampling::roster::Ids;
+use crate::sampling::schedule::looks::Looks;
 use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
-use genba_format::state::{State, WaitedOn};
-use genba_format::{QUANTUM_NS, proto};
-use genba_python::memory::Address;
+use genba_format::proto;
 use genba_signal::request::{Pool, Ticket};
 use std::ffi::CString;
 
@@ -29,6 +30,14 @@ pub struct Open {
     pub held_up: bool,
 }
 
+impl Open {
+    /// The moment of the question: a sample ends there.
+    #[must_use]
+    pub const fn at(&self) -> Moment {
+        Moment::new(self.asked_ns, self.cpu_ns)
+    }
+}
+
 /// Buffers of questions that are counted already and whose handlers are still at work: neither read nor used again until those are through.
 #[derive(Default)]
 pub struct LeftBehind(Vec<Ticket>);
@@ -48,15 +57,6 @@ impl LeftBehind {
             None => true,
         });
     }
-}
-
-/// The sample of a running thread that the next look may add to.
-#[derive(Clone, Copy, Debug)]
-pub struct Ran {
-    /// Among the recorder's samples of the next block.
-    pub position: usize,
-    pub asked_ns: u64,
-    pub cpu_ns: u64,
 }
 
 /// How often a thread got a CPU, and how long it had waited for one in all: known when it gets one, not before.
@@ -89,42 +89,6 @@ impl Turns {
     }
 }
 
-/// A waiting sample that goes on while the thread's clock stands still.
-#[derive(Clone, Copy, Debug)]
-pub struct Still {
-    /// As each look sees it.
-    pub state: State,
-    /// What its system call waits on, found at the first look: part of the state where the sample is written.
-    pub on: Option<WaitedOn>,
-    /// Where the thread is named that holds the lock it waits for.
-    pub lock_owner: Option<Address>,
-    pub node: u32,
-    pub ticks: u32,
-    pub wall_quanta: u64,
-    pub end_ns: u64,
-    /// When it was first looked at, or last written: it waits since then at least.
-    pub began_ns: u64,
-    /// The context that it was found in; 0: not known.
-    pub context_version: u64,
-}
-
-impl Still {
-    /// As the sample has it.
-    #[must_use]
-    pub const fn whole_state(&self) -> State {
-        match self.state {
-            State::InSystemCall(number, _) => State::InSystemCall(number, self.on),
-            state => state,
-        }
-    }
-
-    /// Its sample was written, and it goes on.
-    #[must_use]
-    pub const fn written(self) -> Still {
-        Still { ticks: 0, wall_quanta: 0, began_ns: self.end_ns, ..self }
-    }
-}
-
 /// Why a thread's state is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotTold {
@@ -145,25 +109,9 @@ pub struct Thread {
     turns_elsewhere: Turns,
     turns_at_pause: Option<Turns>,
     pub first_seen_ns: u64,
-    /// The clock at the last look.
-    pub cpu_ns: u64,
-    /// CPU up to here is in samples.
-    pub credited_cpu_ns: u64,
-    /// Wall time up to here is in samples, or counted as not sampled. A whole number of quanta, as the ends of samples are,
-    /// so that from one sample to the next both tell the same.
-    pub credited_wall_ns: u64,
-    pub next_look_ns: u64,
-    pub back_off_ns: u64,
-    /// When its clock is read next, between two looks.
-    pub next_glance_ns: u64,
-    /// When its clock was last found where the last look left it.
-    pub glanced_ns: Option<u64>,
-    /// When its clock was last read, just before.
-    pub read_ns: u64,
+    pub ledger: Ledger,
+    pub looks: Looks,
     pub open: Option<Open>,
-    pub still: Option<Still>,
-    /// Its last sample in this block, if it ran then and has not been seen waiting since.
-    pub ran: Option<Ran>,
     /// The callback that it was last seen in.
     pub step: Option<Step>,
     /// It has been seen in several.
@@ -190,17 +138,9 @@ impl Thread {
             turns_elsewhere: Turns::default(),
             turns_at_pause: None,
             first_seen_ns: now_ns,
-            cpu_ns,
-            credited_cpu_ns: 0,
-            credited_wall_ns: now_ns.next_multiple_of(QUANTUM_NS),
-            next_look_ns: now_ns,
-            back_off_ns: 0,
-            next_glance_ns: now_ns,
-            glanced_ns: None,
-            read_ns: 0,
+            ledger: Ledger::new(now_ns, cpu_ns),
+            looks: Looks::new(now_ns),
             open: None,
-            still: None,
-            ran: None,
             step: None,
             has_stepped: false,
             masked_until_ns: 0,
@@ -210,6 +150,11 @@ impl Thread {
             syscall_file_refused: false,
             last_used: 0,
         }
+    }
+
+    #[must_use]
+    pub const fn ids(&self) -> Ids {
+        Ids { tid: self.tid, number: self.number }
     }
 
     /// The kernel's counts so far do not belong to this recording.
@@ -239,28 +184,9 @@ impl Thread {
     /// Its clocks as a block tells them.
     #[must_use]
     pub fn clock(&self, row: u32, ended: bool) -> proto::ThreadClock {
-        let cpu_not_sampled_ns = self.cpu_ns.saturating_sub(self.credited_cpu_ns);
+        let (cpu_ns, cpu_not_sampled_ns) = (self.ledger.cpu_ns(), self.ledger.cpu_not_sampled_ns());
         let (turns, cpu_queue_ns) = self.turns.map_or((0, 0), |turns| (turns.count, turns.waited_ns));
-        proto::ThreadClock { thread: row, cpu_ns: self.cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns }
-    }
-
-    /// Whole quanta of CPU between what was credited and `cpu_ns`; the remainder stays for the next sample.
-    pub const fn credit_cpu(&mut self, cpu_ns: u64) -> u64 {
-        let quanta = cpu_ns.saturating_sub(self.credited_cpu_ns) / QUANTUM_NS;
-        self.credited_cpu_ns += quanta * QUANTUM_NS;
-        quanta
-    }
-
-    /// The same for wall time.
-    pub const fn credit_wall(&mut self, now_ns: u64) -> u64 {
-        let quanta = now_ns.saturating_sub(self.credited_wall_ns) / QUANTUM_NS;
-        self.credited_wall_ns += quanta * QUANTUM_NS;
-        quanta
-    }
-
-    /// Wall time that no sample will tell, in whole quanta, too.
-    pub const fn skip_wall(&mut self, now_ns: u64) -> u64 {
-        self.credit_wall(now_ns) * QUANTUM_NS
+        proto::ThreadClock { thread: row, cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns }
     }
 
     /// What the thread is doing.

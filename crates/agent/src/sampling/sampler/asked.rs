@@ -33,7 +33,8 @@ impl Sampler {
                 return;
             }
             let still = self.threads[index]
-                .still
+                .ledger
+                .still()
                 .filter(|still| ![State::WaitingForCpu, State::WaitingForGil].contains(&still.state));
             let is_whole = self.outside.as_ref().is_some_and(|answer| answer.tail_len == 0);
             if let Some(still) = still.filter(|_| is_whole) {

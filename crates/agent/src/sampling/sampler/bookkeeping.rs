@@ -1,23 +1,23 @@
 //! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
-use super::{COMPILE_NS_MAX, FILES_MAX, LIST_EVERY_NS, LIST_NS_PER_THREAD, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::carry;
 use crate::process::life::LIFE;
 use crate::process::mailbox::MAILBOX;
-use crate::sampling::threads::{Still, Thread};
+use crate::sampling::ledger::{Unsampled, Why};
+use crate::sampling::roster::{Began, Ids};
+use crate::sampling::threads::Thread;
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
 use crate::system::signals::{Held, mask};
 use crate::system::tasks::{self, Tasks};
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
-use crate::writing::recorder::Sample;
 use genba_format::proto;
 use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
-use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// So long a handler that has begun is waited for without giving up the CPU: most end within microseconds.
@@ -26,9 +26,17 @@ const SPIN_NS_MAX: u64 = 50_000;
 impl Sampler {
     /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
     pub(super) fn refuse(&mut self, index: usize, why: Refused, ticks: u64) {
-        self.recorder.refused(why, ticks);
-        let skipped_ns = self.threads[index].skip_wall(monotonic_ns());
-        self.recorder.wall_not_sampled(skipped_ns);
+        let unsampled = self.threads[index].ledger.lose(Why::Refused(why), ticks, monotonic_ns());
+        self.write_unsampled(unsampled);
+    }
+
+    pub(super) fn write_unsampled(&mut self, unsampled: Unsampled) {
+        let Unsampled { why, ticks, wall_ns } = unsampled;
+        match why {
+            Why::Dropped(why) => self.recorder.dropped(why, ticks),
+            Why::Refused(why) => self.recorder.refused(why, ticks),
+        }
+        self.recorder.wall_not_sampled(wall_ns);
     }
 
     /// Ends a thread's open question without an answer, unless the answer came just now.
@@ -107,21 +115,10 @@ impl Sampler {
 
     /// Writes a thread's waiting sample as it stands; the next look begins a new one.
     pub(super) fn write_still(&mut self, index: usize) {
-        let Some(still) = self.threads[index].still.take() else { return };
-        if still.ticks == 0 {
-            return;
-        }
+        let Some(still) = self.threads[index].ledger.end_wait() else { return };
         self.step_waited(index, &still);
         let row = self.row(index);
-        self.recorder.sample(Sample {
-            end_ns: still.end_ns,
-            thread: row,
-            node: still.node,
-            state: still.whole_state(),
-            ticks: still.ticks,
-            cpu_quanta: 0,
-            wall_quanta: still.wall_quanta,
-        });
+        self.recorder.sample(still.sample(row));
     }
 
     /// The thread's row in the recording, made when it has its first sample.
@@ -138,56 +135,34 @@ impl Sampler {
         row
     }
 
-    /// The kernel's count of threads tells on each tick whether one began or ended.
     pub(super) fn list_is_due(&mut self, now_ns: u64) -> bool {
-        let passed_ns = now_ns - self.listed_ns;
-        if passed_ns < (self.threads.len() as u64 * LIST_NS_PER_THREAD).min(LIST_EVERY_NS) {
-            return false;
-        }
-        self.counted_ns = now_ns;
-        let count = self.tasks.as_ref().and_then(Tasks::count);
-        passed_ns >= LIST_EVERY_NS || count.is_none() || count != self.counted
+        self.roster.is_due(now_ns, self.threads.len(), || self.tasks.as_ref().and_then(Tasks::count))
     }
 
-    /// Takes in threads that began. Those that ended are noticed when they are looked at.
+    /// Takes in threads that began.
     pub(super) fn list_threads(&mut self, now_ns: u64) -> bool {
-        self.listed_ns = now_ns;
-        let Some(tasks) = &self.tasks else { return false };
-        self.counted = tasks.count();
-        tasks.numbers(&mut self.numbers);
-        self.listed.clear();
-        self.listed.extend(self.threads.iter().map(|thread| thread.number));
-        let mut began = false;
-        for &number in &self.numbers {
-            if number == tasks.own() || self.listed.contains(&number) {
-                continue;
-            }
-            let Some((tid, cpu_ns)) = tasks.tid(number).and_then(|tid| Some((tid, proc::thread_cpu_ns(tid)?))) else {
-                continue;
-            };
-            // One that ended unnoticed had the same id under another number: it goes first.
-            if number == tid || self.threads.iter().all(|thread| thread.tid != tid) {
-                let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
-                thread.forget_turns(tasks.folder());
-                self.threads.push(thread);
-                began = true;
-            }
+        let Some(tasks) = &self.tasks else {
+            self.roster.not_listed(now_ns);
+            return false;
+        };
+        let before = self.threads.len();
+        for position in 0..self.roster.list(now_ns, tasks, self.threads.iter().map(Thread::ids)) {
+            let began = self.roster.began(position, tasks, self.threads.iter().map(Thread::ids));
+            let Some(Began { ids: Ids { tid, number }, cpu_ns }) = began else { continue };
+            let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
+            thread.forget_turns(tasks.folder());
+            self.threads.push(thread);
         }
         self.close_old_files();
-        began
+        self.threads.len() > before
     }
 
     /// In another /proc than before the threads may be numbered otherwise.
     pub(super) fn number_threads(&mut self) {
         let Some(tasks) = &self.tasks else { return };
-        let by_tid: Option<FxHashMap<u32, u32>> = (!tasks.are_tids()).then(|| {
-            tasks.numbers(&mut self.numbers);
-            self.numbers.iter().filter_map(|&number| Some((tasks.tid(number)?, number))).collect()
-        });
+        let number = self.roster.renumber(tasks);
         for thread in &mut self.threads {
-            // Nobody has the number 0: that thread is gone.
-            let number = by_tid.as_ref().map_or(Some(thread.tid), |by_tid| by_tid.get(&thread.tid).copied());
-            thread.number = number.unwrap_or(0);
+            thread.number = number(thread.tid);
         }
     }
 
@@ -227,7 +202,7 @@ impl Sampler {
         if loaded.is_compiled() && !loaded.is_outdated() {
             return self.stacks.free_retired();
         }
-        self.compile_until(now_ns + (self.pace.interval_ns() / 2).min(COMPILE_NS_MAX));
+        self.compile_until(self.schedule.compile_until_ns(now_ns));
     }
 
     pub(super) fn compile_until(&mut self, deadline_ns: u64) {
@@ -235,14 +210,13 @@ impl Sampler {
         self.stacks.refresh(deadline_ns);
         let after_ns = proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let spent_ns = before_ns.zip(after_ns).and_then(|(before_ns, after_ns)| after_ns.checked_sub(before_ns));
-        let spent_ns = spent_ns.unwrap_or(0).min(self.compile_free_ns);
-        self.compile_free_ns -= spent_ns;
+        self.schedule.compiled(spent_ns.unwrap_or(0));
     }
 
     /// The process's first thread is gone, in a recording that another thread may have begun: nothing tells so then. Looked at as often as
     /// threads are listed.
     pub(super) fn leader_ended(&self, now_ns: u64) -> bool {
-        let is_due = self.is_within && now_ns.saturating_sub(self.listed_ns) < 2 * self.pace.interval_ns();
+        let is_due = self.is_within && self.roster.was_listed_within(now_ns, 2 * self.schedule.interval_ns());
         let Some(tasks) = self.tasks.as_ref().filter(|_| is_due) else { return false };
         let text = proc::read_whole(Some(tasks.folder()), &tasks::path(tasks.first(), "stat"));
         text.is_some_and(|text| Doing::parse_stat(&text).is_none())
@@ -251,8 +225,7 @@ impl Sampler {
     /// Threads of the program beside its first.
     pub(super) fn program_threads(&mut self) -> usize {
         let Some(tasks) = &self.tasks else { return 0 };
-        tasks.numbers(&mut self.numbers);
-        self.numbers.iter().filter(|&&number| number != tasks.own() && number != tasks.first()).count()
+        self.roster.others(tasks)
     }
 
     fn close_old_files(&mut self) {
@@ -276,10 +249,9 @@ impl Sampler {
     pub(super) fn flush(&mut self, end: Option<&str>) {
         self.left_behind.free(&POOL);
         for index in 0..self.threads.len() {
-            let still = self.threads[index].still;
+            let still = self.threads[index].ledger.still();
             self.write_still(index);
-            self.threads[index].ran = None;
-            self.threads[index].still = still.map(Still::written);
+            self.threads[index].ledger.end_block(still);
         }
         let reaped_lost = reaped::take_lost();
         if reaped_lost > 0 {
@@ -307,7 +279,7 @@ impl Sampler {
     fn tell_clocks(&mut self) {
         for thread in &mut self.threads {
             let Some(row) = thread.row else { continue };
-            let (cpu_ns, cpu_not_sampled_ns) = (thread.cpu_ns, thread.cpu_ns.saturating_sub(thread.credited_cpu_ns));
+            let (cpu_ns, cpu_not_sampled_ns) = (thread.ledger.cpu_ns(), thread.ledger.cpu_not_sampled_ns());
             if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
                 if let Some(tasks) = &self.tasks {
                     thread.read_turns(tasks.folder());
@@ -358,7 +330,7 @@ impl Sampler {
         self.list_threads(now_ns);
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);
-            self.threads[index].still = None;
+            self.threads[index].ledger.forget_wait();
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
     }
@@ -366,11 +338,9 @@ impl Sampler {
     /// What a thread did since its last look, and how long that took, is in no sample.
     pub(super) fn skip(&mut self, index: usize, now_ns: u64) {
         let thread = &mut self.threads[index];
-        thread.ran = None;
         thread.step = None;
-        thread.cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns);
-        thread.credited_cpu_ns = thread.cpu_ns;
-        let skipped_ns = thread.skip_wall(now_ns);
+        let cpu_ns = proc::thread_cpu_ns(thread.tid).unwrap_or(thread.ledger.cpu_ns());
+        let skipped_ns = thread.ledger.skip(now_ns, cpu_ns);
         self.recorder.wall_not_sampled(skipped_ns);
     }
 
@@ -418,7 +388,7 @@ impl Sampler {
 
     /// Looks that a time without the sampler took away.
     pub(super) fn count_gap(&mut self, gap_ns: u64, why: Dropped) {
-        let missed = gap_ns / self.pace.interval_ns() * self.threads.len() as u64;
+        let missed = self.schedule.ticks_in(gap_ns) * self.threads.len() as u64;
         if missed > 0 {
             self.recorder.look(missed);
             self.recorder.dropped(why, missed);

@@ -20,7 +20,7 @@ impl Sampler {
 
     /// So much of the thread's wait goes to the one that holds its lock.
     pub(super) fn was_held_up(&mut self, index: usize, wall_quanta: u64) {
-        let Some(still) = self.threads[index].still else { return };
+        let Some(still) = self.threads[index].ledger.still() else { return };
         let holder = still.lock_owner.and_then(|owner| self.lock_holder(owner));
         // It may have got the lock just now.
         let Some(holder) = holder.filter(|holder| *holder != index) else { return };

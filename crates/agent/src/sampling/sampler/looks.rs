@@ -2,14 +2,15 @@
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
-use super::{BACK_OFF_NS_MAX, BACK_OFF_NS_MIN, BACK_OFF_NS_PER_THREAD, Belief, GLANCES_PER_LOOK, LOOK_NS_MAX, Sampler};
+use super::{Belief, Sampler};
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
-use crate::sampling::threads::{NotTold, Open, Ran, Still, Thread, Turns};
+use crate::sampling::ledger::{Extension, Found, Measure, RUNS, Still, WAITS, Why};
+use crate::sampling::schedule::looks::back_off_ns_max;
+use crate::sampling::threads::{NotTold, Open, Thread, Turns};
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
 use crate::writing::outcomes::{Dropped, Refused};
-use crate::writing::recorder::{More, Sample};
 use genba_format::proto;
 use genba_format::state::{State, WaitedOn};
 use genba_python::locks::owner_of_rlock;
@@ -25,53 +26,17 @@ const FUTEX: u32 = libc::SYS_futex as u32;
 const SENT_AGAIN_NS: u64 = 2_000_000;
 /// A question older than this is looked into: the thread may block the signal.
 const UNANSWERED_NS: u64 = 10_000_000;
-/// A thread that has just begun to run shows in the process's clock after this time at the latest (CONFIG_HZ=100).
-const KERNEL_TICK_NS_MAX: u64 = 10_000_000;
-/// Where somebody ran on so many ticks in a row, the process's clock, which the kernel adds up thread by thread, is read on each
-/// eighth tick only.
-const BUSY_TICKS: u64 = 64;
 /// A thread that blocks the signal is asked again after this time.
 const MASKED_NS: u64 = 50_000_000;
 /// No handler of genba's takes so much CPU: a thread that lost its CPU in one blocks the signal meanwhile, and will answer.
 const IN_HANDLER_NS_MAX: u64 = 1_000_000;
 
 impl Sampler {
-    /// Whether the other threads' CPU, the process's without this thread's, moved since it last did. What cannot be told from
-    /// standing still, a microsecond, adds up until it can. A thread that runs at this moment on another CPU shows at the
-    /// kernel's next tick.
-    pub(super) fn anyone_ran(&mut self) -> bool {
-        self.busy_ticks += 1;
-        if self.busy_ticks > BUSY_TICKS && !self.busy_ticks.is_multiple_of(8) {
-            return true;
-        }
-        let own = || proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
-        let (before_ns, all_ns, after_ns) = (own(), proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID), own());
-        let (Some(before_ns), Some(all_ns), Some(after_ns)) = (before_ns, all_ns, after_ns) else { return true };
-        let (least_ns, most_ns) = (all_ns.saturating_sub(after_ns), all_ns.saturating_sub(before_ns));
-        let ran = least_ns > self.others_cpu_ns_max;
-        self.others_cpu_ns_max = if ran { most_ns } else { most_ns.min(self.others_cpu_ns_max) };
-        if !ran {
-            self.busy_ticks = 0;
-        }
-        ran
-    }
-
-    /// Whether nobody ran since this thread's clock was last read: it stands where it stood.
-    pub(super) fn stands_still(&self, index: usize) -> bool {
-        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
-        quiet_ns > self.ran_ns && self.threads[index].read_ns >= quiet_from_ns
-    }
-
     /// A sleeping thread that is due, and whose clock stands still: its look may wait. False: not for longer.
     pub(super) fn put_off(&mut self, index: usize, now_ns: u64) -> bool {
-        let glances = self.glances_until_look();
+        let glances = self.schedule.glances_until_look();
         let thread = &mut self.threads[index];
-        let Some(last_ns) = thread.still.map(|still| still.end_ns + LOOK_NS_MAX).filter(|last_ns| now_ns < *last_ns)
-        else {
-            return false;
-        };
-        thread.next_look_ns = (now_ns + thread.back_off_ns * glances).min(last_ns);
-        true
+        thread.looks.put_off(now_ns, glances, thread.ledger.still().map(|still| still.end_ns))
     }
 
     /// Who holds a GIL runs Python: its clock is read on every tick, however long it slept before.
@@ -84,7 +49,7 @@ impl Sampler {
         };
         for holder in holders {
             if let Some(thread) = self.threads.iter_mut().find(|thread| thread.tid == holder) {
-                thread.next_glance_ns = 0;
+                thread.looks.glance_soon();
             }
         }
     }
@@ -93,13 +58,11 @@ impl Sampler {
     /// and credits nothing, so that a look still stands for all of the time since the look before it.
     pub(super) fn moved_since_glance(&mut self, index: usize, now_ns: u64) -> bool {
         let thread = &mut self.threads[index];
-        if now_ns < thread.next_glance_ns {
+        if !thread.looks.is_glance_due(now_ns) {
             return false;
         }
-        if proc::thread_cpu_ns(thread.tid) == Some(thread.cpu_ns) {
-            thread.next_glance_ns = now_ns + thread.back_off_ns;
-            thread.glanced_ns = Some(now_ns);
-            thread.read_ns = now_ns;
+        if proc::thread_cpu_ns(thread.tid) == Some(thread.ledger.cpu_ns()) {
+            thread.looks.glanced(now_ns);
             return false;
         }
         self.settle_glances(index);
@@ -108,15 +71,10 @@ impl Sampler {
 
     /// Up to its last glance, or as long as it stood still since, the thread waited as before: that moment becomes a look.
     pub(super) fn settle_glances(&mut self, index: usize) {
-        let (quiet_from_ns, quiet_ns) = self.quiet_from_until_ns;
         let thread = &mut self.threads[index];
-        let glanced_ns = thread.glanced_ns.take();
-        let Some(still) = thread.still else { return };
-        let stood_ns = quiet_ns.saturating_sub(KERNEL_TICK_NS_MAX);
-        let stood_ns = (thread.read_ns >= quiet_from_ns && stood_ns > still.end_ns).then_some(stood_ns);
-        let Some(end_ns) = glanced_ns.max(stood_ns) else { return };
-        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
-        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        let waited_ns = thread.ledger.still().map(|still| still.end_ns);
+        let Some(end_ns) = thread.looks.settle(&self.schedule.others, waited_ns) else { return };
+        thread.ledger.waits_until(end_ns);
         self.recorder.look(1);
     }
 
@@ -126,15 +84,14 @@ impl Sampler {
         let Some(cpu_ns) = proc::thread_cpu_ns(self.threads[index].tid) else {
             return self.thread_ended(index, 1);
         };
-        if cpu_ns < self.threads[index].cpu_ns {
+        let ran_ns = self.threads[index].ledger.advance(cpu_ns).unwrap_or_else(|| {
             // Another thread with the number of one that ended.
             self.thread_ended(index, 0);
             let Thread { tid, number, .. } = self.threads[index];
             self.threads[index] = Thread::new(tid, number, 0, monotonic_ns());
-        }
-        let moved = cpu_ns != self.threads[index].cpu_ns;
-        let ran_ns = cpu_ns - self.threads[index].cpu_ns;
-        self.threads[index].cpu_ns = cpu_ns;
+            self.threads[index].ledger.advance(cpu_ns).unwrap_or(0)
+        });
+        let moved = ran_ns > 0;
         self.take_answer(index);
         let Some(tasks) = &self.tasks else {
             return self.refuse(index, Refused::Unreadable, 1);
@@ -144,33 +101,28 @@ impl Sampler {
             Err(NotTold::Gone) => return self.thread_ended(index, 1),
             Err(NotTold::Unknown) => return self.refuse(index, Refused::Unreadable, 1),
         };
-        let glances = self.glances_until_look();
-        let back_off_ns_max = BACK_OFF_NS_MAX.max(self.threads.len() as u64 * BACK_OFF_NS_PER_THREAD);
+        let glances = self.schedule.glances_until_look();
+        let back_off_ns_max = back_off_ns_max(self.threads.len());
         // One that was woken and has no CPU yet slept before.
         let woken = doing == Doing::Runnable
-            && self.threads[index].still.is_some_and(|still| still.state != State::WaitingForCpu);
+            && self.threads[index].ledger.still().is_some_and(|still| still.state != State::WaitingForCpu);
         if moved || woken {
             self.settle_glances(index);
         }
         if moved || doing == Doing::Runnable {
-            self.stirred_ns = read_ns;
+            self.schedule.stirs(read_ns);
         }
-        if moved && self.rested && doing == Doing::Runnable {
+        if moved && self.schedule.rested() && doing == Doing::Runnable {
             self.waited_until(index, read_ns.saturating_sub(ran_ns));
         }
         let thread = &mut self.threads[index];
         thread.last_used = self.ticks;
-        thread.glanced_ns = None;
-        thread.read_ns = read_ns;
+        thread.looks.looked(read_ns);
         if moved {
-            thread.back_off_ns = 0;
-            thread.next_look_ns = 0;
+            thread.looks.ran();
             self.write_still(index);
         } else {
-            thread.back_off_ns = (thread.back_off_ns * 2).clamp(BACK_OFF_NS_MIN, back_off_ns_max);
-            let now_ns = monotonic_ns();
-            thread.next_glance_ns = now_ns + thread.back_off_ns;
-            thread.next_look_ns = now_ns + (thread.back_off_ns * glances).min(LOOK_NS_MAX);
+            thread.looks.slept(monotonic_ns(), glances, back_off_ns_max);
         }
         match doing {
             Doing::Runnable if moved => match &mut self.threads[index].open {
@@ -201,11 +153,6 @@ impl Sampler {
         }
     }
 
-    /// Random, so that a thread with a rhythm of its own is not looked at in step.
-    const fn glances_until_look(&self) -> u64 {
-        GLANCES_PER_LOOK / 2 + 1 + self.jitter % (GLANCES_PER_LOOK - 1)
-    }
-
     /// Asks a running thread for its stack.
     fn ask(&mut self, index: usize, cpu_ns: u64) {
         let asked_ns = monotonic_ns();
@@ -221,9 +168,8 @@ impl Sampler {
         let question = self.question(tid);
         // The lowest one: few buffers are ever touched.
         let Some(free) = (0..self.session.questions_max).find(|&n| POOL.phase(n) == Phase::Free) else {
-            self.recorder.dropped(Dropped::NoBuffer, 1);
-            let skipped_ns = self.threads[index].skip_wall(asked_ns);
-            return self.recorder.wall_not_sampled(skipped_ns);
+            let unsampled = self.threads[index].ledger.lose(Why::Dropped(Dropped::NoBuffer), 1, asked_ns);
+            return self.write_unsampled(unsampled);
         };
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
@@ -250,7 +196,7 @@ impl Sampler {
     fn queued(&self, index: usize, cpu_ns: u64) -> Option<(Turns, u64)> {
         let (thread, tasks) = (&self.threads[index], self.tasks.as_ref()?);
         let stands = proc::thread_cpu_ns(thread.tid) == Some(cpu_ns);
-        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.due_ns))
+        Some((stands.then(|| thread.turns_now(tasks.folder())).flatten()?, self.schedule.due_ns()))
     }
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
@@ -311,51 +257,36 @@ impl Sampler {
             Ok(node) if waited => {
                 self.step_seen(index, context_version, open.cpu_ns, node);
                 self.ran_until(index, open.cpu_ns);
-                self.seen(index, &open, node, State::WaitingForCpu);
+                self.seen(index, &open, WAITS, node, State::WaitingForCpu);
             }
             Ok(node) => {
-                let (asked_ns, cpu_ns) = (open.asked_ns, open.cpu_ns);
-                self.step_seen(index, context_version, cpu_ns, node);
-                self.went_on(index, asked_ns, cpu_ns);
+                self.step_seen(index, context_version, open.cpu_ns, node);
+                let extension = self.threads[index].ledger.went_on(open.at());
+                self.extend(extension);
                 let state = if in_gc { State::InGc } else { State::Running };
-                let position = self.seen(index, &open, node, state);
-                self.threads[index].ran = Some(Ran { position, asked_ns, cpu_ns });
+                let position = self.seen(index, &open, RUNS, node, state);
+                self.threads[index].ledger.ran_at(position, open.at());
             }
         }
     }
 
-    /// The sample that an answer makes: of a thread that waits no CPU is in it.
-    fn seen(&mut self, index: usize, open: &Open, node: u32, state: State) -> usize {
-        let row = self.row(index);
-        let thread = &mut self.threads[index];
-        self.recorder.sample(Sample {
-            end_ns: open.asked_ns,
-            thread: row,
-            node,
-            state,
-            ticks: open.ticks,
-            cpu_quanta: if state == State::WaitingForCpu { 0 } else { thread.credit_cpu(open.cpu_ns) },
-            wall_quanta: thread.credit_wall(open.asked_ns),
-        })
+    /// Writes the sample that an answer makes.
+    fn seen(&mut self, index: usize, open: &Open, measures: &[Measure], node: u32, state: State) -> usize {
+        let found = Found { thread: self.row(index), node, state, ticks: open.ticks };
+        let sample = self.threads[index].ledger.sample(measures, open.at(), found);
+        self.recorder.sample(sample)
     }
 
-    /// Seen running twice in a row: of what lies between the two, the first half belongs to the first sample. If all of it belonged to
-    /// the second one, what a program does late in a burst would weigh more than what it does early.
-    fn went_on(&mut self, index: usize, asked_ns: u64, cpu_ns: u64) {
-        let thread = &mut self.threads[index];
-        let Some(ran) = thread.ran.take() else { return };
-        let end_ns = ran.asked_ns.midpoint(asked_ns);
-        let cpu_quanta = thread.credit_cpu(ran.cpu_ns.midpoint(cpu_ns));
-        let wall_quanta = thread.credit_wall(end_ns);
-        self.recorder.extend(ran.position, More { end_ns: Some(end_ns), cpu_quanta, wall_quanta });
-    }
-
-    /// Seen running, then not: what it ran in between belongs to the sample, too.
+    /// Seen running, then not.
     pub(super) fn ran_until(&mut self, index: usize, cpu_ns: u64) {
-        let thread = &mut self.threads[index];
-        let Some(ran) = thread.ran.take() else { return };
-        let cpu_quanta = thread.credit_cpu(cpu_ns);
-        self.recorder.extend(ran.position, More { end_ns: None, cpu_quanta, wall_quanta: 0 });
+        let extension = self.threads[index].ledger.ran_until(cpu_ns);
+        self.extend(extension);
+    }
+
+    fn extend(&mut self, extension: Option<Extension>) {
+        if let Some(Extension { position, more }) = extension {
+            self.recorder.extend(position, more);
+        }
     }
 
     fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
@@ -371,13 +302,11 @@ impl Sampler {
     /// A thread that does not run: extends its waiting sample, or reads it from outside.
     fn wait_seen(&mut self, index: usize, state: State, call: Option<Call>, registers: Option<Registers>) {
         let now_ns = monotonic_ns();
-        self.ran_until(index, self.threads[index].cpu_ns);
-        let thread = &mut self.threads[index];
-        if thread.still.is_some_and(|still| still.state != state) {
+        self.ran_until(index, self.threads[index].ledger.cpu_ns());
+        if self.threads[index].ledger.still().is_some_and(|still| still.state != state) {
             self.write_still(index);
         }
-        let thread = &mut self.threads[index];
-        if thread.still.is_none() {
+        if self.threads[index].ledger.still().is_none() {
             // Before the clock is read again: what a thread waits on is believed as its stack is.
             let call = call.filter(|_| matches!(state, State::InSystemCall(..)));
             let on = call.and_then(|call| self.waited_on(index, call));
@@ -386,19 +315,13 @@ impl Sampler {
                 Ok(seen) => seen,
                 Err(why) => return self.refuse(index, why, 1),
             };
-            self.step_seen(index, context_version, self.threads[index].cpu_ns, node);
+            self.step_seen(index, context_version, self.threads[index].ledger.cpu_ns(), node);
             let (began_ns, end_ns) = (now_ns, now_ns);
             let (ticks, wall_quanta) = (0, 0);
             let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
-            self.threads[index].still = Some(still);
+            self.threads[index].ledger.wait(still);
         }
-        let thread = &mut self.threads[index];
-        let wall_quanta = thread.credit_wall(now_ns);
-        if let Some(still) = &mut thread.still {
-            still.ticks += 1;
-            still.wall_quanta += wall_quanta;
-            still.end_ns = now_ns;
-        }
+        let wall_quanta = self.threads[index].ledger.waits_until(now_ns);
         self.was_held_up(index, wall_quanta);
     }
 
@@ -421,7 +344,7 @@ impl Sampler {
 
     /// Reads a thread's stack while its clock stands still: a seqlock with the clock as its count.
     fn read_outside(&mut self, index: usize, registers: Option<Registers>) -> Result<(u32, u64), Refused> {
-        let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].cpu_ns);
+        let (tid, cpu_ns) = (self.threads[index].tid, self.threads[index].ledger.cpu_ns());
         let mut question = self.question(tid);
         question.native &= registers.is_some();
         let registers = registers.unwrap_or(Registers { rip: 0, rsp: 0, rbp: None });

@@ -2,44 +2,32 @@
 //! been idle, and the alarm says when it runs again. Never: rests where a rate was asked for. A part of sampler.rs.
 
 use super::Sampler;
-use super::pace::Pace;
 use crate::process::alarm::Alarm;
 use crate::process::bells::Rest;
 use crate::process::life::LIFE;
 use crate::process::mailbox::MAILBOX;
-use crate::sampling::threads::Still;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::signals;
 
 /// The alarm is for a program that has used so much CPU since the rest began. The kernel looks at its next tick: 1 to 10 ms later.
 const DISTURBED_CPU_NS: u64 = 500_000;
-/// Without an alarm a rest is no longer than this.
-const UNWATCHED_NS_MAX: u64 = 16_000_000;
 
 impl Sampler {
-    /// When the next tick comes: at random moments, until the program has been idle for so long that nothing it does can be in step with
-    /// them.
+    /// When the next tick comes.
     pub(super) fn next_due_ns(&mut self) -> u64 {
         let always_ns = self.random_interval_ns();
         let rest_ns = self.rest_ns();
-        self.rested = rest_ns.is_some();
-        let sleep_ns = match rest_ns {
-            None => always_ns,
-            Some(rest_ns) if Pace::is_longest(rest_ns) => rest_ns,
-            Some(rest_ns) => rest_ns / 2 + self.jitter % (rest_ns / 2),
-        };
-        let due_ns = self.due_ns + sleep_ns;
-        self.session.until_ns.map_or(due_ns, |until_ns| due_ns.min(until_ns.max(self.due_ns + always_ns)))
+        self.schedule.next_due_ns(always_ns, rest_ns, self.session.until_ns)
     }
 
     fn rest_ns(&mut self) -> Option<u64> {
-        let rest_ns = self.pace.rest_ns(self.due_ns.saturating_sub(self.stirred_ns))?;
+        let rest_ns = self.schedule.idle_rest_ns()?;
         // A process that only genba's thread keeps alive must be able to end, and tables are compiled beside ticks.
         if LIFE.has_first_thread_ended() || !self.stacks.loaded.is_compiled() {
             return None;
         }
-        let rest_ns = if self.has_alarm() { rest_ns } else { rest_ns.min(UNWATCHED_NS_MAX) };
-        Some(rest_ns).filter(|rest_ns| *rest_ns > self.pace.interval_ns())
+        let watched = self.has_alarm();
+        self.schedule.rest_ns(rest_ns, watched)
     }
 
     fn has_alarm(&mut self) -> bool {
@@ -54,7 +42,7 @@ impl Sampler {
     /// Sleeps until the next tick is due, or an order comes. Returns when it is due: at once, where the alarm ended a rest.
     pub(super) fn sleep_until(&mut self, due_ns: u64) -> u64 {
         if let Some(alarm) = &mut self.alarm {
-            if !self.rested {
+            if !self.schedule.rested() {
                 alarm.unset();
             } else if signals::held().sample {
                 let is_set = alarm.set(DISTURBED_CPU_NS);
@@ -72,10 +60,10 @@ impl Sampler {
     /// Found running after a rest: it began no earlier than what it ran takes, and waited until then: that moment becomes a look.
     pub(super) fn waited_until(&mut self, index: usize, end_ns: u64) {
         let thread = &mut self.threads[index];
-        let Some(still) = thread.still.filter(|still| still.end_ns < end_ns) else { return };
-        let wall_quanta = still.wall_quanta + thread.credit_wall(end_ns);
-        let waited_quanta = wall_quanta - still.wall_quanta;
-        thread.still = Some(Still { ticks: still.ticks + 1, end_ns, wall_quanta, ..still });
+        if thread.ledger.still().is_none_or(|still| still.end_ns >= end_ns) {
+            return;
+        }
+        let waited_quanta = thread.ledger.waits_until(end_ns);
         self.was_held_up(index, waited_quanta);
         self.recorder.look(1);
     }

@@ -39,7 +39,7 @@ impl Sampler {
             let thread = &mut self.threads[index];
             thread.row = None;
             thread.clock_told = None;
-            thread.still = None;
+            thread.ledger.forget_wait();
         }
         self.flush(None);
     }

@@ -1,9 +1,9 @@
-//! The CPU that sampling takes and the CPU that the program uses, by the kernel's clocks, for the choice of the rate (pace.rs).
+//! The CPU that sampling takes and the CPU that the program uses, by the kernel's clocks, for the choice of the rate (schedule/pace.rs).
 //! Owns: the measurement of what a signal costs beside the handler. A part of sampler.rs.
 
-use super::pace::Spent;
-use super::{COMPILE_FREE_NS, Sampler};
+use super::Sampler;
 use crate::process::bells;
+use crate::sampling::schedule::pace::Spent;
 use crate::system::proc;
 use crate::system::signals;
 use genba_format::proto;
@@ -19,7 +19,7 @@ impl Sampler {
             wall_ns: now_ns,
             process_ns: proc::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0),
             own_ns: proc::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0),
-            free_ns: COMPILE_FREE_NS - self.compile_free_ns,
+            free_ns: self.schedule.compiled_free_ns(),
             handler_ns: self.recorder.handler_ns(),
             signals: self.recorder.handler_runs,
         }
@@ -34,7 +34,7 @@ impl Sampler {
 
     fn rate_of_others(&mut self) -> Option<u64> {
         let rate = bells::rate()?;
-        self.pace.follow(rate.program_ns.load(Relaxed), rate.interval_ns.load(Relaxed))
+        self.schedule.pace.follow(rate.program_ns.load(Relaxed), rate.interval_ns.load(Relaxed))
     }
 
     pub(super) fn judge_rate(&mut self, now_ns: u64) {
@@ -49,13 +49,13 @@ impl Sampler {
     /// The new interval, when it changes. The run's other processes are told.
     pub(super) fn judged_rate(&mut self, now_ns: u64) -> Option<u64> {
         let in_all = self.spent_in_all(now_ns);
-        let spent = in_all.since(std::mem::replace(&mut self.judged, in_all));
+        let spent = self.schedule.spent_since_judged(in_all);
         self.session.budget_per_mille?;
         let echo_ns = self.echo_ns.unwrap_or(0);
         let rate = bells::rate();
         let run_ns = rate.map_or(0, |rate| rate.program_ns.fetch_add(spent.program_ns(echo_ns), Relaxed));
-        let changed = self.pace.judge(spent, echo_ns, run_ns);
-        let Some(found_ns) = self.pace.found() else { return changed.or_else(|| self.rate_of_others()) };
+        let changed = self.schedule.pace.judge(spent, echo_ns, run_ns);
+        let Some(found_ns) = self.schedule.pace.found() else { return changed.or_else(|| self.rate_of_others()) };
         // What an idle process can pay for says nothing about the others.
         if let Some(rate) = rate.filter(|_| spent.is_busy()) {
             rate.interval_ns.store(found_ns, Relaxed);

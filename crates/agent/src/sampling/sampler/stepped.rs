@@ -2,8 +2,8 @@
 //! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
+use crate::sampling::ledger::Still;
 use crate::sampling::steps::Step;
-use crate::sampling::threads::Still;
 use genba_format::state::State;
 
 /// A shorter step is not told. Readers ask for more.

@@ -48,7 +48,7 @@ impl Sampler {
         let before_ns = std::mem::replace(&mut self.delayed_ns, own_delay_ns);
         let Some((before_ns, after_ns)) = before_ns.zip(self.delayed_ns) else { return false };
         let ran_ns = |thread: &crate::sampling::threads::Thread| {
-            proc::thread_cpu_ns(thread.tid).unwrap_or(thread.cpu_ns).saturating_sub(thread.cpu_ns)
+            proc::thread_cpu_ns(thread.tid).unwrap_or(thread.ledger.cpu_ns()).saturating_sub(thread.ledger.cpu_ns())
         };
         let program_ns = self.threads.iter().map(ran_ns).sum();
         let gap = Gap { ns: gap_ns, delayed_ns: after_ns.saturating_sub(before_ns), program_ns };
@@ -59,17 +59,17 @@ impl Sampler {
     }
 
     fn skip_stop(&mut self, due_ns: u64, now_ns: u64) {
-        let missed = (now_ns - due_ns) / self.pace.interval_ns();
+        let missed = self.schedule.ticks_in(now_ns - due_ns);
         self.recorder.look(missed);
         self.recorder.dropped(Dropped::Stopped, missed);
         self.recorder.mark(proto::MarkKind::Halt, "", now_ns - due_ns);
         for index in 0..self.threads.len() {
             self.settle_glances(index);
             self.write_still(index);
-            self.ran_until(index, self.threads[index].cpu_ns);
+            self.ran_until(index, self.threads[index].ledger.cpu_ns());
             let thread = &mut self.threads[index];
-            thread.glanced_ns = None;
-            let skipped_ns = thread.skip_wall(now_ns);
+            thread.looks.forget_glances();
+            let skipped_ns = thread.ledger.skip_wall(now_ns);
             self.recorder.wall_not_sampled(skipped_ns);
         }
     }

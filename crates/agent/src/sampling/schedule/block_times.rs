@@ -1,5 +1,5 @@
 //! When blocks are written: early ones first, then one every quarter of a second.
-//! Owns: the moments. Never: reads a clock. A part of sampler.rs.
+//! Owns: the moments. Never: reads a clock.
 
 pub(super) const FLUSH_EVERY_NS: u64 = 250_000_000;
 /// When after its start a process writes its first blocks: one that is killed early, like a pool's worker, has told most of what it did.

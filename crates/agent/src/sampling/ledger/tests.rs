@@ -1,0 +1,431 @@
+//! Both laws over the table of (clock, state, answer): a program's life in values, and a book that adds up what is written.
+
+use super::{Extension, Found, Ledger, Moment, RUNS, Still, Unsampled, WAITS, Why};
+use crate::writing::outcomes::{Dropped, Refused};
+use crate::writing::recorder::Sample;
+use genba_format::QUANTUM_NS;
+use genba_format::state::State;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const START_NS: u64 = 7_000_000_123;
+/// About one: whole quanta, so that nothing is carried where that is not the question.
+const MILLISECOND_NS: u64 = 1_000_000 / QUANTUM_NS * QUANTUM_NS;
+const RUNNING: State = State::Running;
+const FOR_CPU: State = State::WaitingForCpu;
+const ASLEEP: State = State::Asleep;
+
+/// What a recorder adds up.
+#[derive(Default)]
+struct Book {
+    looks: u64,
+    samples: Vec<Sample>,
+    lost: Vec<(Why, u64)>,
+    wall_not_sampled_ns: u64,
+    /// Samples of this block begin here.
+    block: usize,
+}
+
+impl Book {
+    fn unsampled(&mut self, unsampled: Unsampled) {
+        self.lost.push((unsampled.why, unsampled.ticks));
+        self.wall_not_sampled_ns += unsampled.wall_ns;
+    }
+
+    fn extend(&mut self, extension: Option<Extension>) {
+        let Some(Extension { position, more }) = extension else { return };
+        let sample = &mut self.samples[self.block + position];
+        sample.cpu_quanta += more.cpu_quanta;
+        sample.wall_quanta += more.wall_quanta;
+        sample.end_ns = more.end_ns.unwrap_or(sample.end_ns);
+    }
+
+    fn sum(&self, of: impl Fn(&Sample) -> u64) -> u64 {
+        self.samples.iter().map(of).sum()
+    }
+}
+
+/// A thread, its two clocks, and the sampler's side of its looks.
+struct Life {
+    book: Book,
+    ledger: Ledger,
+    now_ns: u64,
+    cpu_ns: u64,
+    /// In no sample: of threads before, and of pauses.
+    cpu_elsewhere_ns: u64,
+    cpu_ended_ns: u64,
+    open: Option<(Moment, u32)>,
+    wall_from_ns: u64,
+    /// Told of threads before.
+    wall_before_ns: u64,
+}
+
+impl Life {
+    fn new(cpu_ns: u64) -> Life {
+        Life {
+            book: Book::default(),
+            ledger: Ledger::new(START_NS, cpu_ns),
+            now_ns: START_NS,
+            cpu_ns,
+            cpu_elsewhere_ns: 0,
+            cpu_ended_ns: 0,
+            open: None,
+            wall_from_ns: START_NS.next_multiple_of(QUANTUM_NS),
+            wall_before_ns: 0,
+        }
+    }
+
+    fn passes(&mut self, wall_ns: u64, cpu_ns: u64) {
+        self.now_ns += wall_ns;
+        self.cpu_ns += cpu_ns;
+    }
+
+    fn look(&mut self) -> Option<u64> {
+        self.book.looks += 1;
+        self.ledger.advance(self.cpu_ns)
+    }
+
+    /// A look at a thread that runs: the question is left open, or has one tick more.
+    fn ask(&mut self) {
+        self.look();
+        self.end_wait();
+        let at = Moment::new(self.now_ns, self.cpu_ns);
+        self.open = Some(self.open.map_or((at, 1), |(at, ticks)| (at, ticks + 1)));
+    }
+
+    fn answer(&mut self, waited: bool) {
+        let Some((at, ticks)) = self.open.take() else { return };
+        let state = if waited { FOR_CPU } else { RUNNING };
+        let extension = if waited { self.ledger.ran_until(at.0[0]) } else { self.ledger.went_on(at) };
+        self.book.extend(extension);
+        let found = Found { thread: 0, node: 0, state, ticks };
+        let sample = self.ledger.sample(if waited { WAITS } else { RUNS }, at, found);
+        self.book.samples.push(sample);
+        if !waited {
+            self.ledger.ran_at(self.book.samples.len() - 1 - self.book.block, at);
+        }
+    }
+
+    fn take_back(&mut self) {
+        if let Some((_, ticks)) = self.open.take() {
+            let unsampled = self.ledger.lose(Why::Refused(Refused::Unanswered), u64::from(ticks), self.now_ns);
+            self.book.unsampled(unsampled);
+        }
+    }
+
+    fn waits(&mut self, state: State) {
+        if self.look() != Some(0) {
+            self.end_wait();
+        }
+        self.take_back();
+        let extension = self.ledger.ran_until(self.ledger.cpu_ns());
+        self.book.extend(extension);
+        if self.ledger.still().is_some_and(|still| still.state != state) {
+            self.end_wait();
+        }
+        if self.ledger.still().is_none() {
+            let (began_ns, end_ns) = (self.now_ns, self.now_ns);
+            let (on, lock_owner, node, context_version) = (None, None, 0, 0);
+            let (ticks, wall_quanta) = (0, 0);
+            let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
+            self.ledger.wait(still);
+        }
+        self.ledger.waits_until(self.now_ns);
+    }
+
+    /// A glance found the clock standing still, and becomes a look.
+    fn glance(&mut self) {
+        if self.ledger.still().is_some() {
+            self.ledger.waits_until(self.now_ns);
+            self.book.looks += 1;
+        }
+    }
+
+    fn lose(&mut self, why: Why, ticks: u64) {
+        self.book.looks += ticks;
+        let unsampled = self.ledger.lose(why, ticks, self.now_ns);
+        self.book.unsampled(unsampled);
+    }
+
+    fn end_wait(&mut self) {
+        self.book.samples.extend(self.ledger.end_wait().map(|still| still.sample(0)));
+    }
+
+    fn flush(&mut self) {
+        let still = self.ledger.still();
+        self.end_wait();
+        self.ledger.end_block(still);
+        self.book.block = self.book.samples.len();
+    }
+
+    /// The whole process was stopped: counted as one look, and no time of it is in a sample.
+    fn stop(&mut self, wall_ns: u64) {
+        self.glance();
+        self.end_wait();
+        let extension = self.ledger.ran_until(self.ledger.cpu_ns());
+        self.book.extend(extension);
+        self.passes(wall_ns, 0);
+        self.lose(Why::Dropped(Dropped::Stopped), 1);
+    }
+
+    fn pause(&mut self, wall_ns: u64, cpu_ns: u64) {
+        self.take_back();
+        self.flush();
+        self.passes(wall_ns, cpu_ns);
+        self.cpu_elsewhere_ns += self.ledger.cpu_not_sampled_ns() + (self.cpu_ns - self.ledger.cpu_ns());
+        self.book.wall_not_sampled_ns += self.ledger.skip(self.now_ns, self.cpu_ns);
+        self.ledger.forget_wait();
+    }
+
+    /// The thread ends between two looks, and another one gets its id. What the first one did after its last look nobody knows.
+    fn is_replaced(&mut self, cpu_ns: u64) {
+        self.end_wait();
+        self.take_back();
+        self.cpu_ended_ns += self.ledger.cpu_ns();
+        self.cpu_elsewhere_ns += self.ledger.cpu_not_sampled_ns();
+        self.wall_before_ns = self.wall_told_ns();
+        self.wall_from_ns = self.now_ns.next_multiple_of(QUANTUM_NS);
+        self.ledger = Ledger::new(self.now_ns, 0);
+        self.cpu_ns = cpu_ns;
+        self.book.block = self.book.samples.len();
+    }
+
+    fn wall_told_ns(&self) -> u64 {
+        let still = self.ledger.still().map_or(0, |still| still.wall_quanta);
+        (self.book.sum(|sample| sample.wall_quanta) + still) * QUANTUM_NS + self.book.wall_not_sampled_ns
+    }
+
+    fn laws_hold(&self) {
+        let ended: u64 = self.book.lost.iter().map(|(_, ticks)| ticks).sum();
+        let still = self.ledger.still().filter(|still| still.ticks > 0);
+        let pending =
+            still.map_or(0, |still| u64::from(still.ticks)) + self.open.map_or(0, |(_, ticks)| u64::from(ticks));
+        let sampled = self.book.sum(|sample| u64::from(sample.ticks));
+        assert_eq!(self.book.looks, sampled + ended + pending, "law 1");
+        let cpu_ns = self.book.sum(|sample| sample.cpu_quanta) * QUANTUM_NS;
+        let carried_ns = self.ledger.cpu_not_sampled_ns() + self.cpu_elsewhere_ns;
+        assert_eq!(self.cpu_ended_ns + self.ledger.cpu_ns(), cpu_ns + carried_ns, "law 2");
+        let wall_ns = self.wall_told_ns() - self.wall_before_ns;
+        assert_eq!(self.wall_from_ns + wall_ns, self.ledger.credited[1], "the wall time");
+        assert!(
+            self.ledger.credited[1] <= self.now_ns.max(self.wall_from_ns),
+            "no time is credited before it has passed"
+        );
+    }
+}
+
+#[test]
+fn seen_running_twice_the_time_between_is_shared() {
+    let mut life = Life::new(0);
+    for _ in 0..2 {
+        life.passes(4 * MILLISECOND_NS, 3 * MILLISECOND_NS);
+        life.ask();
+        life.laws_hold();
+        life.answer(false);
+        life.laws_hold();
+    }
+    let cpu_ns = |sample: &Sample| sample.cpu_quanta * QUANTUM_NS;
+    let all: Vec<u64> = life.book.samples.iter().map(cpu_ns).collect();
+    assert_eq!(all, [MILLISECOND_NS * 9 / 2, MILLISECOND_NS * 3 / 2]);
+    assert_eq!(life.ledger.cpu_not_sampled_ns(), 0);
+}
+
+#[test]
+fn what_was_run_before_a_wait_belongs_to_the_sample_that_ran() {
+    let mut life = Life::new(0);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS / 2);
+    life.waits(ASLEEP);
+    life.passes(MILLISECOND_NS, 0);
+    life.waits(ASLEEP);
+    life.flush();
+    life.laws_hold();
+    let all: Vec<_> = life.book.samples.iter().map(|sample| (sample.state, sample.ticks, sample.cpu_quanta)).collect();
+    let quanta = |ns: u64| ns / QUANTUM_NS;
+    assert_eq!(all, [(RUNNING, 1, quanta(MILLISECOND_NS * 3 / 2)), (ASLEEP, 2, 0)]);
+}
+
+#[test]
+fn of_a_thread_that_waited_for_a_cpu_no_cpu_is_in_its_sample() {
+    let mut life = Life::new(0);
+    life.passes(5 * MILLISECOND_NS, 2 * MILLISECOND_NS);
+    life.ask();
+    life.answer(true);
+    life.laws_hold();
+    assert_eq!((life.book.samples[0].cpu_quanta, life.ledger.cpu_not_sampled_ns()), (0, 2 * MILLISECOND_NS));
+    // It is carried to the next one.
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    assert_eq!(life.ledger.cpu_not_sampled_ns(), 0);
+    life.laws_hold();
+}
+
+#[test]
+fn a_lost_look_carries_its_cpu_and_tells_its_wall_time() {
+    for why in [Why::Dropped(Dropped::NoBuffer), Why::Refused(Refused::Masked), Why::Refused(Refused::SignalTaken)] {
+        let mut life = Life::new(0);
+        life.passes(10 * MILLISECOND_NS, 6 * MILLISECOND_NS);
+        life.ledger.advance(life.cpu_ns);
+        life.lose(why, 1);
+        life.laws_hold();
+        assert_eq!(life.ledger.cpu_not_sampled_ns(), 6 * MILLISECOND_NS);
+        assert!(life.book.wall_not_sampled_ns > 10 * MILLISECOND_NS - 2 * QUANTUM_NS);
+    }
+}
+
+#[test]
+fn a_question_counts_each_tick_that_finds_it_open() {
+    let mut life = Life::new(0);
+    for _ in 0..3 {
+        life.passes(MILLISECOND_NS, MILLISECOND_NS);
+        life.ask();
+        life.laws_hold();
+    }
+    life.answer(false);
+    life.laws_hold();
+    assert_eq!(life.book.samples[0].ticks, 3);
+    // The answer is of the moment of the question: what was run since is carried.
+    assert_eq!(life.ledger.cpu_not_sampled_ns(), 2 * MILLISECOND_NS);
+    life.take_back();
+    life.laws_hold();
+}
+
+#[test]
+fn a_block_takes_what_there_is_of_a_wait_and_adds_to_no_sample_before() {
+    let mut life = Life::new(0);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    life.flush();
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    let before = life.book.samples[0];
+    life.waits(ASLEEP);
+    assert_eq!(life.book.samples[0].cpu_quanta, before.cpu_quanta);
+    assert_eq!(life.ledger.cpu_not_sampled_ns(), MILLISECOND_NS);
+    let began_ns = life.now_ns;
+    life.flush();
+    // Nothing new: nothing is written.
+    life.flush();
+    assert_eq!(life.book.samples.len(), 2);
+    let still = life.ledger.still().unwrap();
+    assert_eq!((still.ticks, still.wall_quanta, still.began_ns), (0, 0, began_ns));
+    life.laws_hold();
+}
+
+#[test]
+fn a_stop_and_a_pause_are_in_no_sample() {
+    for stopped in [true, false] {
+        let mut life = Life::new(0);
+        life.passes(MILLISECOND_NS, MILLISECOND_NS);
+        life.ask();
+        life.answer(false);
+        let before = life.book.sum(|sample| sample.wall_quanta);
+        if stopped {
+            life.stop(3_000 * MILLISECOND_NS);
+        } else {
+            life.pause(3_000 * MILLISECOND_NS, 100 * MILLISECOND_NS);
+        }
+        life.laws_hold();
+        life.passes(MILLISECOND_NS, MILLISECOND_NS);
+        life.ask();
+        life.answer(false);
+        life.laws_hold();
+        let after_ns = (life.book.sum(|sample| sample.wall_quanta) - before) * QUANTUM_NS;
+        assert!(after_ns <= MILLISECOND_NS + QUANTUM_NS, "{after_ns}");
+        assert!(life.book.wall_not_sampled_ns > 2_999 * MILLISECOND_NS);
+    }
+}
+
+#[test]
+fn a_clock_that_goes_back_is_another_threads() {
+    let mut life = Life::new(9 * MILLISECOND_NS);
+    assert_eq!(life.ledger.advance(9 * MILLISECOND_NS), Some(0));
+    assert_eq!(life.ledger.advance(9 * MILLISECOND_NS - 1), None);
+    // The clock of the thread before stays as its last look left it.
+    assert_eq!(life.ledger.cpu_ns(), 9 * MILLISECOND_NS);
+    life.is_replaced(MILLISECOND_NS);
+    assert_eq!(life.look(), Some(MILLISECOND_NS));
+    life.lose(Why::Refused(Refused::Ended), 0);
+    assert_eq!(life.ledger.cpu_not_sampled_ns(), MILLISECOND_NS);
+}
+
+#[test]
+fn what_a_thread_used_before_the_recording_is_in_none_of_it() {
+    let credited = |from_ns| {
+        let mut ledger = Ledger::new(START_NS, 50);
+        ledger.begin_at(from_ns);
+        ledger.cpu_not_sampled_ns()
+    };
+    assert_eq!([u64::MAX, 20, 0].map(credited), [0, 30, 50]);
+}
+
+#[test]
+fn remainders_are_carried_until_they_are_a_quantum() {
+    let mut life = Life::new(0);
+    for _ in 0..10 * QUANTUM_NS / 1_000 {
+        life.passes(1_000, 1_000);
+        life.ask();
+        life.answer(false);
+        life.laws_hold();
+        assert!(life.ledger.cpu_not_sampled_ns() < QUANTUM_NS);
+    }
+    assert_eq!(life.book.sum(|sample| sample.cpu_quanta), 10);
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    Passes(u64, u64),
+    Ask,
+    Answer(bool),
+    TakeBack,
+    Waits(State),
+    Glance,
+    Lose(u64),
+    Flush,
+    Stop(u64),
+    Pause(u64, u64),
+    Replaced(u64),
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    let time = || (0..20 * MILLISECOND_NS, 0..=100_u64);
+    prop_oneof![
+        6 => time().prop_map(|(ns, percent)| Event::Passes(ns, ns * percent / 100)),
+        4 => Just(Event::Ask),
+        4 => any::<bool>().prop_map(Event::Answer),
+        1 => Just(Event::TakeBack),
+        4 => prop_oneof![Just(FOR_CPU), Just(ASLEEP)].prop_map(Event::Waits),
+        2 => Just(Event::Glance),
+        1 => (1..5_u64).prop_map(Event::Lose),
+        1 => Just(Event::Flush),
+        1 => (0..5_000 * MILLISECOND_NS).prop_map(Event::Stop),
+        1 => time().prop_map(|(ns, percent)| Event::Pause(ns, ns * percent / 100)),
+        1 => (0..MILLISECOND_NS).prop_map(Event::Replaced),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn both_laws_hold_whatever_comes_in_which_order(events in vec(event(), 0..200)) {
+        let mut life = Life::new(0);
+        for event in events {
+            match event {
+                Event::Passes(wall_ns, cpu_ns) => life.passes(wall_ns, cpu_ns),
+                Event::Ask => life.ask(),
+                Event::Answer(waited) => life.answer(waited),
+                Event::TakeBack => life.take_back(),
+                Event::Waits(state) => life.waits(state),
+                Event::Glance => life.glance(),
+                Event::Lose(ticks) => life.lose(Why::Dropped(Dropped::Late), ticks),
+                Event::Flush => life.flush(),
+                Event::Stop(wall_ns) => life.stop(wall_ns),
+                Event::Pause(wall_ns, cpu_ns) => life.pause(wall_ns, cpu_ns),
+                Event::Replaced(cpu_ns) => life.is_replaced(cpu_ns),
+            }
+            life.laws_hold();
+        }
+    }
+}
