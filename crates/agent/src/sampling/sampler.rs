@@ -190,11 +190,7 @@ impl Sampler {
             self.note_forks_without();
             self.answer_killer();
             if let Some(posted) = MAILBOX.order() {
-                match posted.order() {
-                    Order::Park | Order::End => self.count_missed(slept_ns, due_ns),
-                    _ => {}
-                }
-                if let Some(left) = self.obey(posted) {
+                if let Some(left) = self.obey(posted, slept_ns, due_ns) {
                     return left;
                 }
                 if posted.order() == Order::Park {
@@ -221,8 +217,8 @@ impl Sampler {
         }
     }
 
-    /// Does one order and answers it. `Some`: the thread's function returns.
-    fn obey(&mut self, posted: Posted) -> Option<Left> {
+    /// Does one order and answers it. `Some`: the thread's function returns. It slept from `slept_ns` on, for a tick at `due_ns`.
+    fn obey(&mut self, posted: Posted, slept_ns: u64, due_ns: u64) -> Option<Left> {
         match posted.order() {
             Order::Greet => {}
             Order::HoldStill => {
@@ -264,8 +260,12 @@ impl Sampler {
                 }
                 return None;
             }
-            Order::Park => return self.park(posted).then_some(Left::Parked),
+            Order::Park => {
+                self.count_missed(slept_ns, due_ns);
+                return self.park(posted).then_some(Left::Parked);
+            }
             Order::End => {
+                self.count_missed(slept_ns, due_ns);
                 self.set_away(false);
                 self.end(if self.is_within { "stop" } else { "exit" });
                 return Some(Left::Ended);

@@ -291,10 +291,11 @@ impl Sampler {
 
     /// From now on nothing is looked at: the program wants none of it. What passes meanwhile is in no sample.
     pub(super) fn go_away(&mut self) {
-        LIFE.set_stands_by(true);
         self.keep_away();
         self.recorder.mark(proto::MarkKind::Pause, "", 0);
         self.flush(None);
+        // Not while the write hangs: the call may fail meanwhile.
+        LIFE.set_stands_by(true);
     }
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
@@ -322,7 +323,6 @@ impl Sampler {
     }
 
     pub(super) fn come_back(&mut self) {
-        LIFE.set_stands_by(false);
         let now_ns = monotonic_ns();
         if let Some(tasks) = &self.tasks {
             self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
@@ -333,6 +333,7 @@ impl Sampler {
             self.threads[index].ledger.forget_wait();
         }
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
+        LIFE.set_stands_by(false);
     }
 
     /// What a thread did since its last look, and how long that took, is in no sample.
