@@ -10,6 +10,7 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
+use crate::sampling::belief::Belief;
 use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
@@ -31,7 +32,6 @@ use genba_signal::request::{Answer, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
-mod belief;
 mod birth;
 mod bookkeeping;
 mod interpreter;
@@ -43,7 +43,6 @@ mod spending;
 mod stepped;
 mod stops;
 mod successors;
-use belief::Belief;
 pub use birth::Birth;
 
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.
