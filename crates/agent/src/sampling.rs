@@ -7,4 +7,5 @@ pub mod roster;
 pub mod sampler;
 pub mod schedule;
 pub mod steps;
+pub mod table;
 pub mod threads;

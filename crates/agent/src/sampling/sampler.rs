@@ -1,6 +1,7 @@
 //! The sampler thread: ticks, and the outcome of each for each thread.
-//! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
-//! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
+//! Owns: the timer, questions in flight; what is decided from values stands beside it (table, ledger, schedule, roster). Never: runs while
+//! the process forks, waits for a handler without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes),
+//! recorder.rs (counts).
 
 use crate::process::alarm::Alarm;
 use crate::process::bells;

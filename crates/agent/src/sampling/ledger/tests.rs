@@ -1,6 +1,7 @@
 //! Both laws over the table of (clock, state, answer): a program's life in values, and a book that adds up what is written.
 
 use super::{Extension, Found, Ledger, Moment, RUNS, Still, Unsampled, WAITS, Why};
+use crate::sampling::table::{ASLEEP, RUNNING, WAITING_FOR_CPU};
 use crate::writing::recorder::{Dropped, Refused, Sample};
 use genba_format::QUANTUM_NS;
 use proptest::collection::vec;
@@ -9,9 +10,6 @@ use proptest::prelude::*;
 const START_NS: u64 = 7_000_000_123;
 /// About one: whole quanta, so that nothing is carried where that is not the question.
 const MILLISECOND_NS: u64 = 1_000_000 / QUANTUM_NS * QUANTUM_NS;
-const RUNNING: u32 = 0;
-const FOR_CPU: u32 = 3;
-const ASLEEP: u32 = 4;
 
 /// What a recorder adds up.
 #[derive(Default)]
@@ -93,7 +91,7 @@ impl Life {
 
     fn answer(&mut self, waited: bool) {
         let Some((at, ticks)) = self.open.take() else { return };
-        let state = if waited { FOR_CPU } else { RUNNING };
+        let state = if waited { WAITING_FOR_CPU } else { RUNNING };
         let extension = if waited { self.ledger.ran_until(at.0[0]) } else { self.ledger.went_on(at) };
         self.book.extend(extension);
         let found = Found { thread: 0, node: 0, state, ticks };
@@ -395,7 +393,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Event::Ask),
         4 => any::<bool>().prop_map(Event::Answer),
         1 => Just(Event::TakeBack),
-        4 => (FOR_CPU..=ASLEEP).prop_map(Event::Waits),
+        4 => (WAITING_FOR_CPU..=ASLEEP).prop_map(Event::Waits),
         2 => Just(Event::Glance),
         1 => (1..5_u64).prop_map(Event::Lose),
         1 => Just(Event::Flush),

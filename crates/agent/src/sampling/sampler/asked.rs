@@ -2,8 +2,8 @@
 //! Owns: when such a stack is whole. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use super::looks::{WAITING_FOR_CPU, WAITING_FOR_GIL};
 use crate::process::control::{self, Leaf, Order};
+use crate::sampling::table::{WAITING_FOR_CPU, WAITING_FOR_GIL};
 use crate::system::proc::monotonic_ns;
 
 /// Each look tells of some code objects that were not known yet.

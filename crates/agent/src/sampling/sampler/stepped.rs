@@ -2,9 +2,9 @@
 //! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use super::looks::{ASLEEP, IN_SYSTEM_CALL};
 use crate::sampling::ledger::Still;
 use crate::sampling::steps::Step;
+use crate::sampling::table::{ASLEEP, IN_SYSTEM_CALL};
 
 /// A shorter step is not told. Readers ask for more.
 const TOLD_NS_MIN: u64 = 20_000_000;
