@@ -1,9 +1,11 @@
 //! The sampler: which thread is asked when, and what becomes of the answer.
 //! Never: runs on a thread of the program's.
 
+pub mod belief;
 pub mod ledger;
 pub mod roster;
 pub mod sampler;
 pub mod schedule;
 pub mod steps;
+pub mod table;
 pub mod threads;

@@ -1,6 +1,7 @@
 //! The sampler thread: ticks, and the outcome of each for each thread.
-//! Owns: the table of (clock, state), the timer, questions in flight. Never: runs while the process forks, waits for a handler
-//! without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes), recorder.rs (counts).
+//! Owns: the timer, questions in flight; what is decided from values stands beside it (table, ledger, schedule, roster). Never: runs while
+//! the process forks, waits for a handler without end. Keeps: I-01, I-02, I-03, I-08. Partners: genba_signal::request (asks, takes),
+//! recorder.rs (counts).
 
 use crate::process::alarm::Alarm;
 use crate::process::bells;
@@ -11,6 +12,7 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
+use crate::sampling::belief::Belief;
 use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
@@ -33,7 +35,6 @@ use genba_signal::request::{Answer, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
 mod asked;
-mod belief;
 mod birth;
 mod bookkeeping;
 mod interpreter;
@@ -46,7 +47,6 @@ mod spending;
 mod stepped;
 mod stops;
 mod successors;
-use belief::Belief;
 pub use birth::Birth;
 
 /// Up to so many threads each one is looked at on every tick; beyond, those that sleep back off.

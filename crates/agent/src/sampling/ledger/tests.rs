@@ -12,7 +12,7 @@ const START_NS: u64 = 7_000_000_123;
 /// About one: whole quanta, so that nothing is carried where that is not the question.
 const MILLISECOND_NS: u64 = 1_000_000 / QUANTUM_NS * QUANTUM_NS;
 const RUNNING: State = State::Running;
-const FOR_CPU: State = State::WaitingForCpu;
+const WAITING_FOR_CPU: State = State::WaitingForCpu;
 const ASLEEP: State = State::Asleep;
 
 /// What a recorder adds up.
@@ -58,6 +58,8 @@ struct Life {
     wall_from_ns: u64,
     /// Told of threads before.
     wall_before_ns: u64,
+    /// The moment of the last look that has ended.
+    looked_ns: u64,
 }
 
 impl Life {
@@ -72,6 +74,7 @@ impl Life {
             open: None,
             wall_from_ns: START_NS.next_multiple_of(QUANTUM_NS),
             wall_before_ns: 0,
+            looked_ns: 0,
         }
     }
 
@@ -95,11 +98,12 @@ impl Life {
 
     fn answer(&mut self, waited: bool) {
         let Some((at, ticks)) = self.open.take() else { return };
-        let state = if waited { FOR_CPU } else { RUNNING };
+        let state = if waited { WAITING_FOR_CPU } else { RUNNING };
         let extension = if waited { self.ledger.ran_until(at.0[0]) } else { self.ledger.went_on(at) };
         self.book.extend(extension);
         let found = Found { thread: 0, node: 0, state, ticks };
         let sample = self.ledger.sample(if waited { WAITS } else { RUNS }, at, found);
+        self.looked_ns = self.looked_ns.max(at.0[1]);
         self.book.samples.push(sample);
         if !waited {
             self.ledger.ran_at(self.book.samples.len() - 1 - self.book.block, at);
@@ -109,6 +113,7 @@ impl Life {
     fn take_back(&mut self) {
         if let Some((_, ticks)) = self.open.take() {
             let unsampled = self.ledger.lose(Why::Refused(Refused::Unanswered), u64::from(ticks), self.now_ns);
+            self.looked_ns = self.now_ns;
             self.book.unsampled(unsampled);
         }
     }
@@ -131,6 +136,7 @@ impl Life {
             self.ledger.wait(still);
         }
         self.ledger.waits_until(self.now_ns);
+        self.looked_ns = self.now_ns;
     }
 
     /// A glance found the clock standing still, and becomes a look.
@@ -144,6 +150,7 @@ impl Life {
     fn lose(&mut self, why: Why, ticks: u64) {
         self.book.looks += ticks;
         let unsampled = self.ledger.lose(why, ticks, self.now_ns);
+        self.looked_ns = self.now_ns;
         self.book.unsampled(unsampled);
     }
 
@@ -174,6 +181,7 @@ impl Life {
         self.passes(wall_ns, cpu_ns);
         self.cpu_elsewhere_ns += self.ledger.cpu_not_sampled_ns() + (self.cpu_ns - self.ledger.cpu_ns());
         self.book.wall_not_sampled_ns += self.ledger.skip(self.now_ns, self.cpu_ns);
+        self.looked_ns = self.now_ns;
         self.ledger.forget_wait();
     }
 
@@ -207,6 +215,7 @@ impl Life {
         assert_eq!(self.cpu_ended_ns + self.ledger.cpu_ns(), cpu_ns + carried_ns, "law 2");
         let wall_ns = self.wall_told_ns() - self.wall_before_ns;
         assert_eq!(self.wall_from_ns + wall_ns, self.ledger.credited[1], "the wall time");
+        assert!(self.ledger.credited[1] + QUANTUM_NS > self.looked_ns, "all time up to a look is told");
         assert!(
             self.ledger.credited[1] <= self.now_ns.max(self.wall_from_ns),
             "no time is credited before it has passed"
@@ -228,6 +237,32 @@ fn seen_running_twice_the_time_between_is_shared() {
     let all: Vec<u64> = life.book.samples.iter().map(cpu_ns).collect();
     assert_eq!(all, [MILLISECOND_NS * 9 / 2, MILLISECOND_NS * 3 / 2]);
     assert_eq!(life.ledger.cpu_not_sampled_ns(), 0);
+}
+
+#[test]
+fn of_the_wall_time_between_two_samples_each_has_its_half() {
+    let mut life = Life::new(0);
+    let from_ns = START_NS.next_multiple_of(QUANTUM_NS) - START_NS;
+    life.passes(from_ns, 0);
+    for _ in 0..2 {
+        life.passes(4 * MILLISECOND_NS, 3 * MILLISECOND_NS);
+        life.ask();
+        life.answer(false);
+    }
+    let told = |sample: &Sample| (sample.wall_quanta * QUANTUM_NS, sample.end_ns - START_NS - from_ns);
+    let all: Vec<_> = life.book.samples.iter().map(told).collect();
+    assert_eq!(all, [(6 * MILLISECOND_NS, 6 * MILLISECOND_NS), (2 * MILLISECOND_NS, 8 * MILLISECOND_NS)]);
+}
+
+#[test]
+fn what_is_skipped_is_added_to_no_sample() {
+    let mut life = Life::new(0);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ledger.skip(life.now_ns, life.cpu_ns);
+    assert!(life.ledger.ran_until(life.cpu_ns + MILLISECOND_NS).is_none());
 }
 
 #[test]
@@ -397,7 +432,7 @@ fn event() -> impl Strategy<Value = Event> {
         4 => Just(Event::Ask),
         4 => any::<bool>().prop_map(Event::Answer),
         1 => Just(Event::TakeBack),
-        4 => prop_oneof![Just(FOR_CPU), Just(ASLEEP)].prop_map(Event::Waits),
+        4 => prop_oneof![Just(WAITING_FOR_CPU), Just(ASLEEP)].prop_map(Event::Waits),
         2 => Just(Event::Glance),
         1 => (1..5_u64).prop_map(Event::Lose),
         1 => Just(Event::Flush),

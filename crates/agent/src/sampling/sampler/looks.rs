@@ -1,4 +1,4 @@
-//! One tick of one thread: the table of (clock, state), and the tick's outcome.
+//! One tick of one thread: what the table says (table.rs), and the tick's outcome.
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
@@ -7,6 +7,7 @@ use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
 use crate::sampling::ledger::{Extension, Found, Measure, RUNS, Still, WAITS, Why};
 use crate::sampling::schedule::looks::back_off_ns_max;
+use crate::sampling::table::{Action, action};
 use crate::sampling::threads::{NotTold, Open, Thread, Turns};
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
@@ -20,8 +21,6 @@ use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
 
-/// State numbers of the recording (genba.proto, Samples.state).
-const FUTEX: u32 = libc::SYS_futex as u32;
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
 /// A question older than this is looked into: the thread may block the signal.
@@ -124,31 +123,19 @@ impl Sampler {
         } else {
             thread.looks.slept(monotonic_ns(), glances, back_off_ns_max);
         }
-        match doing {
-            Doing::Runnable if moved => match &mut self.threads[index].open {
-                Some(open) => {
+        let is_asked = self.threads[index].open.is_some();
+        match action(moved, doing, is_asked, |address| self.states.is_gil(&self.python, address)) {
+            Action::Ask => self.ask(index, cpu_ns),
+            Action::AskOn => {
+                if let Some(open) = &mut self.threads[index].open {
                     open.ticks += 1;
-                    self.look_into_silence(index);
                 }
-                None => self.ask(index, cpu_ns),
-            },
-            Doing::Runnable => self.wait_seen(index, State::WaitingForCpu, None, None),
-            Doing::Asleep { call, rsp, rip } => {
-                self.take_back_one(index, Refused::Asleep);
-                let state = match call {
-                    Some(Call { number: FUTEX, arguments: [address, _] })
-                        if self.states.is_gil(&self.python, address) =>
-                    {
-                        State::WaitingForGil
-                    }
-                    Some(call) => State::InSystemCall(call.number, None),
-                    None => State::Asleep,
-                };
-                self.wait_seen(index, state, call, Some(Registers { rip, rsp, rbp: None }));
+                self.look_into_silence(index);
             }
-            Doing::AsleepUnseen => {
+            Action::Queued => self.wait_seen(index, State::WaitingForCpu, None, None),
+            Action::Asleep { state, call, registers } => {
                 self.take_back_one(index, Refused::Asleep);
-                self.wait_seen(index, State::Asleep, None, None);
+                self.wait_seen(index, state, call, registers);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! How far the interpreter's layout is believed (I-10).
-//! Owns: after how many misfits it is believed no longer. Never: reads memory. A part of sampler.rs.
+//! Owns: after how many misfits it is believed no longer. Never: reads memory.
 
 /// So many frames in a row that are none by the layout, and the layout is wrong. The thread runs while its frame is looked at and
 /// may leave it at any moment, so one alone says nothing.
 const MISFITS_MAX: u32 = 64;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Belief {
+pub enum Belief {
     /// No frame was caught yet; `misfits` were looked at that are none by this layout.
     Unchecked {
         misfits: u32,
@@ -22,12 +22,12 @@ impl Default for Belief {
 }
 
 impl Belief {
-    pub(super) const fn is_unchecked(self) -> bool {
+    pub const fn is_unchecked(self) -> bool {
         matches!(self, Belief::Unchecked { .. })
     }
 
     /// After one more look at a frame: whether it is one, or `None`, nobody was in one.
-    pub(super) const fn after(self, fits: Option<bool>) -> Belief {
+    pub const fn after(self, fits: Option<bool>) -> Belief {
         match (self, fits) {
             (Belief::Unchecked { .. }, Some(true)) => Belief::Checked,
             (Belief::Unchecked { misfits: MISFITS_MAX.. }, Some(false)) => Belief::Wrong,
