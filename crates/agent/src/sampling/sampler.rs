@@ -42,7 +42,6 @@ mod lock_holders;
 mod looks;
 mod parking;
 mod rests;
-mod segments;
 mod spending;
 mod stepped;
 mod stops;

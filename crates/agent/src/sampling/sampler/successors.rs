@@ -1,4 +1,4 @@
-//! How a sampler becomes the next one: of another recording in the same process, or of a forked child.
+//! How a sampler becomes the next one: of another recording in the same process, of its next segment, or of a forked child.
 //! Owns: what is kept from one to the next. Never: asks for memory that the one before did not have. A part of sampler.rs.
 
 use super::Sampler;
@@ -8,7 +8,10 @@ use crate::process::session::Session;
 use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
 use crate::sampling::threads::LeftBehind;
+use crate::system::proc::{clock_ns, monotonic_ns};
+use crate::writing::outcomes::Refused;
 use crate::writing::reaped;
+use crate::writing::tables::Tables;
 use genba_format::{ProcessKey, proto};
 use genba_python::find::Python;
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
@@ -110,5 +113,42 @@ impl Sampler {
                 Sampler { is_child: true, left_behind: LeftBehind::default(), ..parent.into_next(session, start) },
             );
         }
+    }
+
+    /// Ends this segment and begins the next, at the process's clock that its last block tells: what passes until each thread's clock is read
+    /// again is the next one's, in no sample.
+    /// Row numbers, sequence numbers and totals begin anew, under another process key; the thread, the file and what was found out about the
+    /// process stay.
+    pub(super) fn begin_segment(&mut self) {
+        self.take_back(Refused::Unanswered);
+        for index in 0..self.threads.len() {
+            self.end_question(index, Refused::Unanswered);
+            self.settle_glances(index);
+            self.write_still(index);
+            self.tell_step(index);
+        }
+        self.flush(Some("segment"));
+        let now_ns = monotonic_ns();
+        let start = proto::Start {
+            continues_key: self.recorder.key().to_vec(),
+            within: true,
+            realtime_ns: clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
+            monotonic_ns: now_ns,
+            cpu_before_ns: self.recorder.cpu_told_ns(),
+            ..self.start.clone()
+        };
+        self.recorder.begin_segment(random_key(), start);
+        self.remember_origin();
+        self.tables = Tables::default();
+        self.stacks.begin_anew();
+        self.ticks = 0;
+        for index in 0..self.threads.len() {
+            self.skip(index, now_ns);
+            let thread = &mut self.threads[index];
+            thread.row = None;
+            thread.clock_told = None;
+            thread.ledger.forget_wait();
+        }
+        self.flush(None);
     }
 }
