@@ -110,14 +110,16 @@ def test_stale_pointers(workshop: Workshop, stale: Path, figure: Figure, native:
         assert any("main" in row.names() for row in cut) == (workshop.interpreter.minor_number >= 13)
 
 
-def test_segments(workshop: Workshop, spin: Path, figure: Figure) -> None:
-    """The process goes on under another key whenever its rows are used up: it stays one process, and both laws hold over all of it."""
-    target = [workshop.program("tests/programs/crowd.py"), workshop.take(spin), "0", "2", "100"]
-    forced = force(workshop, figure, target, flags=(), field="rows_max=300")
+def test_segments(workshop: Workshop, figure: Figure) -> None:
+    """The process goes on under another key whenever its rows are used up: it stays one process, and both laws hold over all of it.
+    One sample of a chain has more functions than a segment has rows for."""
+    chains, functions, rows_max = 4, 200, 150
+    target = [workshop.program("tests/programs/chains.py"), str(chains), str(functions), "60"]
+    forced = force(workshop, figure, target, flags=(), field=f"rows_max={rows_max}")
     keys = process_keys(workshop.runs[-1].recording.read_bytes())
     figure("segments", len(keys), "process keys")
-    # Of the command, the parent, and of the process more than one.
-    assert len(keys) > 2 + 1
+    # The command's, the parent's, and of the process one that each chain brings to its end.
+    assert len(keys) >= 2 + chains
     assert [process["pid"] for process in forced.profile["processes"]].count(forced.process["pid"]) == 1
 
 
