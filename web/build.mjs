@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const numbers = "@GENBA_NUMBERS@"; // crates/cli/src/html.rs and tests/web put gzip + base64 here
+const numbers = "@GENBA_NUMBERS@"; // crates/cli/src/verbs/html.rs and tests/web put gzip + base64 here
 
 if (process.argv.includes("--tests")) await bundleTests();
 else await bundlePage();

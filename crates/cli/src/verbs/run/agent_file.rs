@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 
-use super::output::words;
-use crate::cache_folder::{check_owned, folders};
-use crate::failure::Failure;
+use crate::files::cache_folder::{check_owned, folders};
+use crate::words::failure::{self, Failure};
 
 static AGENT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/genba-agent.so"));
 const AGENT_SHA256: &str = env!("GENBA_AGENT_SHA256");
@@ -39,19 +38,19 @@ fn unpack_in(folder: &Path) -> Result<PathBuf, String> {
         return Err("ld.so cannot be given a path with `:`, `;`, `$` or a space".to_owned());
     }
     let path = folder.join(format!("genba-agent-{AGENT_SHA256}.so"));
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| words(&error))?;
-    check_owned(&fs::symlink_metadata(folder).map_err(|error| words(&error))?, true)?;
-    let mount = statvfs(folder).map_err(|error| words(&error.into()))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| failure::of_system(&error))?;
+    check_owned(&fs::symlink_metadata(folder).map_err(|error| failure::of_system(&error))?, true)?;
+    let mount = statvfs(folder).map_err(|error| failure::of_system(&error.into()))?;
     if mount.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         return Err("the file system is mounted noexec".to_owned());
     }
     match verified(&path) {
         Ok(true) => return Ok(path),
         Ok(false) => {}
-        Err(error) => return Err(words(&error)),
+        Err(error) => return Err(failure::of_system(&error)),
     }
-    write(folder, &path).map_err(|error| words(&error))?;
-    if verified(&path).map_err(|error| words(&error))? {
+    write(folder, &path).map_err(|error| failure::of_system(&error))?;
+    if verified(&path).map_err(|error| failure::of_system(&error))? {
         return Ok(path);
     }
     Err("what was written does not read back the same".to_owned())

@@ -13,7 +13,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use super::bells::Chain;
-use crate::failure::say;
+use crate::words::failure::say;
 
 /// Passed on. Ctrl-Z does not stop genba itself: it stops when the program has stopped.
 const CAUGHT: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP];

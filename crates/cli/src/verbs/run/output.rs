@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, OFlags, RenameFlags, renameat_with};
 use rustix::io::Errno;
 
-use crate::failure::Failure;
-use crate::own_file::Content;
-use crate::run::target::Program;
+use crate::files::own_file::Content;
+use crate::verbs::run::target::Program;
+use crate::words::failure::{self, Failure};
 
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
@@ -90,14 +90,14 @@ fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Ou
             return Err(refused("the program's own command line names this file").hint("name another file with -o"));
         }
         let (file, content) = opened(path).map_err(|error| {
-            refused(&format!("it exists, and genba cannot read it: {}", words(&error)))
+            refused(&format!("it exists, and genba cannot read it: {}", failure::of_system(&error)))
                 .hint("name another file with -o")
         })?;
         match content {
             Content::Empty | Content::Recording if is_forced => {
                 let aside = aside(path);
                 set_aside(path, &aside, &file)
-                    .map_err(|error| refused(&words(&error)).hint("name another file with -o"))?;
+                    .map_err(|error| refused(&failure::of_system(&error)).hint("name another file with -o"))?;
                 replaced = Some(aside);
             }
             Content::Empty | Content::Recording => {
@@ -120,7 +120,7 @@ fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Ou
             }
             refused("its folder does not exist").hint(format!("mkdir -p {}", folder.display()))
         }
-        _ => refused(&words(&error)).hint("name a file in a folder that you may write to"),
+        _ => refused(&failure::of_system(&error)).hint("name a file in a folder that you may write to"),
     });
     match made.and_then(|()| absolute(path)) {
         Ok(path) => Ok(Output { path, shown, moved: None, replaced }),
@@ -132,7 +132,8 @@ fn create_as_asked(path: &Path, is_forced: bool, program: &Program) -> Result<Ou
 }
 
 fn link_target(path: &Path) -> String {
-    fs::read_link(path).map_or_else(|error| words(&error), |target| format!("it points to {}", target.display()))
+    fs::read_link(path)
+        .map_or_else(|error| failure::of_system(&error), |target| format!("it points to {}", target.display()))
 }
 
 /// A script, or a file the program reads or writes itself.
@@ -196,14 +197,15 @@ fn create_next(stem: &str) -> Result<Output, Failure> {
         Err(error) => error,
     };
     let nowhere = |error: &std::io::Error| {
-        Failure::no(format!("cannot write a recording: {}", words(error)))
-            .detail(format!("the current directory: {}", words(&refusal)))
+        Failure::no(format!("cannot write a recording: {}", failure::of_system(error)))
+            .detail(format!("the current directory: {}", failure::of_system(&refusal)))
             .hint("name a file in a folder that you may write to: genba run -o FOLDER/app.genba …")
     };
     let folder = private_folder().map_err(|error| nowhere(&error))?;
     let path = create_numbered(&folder, stem).map_err(|error| nowhere(&error))?;
     let shown = path.display().to_string();
-    let moved = format!("the current directory cannot be written ({}); recording to {shown}", words(&refusal));
+    let moved =
+        format!("the current directory cannot be written ({}); recording to {shown}", failure::of_system(&refusal));
     Ok(Output { path, shown, moved: Some(moved), replaced: None })
 }
 
@@ -241,18 +243,10 @@ fn private_folder() -> std::io::Result<PathBuf> {
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     let refused = |why: &str| Failure::no(format!("cannot name {} in full: {why}", path.display()));
     let absolute = std::path::absolute(path)
-        .map_err(|error| refused(&words(&error)).hint("start genba in a folder that exists"))?;
+        .map_err(|error| refused(&failure::of_system(&error)).hint("start genba in a folder that exists"))?;
     if absolute.to_str().is_none() {
         let _ = fs::remove_file(path);
         return Err(refused("it is not UTF-8").hint("name a file in a folder whose path is UTF-8: -o /tmp/app.genba"));
     }
     Ok(absolute)
-}
-
-/// The system's words without Rust's `(os error 13)`.
-pub fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let plain = text.split(" (os error").next().unwrap_or(&text);
-    let mut letters = plain.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 
 /// How the user named the program.
 pub struct Asked<'a> {

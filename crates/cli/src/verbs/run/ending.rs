@@ -13,7 +13,7 @@ use super::interpreter::Known;
 use super::session::Session;
 use super::start::Ending;
 use super::target::{Kind, Program};
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 
 /// At most this many processes are named one by one.
 const NAMED_MAX: usize = 5;

@@ -10,7 +10,7 @@ use object::elf;
 
 use super::executable::{Elf, Executable};
 use super::target::{Kind, Program, find_on_path};
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 
 const MINOR_MIN: u32 = 11;
 const MINOR_MAX: u32 = 15;

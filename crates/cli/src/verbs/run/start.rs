@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::bells::Chain;
-use super::output::words;
 use super::session::{Session, preload};
 use super::signals::{Caught, Passing, stop_with};
 use super::target::Program;
-use crate::failure::Failure;
+use crate::words::failure::{self, Failure};
 
 /// How the program ended.
 pub struct Ending {
@@ -46,7 +45,8 @@ pub fn run(
     chain: Chain,
     farewell: impl FnOnce(u32) -> String + Send + 'static,
 ) -> Result<(Ending, u32), Failure> {
-    let caught = Caught::begin().map_err(|error| Failure::ours(format!("cannot catch signals: {}", words(&error))))?;
+    let caught = Caught::begin()
+        .map_err(|error| Failure::ours(format!("cannot catch signals: {}", failure::of_system(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
     let mut command = Command::new(&program.path);
     command
@@ -56,11 +56,11 @@ pub fn run(
         .env("LD_PRELOAD", preload(agent.as_os_str(), inherited.as_deref()));
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| {
-        Failure::no(format!("cannot start {}: {}", program.path.display(), words(&error)))
+        Failure::no(format!("cannot start {}: {}", program.path.display(), failure::of_system(&error)))
             .hint(format!("try it without genba: {}", program.name.display()))
     })?;
     let taken = caught.take_children_back();
-    taken.map_err(|error| Failure::ours(format!("cannot catch SIGCHLD: {}", words(&error))))?;
+    taken.map_err(|error| Failure::ours(format!("cannot catch SIGCHLD: {}", failure::of_system(&error))))?;
     let pid = child.id();
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
@@ -77,11 +77,17 @@ pub fn run(
             }
             Ok(_) => break,
             Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(Failure::ours(format!("cannot wait for the program: {}", words(&error.into())))),
+            Err(error) => {
+                return Err(Failure::ours(format!(
+                    "cannot wait for the program: {}",
+                    failure::of_system(&error.into())
+                )));
+            }
         }
     }
     let wall = started.elapsed();
     let status = passing.ended(|| child.wait());
-    let status = status.map_err(|error| Failure::ours(format!("cannot wait for the program: {}", words(&error))))?;
+    let status = status
+        .map_err(|error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error))))?;
     Ok((Ending { status, wall }, pid))
 }

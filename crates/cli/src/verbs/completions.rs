@@ -7,8 +7,8 @@ use clap::builder::Resettable;
 use clap::{Arg, Args, Command, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use crate::failure::Failure;
 use crate::read;
+use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct Arguments {

@@ -10,8 +10,8 @@ use genba_profile::profile::Profile;
 use genba_profile::warnings::warnings;
 use regex::Regex;
 
-use crate::failure::Failure;
 use crate::read::{self, ColourWhen, FilterOptions, Format, MinShare, RecordingArguments, SortBy, Stream, WeightBy};
+use crate::words::failure::Failure;
 
 /// What a screen shows; JSON leaves nothing out unless asked.
 const FUNCTIONS_ON_SCREEN: usize = 5;

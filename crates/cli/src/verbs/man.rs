@@ -8,9 +8,9 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use crate::failure::Failure;
 use crate::read;
 use crate::settings;
+use crate::words::failure::Failure;
 
 const EXIT: &str = "0: done. 1: asked, and the answer is no. 2: the command line cannot be carried out as written, or genba itself \
                     failed. What is not 0 is explained on standard error, in lines that begin with error: and hint:.";

@@ -12,9 +12,9 @@ use genba_profile::report::{self, By, Options, json, markdown, text};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
-use crate::failure::Failure;
-use crate::packages;
+use crate::files::packages;
 use crate::read::{self, FilterOptions, Format, RecordingArguments, RecordingFile, SortBy, Stream, ViewOptions};
+use crate::words::failure::Failure;
 
 /// What a screen shows; the formats for machines leave nothing out unless asked.
 const ROWS_ON_SCREEN: usize = 20;

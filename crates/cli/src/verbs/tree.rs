@@ -8,8 +8,8 @@ use genba_profile::paint::Paint;
 use genba_profile::tree::{self, Options, Order, text};
 use genba_profile::warnings::warnings;
 
-use crate::failure::Failure;
 use crate::read::{self, FilterOptions, Format, RecordingArguments, SortBy, Stream, ViewOptions};
+use crate::words::failure::Failure;
 
 const SHARE_MIN: f64 = 0.01;
 

@@ -17,9 +17,9 @@ use genba_profile::warnings::warnings;
 use genba_profile::weight::{Totals, Weight};
 use rustix::fs::OFlags;
 
-use crate::failure::{Failure, say};
-use crate::own_file::Content;
+use crate::files::own_file::Content;
 use crate::read::{self, FilterOptions, RecordingArguments, Recordings, WeightBy};
+use crate::words::failure::{Failure, say};
 
 #[derive(Args)]
 pub struct Arguments {

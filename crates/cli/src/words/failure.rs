@@ -196,3 +196,11 @@ fn in_our_words(message: &str) -> Failure {
         usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
     }
 }
+
+/// The system's words without Rust's `(os error 13)`.
+pub fn of_system(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = plain.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

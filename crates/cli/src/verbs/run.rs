@@ -5,7 +5,6 @@
 pub mod agent_file;
 mod bells;
 mod budget;
-pub mod durations;
 mod ending;
 mod executable;
 mod interpreter;
@@ -14,8 +13,6 @@ mod session;
 mod signals;
 mod start;
 mod target;
-
-pub use output::words;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -28,11 +25,12 @@ use genba_format::{masking, proto};
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
 
-use crate::failure::{Failure, say, show};
 use crate::finish::{self, SourceText};
-use crate::progress::during;
 use crate::read;
-use crate::report;
+use crate::verbs::report;
+use crate::words::durations;
+use crate::words::failure::{self, Failure, say, show};
+use crate::words::progress::during;
 
 const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
@@ -170,7 +168,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let ended_ns = monotonic_ns();
     let bytes = std::fs::read(&output.path).map_err(|error| {
         output.give_up();
-        Failure::no(format!("cannot read the recording {}: {}", output.shown, output::words(&error)))
+        Failure::no(format!("cannot read the recording {}: {}", output.shown, failure::of_system(&error)))
             .with_exit_code(ending.exit_code().max(1))
     })?;
     let recording = during("reading the recording", || genba_format::read(&bytes));

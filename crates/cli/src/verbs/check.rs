@@ -10,8 +10,8 @@ use genba_profile::integrity;
 use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
 
-use crate::failure::Failure;
 use crate::read::{self, RecordingFile, Stream};
+use crate::words::failure::Failure;
 
 /// More findings than this are counted, not listed.
 const DETAILS_MAX: usize = 10;

@@ -21,14 +21,14 @@ use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
-use crate::export::delivered;
-use crate::failure::{Failure, say};
-use crate::own_file::MARKED_HEAD;
-use crate::progress::during;
+use crate::files::own_file::MARKED_HEAD;
 use crate::read::{self, FilterOptions, RecordingArguments};
+use crate::verbs::export::delivered;
+use crate::words::failure::{Failure, say};
+use crate::words::progress::during;
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
-const PAGE: &str = include_str!("../../../web/dist/viewer.html");
+const PAGE: &str = include_str!("../../../../web/dist/viewer.html");
 /// How the viewer's page begins; the page written begins with own_file.rs's mark.
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// Where the page wants its numbers; exactly once in it.

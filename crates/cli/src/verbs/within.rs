@@ -9,10 +9,10 @@ use clap::{Args, Subcommand};
 use genba_format::{ProcessKey, Recording};
 use genba_profile::{build, export};
 
-use crate::failure::Failure;
 use crate::finish::{self, SourceText};
 use crate::read;
-use crate::run::{self, agent_file};
+use crate::verbs::run::{self, agent_file};
+use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct Arguments {
