@@ -39,11 +39,12 @@ async function bundlePage() {
 async function bundleTests() {
   const out = join(here, "../build/web-tests");
   await rm(out, { recursive: true, force: true });
-  const entryPoints = (await readdir(join(here, "model"))).filter((name) => name.endsWith(".test.ts"));
+  const entryPoints = (await readdir(join(here, "model"), { recursive: true })).filter((name) => name.endsWith(".test.ts"));
   await build({
     absWorkingDir: join(here, "model"),
     entryPoints,
     outdir: out,
+    entryNames: "[name]",
     outExtension: { ".js": ".mjs" },
     bundle: true,
     platform: "node",

@@ -13,8 +13,6 @@ mod kept;
 mod kept_file;
 mod packages;
 mod pieces;
-mod ran;
-mod source_encoding;
 mod sources;
 
 use std::fs::{File, OpenOptions};

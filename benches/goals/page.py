@@ -7,7 +7,7 @@ from pathlib import Path
 
 from row import Row
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BOXES = 3_000_000
 OPENED_MS_MAX = 2_000
 

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parent.parent
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
 MAGIC = b"\x89genba\r\n"
 # FORMAT.md: the header's length, and where in it the payload's length stands.
 HEADER_BYTES = 66

@@ -9,10 +9,10 @@ from argparse import Namespace
 from pathlib import Path
 
 import medians
-import real_works
 import runs
 import table
 import ways
+import works
 from row import Row
 from runs import Measured, Place
 from ways import Way
@@ -28,7 +28,7 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     chosen = real_ways(options, folder)
     found = []
     print(table.head())
-    for work in real_works.WORKS:
+    for work in works.real.WORKS:
         if work == "gunicorn" and shutil.which("wrk") is None:
             print(f"{work}: not run: no wrk (make prepare, as root)")
             continue

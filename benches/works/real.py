@@ -1,7 +1,7 @@
 """What people run, as works of `make bench`: a server under load, test suites, pools of processes, machines without an idle CPU.
 
 Owns: the works, and what each counts as one unit of work. Never: waits for something without an end.
-A work that serves requests returns its own figures, per thousand requests; the others are measured from start to end by workload.py.
+A work that serves requests returns its own figures, per thousand requests; the others are measured from start to end by ../workload.py.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ def spin(count):
 
 
 def one_cpu():
-    """Two threads that want the interpreter, on the one CPU that the whole run has (see goal_real.py)."""
+    """Two threads that want the interpreter, on the one CPU that the whole run has (see goals/real.py)."""
     at_once([threading.Thread(target=spin, args=(22_000_000,)) for _ in range(2)])
 
 

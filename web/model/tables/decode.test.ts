@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeProfile, decodeRecording } from "./decode";
 import { madeDocument, madeProfile } from "./made";
-import { whereRows } from "./rows";
-import { lineShares, linesAround, markExpression } from "./source";
-import { buildTree, placeOf } from "./tree";
+import { whereRows } from "../rows";
+import { lineShares, linesAround, markExpression } from "../source";
+import { buildTree, placeOf } from "../tree";
 import type { Source } from "./profile";
 
 function checkRefused(change: Record<string, unknown>, message: string): void {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import commands
 import recordings
-from made import many_samples, payloads
+from goals.made import many_samples, payloads
 from row import Row
 
 SAMPLES = 10_000_000

@@ -1,6 +1,6 @@
 // The tables of a recording as the page holds them: what docs/json.md says, with units and indices typed.
 // Immutable; numbers of a view stay in the view.
-import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 export type FrameKind = "python" | "c" | "inferred" | "inlined" | "mark";
 export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";

@@ -1,6 +1,6 @@
 """The absolute goals: each figure beside its bound and its yardstick of the same run.
 
-Owns: the shape of a row, how rows are written, the goals that the table of costs answers. Never: measures (goal_*.py do).
+Owns: the shape of a row, how rows are written, the goals that the table of costs answers. Never: measures (the modules of this package do).
 With GENBA_FIGURES set, each row is also one JSON line there, as the tests write theirs.
 """
 
@@ -11,18 +11,10 @@ from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
-import goal_faulthandler
-import goal_handler
-import goal_memory
-import goal_page
-import goal_reading
-import goal_real
-import goal_sampler
-import goal_size
-import goal_startup
 import machine
 import recordings
 import table
+from goals import faulthandler, handler, memory, page, reading, real, sampler, size, startup
 from row import Row
 from runs import Measured
 from ways import Way
@@ -30,15 +22,15 @@ from ways import Way
 EMPTY_HANDLER_MAX = 1.02
 HANDLER_SHARE_MAX = 0.003
 ABSOLUTE = {
-    "real": goal_real,
-    "handler": goal_handler,
-    "faulthandler": goal_faulthandler,
-    "startup": goal_startup,
-    "memory": goal_memory,
-    "sampler": goal_sampler,
-    "size": goal_size,
-    "reading": goal_reading,
-    "page": goal_page,
+    "real": real,
+    "handler": handler,
+    "faulthandler": faulthandler,
+    "startup": startup,
+    "memory": memory,
+    "sampler": sampler,
+    "size": size,
+    "reading": reading,
+    "page": page,
 }
 
 
@@ -46,7 +38,7 @@ def of_table(all_measured: list[Measured], chosen: list[Way], genba: str) -> lis
     rows = []
     for measured in all_measured:
         found = {(cell.way, cell.figure, cell.against): cell.ratio for cell in table.cells(measured, chosen)}
-        rows += handler(measured, genba)
+        rows += handler_time(measured, genba)
         for rate in ("1 kHz", "10 kHz"):
             for figure in ("cpu_ns", "wall_ns"):
                 ratio = found.get((f"genba {rate}", figure, f"empty {rate}"))
@@ -60,7 +52,7 @@ def of_table(all_measured: list[Measured], chosen: list[Way], genba: str) -> lis
     return emitted(rows)
 
 
-def handler(measured: Measured, genba: str) -> list[Row]:
+def handler_time(measured: Measured, genba: str) -> list[Row]:
     kept = measured.recordings.get("genba 1 kHz", [])
     found = recordings.handler_ns([process for path in kept for process in recordings.exported(genba, path)])
     if found is None:

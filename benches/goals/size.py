@@ -8,12 +8,12 @@ from argparse import Namespace
 from pathlib import Path
 
 import recordings
-from made import many_samples
+from goals.made import many_samples
 from row import Row
 
-HERE = Path(__file__).resolve().parent
-TWO_CALLERS = str(HERE.parent / "casebook/two-callers/slow.py")
-MANY_STACKS = str(HERE / "many_stacks.py")
+BENCHES = Path(__file__).resolve().parent.parent
+TWO_CALLERS = str(BENCHES.parent / "casebook/two-callers/slow.py")
+MANY_STACKS = str(BENCHES / "works/many_stacks.py")
 # At 10 kHz; long enough for the tables and the source text, which are paid once, to have their fair share.
 TWO_CALLERS_ROUNDS = "6000"
 TWO_CALLERS_MAX = 2.0

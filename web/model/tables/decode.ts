@@ -4,7 +4,7 @@
 import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
-import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "./units";
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
 const KINDS = ["python", "c", "inferred", "inlined", "mark"] as const;

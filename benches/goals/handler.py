@@ -18,7 +18,7 @@ from pathlib import Path
 import newest
 from row import Row
 
-HERE = Path(__file__).resolve().parent
+BENCHES = Path(__file__).resolve().parent.parent
 LIBRARY = "libgenba_bench_handler.so"
 FRAMEHOP_SHARE_MAX = 1 / 15
 FRAME_POINTER_STEPS_MAX = 10
@@ -43,9 +43,9 @@ def rows(options: Namespace, _folder: Path) -> list[Row]:
 
 def measured(sid: Path, place: Path, seed: int, runs: int) -> dict[str, Quantiles]:
     build = ["cargo", "build", "--quiet", "--locked", "--release", "--package", "genba-bench-handler"]
-    subprocess.run(build, check=True, cwd=HERE.parent)
-    shutil.copy2(HERE.parent / "target/release" / LIBRARY, place)
-    shutil.copy2(HERE / "deep_work.py", place)
+    subprocess.run(build, check=True, cwd=BENCHES.parent)
+    shutil.copy2(BENCHES.parent / "target/release" / LIBRARY, place)
+    shutil.copy2(BENCHES / "works/deep_work.py", place)
     inside = "/" + str(place.relative_to(sid))
     work = [f"{inside}/deep_work.py", f"{inside}/{LIBRARY}", str(runs), str(seed), LEVELS]
     ahead = lambda: os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(5))
