@@ -18,13 +18,13 @@ import newest
 import runs
 import table
 import ways
-import workload
+import works
 from row import Row
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 ROUNDS = 30
 SEED = 20261120
-WORKS = [name for name in workload.WORKS if name not in workload.FOR_GOALS]
+WORKS = [name for name in works.WORKS if name not in works.FOR_GOALS]
 PARTS = ("table", "newest", *goals.ABSOLUTE)
 
 
@@ -101,8 +101,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", default=str(REPOSITORY / "build/bench.json"))
     parser.add_argument("--markdown", default=str(REPOSITORY / "build/bench.md"))
     options = parser.parse_args()
-    if unknown := [name for name in options.works if name not in workload.WORKS]:
-        parser.error(f"no work {', '.join(unknown)}; one of {', '.join(workload.WORKS)}")
+    if unknown := [name for name in options.works if name not in works.WORKS]:
+        parser.error(f"no work {', '.join(unknown)}; one of {', '.join(works.WORKS)}")
     if unknown := [name for name in options.parts if name not in PARTS]:
         parser.error(f"no part {', '.join(unknown)}; one of {', '.join(PARTS)}")
     return options

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-import made
 import ways
+from goals import made
 
 HERE = Path(__file__).resolve().parent
 

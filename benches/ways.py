@@ -100,7 +100,7 @@ def program(way: Way, workload: str, work: str, result: str) -> list[str]:
 
 
 def packages() -> list[str]:
-    """The folders with the packages that works import, for PYTHONPATH: `imports`, and what real_works.py starts."""
+    """The folders with the packages that works import, for PYTHONPATH: `imports`, and what works/real.py starts."""
     return [str(folder) for folder in (PEERS / "packages", REPOSITORY / "build/tools/site-packages") if folder.exists()]
 
 

@@ -1,139 +1,17 @@
 """The program of `make bench`: a fixed amount of work, and what it cost while it ran.
 
-argv: a name of WORKS, and a file for the result. Amounts are the same in every run, so that times can be divided. The
-figures span the work alone, not start-up and end: CPU of this process (with all threads in it, a profiler's too), of the children that it
-waited for, and of its parent, because some profilers look from there; a parent that only waits adds nothing.
+argv: a name of WORKS, and a file for the result. The figures span the work alone, not start-up and end: CPU of this process (with all
+threads in it, a profiler's too), of the children that it waited for, and of its parent, because some profilers look from there; a parent
+that only waits adds nothing.
 """
 
 import json
 import os
-import runpy
 import sys
-import threading
-from math import sqrt
 from pathlib import Path
 from time import clock_gettime_ns, perf_counter_ns, process_time_ns
 
-import real_works
-
-RECURSION_DEPTH = 400
-
-
-def pure_python():
-    """Calls and loops of the interpreter alone, stacks about ten deep."""
-
-    def fall(left, count):
-        if left:
-            return fall(left - 1, count) + 1
-        total = 0
-        for number in range(count):
-            total += number ^ left
-        return total
-
-    for _ in range(36_000):
-        fall(8, 400)
-
-
-def bytes_slice():
-    """casebook/bytes-slice: nearly all time in one memmove."""
-    slow = Path(__file__).resolve().parent.parent / "casebook/bytes-slice/slow.py"
-    runpy.run_path(str(slow))["before"](bytes(260_000))
-
-
-def small_c_calls():
-    """Many C functions of less than a microsecond."""
-    names = {"one": 1, "two": 2}
-    total = 0.0
-    for number in range(2_400_000):
-        total += sqrt(number) + len("word") + names.get("two", 0) + ord("x") + abs(-number)
-
-
-def spin(count):
-    total = 0
-    for number in range(count):
-        total += number * number
-    return total
-
-
-def threads_8():
-    """Eight threads that all want the interpreter."""
-    real_works.at_once([threading.Thread(target=spin, args=(1_200_000,)) for _ in range(8)])
-
-
-def sleeping_100():
-    """One thread works, a hundred wait."""
-    with waiting(100):
-        spin(10_000_000)
-
-
-def idle_200():
-    """Two hundred threads wait, and so does the main thread, as in a server that nobody calls."""
-    with waiting(200):
-        threading.Event().wait(5)
-
-
-def threads_1000():
-    """A thousand threads hand on the turn to work; one works, the others wait."""
-    turns = [threading.Lock() for _ in range(1000)]
-    for turn in turns:
-        turn.acquire()
-
-    def worker(number):
-        for _ in range(2):
-            turns[number].acquire()
-            spin(4_500)
-            turns[(number + 1) % len(turns)].release()
-
-    threads = [threading.Thread(target=worker, args=(number,)) for number in range(len(turns))]
-    for thread in threads:
-        thread.start()
-    turns[0].release()
-    for thread in threads:
-        thread.join()
-
-
-def deep_recursion():
-    """Python and C in turn, some 400 calls deep, working at the bottom."""
-
-    def fall(left):
-        if left:
-            return sum(map(fall, (left - 1,)))
-        return spin(2_500_000)
-
-    for _ in range(4):
-        fall(RECURSION_DEPTH // 2)
-
-
-def imports():
-    """A large package and all that it needs."""
-    import sympy  # noqa: F401  (on PYTHONPATH: make/prepare.sh peers)
-
-
-class waiting:
-    """`count` threads that wait until the block ends."""
-
-    def __init__(self, count):
-        self.end = threading.Event()
-        self.threads = [threading.Thread(target=self.end.wait) for _ in range(count)]
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-
-    def __exit__(self, *_):
-        self.end.set()
-        for thread in self.threads:
-            thread.join()
-
-
-WORKS = {
-    work.__name__: work
-    for work in (pure_python, bytes_slice, small_c_calls, threads_8, sleeping_100, threads_1000, deep_recursion, imports, idle_200)
-} | real_works.WORKS
-
-
-# Not in the table: what goal_sampler.py and goal_real.py look at.
-FOR_GOALS = {"idle_200", *real_works.WORKS}
+from works import WORKS, real
 
 
 def parent_ns():
@@ -142,9 +20,9 @@ def parent_ns():
 
 
 def measured(work):
-    begin = perf_counter_ns(), process_time_ns(), parent_ns(), real_works.children_ns()
+    begin = perf_counter_ns(), process_time_ns(), parent_ns(), real.children_ns()
     own_figures = work()
-    end = perf_counter_ns(), process_time_ns(), parent_ns(), real_works.children_ns()
+    end = perf_counter_ns(), process_time_ns(), parent_ns(), real.children_ns()
     wall_ns, own_ns, observer_ns, children_ns = (after - before for after, before in zip(end, begin))
     of_work = {"wall_ns": wall_ns, "cpu_ns": own_ns + observer_ns + children_ns, "sampler_ns": sampler_ns()}
     return of_work | (own_figures or {})

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const numbers = "@GENBA_NUMBERS@"; // crates/cli/src/html.rs and tests/web put gzip + base64 here
+const numbers = "@GENBA_NUMBERS@"; // crates/cli/src/verbs/html.rs and tests/web put gzip + base64 here
 
 if (process.argv.includes("--tests")) await bundleTests();
 else await bundlePage();
@@ -39,11 +39,12 @@ async function bundlePage() {
 async function bundleTests() {
   const out = join(here, "../build/web-tests");
   await rm(out, { recursive: true, force: true });
-  const entryPoints = (await readdir(join(here, "model"))).filter((name) => name.endsWith(".test.ts"));
+  const entryPoints = (await readdir(join(here, "model"), { recursive: true })).filter((name) => name.endsWith(".test.ts"));
   await build({
     absWorkingDir: join(here, "model"),
     entryPoints,
     outdir: out,
+    entryNames: "[name]",
     outExtension: { ".js": ".mjs" },
     bundle: true,
     platform: "node",

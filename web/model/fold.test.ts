@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foldTree, standsFor } from "./fold";
-import { madeProfile } from "./made";
+import { madeProfile } from "./tables/made";
 import { buildTree, pathTo, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
 import type { BoxIndex } from "./units";

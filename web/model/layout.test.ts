@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { find } from "./find";
 import { layOut, neighbour, slotAt, zoomFor } from "./layout";
 import type { Direction } from "./layout";
-import { madeProfile } from "./made";
+import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
 import type { BoxIndex, Px } from "./units";

@@ -1,9 +1,9 @@
 // The rows' chains and the verdict's places, each tied to the boxes below.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeRecording } from "./decode";
-import { madeDocument } from "./made";
-import type { Recording } from "./profile";
+import { decodeRecording } from "./tables/decode";
+import { madeDocument } from "./tables/made";
+import type { Recording } from "./tables/profile";
 import { whereRows } from "./rows";
 import { buildTree, placeOf } from "./tree";
 import { verdictLines } from "./verdict";

@@ -1,5 +1,5 @@
 // The first view: the report's rows, each tied to the box of the tree that shows it. Every number is the report's own.
-import type { Frame, Recording, Row } from "./profile";
+import type { Frame, Recording, Row } from "./tables/profile";
 import type { Tint } from "./tint";
 import { ownerTint, tintOf } from "./tint";
 import type { Tree } from "./tree";

@@ -1,6 +1,6 @@
 // Source text: a line cut into what stands before, in and after an expression, and the lines around a place with what
 // each one weighs.
-import type { Frame, Profile, Source } from "./profile";
+import type { Frame, Profile, Source } from "./tables/profile";
 import { isRunning, share } from "./tree";
 import type { Share, Weight } from "./units";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callersOf, sumEverywhere } from "./everywhere";
-import { madeProfile } from "./made";
+import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
 import type { BoxIndex, PlaceIndex, Weight } from "./units";

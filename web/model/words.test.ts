@@ -1,7 +1,7 @@
 // Numbers and accounting in words.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { madeProfile } from "./made";
+import { madeProfile } from "./tables/made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
 import { buildTree, placeOf } from "./tree";
 import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";

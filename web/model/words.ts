@@ -1,6 +1,6 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Reason } from "./profile";
+import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Reason } from "./tables/profile";
 import type { Place } from "./tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 

@@ -1,6 +1,6 @@
 // What was recorded, the weight, search, theme; below it what a filter kept and the recording's warnings, always in view.
 import type { JSX, RefObject } from "preact";
-import type { Profile } from "../model/profile";
+import type { Profile } from "../model/tables/profile";
 import { WEIGHTS } from "../model/units";
 import type { Count } from "../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";

@@ -10,7 +10,7 @@ import type { FoldedTree } from "../model/fold";
 import type { Found } from "../model/find";
 import { neighbour, zoomFor } from "../model/layout";
 import type { Direction, Run } from "../model/layout";
-import type { Recording } from "../model/profile";
+import type { Recording } from "../model/tables/profile";
 import { whereRows } from "../model/rows";
 import type { WhereRow } from "../model/rows";
 import { lineShares } from "../model/source";

@@ -1,14 +1,15 @@
 //! `cargo xtask edges`: compares edges.toml with `cargo metadata` and the imports of Rust, Python and TypeScript files.
 //! Owns: the comparison of crates; one file a language does the imports. Never: repairs.
 
+mod floors;
+mod python;
+mod typescript;
+
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value as Json;
 
-use crate::edges_python;
-use crate::edges_typescript;
-use crate::floors;
 use crate::imports;
 use crate::parts::{Part, TABLE, read_table};
 use crate::sources::{SourceFile, read_below};
@@ -51,8 +52,8 @@ pub fn check(parts: &[Part], metadata: &Json, files: &[SourceFile]) -> Vec<Viola
         }
         for file in held {
             never(part, file, &mut violations);
-            edges_python::check(part, file, files, &mut violations);
-            edges_typescript::check(part, parts, file, &mut violations);
+            python::check(part, file, files, &mut violations);
+            typescript::check(part, parts, file, &mut violations);
         }
     }
     violations

@@ -4,17 +4,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-mod circles;
 mod edges;
-mod edges_python;
-mod edges_typescript;
-mod floors;
 mod glibc;
 mod handler;
 mod imports;
-mod invariants;
 mod parts;
-mod paths;
 mod proto;
 mod sources;
 mod tidy;

@@ -1,11 +1,13 @@
 //! `cargo xtask tidy`: the house rules a machine can hold (lengths, headers, names, leftovers, places of this machine).
 //! Owns: one function a rule, each naming what to do instead. Never: repairs. Invariants and paths in comments have their own files.
 
+mod circles;
+mod crowds;
+mod invariants;
+mod paths;
+
 use std::path::Path;
 
-use crate::circles;
-use crate::invariants;
-use crate::paths;
 use crate::sources::{SourceFile, read_below};
 use crate::violation::{Violation, verdict};
 
@@ -66,6 +68,7 @@ pub fn check(files: &[SourceFile]) -> Vec<Violation> {
     invariants::check(files, &mut violations);
     paths::check(files, &mut violations);
     circles::check(files, &mut violations);
+    crowds::check(files, &mut violations);
     violations
 }
 

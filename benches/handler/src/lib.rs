@@ -1,4 +1,4 @@
-//! A library that a Python program loads (benches/goal_handler.py) to measure genba's signal handler from inside, on the
+//! A library that a Python program loads (benches/goals/handler.py) to measure genba's signal handler from inside, on the
 //! program's own stacks: `genba_bench_start`, `genba_bench_done`, `genba_bench_report`.
 //! Owns: the C entries. Never: is shipped. It plays the sampler's part, with the agent's own sources, compiled here once more
 //! by their paths: what is measured is what runs in the agent.

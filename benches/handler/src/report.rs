@@ -1,4 +1,4 @@
-//! The numbers as JSON, for benches/goal_handler.py, which prints the table.
+//! The numbers as JSON, for benches/goals/handler.py, which prints the table.
 //! Owns: quantiles. Never: leaves a run out; runs with a context switch inside are counted and also shown apart.
 
 use crate::asking::Measured;

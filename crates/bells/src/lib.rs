@@ -1,7 +1,7 @@
 //! The table that all processes of a run share, for two things: whoever is about to kill one of them rings there first, so that it writes
 //! what it has; and each says what it used and how often it is sampled, so that later ones begin there.
 //! Owns: the layout of the table, its mapping, how one process asks and another answers. Never: waits beyond the deadline it is given, waits
-//! for a process that left a bell unanswered, takes memory or a lock. Partners: crates/agent/src/process/bells.rs, crates/cli/src/run/bells.rs.
+//! for a process that left a bell unanswered, takes memory or a lock. Partners: crates/agent/src/process/bells.rs, crates/cli/src/verbs/run/bells.rs.
 //!
 //! Whatever is in it does little harm: a place that nobody answers at any more costs a killed process its last block, and its killer
 //! the wait; wrong figures cost a few ticks.

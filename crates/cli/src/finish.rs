@@ -13,8 +13,6 @@ mod kept;
 mod kept_file;
 mod packages;
 mod pieces;
-mod ran;
-mod source_encoding;
 mod sources;
 
 use std::fs::{File, OpenOptions};
@@ -26,7 +24,7 @@ use genba_profile::build::Additions;
 use genba_profile::hits;
 use genba_profile::owner::is_in;
 
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 pub use sources::{SourceText, Told};
 
 /// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),

@@ -3,31 +3,20 @@
 //! another process, prints to stdout except help and version.
 #![forbid(unsafe_code)]
 
-mod cache_folder;
-mod check;
-mod completions;
-mod export;
-mod failure;
+mod files;
 mod finish;
-mod html;
-mod lines;
-mod man;
-mod own_file;
-mod packages;
-mod progress;
 mod read;
-mod report;
-mod run;
 mod settings;
-mod tree;
-mod within;
+mod verbs;
+mod words;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::verbs::{check, completions, export, html, lines, man, report, run, tree, within};
+use crate::words::failure::{self, Failure};
 
 /// Where the time of a Python program goes, and what happens underneath in C.
 #[derive(Parser)]

@@ -13,7 +13,7 @@ use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
 use rustix::termios::tcgetwinsize;
 
-use crate::failure::{Failure, say};
+use crate::words::failure::{Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::RecordingFile;

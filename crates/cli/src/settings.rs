@@ -14,7 +14,7 @@ use std::ffi::OsString;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 use setting::{KEYS, SHOW_CONFIG, Setting, is_typed};
 
 /// `none`: no settings at all.
@@ -74,7 +74,7 @@ pub fn applied(command: &Command, words: Vec<OsString>) -> Result<Applied, Failu
     if is_shown {
         return Ok(Applied::Shown(shown::page(verb, typed, &chosen, &file)));
     }
-    file.passed_over.iter().for_each(|words| crate::failure::say(&format!("warning: {words}")));
+    file.passed_over.iter().for_each(|words| crate::words::failure::say(&format!("warning: {words}")));
     // The verb is the first word: the command has no options of its own that go with a verb.
     let set = chosen.iter().flat_map(|setting| definition::words(setting));
     let (before, after) = words.split_at(words.len().min(2));

@@ -13,6 +13,6 @@ mod words;
 
 pub use making::{build, joined, near_hits};
 pub use rules::{filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
-pub use tables::{hits, locations, owner, profile, source_text, state, table, tried, window};
+pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::{export, integrity, lines, report, summary, tree};
 pub use words::{figures, glob, paint, wrap};

@@ -12,5 +12,4 @@ pub mod source_text;
 pub mod state;
 pub mod stored;
 pub mod table;
-pub mod tried;
 pub mod window;

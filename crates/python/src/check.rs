@@ -117,8 +117,7 @@ fn is_listed<M: Memory>(memory: &M, python: &Python, wanted: Address) -> Result<
 mod tests {
     use super::{INTERPRETERS_MAX, SIZE, TYPE, fits};
     use crate::find::{BASE, Python};
-    use crate::jit;
-    use crate::layout::{Codes, Layout, Runtime};
+    use crate::layout::{Codes, Layout, NO_JIT, Runtime};
     use crate::memory::{Address, Fault, Memory};
     use std::collections::BTreeMap;
 
@@ -167,7 +166,7 @@ mod tests {
 
     fn python() -> Python {
         let (runtime, layout) = (Address(RUNTIME), LAYOUT);
-        Python { runtime, layout, jit: jit::NONE, get_item: None, str_type: STR_TYPE, bytes_type: BYTES_TYPE }
+        Python { runtime, layout, jit: NO_JIT, get_item: None, str_type: STR_TYPE, bytes_type: BYTES_TYPE }
     }
 
     /// One thread in one function, as CPython 3.12 has it.

@@ -3,8 +3,9 @@
 //! Sources: CPython 3.11.7, 3.12.1, 3.13.0, 3.14.10, 3.15.2 headers (Include/internal/pycore_*.h), printed by offsetof; from 3.13
 //! on `_Py_DebugOffsets` is read and the numbers are its own offsets (pycore_runtime.h, pycore_debug_offsets.h).
 
-use crate::jit;
-use crate::layout::{Codes, CurrentFrame, Frames, Gil, Layout, OperandLayout, Runtime, Strings, Threads};
+use crate::layout::{
+    Codes, CurrentFrame, Frames, Gil, JIT_SHIM, Layout, NO_JIT, OperandLayout, Runtime, Strings, Threads,
+};
 use crate::memory::{Address, Memory};
 use crate::symbols::Symbols;
 
@@ -13,7 +14,7 @@ use crate::symbols::Symbols;
 pub struct Python {
     pub runtime: Address,
     pub layout: Layout,
-    /// How its JIT's code is entered, when it may have one (jit.rs).
+    /// How the code that its JIT makes is entered: `NO_JIT`, `JIT_SHIM`, or the address of `_PyJIT_Entry`.
     pub jit: u64,
     /// `PyObject_GetItem`, below which an operand names the slot.
     pub get_item: Option<u64>,
@@ -88,9 +89,9 @@ pub fn find<M: Memory, S: Symbols>(memory: &M, symbols: &S) -> Found {
     layout.codes.type_address = code_type;
     layout.type_type = type_type;
     let jit = match minor {
-        ..=13 => jit::NONE,
-        14 => jit::SHIM,
-        _ => symbols.address(c"_PyJIT_Entry").unwrap_or(jit::NONE),
+        ..=13 => NO_JIT,
+        14 => JIT_SHIM,
+        _ => symbols.address(c"_PyJIT_Entry").unwrap_or(NO_JIT),
     };
     let get_item = symbols.address(c"PyObject_GetItem");
     Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item, str_type, bytes_type }), version }

@@ -1,6 +1,11 @@
 //! Where things lie in one CPython: bytes from the beginning of each struct, for one minor version.
 //! Owns: `Layout` and its groups. Filled by find.rs, checked before first use (check.rs, I-10), read by the handler.
 
+/// How the code that CPython's JIT makes is entered, where it is not through `_PyJIT_Entry`: there is no such code.
+pub const NO_JIT: u64 = 0;
+/// 3.14: each trace begins with a shim that the eval loop calls.
+pub const JIT_SHIM: u64 = 1;
+
 /// How the current frame of a thread state is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CurrentFrame {

@@ -11,7 +11,6 @@ pub mod check;
 #[cfg(feature = "std")]
 pub mod find;
 pub mod frames;
-pub mod jit;
 pub mod layout;
 #[cfg(feature = "std")]
 pub mod lists;

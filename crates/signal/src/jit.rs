@@ -4,7 +4,7 @@
 
 use crate::rows::{Modules, Registers, Rule};
 use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use genba_python::jit;
+use genba_python::layout::{JIT_SHIM, NO_JIT};
 use genba_python::memory::{Address, Memory};
 
 /// How the JIT of this process is entered.
@@ -23,8 +23,8 @@ pub(crate) struct JitFrame {
 }
 
 impl Jit {
-    pub const NONE: u64 = jit::NONE;
-    pub const SHIM: u64 = jit::SHIM;
+    pub const NONE: u64 = NO_JIT;
+    pub const SHIM: u64 = JIT_SHIM;
 
     /// Set by the sampler; SeqCst pairs with the load in `step`, and nothing else hangs on it.
     pub fn set(&self, way: u64) {

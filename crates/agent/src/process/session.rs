@@ -1,6 +1,6 @@
 //! What the command asks of the agent: the variable GENBA_SESSION, read once.
 //! Owns: its syntax (`key=value` fields between `;`, bytes percent-encoded). Never: reads other variables.
-//! Partner: crates/cli/src/run writes it.
+//! Partner: crates/cli/src/verbs/run writes it.
 
 use genba_signal::request::REQUESTS;
 

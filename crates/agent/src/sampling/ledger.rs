@@ -1,5 +1,5 @@
 //! What the time of one thread is credited to: each nanosecond to one sample, or to none and counted as that.
-//! Owns: how far each measure is credited, the waiting sample, what the next look may add to a running one. Never: reads a clock,
+//! Owns: how far each clock is credited, the waiting sample, what the next look may add to a running one. Never: reads a clock,
 //! makes a system call, credits a nanosecond twice (I-02), ends a look twice (I-01). Partner: recorder.rs writes what is returned.
 
 use crate::writing::outcomes::{Dropped, Refused};
@@ -11,24 +11,24 @@ use genba_python::memory::Address;
 #[cfg(test)]
 mod tests;
 
-/// What is counted of a thread. A further measure is a further row.
+/// What a thread's time is counted by. A further one is a further row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Measure {
+pub enum Clock {
     /// The thread's clock.
     Cpu,
     /// The monotonic clock.
     Wall,
 }
 
-const MEASURES: usize = 2;
+const CLOCKS: usize = 2;
 /// What a sample of a thread stands for that ran.
-pub const RUNS: &[Measure] = &[Measure::Cpu, Measure::Wall];
+pub const RUNS: &[Clock] = &[Clock::Cpu, Clock::Wall];
 /// What a sample of a thread stands for that waited: its clock stood still.
-pub const WAITS: &[Measure] = &[Measure::Wall];
+pub const WAITS: &[Clock] = &[Clock::Wall];
 
-/// How far each measure had come at one moment.
+/// How far each clock had come at one moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Moment([u64; MEASURES]);
+pub struct Moment([u64; CLOCKS]);
 
 impl Moment {
     #[must_use]
@@ -36,27 +36,27 @@ impl Moment {
         Moment([cpu_ns, now_ns])
     }
 
-    const fn of(self, measure: Measure) -> u64 {
-        self.0[measure as usize]
+    const fn of(self, clock: Clock) -> u64 {
+        self.0[clock as usize]
     }
 
     fn midpoint(self, other: Moment) -> Moment {
-        Moment(std::array::from_fn(|measure| self.0[measure].midpoint(other.0[measure])))
+        Moment(std::array::from_fn(|clock| self.0[clock].midpoint(other.0[clock])))
     }
 }
 
-/// Whole quanta of each measure.
+/// Whole quanta of each clock.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Quanta([u64; MEASURES]);
+pub struct Quanta([u64; CLOCKS]);
 
 impl Quanta {
     #[must_use]
-    pub const fn of(self, measure: Measure) -> u64 {
-        self.0[measure as usize]
+    pub const fn of(self, clock: Clock) -> u64 {
+        self.0[clock as usize]
     }
 
     const fn more(self, end_ns: Option<u64>) -> More {
-        More { end_ns, cpu_quanta: self.of(Measure::Cpu), wall_quanta: self.of(Measure::Wall) }
+        More { end_ns, cpu_quanta: self.of(Clock::Cpu), wall_quanta: self.of(Clock::Wall) }
     }
 }
 
@@ -147,9 +147,9 @@ impl Still {
 pub struct Ledger {
     /// The thread's clock at the last look.
     cpu_ns: u64,
-    /// Up to here each measure is in samples, or counted as in none. Of wall time a whole number of quanta, as the ends of samples are, so
+    /// Up to here each clock is in samples, or counted as in none. Of wall time a whole number of quanta, as the ends of samples are, so
     /// that from one sample to the next both tell the same.
-    credited: [u64; MEASURES],
+    credited: [u64; CLOCKS],
     still: Option<Still>,
     /// Its last sample in this block, if the thread ran then and has not been seen waiting since.
     ran: Option<Ran>,
@@ -172,7 +172,7 @@ impl Ledger {
     /// CPU up to the last look that is in no sample.
     #[must_use]
     pub const fn cpu_not_sampled_ns(&self) -> u64 {
-        self.cpu_ns.saturating_sub(self.credited[Measure::Cpu as usize])
+        self.cpu_ns.saturating_sub(self.credited[Clock::Cpu as usize])
     }
 
     /// The waiting sample, if the thread was last seen waiting.
@@ -190,15 +190,15 @@ impl Ledger {
 
     /// CPU up to the last look, but no further than `from_ns`, is none of this recording's.
     pub fn begin_at(&mut self, from_ns: u64) {
-        self.credited[Measure::Cpu as usize] = self.cpu_ns.min(from_ns);
+        self.credited[Clock::Cpu as usize] = self.cpu_ns.min(from_ns);
     }
 
     /// Seen running, or waiting for a CPU: the sample that the answer makes.
-    pub fn sample(&mut self, measures: &[Measure], at: Moment, found: Found) -> Sample {
-        let quanta = self.credit(measures, at);
+    pub fn sample(&mut self, clocks: &[Clock], at: Moment, found: Found) -> Sample {
+        let quanta = self.credit(clocks, at);
         let Found { thread, node, state, ticks } = found;
-        let (cpu_quanta, wall_quanta) = (quanta.of(Measure::Cpu), quanta.of(Measure::Wall));
-        Sample { end_ns: at.of(Measure::Wall), thread, node, state, ticks, cpu_quanta, wall_quanta }
+        let (cpu_quanta, wall_quanta) = (quanta.of(Clock::Cpu), quanta.of(Clock::Wall));
+        Sample { end_ns: at.of(Clock::Wall), thread, node, state, ticks, cpu_quanta, wall_quanta }
     }
 
     /// The sample of the running thread was written there.
@@ -211,14 +211,14 @@ impl Ledger {
     pub fn went_on(&mut self, at: Moment) -> Option<Extension> {
         let ran = self.ran.take()?;
         let until = ran.at.midpoint(at);
-        let more = self.credit(RUNS, until).more(Some(until.of(Measure::Wall)));
+        let more = self.credit(RUNS, until).more(Some(until.of(Clock::Wall)));
         Some(Extension { position: ran.position, more })
     }
 
     /// Seen running, then not: what it ran in between belongs to the sample, too.
     pub fn ran_until(&mut self, cpu_ns: u64) -> Option<Extension> {
         let ran = self.ran.take()?;
-        let more = self.credit(&[Measure::Cpu], Moment::new(0, cpu_ns)).more(None);
+        let more = self.credit(&[Clock::Cpu], Moment::new(0, cpu_ns)).more(None);
         Some(Extension { position: ran.position, more })
     }
 
@@ -229,7 +229,7 @@ impl Ledger {
 
     /// One more tick of the waiting sample, which ends there now: how much longer it waited.
     pub fn waits_until(&mut self, end_ns: u64) -> u64 {
-        let wall_quanta = self.credit(WAITS, Moment::new(end_ns, 0)).of(Measure::Wall);
+        let wall_quanta = self.credit(WAITS, Moment::new(end_ns, 0)).of(Clock::Wall);
         if let Some(still) = &mut self.still {
             still.ticks += 1;
             still.wall_quanta += wall_quanta;
@@ -261,7 +261,7 @@ impl Ledger {
 
     /// Wall time that no sample will tell, in whole quanta, too.
     pub fn skip_wall(&mut self, now_ns: u64) -> u64 {
-        self.credit(WAITS, Moment::new(now_ns, 0)).of(Measure::Wall) * QUANTUM_NS
+        self.credit(WAITS, Moment::new(now_ns, 0)).of(Clock::Wall) * QUANTUM_NS
     }
 
     /// Nothing that the thread did until now is in a sample: its clock counts from here. The wall time that passed.
@@ -273,13 +273,13 @@ impl Ledger {
     }
 
     /// Whole quanta between what was credited and that moment; the remainder stays for the next sample.
-    fn credit(&mut self, measures: &[Measure], up_to: Moment) -> Quanta {
+    fn credit(&mut self, clocks: &[Clock], up_to: Moment) -> Quanta {
         let mut quanta = Quanta::default();
-        for &measure in measures {
-            let credited = &mut self.credited[measure as usize];
-            let whole = up_to.of(measure).saturating_sub(*credited) / QUANTUM_NS;
+        for &clock in clocks {
+            let credited = &mut self.credited[clock as usize];
+            let whole = up_to.of(clock).saturating_sub(*credited) / QUANTUM_NS;
             *credited += whole * QUANTUM_NS;
-            quanta.0[measure as usize] = whole;
+            quanta.0[clock as usize] = whole;
         }
         quanta
     }

@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
 use super::kept_file::{KeptFile, encode};
-use crate::cache_folder::{check_owned, folders};
+use crate::files::cache_folder::{check_owned, folders};
 
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// What was written longest ago goes first, until half of this is left.

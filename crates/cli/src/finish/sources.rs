@@ -4,6 +4,9 @@
 //! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the lines around hits come before whole files, the user's own files before
 //! others, which are never stored whole.
 
+mod encoding;
+mod ran;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -16,7 +19,7 @@ use genba_format::proto;
 use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
-use super::{elf_files, ran, source_encoding};
+use super::elf_files;
 
 /// A larger file is stored as the lines around each hit.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
@@ -103,7 +106,7 @@ impl SourceFile {
         }
         let written_realtime_ns = elf_files::written_realtime_ns(path);
         let bytes = fs::read(path).ok()?;
-        let text = source_encoding::decoded(&bytes)?;
+        let text = encoding::decoded(&bytes)?;
         SourceFile::new(text, &bytes, written_realtime_ns)
     }
 

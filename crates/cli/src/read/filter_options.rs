@@ -7,8 +7,8 @@ use genba_profile::glob::Glob;
 use genba_profile::window::Window;
 use regex::Regex;
 
-use crate::failure::Failure;
-use crate::run::durations::duration_ns;
+use crate::words::durations::duration_ns;
+use crate::words::failure::Failure;
 
 /// Names that a failure lists.
 const NAMED_MAX: usize = 8;

@@ -10,9 +10,9 @@ use genba_profile::build::{self, Additions};
 use genba_profile::profile::Profile;
 use genba_profile::window::Window;
 
-use crate::failure::{Failure, say};
 use crate::finish;
-use crate::progress::during;
+use crate::words::failure::{Failure, say};
+use crate::words::progress::during;
 
 pub struct RecordingFile {
     pub path: PathBuf,

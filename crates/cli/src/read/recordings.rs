@@ -9,9 +9,9 @@ use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
 use genba_profile::window::Window;
 
-use crate::failure::Failure;
 use crate::read::RecordingFile;
 use crate::read::filter_options::{FilterOptions, nothing_kept};
+use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct RecordingArguments {

@@ -8,7 +8,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command};
 
 use super::setting::{KEYS, Setting, Value};
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 
 /// The option of a verb that a setting is handed to, where that is not the one of the same name: a command brings its own
 /// interpreter, so `--python` is refused beside one, and the setting is not.

@@ -14,7 +14,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::definition::{self, Kind};
 use super::setting::{KEYS, Origin, Setting, Value};
-use crate::failure::Failure;
+use crate::words::failure::{self, Failure};
 
 const OWN: &str = "genba.toml";
 const SHARED: &str = "pyproject.toml";
@@ -83,7 +83,7 @@ fn text_of(
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unusable(crate::run::words(&error))),
+        Err(error) => return Err(unusable(failure::of_system(&error))),
     };
     let is_for_genba = path.ends_with(OWN) || bytes.windows(5).any(|name| name == b"genba");
     if !is_for_genba {

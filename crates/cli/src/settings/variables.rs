@@ -8,7 +8,7 @@ use clap::Command;
 
 use super::definition::{self, Kind};
 use super::setting::{Origin, Setting, Value};
-use crate::failure::Failure;
+use crate::words::failure::Failure;
 
 const ON: [&str; 4] = ["1", "true", "yes", "on"];
 const OFF: [&str; 4] = ["0", "false", "no", "off"];

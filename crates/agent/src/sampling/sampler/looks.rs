@@ -5,7 +5,7 @@
 use super::{Belief, Sampler};
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
-use crate::sampling::ledger::{Extension, Found, Measure, RUNS, Still, WAITS, Why};
+use crate::sampling::ledger::{Clock, Extension, Found, RUNS, Still, WAITS, Why};
 use crate::sampling::schedule::looks::back_off_ns_max;
 use crate::sampling::table::{Action, action};
 use crate::sampling::threads::{NotTold, Open, Thread, Turns};
@@ -258,9 +258,9 @@ impl Sampler {
     }
 
     /// Writes the sample that an answer makes.
-    fn seen(&mut self, index: usize, open: &Open, measures: &[Measure], node: u32, state: State) -> usize {
+    fn seen(&mut self, index: usize, open: &Open, clocks: &[Clock], node: u32, state: State) -> usize {
         let found = Found { thread: self.row(index), node, state, ticks: open.ticks };
-        let sample = self.threads[index].ledger.sample(measures, open.at(), found);
+        let sample = self.threads[index].ledger.sample(clocks, open.at(), found);
         self.recorder.sample(sample)
     }
 

@@ -1,0 +1,59 @@
+"""Reading: ten million samples beside `zstd -d` of the same payloads; the report of ten seconds beside a bare Python."""
+
+import shutil
+from argparse import Namespace
+from pathlib import Path
+
+import commands
+import recordings
+from goals.made import many_samples, payloads
+from row import Row
+
+SAMPLES = 10_000_000
+STACKS = 90_000
+ZSTD_MAX = 3.0
+READING_MB_MAX = 300
+REPORT_MAX = 3.0
+ROUNDS_OF_LONG = 10
+
+
+def rows(options: Namespace, folder: Path) -> list[Row]:
+    return [*report(options, folder), *reading(options, folder)]
+
+
+def report(options: Namespace, folder: Path) -> list[Row]:
+    program = "import time\nuntil = time.process_time() + 10\nwhile time.process_time() < until: pass"
+    recording = recordings.made(options, folder / "ten-seconds.genba", 1_000, "-c", program)
+    both = {"report": [options.genba, "report", str(recording)], "python": [options.python, "-c", "pass"]}
+    compared = commands.beside(both, options.rounds, options.seed, folder)
+    return [against(compared, "report", "python", "genba report of ten seconds", REPORT_MAX)]
+
+
+def reading(options: Namespace, folder: Path) -> list[Row]:
+    zstd = shutil.which("zstd")
+    if zstd is None:
+        raise SystemExit("error: no zstd to compare with\nhint: make/prepare.sh packages")
+    recording = many_samples(folder / "long.genba", SAMPLES, STACKS)
+    frames = payloads(recording, folder / "long.zst")
+    both = {
+        "check": [options.genba, "check", str(recording)],
+        "report": [options.genba, "report", str(recording)],
+        "zstd": [zstd, "-d", "-c", "-q", str(frames)],
+    }
+    compared = commands.beside(both, min(options.rounds, ROUNDS_OF_LONG), options.seed, folder)
+    found = [
+        against(compared, "check", "zstd", "reading 10 M samples and judging both laws (genba check)", ZSTD_MAX),
+        against(compared, "report", "zstd", "genba report of 10 M samples, 90,000 stacks", None),
+    ]
+    for name in ("check", "report"):
+        memory = compared.median(name, "rss_max_bytes", 1e6)
+        yardstick = f"the file {recording.stat().st_size / 1e6:.0f} MB"
+        found.append(Row(f"memory of genba {name}, 10 M samples", memory.middle, "MB", bound=READING_MB_MAX, yardstick=yardstick))
+    return found
+
+
+def against(compared: commands.Beside, name: str, yardstick: str, goal: str, bound: float | None) -> Row:
+    own, other = (compared.median(one, "wall_ns", 1e6).middle for one in (name, yardstick))
+    ratio = compared.ratio(name, yardstick, "wall_ns")
+    words = f"{own:.0f} ms beside {yardstick} {other:.0f} ms, ratio {ratio}"
+    return Row(goal, ratio.middle, "×", bound=bound, yardstick=words, ratio=ratio.middle)

@@ -1,0 +1,6 @@
+//! Files that the command finds or makes: its own, its cache, what installers wrote.
+//! Owns: nothing itself. Never: knows of a verb.
+
+pub mod cache_folder;
+pub mod own_file;
+pub mod packages;

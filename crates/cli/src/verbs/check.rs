@@ -1,0 +1,63 @@
+//! `genba check`: are the blocks intact, and do both laws hold?
+//! Owns: the verdict and its exit code. Never: repairs; a number that does not add up is shown as it stands.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use genba_format::laws;
+use genba_profile::integrity;
+use genba_profile::report::printable;
+use genba_profile::wrap::wrapped_on_screen;
+
+use crate::read::{self, RecordingFile, Stream};
+use crate::words::failure::Failure;
+
+/// More findings than this are counted, not listed.
+const DETAILS_MAX: usize = 10;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The recording [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let file = RecordingFile::open(arguments.file.as_deref())?;
+    let profile = genba_profile::build::accounts(&file.recording);
+    let shown = printable(&file.path.display().to_string());
+    let blocks = file.recording.blocks.len() as u64;
+    let width = read::screen_width(Stream::Stdout);
+    let page = integrity::text(&profile, &shown, file.bytes, blocks);
+    let lines = page.lines().flat_map(|line| wrapped_on_screen(line, width));
+    read::print(&lines.map(|line| line + "\n").collect::<String>())?;
+
+    let (notes, faults): (Vec<_>, Vec<_>) = file.recording.faults.iter().partition(|fault| fault.is_warning());
+    read::warn(&notes.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let violations = laws::check(&file.recording);
+    let findings: Vec<String> =
+        faults.iter().map(ToString::to_string).chain(violations.iter().map(ToString::to_string)).collect();
+    if findings.is_empty() {
+        read::print("every block is intact, both laws hold\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let what = match (faults.is_empty(), violations.is_empty()) {
+        (false, true) => format!("{shown} is damaged; both laws hold in what is intact"),
+        (true, _) => format!("the accounting of {shown} does not add up"),
+        (false, false) => format!("{shown} is damaged, and the accounting of what is intact does not add up"),
+    };
+    let mut failure = Failure::no(what);
+    for finding in findings.iter().take(DETAILS_MAX) {
+        failure = failure.detail(finding);
+    }
+    if findings.len() > DETAILS_MAX {
+        failure = failure.detail(format!("and {} more", findings.len() - DETAILS_MAX));
+    }
+    let hint = if violations.is_empty() {
+        "the readers show what is intact"
+    } else {
+        "this is a mistake of genba's own; please report it with the recording"
+    };
+    Err(failure.hint(hint))
+}

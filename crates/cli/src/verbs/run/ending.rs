@@ -1,0 +1,121 @@
+//! What is said when the program ended: whether a Python was in it, which processes were refused, who still runs.
+//! Owns: those words and the look at /proc that they need. Never: prints the report itself, waits for children.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use genba_format::Recording;
+use genba_profile::figures;
+
+use super::interpreter::Known;
+use super::session::Session;
+use super::start::Ending;
+use super::target::{Kind, Program};
+use crate::words::failure::Failure;
+
+/// At most this many processes are named one by one.
+const NAMED_MAX: usize = 5;
+
+/// A process that was started under this recording and has not ended.
+pub struct StillRunning {
+    pub pid: u32,
+    pub name: String,
+}
+
+/// Processes whose environment names this recording. Those of other users cannot be seen.
+pub fn still_running(session: &Session) -> Vec<StillRunning> {
+    let mut assignment = format!("{}=", Session::VARIABLE).into_bytes();
+    assignment.extend_from_slice(session.encode().as_bytes());
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut found: Vec<StillRunning> = entries
+        .filter_map(|entry| {
+            let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+            let environment = fs::read(entry.path().join("environ")).ok()?;
+            environment.split(|byte| *byte == 0).any(|variable| variable == assignment).then_some(())?;
+            let name = fs::read_to_string(entry.path().join("comm")).ok()?;
+            Some(StillRunning { pid, name: name.trim_end().to_owned() })
+        })
+        .collect();
+    found.sort_by_key(|process| process.pid);
+    found
+}
+
+pub fn words_for_still_running(processes: &[StillRunning], shown: &str) -> Option<String> {
+    if processes.is_empty() {
+        return None;
+    }
+    let mut named: Vec<String> =
+        processes.iter().take(NAMED_MAX).map(|process| format!("{} {}", process.pid, process.name)).collect();
+    if processes.len() > NAMED_MAX {
+        named.push(format!("and {} more", processes.len() - NAMED_MAX));
+    }
+    let count = figures::counted(
+        processes.len() as u64,
+        "process that it started still runs",
+        "processes that it started still run",
+    );
+    Some(format!("note: {count} ({}); {shown} may still grow", named.join(", ")))
+}
+
+pub fn has_python(recording: &Recording) -> bool {
+    recording.blocks.iter().any(|read| read.block.start.is_some())
+}
+
+/// No process wrote a start block. The command's exit code stays unless it was 0.
+pub fn no_python(program: &Program, known: Known, ending: &Ending, running: &[StillRunning]) -> Failure {
+    let exit_code = ending.exit_code();
+    let failure = match known {
+        Known::Nothing => of_command(program, ending, running),
+        Known::Python => {
+            Failure::no(format!("nothing was recorded: {} ended before genba's library began", program.path.display()))
+                .detail(format!("it {}", ending.words()))
+                .detail("ld.so says above why it could not load the library, or the disk is full")
+                .hint(format!("try it without genba: {} {}", program.path.display(), shown_words(program)))
+        }
+    };
+    failure.with_exit_code(exit_code.max(1))
+}
+
+fn of_command(program: &Program, ending: &Ending, running: &[StillRunning]) -> Failure {
+    let name = program.name.display();
+    let mut failure = Failure::no("no Python in the command").detail(format!(
+        "{} {}, and no CPython had started in it",
+        shown_command(program),
+        ending.words()
+    ));
+    if !running.is_empty() {
+        let count = figures::counted(running.len() as u64, "process", "processes");
+        failure = failure.detail(format!("{count} that it started still run in the background"));
+    }
+    failure = failure
+        .detail(format!(
+            "perhaps {name} starts no Python this time, or asks one that already runs (a daemon, a container)"
+        ))
+        .detail(
+            "perhaps Python was started with an empty environment, other rights, or by a static program in between",
+        );
+    let is_shell =
+        ["sh", "bash", "dash", "zsh"].iter().any(|shell| program.path.file_name() == Some(OsStr::new(shell)));
+    match program.kind {
+        Kind::Interpreter => failure.hint(format!(
+            "{name} may be a script that looks for an interpreter; name the interpreter itself: genba run --python PATH {}",
+            shown_words(program)
+        )),
+        Kind::Command if is_shell => failure.hint("genba run app.py records a script without the shell"),
+        Kind::Command => failure
+            .hint("name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py"),
+    }
+}
+
+fn shown_command(program: &Program) -> String {
+    let words = shown_words(program);
+    let name = Path::new(&program.name).display();
+    if words.is_empty() { format!("`{name}`") } else { format!("`{name} {words}`") }
+}
+
+fn shown_words(program: &Program) -> String {
+    let words: Vec<String> = program.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    words.join(" ")
+}

@@ -1,0 +1,225 @@
+//! What the user asked to run, made into a program to start: a script, an archive, a directory, a module, a command.
+//! Owns: the reading of the first word, the choice of the interpreter, the name that a recording takes from it.
+//! Never: starts anything, judges an interpreter.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::words::failure::Failure;
+
+/// How the user named the program.
+pub struct Asked<'a> {
+    /// `-m MODULE ARGUMENTS…`
+    pub module: Option<&'a [OsString]>,
+    /// `app.py ARGUMENTS…` or `command ARGUMENTS…`
+    pub target: &'a [OsString],
+    /// `--python`
+    pub python: Option<&'a OsStr>,
+    /// The same, set once for a project.
+    pub python_of_settings: Option<&'a OsStr>,
+    /// The interpreter that runs `python -m genba`.
+    pub python_of_genba: Option<&'a OsStr>,
+}
+
+/// A program to start.
+#[derive(Debug)]
+pub struct Program {
+    /// The file to execute.
+    pub path: PathBuf,
+    /// `argv[0]`: a command keeps the name it was called by.
+    pub name: OsString,
+    pub arguments: Vec<OsString>,
+    pub kind: Kind,
+    /// Stem of the recording's name: `app`, `module.name`, `gunicorn`.
+    pub stem: String,
+}
+
+#[derive(Debug, PartialEq, Eq, Clone, Copy)]
+pub enum Kind {
+    /// genba chose the interpreter; it must be one that genba knows.
+    Interpreter,
+    /// The user's own command: perhaps Python, perhaps a launcher.
+    Command,
+}
+
+impl Program {
+    pub fn resolve(asked: &Asked<'_>) -> Result<Program, Failure> {
+        if let Some([module, arguments @ ..]) = asked.module {
+            let mut all = vec![OsString::from("-m"), module.clone()];
+            all.extend_from_slice(arguments);
+            all.extend_from_slice(asked.target);
+            return with_interpreter(asked, all, stem_of(module));
+        }
+        let [first, arguments @ ..] = asked.target else {
+            return Err(
+                Failure::usage("nothing to run").hint("genba run app.py, genba run -m module, or genba run command")
+            );
+        };
+        let path = Path::new(first);
+        if path.is_dir() {
+            if !path.join("__main__.py").is_file() {
+                return Err(Failure::usage(format!(
+                    "cannot run the directory {}: it has no __main__.py",
+                    path.display()
+                ))
+                .hint("name a script in it, or a module with -m"));
+            }
+            let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+            let stem = stem_of(whole.file_name().unwrap_or(OsStr::new("directory")));
+            return with_interpreter(asked, asked.target.to_vec(), stem);
+        }
+        if matches!(path.extension().map(OsStr::as_bytes), Some(b"py" | b"pyz")) {
+            if path.is_file() {
+                let stem = stem_of(path.file_stem().unwrap_or(first));
+                return with_interpreter(asked, asked.target.to_vec(), stem);
+            }
+            if !first.as_bytes().contains(&b'/') && find_on_path(first).is_none() {
+                return Err(no_such_file(path));
+            }
+        }
+        let found = if first.as_bytes().contains(&b'/') {
+            if !path.exists() {
+                return Err(no_such_file(path));
+            }
+            if !is_executable(path) {
+                return Err(Failure::usage(format!("cannot run {}: it is not executable", path.display()))
+                    .hint(format!("genba run python {}, or chmod +x {}", path.display(), path.display())));
+            }
+            path.to_path_buf()
+        } else {
+            find_on_path(first).ok_or_else(|| {
+                let failure = Failure::usage(format!("no command `{}` on PATH", first.display()));
+                if path.is_file() {
+                    return failure
+                        .detail("a file of that name is here, but its name does not end in .py or .pyz")
+                        .hint(format!("genba run python {}, or genba run ./{}", first.display(), first.display()));
+                }
+                failure.hint(
+                    "genba run app.py runs a script, genba run -m module a module, genba run NAME a command on PATH",
+                )
+            })?
+        };
+        if asked.python.is_some() {
+            return Err(Failure::usage(format!(
+                "--python is for scripts and modules; `{}` is a command",
+                first.display()
+            ))
+            .detail("a command brings its own interpreter")
+            .hint(format!("leave --python out, or run it as a module: genba run --python … -m {}", stem_of(first))));
+        }
+        let stem = stem_of_command(first, arguments);
+        let (name, arguments) = (first.clone(), arguments.to_vec());
+        Ok(Program { path: found, name, arguments, kind: Kind::Command, stem })
+    }
+}
+
+fn with_interpreter(asked: &Asked<'_>, arguments: Vec<OsString>, stem: String) -> Result<Program, Failure> {
+    let path = interpreter(asked)?;
+    Ok(Program { name: path.clone().into_os_string(), path, arguments, kind: Kind::Interpreter, stem })
+}
+
+/// `--python`, else the setting, else the one that runs `python -m genba`, else the active virtual environment's, else `python3`.
+fn interpreter(asked: &Asked<'_>) -> Result<PathBuf, Failure> {
+    let of_settings = asked.python_of_settings.map(|named| (named, "the setting `python`, "));
+    if let Some((named, whence)) = asked.python.map(|named| (named, "--python ")).or(of_settings) {
+        let path = Path::new(named);
+        let found = if named.as_bytes().contains(&b'/') {
+            Some(path.to_path_buf()).filter(|path| path.is_file() && is_executable(path))
+        } else {
+            find_on_path(named)
+        };
+        return found.ok_or_else(|| {
+            Failure::usage(format!("{whence}{}: no such interpreter", named.display()))
+                .detail("looked for an executable file of that path, or of that name on PATH")
+                .hint(match asked.python {
+                    Some(_) => "genba run --python python3.13 app.py",
+                    None => "genba run --show-config says where it is set",
+                })
+        });
+    }
+    if let Some(own) = asked.python_of_genba {
+        return Ok(PathBuf::from(own));
+    }
+    let environment = std::env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty());
+    if let Some(environment) = environment {
+        let path = Path::new(&environment).join("bin/python");
+        if is_executable(&path) {
+            return Ok(path);
+        }
+        if std::fs::metadata(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
+            return Err(Failure::usage(format!("permission denied: {}", path.display()))
+                .detail("VIRTUAL_ENV names that folder, and this user may not look into it")
+                .hint("name an interpreter with --python, or run genba as the user whom the environment belongs to"));
+        }
+        return Err(Failure::usage(format!("the active virtual environment has no interpreter: {}", path.display()))
+            .detail("VIRTUAL_ENV names that folder")
+            .hint("activate another environment, or name an interpreter with --python"));
+    }
+    find_on_path(OsStr::new("python3")).ok_or_else(|| {
+        Failure::usage("no `python3` on PATH").hint("name an interpreter: genba run --python /path/to/python3 app.py")
+    })
+}
+
+fn no_such_file(path: &Path) -> Failure {
+    let failure = Failure::usage(format!("no such file: {}", path.display()));
+    let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
+    let failure = if path.is_relative() { failure.detail(format!("looked in {folder}")) } else { failure };
+    failure.hint("name an existing .py or .pyz file, a directory with __main__.py, -m module, or a command on PATH")
+}
+
+/// The first executable file of that name on PATH, as a shell would find it.
+pub fn find_on_path(name: &OsStr) -> Option<PathBuf> {
+    let folders = std::env::var_os("PATH")?;
+    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_executable(path))
+}
+
+fn is_executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// A file name for a recording of `name`.
+fn stem_of(name: &OsStr) -> String {
+    let last = Path::new(name).file_name().unwrap_or(name);
+    last.to_string_lossy().chars().map(|letter| if letter.is_control() { '_' } else { letter }).collect()
+}
+
+/// `python app.py` is named after the script, `python -m module` after the module, any other command after itself.
+fn stem_of_command(command: &OsStr, arguments: &[OsString]) -> String {
+    let own = stem_of(command);
+    if !own.starts_with("python") {
+        return own;
+    }
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_bytes() {
+            b"-m" => return words.next().map_or(own, |module| stem_of(module)),
+            b"-c" | b"-" => return own,
+            b"-W" | b"-X" | b"--check-hash-based-pycs" => drop(words.next()),
+            option if option.starts_with(b"-") => {}
+            _ => return stem_of(Path::new(word).file_stem().unwrap_or(word)),
+        }
+    }
+    own
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_named_after_what_runs() {
+        let check = |line: &str, expected: &str| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(stem_of_command(&words[0], &words[1..]), expected, "{line}");
+        };
+        check("gunicorn app:app -w 2", "gunicorn");
+        check("./bin/tool x.py", "tool");
+        check("python app.py", "app");
+        check("/usr/bin/python3.12 -X dev -u src/app.py --flag", "app");
+        check("python3 -m http.server 8000", "http.server");
+        check("python3 -c pass", "python3");
+        check("python", "python");
+    }
+}

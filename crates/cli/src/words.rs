@@ -1,0 +1,6 @@
+//! What the command says, and reads, in words.
+//! Owns: nothing itself. Never: knows of a verb.
+
+pub mod durations;
+pub mod failure;
+pub mod progress;

@@ -1,0 +1,206 @@
+//! A failure of genba's own: what failed, where, what was found and expected, and hints; and how it is printed.
+//! Owns: the words `error:`, `warning:` and `hint:` and the exit codes 1 and 2. Never: is used for the program's own
+//! exit code. Every line of a failure goes to stderr.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::error::{ContextKind, ContextValue};
+use genba_profile::report::printable;
+
+/// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
+#[derive(Debug)]
+pub struct Failure {
+    what: String,
+    details: Vec<String>,
+    hints: Vec<String>,
+    exit_code: u8,
+}
+
+impl Failure {
+    /// Asked, and the answer is no: a bad file, an unsupported interpreter. Exit code 1.
+    pub fn no(what: impl Into<String>) -> Failure {
+        Failure { what: what.into(), details: Vec::new(), hints: Vec::new(), exit_code: 1 }
+    }
+
+    /// The command line cannot be carried out as written. Exit code 2.
+    pub fn usage(what: impl Into<String>) -> Failure {
+        Failure { exit_code: 2, ..Failure::no(what) }
+    }
+
+    /// genba itself failed. Exit code 2.
+    pub fn ours(what: impl Into<String>) -> Failure {
+        Failure { exit_code: 2, ..Failure::no(what) }
+    }
+
+    /// One more fact: where, what was found, what was expected.
+    pub fn detail(mut self, line: impl Into<String>) -> Failure {
+        self.details.push(line.into());
+        self
+    }
+
+    /// What the reader can do about it; asks no more than is needed.
+    pub fn hint(mut self, line: impl Into<String>) -> Failure {
+        self.hints.push(line.into());
+        self
+    }
+
+    /// The exit code that the program ended with takes the place of genba's own.
+    pub fn with_exit_code(mut self, exit_code: u8) -> Failure {
+        self.exit_code = exit_code;
+        self
+    }
+
+    /// Writes the failure to stderr and gives the exit code.
+    pub fn print(&self) -> ExitCode {
+        say(&self.to_string());
+        ExitCode::from(self.exit_code)
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, page: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(page, "error: {}", self.what)?;
+        for line in &self.details {
+            write!(page, "\n  {line}")?;
+        }
+        for line in &self.hints {
+            write!(page, "\nhint: {line}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}
+
+/// Writes one line (or several) of words to stderr. Words may come from a recording, which is somebody else's: what would steer the
+/// terminal is written as its number.
+pub fn say(words: &str) {
+    let lines: Vec<String> = words.split('\n').map(printable).collect();
+    show(&lines.join("\n"));
+}
+
+/// The same of a view, which has escaped what it shows and is in colour. In one piece: what the program writes there comes before or after.
+/// A closed stderr is no reason to fail.
+pub fn show(page: &str) {
+    let _ = std::io::stderr().write_all(format!("{page}\n").as_bytes());
+}
+
+/// Prints what clap found: help and version to stdout with exit code 0, anything else as a failure of the command line.
+pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind;
+    match refusal.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = refusal.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand => {
+            Failure::usage("a verb is missing")
+                .hint("genba run app.py records a program; genba --help lists the verbs")
+                .print()
+        }
+        ErrorKind::InvalidSubcommand => unknown_verb(refusal).print(),
+        _ => in_our_words(&refusal.to_string()).print(),
+    }
+}
+
+/// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
+const OF_OTHERS: [(&str, &str, &str); 8] = [
+    ("record", "`run` starts a program and records it", "genba run …"),
+    ("attach", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("dump", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("ps", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
+    ("top", "genba has no live view yet", "genba run app.py says at the end where the time went"),
+    (
+        "diff",
+        "genba cannot compare two recordings yet",
+        "look at both: genba report before.genba, genba report after.genba",
+    ),
+    ("view", "`html` writes a page that any browser shows", "genba html --open …"),
+    (
+        "flamegraph",
+        "`html` writes a page with the call tree, `export` what flame graph tools read",
+        "genba html --open …",
+    ),
+];
+
+/// `genba app.py`: the first word is no verb. When it can be run, say how; when it is like a verb, which.
+fn unknown_verb(refusal: &clap::Error) -> Failure {
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
+    let first = words.iter().find(is_verb).cloned().unwrap_or_default();
+    let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
+    let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
+    let answered = |(_, why, hint): &(&str, &str, &str)| {
+        let hint = hint.replace(" …", &format!(" {rest}"));
+        Failure::usage(format!("`{first}` is not a verb of genba")).detail(*why).hint(hint.trim_end())
+    };
+    if let Some(other) = OF_OTHERS.iter().find(|(verb, ..)| *verb == first) {
+        return answered(other);
+    }
+    let looks_runnable = first.contains('/')
+        || std::path::Path::new(&first).exists()
+        || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
+        || ["python", "python3", "pytest"].contains(&first.as_str());
+    if looks_runnable {
+        return failure.hint(format!("genba run {}", words.join(" ")));
+    }
+    if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand)
+        && !verbs.is_empty()
+    {
+        return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
+    }
+    let is_near = |verb: &str| verb.len() > 4 && strsim::osa_distance(verb, &first) <= 2;
+    match OF_OTHERS.iter().find(|(verb, ..)| is_near(verb)) {
+        Some(other) => answered(other),
+        None => failure.hint("genba --help lists the verbs"),
+    }
+}
+
+/// Where the options of the verb on this command line are explained.
+fn help_of_verb() -> String {
+    let verb = std::env::args_os()
+        .nth(1)
+        .and_then(|word| word.into_string().ok())
+        .filter(|word| word.bytes().all(|letter| letter.is_ascii_lowercase()));
+    verb.map_or_else(
+        || "genba --help lists the verbs".to_owned(),
+        |verb| format!("genba {verb} --help tells its options"),
+    )
+}
+
+/// clap's message begins with `error: …`; its paragraphs become details, its tips hints.
+fn in_our_words(message: &str) -> Failure {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let what = lines.next().unwrap_or("the command line cannot be read").trim_start_matches("error: ");
+    let mut failure = Failure::usage(what);
+    if what.starts_with("unexpected argument '-c'") && std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
+        failure = failure.hint("genba run python -c CODE");
+    }
+    let mut usage = Vec::new();
+    for line in lines {
+        match line.strip_prefix("Usage: ") {
+            Some(first) => usage.push(first),
+            None if line.starts_with("For more information") => {}
+            None if !usage.is_empty() => usage.push(line),
+            None => match line.strip_prefix("tip: ") {
+                // A tip on how to pass an option as a value only leads away from a mistyped option.
+                Some(tip) if tip.contains("as a value") => {}
+                Some(tip) => failure = failure.hint(tip),
+                None => failure = failure.detail(line),
+            },
+        }
+    }
+    match usage.as_slice() {
+        [] => failure.hint(help_of_verb()),
+        usage => failure.hint(format!("usage: {}", usage.join("\n   or: "))),
+    }
+}
+
+/// The system's words without Rust's `(os error 13)`.
+pub fn of_system(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    let plain = text.split(" (os error").next().unwrap_or(&text);
+    let mut letters = plain.chars();
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+}

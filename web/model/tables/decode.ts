@@ -1,0 +1,237 @@
+// From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
+// gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
+// place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
+import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
+import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
+import type { Value } from "./read";
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
+
+const FORMAT_VERSION_MAX = 1;
+const KINDS = ["python", "c", "inferred", "inlined", "mark"] as const;
+const OWNERS = ["user", "library", "stdlib", "interpreter", "extension", "libc", "native"] as const;
+
+export function decodeRecording(value: unknown): Recording {
+  const page = object({ field: "", value });
+  const reports = object(page("reports"));
+  const rows = (weight: Weight): Row[] => {
+    const report = object(reports(weight));
+    oneOf(report("weight"), [weight]);
+    return list(report("rows"), decodeRow);
+  };
+  // The same in each of the three.
+  const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
+  return { profile: decodeProfile(page("profile")), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
+}
+
+export function decodeProfile(at: Value): Profile {
+  const top = object(at);
+  oneOf(top("format"), ["genba-profile"]);
+  const version = integer(top("version"));
+  if (version > FORMAT_VERSION_MAX) throw damaged(top("version"), `at most ${FORMAT_VERSION_MAX}, which this page knows`);
+
+  const frames = list(top("frames"), decodeFrame);
+  const stacks = decodeStacks(top("nodes"), frames.length);
+  const states = list(top("states"), text);
+  const processes = list(top("processes"), decodeProcess);
+  const threads = list(top("threads"), (row) => decodeThread(row, processes.length));
+  const accounting = object(top("accounting"));
+  const meta = object(top("meta"));
+  const realtimeNs = orNull(meta("start_realtime_ns"), integer);
+  return {
+    meta: {
+      title: orNull(meta("title"), text),
+      recording: orNull(meta("recording"), text),
+      genbaVersion: text(meta("genba_version")),
+      wall: ns(meta("wall_ns")),
+      cpu: ns(meta("cpu_ns")),
+      interval: orNull(meta("interval_ns"), ns),
+      intervalMostly: orNull(meta("interval_mostly_ns"), ns),
+      budgetPerMille: orNull(meta("budget_per_mille"), whole),
+      startRealtimeMs: realtimeNs === null ? null : Math.floor(realtimeNs / 1_000_000),
+      exitCode: orNull(meta("exit_code"), integer),
+      exitSignal: orNull(meta("exit_signal"), integer),
+      defaultWeight: oneOf(meta("default_weight"), ["cpu", "wall"]),
+      defaultWeightWhy: orNull(meta("default_weight_why"), text),
+      rssMaxBytes: orNull(meta("rss_max_bytes"), whole),
+    },
+    // A page of an earlier genba has no such key.
+    filters: orNull(top("filters"), decodeFilters),
+    accounting: {
+      ticks: count(accounting("ticks")),
+      sampled: count(accounting("sampled")),
+      dropped: reasons(accounting("dropped")),
+      refused: reasons(accounting("refused")),
+    },
+    clocks: {
+      cpu: ns(accounting("cpu_ns")),
+      cpuSampled: ns(accounting("cpu_sampled_ns")),
+      cpuNotSampled: ns(accounting("cpu_not_sampled_ns")),
+      // A page of an earlier genba has no such key.
+      cpuNotRecorded: orNull(accounting("cpu_not_recorded_ns"), ns) ?? (0 as Ns),
+      cpuGenba: ns(accounting("cpu_genba_ns")),
+    },
+    processes,
+    threads,
+    frames,
+    stacks,
+    states,
+    samples: decodeSamples(top("samples"), { stacks: stacks.frame.length, threads: threads.length, states: states.length }),
+    sources: list(top("sources"), decodeSource),
+    warnings: list(top("warnings"), text),
+  };
+}
+
+function decodeFilters(at: Value): Filters {
+  const filters = object(at);
+  const totals = (row: Value): Totals => {
+    const total = object(row);
+    return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")) };
+  };
+  return { flags: list(filters("flags"), text), kept: totals(filters("kept")), whole: totals(filters("whole")) };
+}
+
+function decodeFrame(at: Value): Frame {
+  const frame = object(at);
+  return {
+    kind: oneOf(frame("kind"), KINDS),
+    name: text(frame("name")),
+    owner: orNull(frame("owner"), (owner) => oneOf(owner, OWNERS)),
+    file: orNull(frame("file"), text),
+    firstLine: orNull(frame("first_line"), whole),
+    line: orNull(frame("line"), whole),
+    endLine: orNull(frame("end_line"), whole),
+    column: orNull(frame("column"), whole),
+    endColumn: orNull(frame("end_column"), whole),
+    byteColumn: orNull(frame("byte_column"), whole),
+    byteEndColumn: orNull(frame("byte_end_column"), whole),
+    expression: orNull(frame("expression"), text),
+    module: orNull(frame("module"), text),
+    origin: orNull(frame("origin"), text),
+    fullName: orNull(frame("full_name"), text),
+  };
+}
+
+function decodeStacks(at: Value, frames: number): Stacks {
+  const nodes = object(at);
+  const frame = list(nodes("frame"), (row) => index(row, frames) as FrameIndex);
+  let child = 0;
+  // A parent stands before its children: its index is below the child's own.
+  const parent = list(nodes("parent"), (row) => {
+    const found = orNull(row, (value) => index(value, child) as StackIndex);
+    child += 1;
+    return found;
+  });
+  sameLength(nodes("parent"), parent, frame);
+  return { parent, frame };
+}
+
+function decodeSamples(at: Value, rows: { stacks: number; threads: number; states: number }): Samples {
+  const columns = object(at);
+  const stack = list(columns("node"), (row) => orNull(row, (value) => index(value, rows.stacks) as StackIndex));
+  const samples = {
+    stack,
+    thread: list(columns("thread"), (row) => index(row, rows.threads) as ThreadIndex),
+    state: list(columns("state"), (row) => index(row, rows.states) as StateIndex),
+    samples: list(columns("samples"), count),
+    cpu: list(columns("cpu_ns"), ns),
+    wall: list(columns("wall_ns"), ns),
+  };
+  sameLength(columns("thread"), samples.thread, stack);
+  sameLength(columns("state"), samples.state, stack);
+  sameLength(columns("samples"), samples.samples, stack);
+  sameLength(columns("cpu_ns"), samples.cpu, stack);
+  sameLength(columns("wall_ns"), samples.wall, stack);
+  return samples;
+}
+
+function decodeProcess(at: Value): Process {
+  const process = object(at);
+  return {
+    pid: orNull(process("pid"), whole),
+    python: orNull(process("python"), text),
+    argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
+    refused: orNull(process("refused"), text),
+    threads: whole(process("threads")),
+  };
+}
+
+function decodeThread(at: Value, processes: number): Thread {
+  const thread = object(at);
+  return { process: index(thread("process"), processes) as ProcessIndex, name: orNull(thread("name"), text) ?? "" };
+}
+
+function decodeSource(at: Value): Source {
+  const source = object(at);
+  return {
+    path: text(source("path")),
+    chunks: list(source("chunks"), (row) => {
+      const chunk = object(row);
+      return { firstLine: whole(chunk("first_line")), lines: text(chunk("text")).split(/\r\n|\r|\n/) };
+    }),
+  };
+}
+
+function decodeVerdict(at: Value): Verdict {
+  const verdict = object(at);
+  return { name: text(verdict("name")), lines: list(verdict("lines"), (line) => list(line, decodePiece)) };
+}
+
+function decodePiece(at: Value): VerdictPiece {
+  const piece = object(at);
+  const file = orNull(piece("file"), text);
+  return {
+    text: text(piece("text")),
+    place: file === null ? null : { file, line: orNull(piece("line"), whole), function: text(piece("function")) },
+  };
+}
+
+function decodeRow(at: Value): Row {
+  const row = object(at);
+  return {
+    file: orNull(row("file"), text),
+    line: orNull(row("line"), whole),
+    endLine: orNull(row("end_line"), whole),
+    function: orNull(row("function"), text),
+    expression: orNull(row("expression"), text),
+    column: orNull(row("column"), whole),
+    endColumn: orNull(row("end_column"), whole),
+    byteColumn: orNull(row("byte_column"), whole),
+    byteEndColumn: orNull(row("byte_end_column"), whole),
+    samples: count(row("samples")),
+    cpu: ns(row("cpu_ns")),
+    wall: ns(row("wall_ns")),
+    share: fraction(row("share")) as Share,
+    chain: list(row("chain"), text),
+    chainShare: orNull(row("chain_share"), fraction) as Share | null,
+    split: list(row("split"), (at) => {
+      const step = object(at);
+      return { name: text(step("name")), share: fraction(step("share")) as Share };
+    }),
+    phase: orNull(row("phase"), text),
+    callers: list(row("callers"), (at) => {
+      const caller = object(at);
+      return {
+        file: orNull(caller("file"), text),
+        line: orNull(caller("line"), whole),
+        function: text(caller("function")),
+        share: fraction(caller("share")) as Share,
+      };
+    }),
+  };
+}
+
+function reasons(at: Value): Reason[] {
+  return counts(at).map(([name, ticks]) => ({ name, ticks: ticks as Count }));
+}
+
+function ns(at: Value): Ns {
+  return whole(at) as Ns;
+}
+
+function count(at: Value): Count {
+  return whole(at) as Count;
+}
+
+function sameLength(at: Value, column: readonly unknown[], first: readonly unknown[]): void {
+  if (column.length !== first.length) throw damaged({ field: at.field, value: column.length }, `a column of ${first.length} rows`);
+}

@@ -1,0 +1,191 @@
+// The tables of a recording as the page holds them: what docs/json.md says, with units and indices typed.
+// Immutable; numbers of a view stay in the view.
+import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
+
+export type FrameKind = "python" | "c" | "inferred" | "inlined" | "mark";
+export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";
+
+/** A place: a function, and for Python the expression that was being executed in it. */
+export interface Frame {
+  readonly kind: FrameKind;
+  readonly name: string;
+  readonly owner: Owner | null;
+  readonly file: string | null;
+  readonly firstLine: number | null;
+  readonly line: number | null;
+  readonly endLine: number | null;
+  /** From 0, in characters of the source line; `endColumn` exclusive. */
+  readonly column: number | null;
+  readonly endColumn: number | null;
+  /** The same in bytes, of an expression whose text is not known; else null. */
+  readonly byteColumn: number | null;
+  readonly byteEndColumn: number | null;
+  readonly expression: string | null;
+  readonly module: string | null;
+  readonly origin: string | null;
+  /** With argument types or hash, where the name leaves something out. */
+  readonly fullName: string | null;
+}
+
+/** A parent stands before its children. */
+export interface Stacks {
+  readonly parent: readonly (StackIndex | null)[];
+  readonly frame: readonly FrameIndex[];
+}
+
+/** One row for each (stack, thread, state) that was seen. */
+export interface Samples {
+  readonly stack: readonly (StackIndex | null)[];
+  readonly thread: readonly ThreadIndex[];
+  readonly state: readonly StateIndex[];
+  readonly samples: readonly Count[];
+  readonly cpu: readonly Ns[];
+  readonly wall: readonly Ns[];
+}
+
+export interface Accounting {
+  readonly ticks: Count;
+  readonly sampled: Count;
+  readonly dropped: readonly Reason[];
+  readonly refused: readonly Reason[];
+}
+export interface Reason {
+  readonly name: string;
+  readonly ticks: Count;
+}
+
+export interface Clocks {
+  readonly cpu: Ns;
+  readonly cpuSampled: Ns;
+  readonly cpuNotSampled: Ns;
+  /** Used after a process's last block. */
+  readonly cpuNotRecorded: Ns;
+  readonly cpuGenba: Ns;
+}
+
+export interface Process {
+  readonly pid: number | null;
+  readonly python: string | null;
+  readonly argv: readonly string[];
+  readonly refused: string | null;
+  readonly threads: number;
+}
+
+export interface Thread {
+  readonly process: ProcessIndex;
+  readonly name: string;
+}
+
+export interface Source {
+  readonly path: string;
+  readonly chunks: readonly { readonly firstLine: number; readonly lines: readonly string[] }[];
+}
+
+export interface Meta {
+  readonly title: string | null;
+  readonly recording: string | null;
+  readonly genbaVersion: string;
+  readonly wall: Ns;
+  readonly cpu: Ns;
+  readonly interval: Ns | null;
+  /** For most of the time; another than `interval` where a budget slowed genba down. */
+  readonly intervalMostly: Ns | null;
+  readonly budgetPerMille: number | null;
+  readonly startRealtimeMs: number | null;
+  readonly exitCode: number | null;
+  readonly exitSignal: number | null;
+  readonly defaultWeight: "cpu" | "wall";
+  readonly defaultWeightWhy: string | null;
+  readonly rssMaxBytes: number | null;
+}
+
+/** What a filter kept of all that was recorded. */
+export interface Filters {
+  /** As on the command line. */
+  readonly flags: readonly string[];
+  readonly kept: Totals;
+  readonly whole: Totals;
+}
+export interface Totals {
+  readonly samples: Count;
+  readonly cpu: Ns;
+  readonly wall: Ns;
+}
+
+export interface Profile {
+  readonly meta: Meta;
+  /** Null: this is all that was recorded. */
+  readonly filters: Filters | null;
+  readonly accounting: Accounting;
+  readonly clocks: Clocks;
+  readonly processes: readonly Process[];
+  readonly threads: readonly Thread[];
+  readonly frames: readonly Frame[];
+  readonly stacks: Stacks;
+  readonly states: readonly string[];
+  readonly samples: Samples;
+  readonly sources: readonly Source[];
+  readonly warnings: readonly string[];
+}
+
+/** A row of the report: an expression of the user's own code and what was below it. */
+export interface Row {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly endLine: number | null;
+  /** Null: no Python was on the stack. */
+  readonly function: string | null;
+  readonly expression: string | null;
+  readonly column: number | null;
+  readonly endColumn: number | null;
+  readonly byteColumn: number | null;
+  readonly byteEndColumn: number | null;
+  readonly samples: Count;
+  readonly cpu: Ns;
+  readonly wall: Ns;
+  /** Of the weight that the report was asked for. */
+  readonly share: Share;
+  readonly chain: readonly string[];
+  /** Of the row's own weight, what took the whole chain; null: there is none. */
+  readonly chainShare: Share | null;
+  /** Where the chain goes on, the largest first. */
+  readonly split: readonly { readonly name: string; readonly share: Share }[];
+  /** The interpreter's own work, in words. Null: the row is code. */
+  readonly phase: string | null;
+  /** For code with several callers: the nearest callers in your code, the largest first, with their parts of the row's self weight. */
+  readonly callers: readonly Caller[];
+}
+
+export interface Caller {
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly function: string;
+  readonly share: Share;
+}
+
+/** Why the program is slow, in words. */
+export interface Verdict {
+  readonly name: string;
+  /** First the line that follows the name, then the details. */
+  readonly lines: readonly (readonly VerdictPiece[])[];
+}
+
+export interface VerdictPiece {
+  readonly text: string;
+  readonly place: SourcePlace | null;
+}
+
+/** `line` null: the function. */
+export interface SourcePlace {
+  readonly file: string;
+  readonly line: number | null;
+  readonly function: string;
+}
+
+/** What a page holds. */
+export interface Recording {
+  readonly profile: Profile;
+  /** Null: the page is of an earlier genba. */
+  readonly verdict: Verdict | null;
+  readonly rows: Readonly<Record<Weight, readonly Row[]>>;
+}
