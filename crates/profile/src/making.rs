@@ -3,5 +3,6 @@
 //! Never: opens a file.
 
 pub mod build;
+pub mod growing;
 pub mod joined;
 pub mod near_hits;

@@ -81,7 +81,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, NotARecording> {
             Err(fault) => faults.push(*fault),
         }
     }
-    recording.lost.extend(lost_at_the_end(&faults, &order.processes));
+    recording.lost.extend(order.lost_at_the_end(&faults));
     faults.sort_by_key(|fault| fault.byte);
     recording.faults = faults;
     Ok(recording)
@@ -141,6 +141,21 @@ impl Order {
         let lost = process.accept(block, number)?;
         Ok(lost.map(|lost| (lost, missing(block, number, lost))))
     }
+
+    /// Blocks behind the last one accepted of a process key which only a fault knows of.
+    pub fn lost_at_the_end(&self, faults: &[Fault]) -> Vec<LostBlocks> {
+        let mut last: BTreeMap<ProcessKey, u64> = BTreeMap::new();
+        for name in faults.iter().filter_map(|fault| fault.owner) {
+            let sequence = last.entry(name.process_key).or_default();
+            *sequence = name.sequence.max(*sequence);
+        }
+        let runs = last.into_iter().map(|(process_key, sequence)| {
+            let sequence_first = self.processes.get(&process_key).map_or(0, |process| process.expected);
+            let count = sequence.saturating_add(1).saturating_sub(sequence_first);
+            LostBlocks { process_key, sequence_first, count }
+        });
+        runs.filter(|run| run.count > 0).collect()
+    }
 }
 
 /// What has been read of one process key so far.
@@ -188,19 +203,4 @@ fn missing(block: &ReadBlock, number: u64, lost: LostBlocks) -> Fault {
         expected: format!("{}", lost.sequence_first),
         found: format!("{} ({} lost)", block.header.sequence, lost.count),
     }
-}
-
-/// Blocks behind the last one kept of a process key which only a fault knows of.
-fn lost_at_the_end(faults: &[Fault], processes: &HashMap<ProcessKey, Process>) -> Vec<LostBlocks> {
-    let mut last: BTreeMap<ProcessKey, u64> = BTreeMap::new();
-    for name in faults.iter().filter_map(|fault| fault.owner) {
-        let sequence = last.entry(name.process_key).or_default();
-        *sequence = name.sequence.max(*sequence);
-    }
-    let runs = last.into_iter().map(|(process_key, sequence)| {
-        let sequence_first = processes.get(&process_key).map_or(0, |process| process.expected);
-        let count = sequence.saturating_add(1).saturating_sub(sequence_first);
-        LostBlocks { process_key, sequence_first, count }
-    });
-    runs.filter(|run| run.count > 0).collect()
 }

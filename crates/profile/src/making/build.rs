@@ -9,7 +9,7 @@ mod contexts;
 mod overlaps;
 mod promotion;
 mod reaped;
-mod samples;
+pub(super) mod samples;
 mod stacks;
 
 use std::collections::HashMap;
@@ -21,6 +21,7 @@ pub use crate::making::build::c_functions::{NO_NAME, REPLACED};
 use crate::making::build::c_places::CPlaces;
 use crate::making::build::contexts::Contexts;
 pub use crate::making::build::promotion::promoted;
+use crate::making::build::samples::Sums;
 use crate::making::build::stacks::{Interned, Stacks};
 use crate::tables::profile::{
     LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
@@ -50,18 +51,28 @@ pub fn profile_in_window(recording: &Recording, additions: &Additions, window: O
     build(recording, additions, Depth::Samples(window))
 }
 
+/// As `profile_in_window` without a window, of samples that were added up block by block.
+pub(super) fn profile_of_sums(
+    recording: &Recording,
+    additions: &Additions,
+    sums: &mut HashMap<ProcessKey, Sums>,
+) -> Profile {
+    build(recording, additions, Depth::Summed(sums))
+}
+
 /// Processes, threads, their accounting, marks: a profile without samples, for who only asks what was counted.
 pub fn accounts(recording: &Recording) -> Profile {
     build(recording, &Additions::default(), Depth::Accounts)
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Depth {
+enum Depth<'a> {
     Accounts,
     Samples(Option<Window>),
+    /// The samples of each process key are added up already.
+    Summed(&'a mut HashMap<ProcessKey, Sums>),
 }
 
-fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile {
+fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Profile {
     let mut profile =
         Profile { faults: recording.faults.iter().map(ToString::to_string).collect(), ..Profile::default() };
     let mut c_functions = CFunctions::default();
@@ -112,11 +123,20 @@ fn build(recording: &Recording, additions: &Additions, depth: Depth) -> Profile 
         index_of.insert(*key, process);
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
-        if let Depth::Samples(window) = depth {
+        let mut summed_here;
+        let summed = match &mut depth {
+            Depth::Accounts => None,
+            Depth::Samples(window) => {
+                let window = window.map(|window| window.shifted_by(clock.begin_ns));
+                summed_here = Sums::of(&stored.blocks, window);
+                Some((&mut summed_here, window))
+            }
+            Depth::Summed(sums) => Some((sums.entry(*key).or_default(), None)),
+        };
+        if let Some((sums, window)) = summed {
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
-            let window = window.map(|window| window.shifted_by(clock.begin_ns));
             let contexts = Contexts::add(stored, process, &mut profile);
-            samples::add(stored, process, window, &threads, &contexts, &mut stacks, &mut profile);
+            samples::add(stored, sums, process, window, &threads, &contexts, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
         }

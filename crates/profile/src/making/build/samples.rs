@@ -4,8 +4,8 @@
 
 use std::collections::HashMap;
 
-use genba_format::QUANTUM_NS;
 use genba_format::columns::{Row, Samples};
+use genba_format::{QUANTUM_NS, ReadBlock};
 
 use crate::making::build::contexts::Contexts;
 use crate::making::build::overlaps::{Span, Spans};
@@ -42,9 +42,10 @@ struct Sum {
     waits: u64,
 }
 
-/// `window` is in CLOCK_MONOTONIC here.
+/// The groups of one process key; `sums` has all its samples, cut by `window`, which is in CLOCK_MONOTONIC here.
 pub fn add(
     stored: &Stored,
+    sums: &mut Sums,
     process: ProcessIndex,
     window: Option<Window>,
     threads: &HashMap<u32, ThreadIndex>,
@@ -52,15 +53,6 @@ pub fn add(
     stacks: &mut Stacks,
     profile: &mut Profile,
 ) {
-    let mut sums = Sums::new(stored.blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
-    for read in &stored.blocks {
-        let Some(samples) = &read.samples else { continue };
-        match window {
-            None => sums.add(samples, std::iter::repeat(true)),
-            Some(window) => sums.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
-        }
-    }
-
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
     let mut group_of = HashMap::new();
@@ -110,7 +102,7 @@ pub fn add(
         group.waits = group.waits.saturating_add(sum.waits);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
-    add_overlaps(stored, window, &mut sums, &group_of_row, profile);
+    add_overlaps(stored, window, sums, &group_of_row, profile);
 }
 
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
@@ -171,9 +163,11 @@ fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> 
     })
 }
 
-/// The groups so far, in the order in which they were met.
-struct Sums {
+/// The samples of one process key so far: one row for each stored stack, thread, state and context, in the order in which they were met.
+#[derive(Default)]
+pub struct Sums {
     rows: Vec<(Key, Sum)>,
+    samples: usize,
     position_of: HashMap<Key, usize>,
     /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
     newest: Vec<u32>,
@@ -187,9 +181,32 @@ impl Sums {
     /// A damaged recording may name any thread: the waits of those beyond are not counted.
     const THREADS_MAX: usize = 1 << 16;
 
-    fn new(samples: usize) -> Self {
+    /// `window` is in CLOCK_MONOTONIC here.
+    pub fn of(blocks: &[&ReadBlock], window: Option<Window>) -> Sums {
+        let mut sums = Sums::default();
+        sums.make_room(blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
+        for read in blocks {
+            sums.add_block(read, window);
+        }
+        sums
+    }
+
+    /// The next block of the process key.
+    pub fn add_block(&mut self, read: &ReadBlock, window: Option<Window>) {
+        let Some(samples) = &read.samples else { return };
+        self.samples = self.samples.saturating_add(samples.len());
+        self.make_room(self.samples);
+        match window {
+            None => self.add(samples, std::iter::repeat(true)),
+            Some(window) => self.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
+        }
+    }
+
+    fn make_room(&mut self, samples: usize) {
         let slots = samples.next_power_of_two().clamp(Self::SLOTS_MIN, Self::SLOTS_MAX);
-        Sums { rows: Vec::new(), position_of: HashMap::new(), newest: vec![0; slots], newest_of_thread: Vec::new() }
+        if slots > self.newest.len() {
+            self.newest = vec![0; slots];
+        }
     }
 
     fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {

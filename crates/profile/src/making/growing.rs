@@ -1,0 +1,55 @@
+//! A recording whose blocks come one by one, and a profile of those so far whenever one is wanted.
+//! Owns: that a block's samples are added up once, however many profiles are made. Never: reads bytes (genba_format::Reader does), names C functions.
+//! Keeps: after the last block the profile is that of the whole recording.
+
+use std::collections::HashMap;
+
+use genba_format::{Fault, LostBlocks, Order, ProcessKey, ReadBlock, Recording};
+
+use crate::making::build::samples::Sums;
+use crate::making::build::{Additions, profile_of_sums, promoted};
+use crate::tables::profile::Profile;
+
+#[derive(Default)]
+pub struct Growing {
+    recording: Recording,
+    order: Order,
+    /// Before a block that came; those at the end are told anew each time.
+    lost: Vec<LostBlocks>,
+    sums: HashMap<ProcessKey, Sums>,
+}
+
+impl Growing {
+    /// The next block, in the order of the file. One that contradicts those before it is left out, with a fault.
+    pub fn add(&mut self, block: ReadBlock) {
+        match self.order.accept(&block) {
+            Ok(lost) => {
+                if let Some((lost, fault)) = lost {
+                    self.lost.push(lost);
+                    self.recording.faults.push(fault);
+                }
+                self.sums.entry(block.header.process_key).or_default().add_block(&block, None);
+                self.recording.blocks.push(block);
+            }
+            Err(fault) => self.recording.faults.push(*fault),
+        }
+    }
+
+    /// What the reader found damaged.
+    pub fn add_fault(&mut self, fault: Fault) {
+        self.recording.faults.push(fault);
+    }
+
+    /// All so far, e.g. for who looks for names.
+    pub fn recording(&mut self) -> &Recording {
+        self.recording.lost.clone_from(&self.lost);
+        self.recording.lost.extend(self.order.lost_at_the_end(&self.recording.faults));
+        &self.recording
+    }
+
+    /// As `build::profile` of all so far.
+    pub fn profile(&mut self, additions: &Additions) -> Profile {
+        self.recording();
+        promoted(profile_of_sums(&self.recording, additions, &mut self.sums))
+    }
+}
