@@ -129,14 +129,14 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             Depth::Samples(window) => {
                 let window = window.map(|window| window.shifted_by(clock.begin_ns));
                 summed_here = Sums::of(&stored.blocks, window);
-                Some((&mut summed_here, window))
+                Some(&mut summed_here)
             }
-            Depth::Summed(sums) => Some((sums.entry(*key).or_default(), None)),
+            Depth::Summed(sums) => Some(sums.entry(*key).or_default()),
         };
-        if let Some((sums, window)) = summed {
+        if let Some(sums) = summed {
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
             let contexts = Contexts::add(stored, process, &mut profile);
-            samples::add(stored, sums, process, window, &threads, &contexts, &mut stacks, &mut profile);
+            samples::add(stored, sums, process, &threads, &contexts, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
         }

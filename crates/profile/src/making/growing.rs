@@ -28,7 +28,7 @@ impl Growing {
                     self.lost.push(lost);
                     self.recording.faults.push(fault);
                 }
-                self.sums.entry(block.header.process_key).or_default().add_block(&block, None);
+                self.sums.entry(block.header.process_key).or_default().add_block(&block);
                 self.recording.blocks.push(block);
             }
             Err(fault) => self.recording.faults.push(*fault),

@@ -42,12 +42,11 @@ struct Sum {
     waits: u64,
 }
 
-/// The groups of one process key; `sums` has all its samples, cut by `window`, which is in CLOCK_MONOTONIC here.
+/// The groups of one process key; `sums` has all its samples.
 pub fn add(
     stored: &Stored,
     sums: &mut Sums,
     process: ProcessIndex,
-    window: Option<Window>,
     threads: &HashMap<u32, ThreadIndex>,
     contexts: &Contexts,
     stacks: &mut Stacks,
@@ -102,17 +101,11 @@ pub fn add(
         group.waits = group.waits.saturating_add(sum.waits);
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
-    add_overlaps(stored, window, sums, &group_of_row, profile);
+    add_overlaps(stored, sums, &group_of_row, profile);
 }
 
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
-fn add_overlaps(
-    stored: &Stored,
-    window: Option<Window>,
-    sums: &mut Sums,
-    group_of_row: &[usize],
-    profile: &mut Profile,
-) {
+fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profile: &mut Profile) {
     let mut runs: HashMap<u32, (u64, bool)> = HashMap::new();
     for ((key, sum), &group) in sums.rows.iter().zip(group_of_row) {
         let is_python = |frame| profile.frames[frame].kind == FrameKind::Python;
@@ -143,7 +136,7 @@ fn add_overlaps(
             if is_native(row.thread) {
                 continue;
             }
-            let in_window = window.is_none_or(|window| window.holds(end_ns));
+            let in_window = sums.window.is_none_or(|window| window.holds(end_ns));
             let position = sums.position(Key::of(&row, in_window));
             if let Some(&group) = group_of_row.get(position) {
                 let beside_ns = &mut profile.samples[group].beside_native_ns;
@@ -167,6 +160,8 @@ fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> 
 #[derive(Default)]
 pub struct Sums {
     rows: Vec<(Key, Sum)>,
+    /// Cuts the samples in two; in CLOCK_MONOTONIC.
+    window: Option<Window>,
     samples: usize,
     position_of: HashMap<Key, usize>,
     /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
@@ -181,22 +176,21 @@ impl Sums {
     /// A damaged recording may name any thread: the waits of those beyond are not counted.
     const THREADS_MAX: usize = 1 << 16;
 
-    /// `window` is in CLOCK_MONOTONIC here.
     pub fn of(blocks: &[&ReadBlock], window: Option<Window>) -> Sums {
-        let mut sums = Sums::default();
+        let mut sums = Sums { window, ..Sums::default() };
         sums.make_room(blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
         for read in blocks {
-            sums.add_block(read, window);
+            sums.add_block(read);
         }
         sums
     }
 
     /// The next block of the process key.
-    pub fn add_block(&mut self, read: &ReadBlock, window: Option<Window>) {
+    pub fn add_block(&mut self, read: &ReadBlock) {
         let Some(samples) = &read.samples else { return };
         self.samples = self.samples.saturating_add(samples.len());
         self.make_room(self.samples);
-        match window {
+        match self.window {
             None => self.add(samples, std::iter::repeat(true)),
             Some(window) => self.add(samples, ends_ns(read.header.start_ns, samples).map(|at_ns| window.holds(at_ns))),
         }
