@@ -1,6 +1,6 @@
 //! What the handler does with one signal. It calls nothing outside this crate, allocates and locks nothing, and waits for nothing
 //! but the program's own write that its signal cut short (cut.rs), once the sample is given.
-//! Owns: `SHARED`, what the sampler publishes for handlers. Keeps: I-04, I-05, I-07.
+//! Owns: `SHARED`, what the sampler publishes for handlers, and the shell around `look` that reads it. Keeps: I-04, I-05, I-07.
 
 use crate::memory::{Blocks, ByKernel, Guarded, time_stamp};
 use crate::request::{Answer, Chain, POOL, Question, Reading, Ticket};
@@ -42,6 +42,34 @@ pub static SHARED: Shared = Shared {
     wish: AtomicU64::new(0),
 };
 
+impl Shared {
+    /// What is published now.
+    ///
+    /// # Safety
+    /// Used up while the caller's buffer is Walking, or by the sampler, which alone retires tables.
+    #[inline(always)]
+    #[must_use]
+    pub unsafe fn tables(&self) -> Tables<'_> {
+        // SeqCst: after the swap to Walking; pairs with the publication in agent/src/reading/modules.rs.
+        // SAFETY: null or a published table; what is loaded after the swap to Walking outlives it, by the caller's word.
+        unsafe {
+            Tables {
+                modules: self.modules.load(SeqCst).as_ref(),
+                layout: self.layout.load(SeqCst).as_ref(),
+                seen: self.seen.load(SeqCst).as_ref(),
+            }
+        }
+    }
+}
+
+/// All that a look needs to know beside the thread; None: not known in this process.
+#[derive(Clone, Copy)]
+pub struct Tables<'a> {
+    pub modules: Option<&'a Modules>,
+    pub layout: Option<&'a Layout>,
+    pub seen: Option<&'a Seen>,
+}
+
 /// The `si_code` of genba's own signals, so that none of the program's, `sigqueue`'s included, can be taken for one. Negative: the
 /// kernel lets a process send those to itself.
 pub const SAMPLE_CODE: i32 = -0x6762;
@@ -69,10 +97,12 @@ pub fn answer(arrival: &Arrival) -> bool {
     };
     let guarded = question.reading == Reading::Guarded && arrival.faults_welcome;
     let began = time_stamp(guarded);
+    // SAFETY: `begin` made the buffer Walking.
+    let tables = unsafe { SHARED.tables() };
     if guarded {
-        look(&Guarded, arrival.registers, question, answer);
+        look(&Guarded, tables, arrival.registers, question, answer);
     } else {
-        look_by_kernel(arrival.registers, question, answer, blocks);
+        look_by_kernel(tables, arrival.registers, question, answer, blocks);
     }
     answer.began_tsc = began.unwrap_or(0);
     answer.handler_tsc = match (began, time_stamp(guarded)) {
@@ -85,13 +115,19 @@ pub fn answer(arrival: &Arrival) -> bool {
 
 /// Apart, so that its blocks take room on the stack only where it is used.
 #[inline(never)]
-fn look_by_kernel(registers: Registers, question: &Question, answer: &mut Answer, blocks: &Blocks) {
-    look(&ByKernel::new(question.thread.pid, blocks), registers, question, answer);
+pub(crate) fn look_by_kernel(
+    tables: Tables,
+    registers: Registers,
+    question: &Question,
+    answer: &mut Answer,
+    blocks: &Blocks,
+) {
+    look(&ByKernel::new(question.thread.pid, blocks), tables, registers, question, answer);
 }
 
 /// Looks at one thread: native frames, Python frames, state. Also used by the sampler for a thread that does not run.
 #[inline(always)]
-pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, answer: &mut Answer) {
+pub fn look<M: Memory>(memory: &M, tables: Tables, registers: Registers, question: &Question, answer: &mut Answer) {
     answer.native_len = 0;
     answer.python_len = 0;
     answer.tail_len = 0;
@@ -100,9 +136,7 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
     answer.context_version = 0;
     answer.chains_len = 0;
     if question.native {
-        // SeqCst: after the swap to Walking; pairs with the publication in agent/src/reading/modules.rs.
-        // SAFETY: null or a published table that outlives this walk.
-        match unsafe { SHARED.modules.load(SeqCst).as_ref() } {
+        match tables.modules {
             Some(modules) => {
                 let Answer { native, recollection, .. } = answer;
                 (answer.native_len, answer.native_end) = recollection.walk(memory, modules, registers, native);
@@ -110,9 +144,7 @@ pub fn look<M: Memory>(memory: &M, registers: Registers, question: &Question, an
             None => answer.native_end = NativeEnd::NoModule,
         }
     }
-    // SAFETY: as above.
-    let (layout, seen) = unsafe { (SHARED.layout.load(SeqCst).as_ref(), SHARED.seen.load(SeqCst).as_ref()) };
-    answer.python_end = match (layout, seen) {
+    answer.python_end = match (tables.layout, tables.seen) {
         (Some(layout), Some(seen)) => python(memory, layout, seen, registers.rsp, question, answer),
         _ => PythonEnd::NoThreadState,
     };

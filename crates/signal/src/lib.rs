@@ -5,6 +5,7 @@
 #![no_std]
 
 mod cut;
+pub mod deposits;
 pub mod foreign;
 pub mod handler;
 pub mod jit;

@@ -1,10 +1,11 @@
-//! The request buffers between the sampler thread (asks, takes) and a handler (answers).
-//! Owns: 64 buffers of 82 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
+//! The buffers in which a thread's stack comes to the sampler: the sampler asks and a handler answers, or a thread of the program
+//! makes an answer by itself (deposits.rs).
+//! Owns: two pools of buffers of 82 KiB and their states; a buffer's pages are touched only when it is used. Never: blocks, allocates, lets two writers at one buffer.
 //! Keeps: I-03 (nothing lost uncounted), I-05 (one writer a buffer). Partner: agent/src/sampling/sampler/looks.rs.
 //!
 //! A state is (generation, phase). Free -> Asked by the sampler, Asked -> Walking -> Answered by the handler that holds the
-//! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler. Whoever wins the
-//! compare-and-swap from Asked owns the buffer.
+//! right generation, Asked -> Free (cancelled) or Answered -> Free (taken) by the sampler; in the pool of deposits Free -> Walking
+//! by a thread of the program. Whoever wins the compare-and-swap to Walking owns the buffer.
 
 use crate::memory::Blocks;
 use crate::recollect::Recollection;
@@ -143,12 +144,13 @@ const fn state(generation: u64, phase: Phase) -> u64 {
     generation << PHASE_BITS | phase as u64
 }
 
-/// The pool. One per process, in its zeroed data: no allocation, no destructor.
-pub struct Pool {
-    requests: [Request; REQUESTS],
+/// `N` buffers, a power of two up to `REQUESTS`. In the zeroed data of the process: no allocation, no destructor.
+pub struct Pool<const N: usize> {
+    requests: [Request; N],
 }
 
-pub static POOL: Pool = Pool { requests: [const { Request::NEW }; REQUESTS] };
+/// What the sampler asks.
+pub static POOL: Pool<REQUESTS> = Pool::NEW;
 
 impl Request {
     #[allow(clippy::declare_interior_mutable_const)] // a template for the one static
@@ -172,11 +174,17 @@ impl Request {
     }
 }
 
-impl Pool {
+impl<const N: usize> Pool<N> {
+    #[allow(clippy::declare_interior_mutable_const)] // a template for the statics
+    pub(crate) const NEW: Pool<N> = {
+        assert!(N.is_power_of_two() && N <= REQUESTS);
+        Pool { requests: [const { Request::NEW }; N] }
+    };
+
     #[inline(always)]
     fn request(&self, index: usize) -> &Request {
-        // SAFETY: the mask keeps the index below REQUESTS.
-        unsafe { self.requests.get_unchecked(index & (REQUESTS - 1)) }
+        // SAFETY: the mask keeps the index below N, a power of two.
+        unsafe { self.requests.get_unchecked(index & (N - 1)) }
     }
 
     /// The phase of a buffer, for the sampler.
@@ -188,6 +196,12 @@ impl Pool {
             2 => Phase::Walking,
             _ => Phase::Answered,
         }
+    }
+
+    /// No handler and no thread of the program is inside a buffer.
+    #[must_use]
+    pub fn nobody_walks(&self) -> bool {
+        (0..N).all(|index| self.phase(index) != Phase::Walking)
     }
 
     /// Begins the generations at `generation`, before anybody asks: a signal that waited over an exec names one of another image.
@@ -255,6 +269,33 @@ impl Pool {
         }
         // SAFETY: this handler won the swap to Walking: it is the only one to touch the buffer until `finish` (I-05).
         Some(unsafe { (&*request.question.get(), &mut *request.answer.get(), &request.blocks) })
+    }
+
+    /// A thread's own way in, at any free buffer; None: there is none.
+    #[allow(clippy::mut_from_ref)] // as in `begin`
+    pub(crate) fn begin_own(&self) -> Option<(Ticket, &mut Answer, &Blocks)> {
+        for (index, request) in self.requests.iter().enumerate() {
+            let before = request.state.load(Ordering::SeqCst);
+            let generation = (before >> PHASE_BITS) + 1;
+            if before & 3 == Phase::Free as u64
+                // SeqCst: as in `swap`.
+                && request
+                    .state
+                    .compare_exchange(before, state(generation, Phase::Walking), Ordering::SeqCst, Ordering::Relaxed)
+                    .is_ok()
+            {
+                // SAFETY: this thread won the swap to Walking: as in `begin`.
+                return Some((Ticket { index, generation }, unsafe { &mut *request.answer.get() }, &request.blocks));
+            }
+        }
+        None
+    }
+
+    /// The ticket of an answer that nobody asked for, for the sampler to take.
+    #[must_use]
+    pub fn left_at(&self, index: usize) -> Option<Ticket> {
+        let now = self.request(index).state.load(Ordering::SeqCst);
+        (now & 3 == Phase::Answered as u64).then_some(Ticket { index: index & (N - 1), generation: now >> PHASE_BITS })
     }
 
     /// The handler's way out.

@@ -8,12 +8,12 @@ use genba_python::memory::{Address, Fault, Memory};
 use genba_python::seen::{Seen, SeenEntry};
 use genba_python::thread_states::{States, ThreadHints};
 use genba_python::walked::{PYTHON_MAX, PythonEntry};
-use genba_signal::handler::{SHARED, look};
+use genba_signal::handler::{Tables, look};
 use genba_signal::request::{Answer, Question, Reading, TAIL_WORDS};
 use genba_signal::rows::Registers;
 use layouts::{CODE_TYPE, LAYOUTS, REGION};
 use std::cell::Cell;
-use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::AtomicU64;
 
 const REGION_BYTES: u64 = 1 << 14;
 const TID: u32 = 4711;
@@ -78,8 +78,7 @@ impl Memory for Stale {
 #[test]
 fn a_stale_pointer_anywhere_ends_the_walk() {
     let entry = SeenEntry { key: AtomicU64::new(0), progress: AtomicU64::new(0) };
-    let mut seen = Seen { entries: &raw const entry, mask: 0 };
-    SHARED.seen.store(&raw mut seen, SeqCst);
+    let seen = Seen { entries: &raw const entry, mask: 0 };
     let mut states = States::EMPTY;
     assert!(states.add(STATE) && states.add(STATE.at(1024)));
     let question =
@@ -88,10 +87,10 @@ fn a_stale_pointer_anywhere_ends_the_walk() {
     let mut answer = Box::new(Answer::EMPTY);
     let (mut longest, mut copied) = (0, 0);
     for seed in 0..SEEDS {
-        let mut layout = LAYOUTS[(seed % 3) as usize];
-        SHARED.layout.store(&raw mut layout, SeqCst);
+        let layout = LAYOUTS[(seed % 3) as usize];
+        let tables = Tables { modules: None, layout: Some(&layout), seen: Some(&seen) };
         let memory = Stale { seed, wild: [2, 8, 64, 4096][(seed / 3 % 4) as usize], reads: Cell::new(0) };
-        look(&memory, registers, &question, &mut answer);
+        look(&memory, tables, registers, &question, &mut answer);
         assert!(answer.python_len <= PYTHON_MAX && answer.tail_len <= TAIL_WORDS, "seed {seed}");
         assert!(memory.reads.get() <= READS_MAX, "seed {seed}: {} reads", memory.reads.get());
         for word in &answer.python[..answer.python_len] {

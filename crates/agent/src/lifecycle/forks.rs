@@ -18,6 +18,7 @@ use crate::system::signals::{self, mask};
 use crate::system::symbols::Linker;
 use crate::system::thread_starts;
 use genba_python::find::{Found, find};
+use genba_signal::deposits;
 use genba_signal::handler::SHARED;
 use genba_signal::kept;
 use genba_signal::memory::Guarded;
@@ -71,6 +72,7 @@ pub(super) extern "C" fn after_in_child() {
     room::forked();
     no_sampler();
     POOL.forget_walkers();
+    deposits::POOL.forget_walkers();
     kept::forget();
     FORKING.store(0, SeqCst);
     THREAD.store(0, SeqCst);

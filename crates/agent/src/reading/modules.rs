@@ -3,8 +3,9 @@
 //! Each file is compiled once, a piece at a time, and published when it is complete; a `dlclose` takes its rows out, an `dlopen` brings new ones in.
 
 use crate::reading::cfi::{Compiled, Compiler};
+use genba_signal::deposits;
 use genba_signal::handler::SHARED;
-use genba_signal::request::{POOL, Phase, REQUESTS};
+use genba_signal::request::POOL;
 use genba_signal::rows::{ModuleRows, Modules, Row, RuleCache};
 use kept::{Kept, Key};
 use linked::{Changes, Found, Listing};
@@ -356,10 +357,10 @@ const UNLOADED_MAX: usize = 16;
 /// So many functions are compiled between two looks at the clock.
 const PIECE_ENTRIES: usize = 64;
 
-/// No handler is inside a buffer: what was replaced before this moment is no longer read.
+/// No handler and no thread is inside a buffer: what was replaced before this moment is no longer read.
 #[must_use]
 pub fn nobody_walks() -> bool {
-    (0..REQUESTS).all(|index| POOL.phase(index) != Phase::Walking)
+    POOL.nobody_walks() && deposits::POOL.nobody_walks()
 }
 
 #[cfg(test)]

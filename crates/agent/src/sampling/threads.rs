@@ -9,7 +9,7 @@ use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
 use genba_format::proto;
-use genba_signal::request::{Pool, Ticket};
+use genba_signal::request::{Pool, REQUESTS, Ticket};
 use std::ffi::CString;
 
 /// A question that was asked and has not ended.
@@ -48,7 +48,7 @@ impl LeftBehind {
     }
 
     /// Frees the buffers whose handlers are through.
-    pub fn free(&mut self, pool: &Pool) {
+    pub fn free(&mut self, pool: &Pool<REQUESTS>) {
         self.0.retain(|&ticket| match pool.answered(ticket) {
             Some(_) => {
                 pool.done(ticket);

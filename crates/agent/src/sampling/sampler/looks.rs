@@ -16,7 +16,7 @@ use genba_format::proto;
 use genba_format::state::{State, WaitedOn};
 use genba_python::locks::owner_of_rlock;
 use genba_python::memory::Address;
-use genba_signal::handler;
+use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
@@ -338,10 +338,14 @@ impl Sampler {
         let mut answer = self.outside.take().unwrap_or_else(|| Box::new(Answer::EMPTY));
         let mut result = Err(Refused::Moved);
         for _ in 0..2 {
+            // SAFETY: this is the sampler.
+            let tables = unsafe { SHARED.tables() };
             match self.reading() {
-                Reading::Guarded => handler::look(&Guarded, registers, &question, &mut answer),
+                Reading::Guarded => handler::look(&Guarded, tables, registers, &question, &mut answer),
                 Reading::ByKernel => {
-                    handler::look(&ByKernel::new(self.pid, &Blocks::zeroed()), registers, &question, &mut answer)
+                    let blocks = Blocks::zeroed();
+                    let memory = ByKernel::new(self.pid, &blocks);
+                    handler::look(&memory, tables, registers, &question, &mut answer);
                 }
             }
             match proc::thread_cpu_ns(tid) {
