@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
 use genba_python::memory::{Address, Fault, Memory};
-use genba_signal::recollect::Recollection;
 use genba_signal::rows::{ModuleRows, Modules, Row, Rule, RuleCache};
 use genba_signal::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
+use genba_signal::walk_memory::WalkMemory;
 
 use crate::cfi::{Compiler, Position};
 use crate::files::Loaded;
@@ -98,7 +98,7 @@ pub struct FlatRows {
     _modules: Vec<ModuleRows>,
     _cache: Box<RuleCache>,
     table: Modules,
-    recollection: Box<Recollection>,
+    walk_memory: Box<WalkMemory>,
 }
 
 impl Memory for Copied {
@@ -134,7 +134,7 @@ impl FlatRows {
         let cache: Box<RuleCache> = unsafe { Box::new_zeroed().assume_init() };
         let table =
             Modules { modules: modules.as_ptr(), modules_len: modules.len(), generation: 1, cache: &raw const *cache };
-        FlatRows { _rows: rows, _modules: modules, _cache: cache, table, recollection: Box::new(Recollection::EMPTY) }
+        FlatRows { _rows: rows, _modules: modules, _cache: cache, table, walk_memory: Box::new(WalkMemory::EMPTY) }
     }
 
     /// As `Framehop::walk`, with genba's own word for the end; helped by the walk before, as in the handler.
@@ -142,7 +142,7 @@ impl FlatRows {
         let Registers { rip, rsp, rbp } = registers;
         let registers = genba_signal::rows::Registers { rip, rsp, rbp: Some(rbp) };
         let mut out = [NativeFrame::default(); NATIVE_MAX];
-        let (len, end) = self.recollection.walk(stack, &self.table, registers, &mut out);
+        let (len, end) = self.walk_memory.walk(stack, &self.table, registers, &mut out);
         // The last one has no caller.
         let with_caller = if end == NativeEnd::TooDeep { len } else { len - 1 };
         (out.iter().take(with_caller).map(|frame| Frame { pc: frame.pc, cfa: frame.cfa }).collect(), end)

@@ -10,9 +10,9 @@ use framehop::{FrameAddress, MustNotAllocateDuringUnwind, Unwinder};
 use genba_signal::genba_on_sample;
 use genba_signal::handler::SHARED;
 use genba_signal::memory::Guarded;
-use genba_signal::recollect::Recollection;
 use genba_signal::rows::Registers;
 use genba_signal::unwind::{NATIVE_MAX, NativeFrame};
+use genba_signal::walk_memory::WalkMemory;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
@@ -60,7 +60,7 @@ struct Inside {
     unwinder: UnwinderX86_64<Vec<u8>, MustNotAllocateDuringUnwind>,
     cache: CacheX86_64<MustNotAllocateDuringUnwind>,
     frames: Box<[NativeFrame; NATIVE_MAX]>,
-    recollection: Recollection,
+    walk_memory: WalkMemory,
     chain: Vec<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Bench {
             unwinder,
             cache: CacheX86_64::new_in(),
             frames: Box::new([NativeFrame::default(); NATIVE_MAX]),
-            recollection: Recollection::EMPTY,
+            walk_memory: WalkMemory::EMPTY,
             chain: chain(),
         };
         let bench = Box::leak(Box::new(Bench {
@@ -151,8 +151,8 @@ impl Inside {
     fn rows(&mut self, registers: Registers) {
         // SAFETY: published by `Loaded`, which the asker keeps as long as it asks.
         let Some(modules) = (unsafe { SHARED.modules.load(SeqCst).as_ref() }) else { return };
-        let (recollection, frames) = (&mut self.recollection, &mut self.frames);
-        let mut walk = || recollection.walk(&Guarded, modules, registers, frames).0;
+        let (walk_memory, frames) = (&mut self.walk_memory, &mut self.frames);
+        let mut walk = || walk_memory.walk(&Guarded, modules, registers, frames).0;
         let (len, first_tsc) = timed(&mut walk);
         let (_, again_tsc) = timed(&mut walk);
         self.note(len, first_tsc, again_tsc);

@@ -4,12 +4,12 @@
 pub mod alarm;
 pub mod arena;
 pub mod bells;
-pub mod carry;
+pub mod files_over_fork;
 pub mod last_words;
-pub mod later;
 pub mod life;
 pub mod mailbox;
+pub mod pending_call;
 pub mod process_key;
-pub mod prompt;
 pub mod room;
+pub mod scheduling;
 pub mod session;

@@ -1,7 +1,7 @@
 //! The sampler: which thread is asked when, and what becomes of the answer.
 //! Never: runs on a thread of the program's.
 
-pub mod belief;
+pub mod layout_trust;
 pub mod ledger;
 pub mod roster;
 pub mod sampler;

@@ -1,6 +1,6 @@
 //! The check of a layout before its first use, on one thread state of the living process (I-10).
 //! Owns: what must hold of a frame, its code object, its interpreter and the GIL. Never: condemns a layout for one misfit: the thread
-//! runs meanwhile (agent/src/sampling/belief.rs counts). Keeps: I-07 (bounded).
+//! runs meanwhile (agent/src/sampling/layout_trust.rs counts). Keeps: I-07 (bounded).
 
 use crate::find::Python;
 use crate::layout::{CurrentFrame, Layout};

@@ -2,9 +2,9 @@
 //! Owns: which frame is the current one, shims, the operands of the current instruction. Never: follows a pointer unguarded.
 //! Keeps: I-06, I-07. Source: CPython 3.11 to 3.15, pycore_frame.h, pycore_interpframe_structs.h, Python/ceval.c.
 
+use crate::code_capture::{self, COMPLETE, Seen, Tail};
 use crate::layout::{CurrentFrame, Layout, OperandLayout};
 use crate::memory::{Address, Fault, Memory};
-use crate::seen::{self, COMPLETE, Seen, Tail};
 use crate::walked::{Operand, PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 
 const OWNER_THREAD: u8 = 0;
@@ -98,7 +98,7 @@ fn walk_or_end<M: Memory>(
         let entry = if code == last.0 {
             last.2
         } else {
-            let key = seen::key(memory, layout, code)?;
+            let key = code_capture::key(memory, layout, code)?;
             let entry = code_entry(memory, layout, seen, code, key, &mut out.tail)?;
             last = (code, key, entry);
             entry

@@ -8,6 +8,7 @@
 
 #[cfg(feature = "std")]
 pub mod check;
+pub mod code_capture;
 #[cfg(feature = "std")]
 pub mod find;
 pub mod frames;
@@ -16,7 +17,6 @@ pub mod layout;
 pub mod lists;
 pub mod locks;
 pub mod memory;
-pub mod seen;
 pub mod symbols;
 pub mod thread_states;
 pub mod walked;

@@ -6,7 +6,7 @@ use genba_python::frames::{Frames, walk};
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::walked::{PYTHON_MAX, PythonEnd, PythonWord};
 
-use genba_python::seen::{self, COMPLETE, Seen, SeenEntry, Tail};
+use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
 use layouts::{CODE_TYPE, LAYOUTS, REGION};
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
@@ -53,7 +53,7 @@ fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
         (frame.at(layout.frames.instruction).0, CODE.at(layout.codes.instructions).0),
     ]));
     // Its names are known.
-    let key = seen::key(&words, layout, CODE).unwrap_or(0);
+    let key = code_capture::key(&words, layout, CODE).unwrap_or(0);
     let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
     let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
     let mut python = [PythonWord::default(); PYTHON_MAX];

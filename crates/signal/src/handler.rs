@@ -1,5 +1,5 @@
 //! What the handler does with one signal. It calls nothing outside this crate, allocates and locks nothing, and waits for nothing
-//! but the program's own write that its signal cut short (cut.rs), once the sample is given.
+//! but the program's own write that its signal cut short (cut_write.rs), once the sample is given.
 //! Owns: `SHARED`, what the sampler publishes for handlers, and the shell around `look` that reads it. Keeps: I-04, I-05, I-07.
 
 use crate::memory::{Blocks, ByKernel, Guarded, time_stamp};
@@ -7,10 +7,10 @@ use crate::request::{Answer, Chain, POOL, Question, Reading, Ticket};
 use crate::rows::{Modules, Registers};
 use crate::unwind::NativeEnd;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
+use genba_python::code_capture::{Seen, Tail};
 use genba_python::frames::{self, Frames};
 use genba_python::layout::Layout;
 use genba_python::memory::Memory;
-use genba_python::seen::{Seen, Tail};
 use genba_python::thread_states::{self, OwnStates};
 use genba_python::walked::PythonEnd;
 
@@ -138,8 +138,8 @@ pub fn look<M: Memory>(memory: &M, tables: Tables, registers: Registers, questio
     if question.native {
         match tables.modules {
             Some(modules) => {
-                let Answer { native, recollection, .. } = answer;
-                (answer.native_len, answer.native_end) = recollection.walk(memory, modules, registers, native);
+                let Answer { native, walk_memory, .. } = answer;
+                (answer.native_len, answer.native_end) = walk_memory.walk(memory, modules, registers, native);
             }
             None => answer.native_end = NativeEnd::NoModule,
         }

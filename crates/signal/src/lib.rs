@@ -4,17 +4,17 @@
 //! `core` only; the check `cargo xtask handler` allows no undefined symbol.
 #![no_std]
 
-mod cut;
+mod cut_write;
 pub mod deposits;
 pub mod foreign;
 pub mod handler;
 pub mod jit;
 pub mod kept;
 pub mod memory;
-pub mod recollect;
 pub mod request;
 pub mod rows;
 pub mod unwind;
+pub mod walk_memory;
 
 use handler::Arrival;
 use rows::Registers;
@@ -97,7 +97,7 @@ unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64
     // (agent/src/system/signals.rs).
     if handler::answer(&arrival) {
         // SAFETY: the context is the kernel's, and the answer is given.
-        unsafe { cut::finish_cut_write(context, &arrival) };
+        unsafe { cut_write::finish_cut_write(context, &arrival) };
     } else if arrival.code != handler::SAMPLE_CODE {
         // SAFETY: the kernel's two records.
         unsafe { foreign::keep_for_later(info, context) };

@@ -8,8 +8,8 @@
 //! by a thread of the program. Whoever wins the compare-and-swap to Walking owns the buffer.
 
 use crate::memory::Blocks;
-use crate::recollect::Recollection;
 use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
+use crate::walk_memory::WalkMemory;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
 use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
@@ -79,7 +79,7 @@ pub struct Answer {
     pub python: [PythonWord; PYTHON_MAX],
     pub tail: [u64; TAIL_WORDS],
     /// What the last walk into this buffer found; no part of the answer.
-    pub recollection: Recollection,
+    pub walk_memory: WalkMemory,
 }
 
 impl Answer {
@@ -98,7 +98,7 @@ impl Answer {
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
         python: [PythonWord::EMPTY; PYTHON_MAX],
         tail: [0; TAIL_WORDS],
-        recollection: Recollection::EMPTY,
+        walk_memory: WalkMemory::EMPTY,
     };
 }
 

@@ -4,8 +4,8 @@
 #[path = "../../python/tests/layouts/mod.rs"]
 mod layouts;
 
+use genba_python::code_capture::{Seen, SeenEntry};
 use genba_python::memory::{Address, Fault, Memory};
-use genba_python::seen::{Seen, SeenEntry};
 use genba_python::thread_states::{States, ThreadHints};
 use genba_python::walked::{PYTHON_MAX, PythonEntry};
 use genba_signal::handler::{Tables, look};

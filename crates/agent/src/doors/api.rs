@@ -6,7 +6,7 @@
 
 use crate::lifecycle;
 use crate::lifecycle::start_block;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::{self, LIFE};
 use crate::process::mailbox::{Answer, Leaf, MAILBOX, Order};
 use crate::process::room;
@@ -137,7 +137,7 @@ unsafe fn fill(words: *mut c_char, words_bytes: usize, text: &str) {
 }
 
 fn path() -> Text {
-    carry::path().map_or(Cow::Borrowed(""), CStr::to_string_lossy)
+    files_over_fork::path().map_or(Cow::Borrowed(""), CStr::to_string_lossy)
 }
 
 /// Mostly words that are there already: most calls have no memory to be sure of.

@@ -3,7 +3,7 @@
 
 use super::forks::{self, FOLLOW_CHILDREN};
 use super::thread::{ENDED, PARK_NS_MAX, SAMPLER, join, start_thread};
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
@@ -31,7 +31,7 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool
     let _ = LIFE.take_without();
     FOLLOW_CHILDREN.store(session.children, SeqCst);
     LIFE.take_over();
-    carry::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
+    files_over_fork::remember(CString::new(session.out.as_bytes()).unwrap_or_default());
     let ended = ENDED.swap(core::ptr::null_mut(), SeqCst);
     let sampler = if ended.is_null() {
         Sampler::new(session, python, start, Stacks::new(Loaded::new()))

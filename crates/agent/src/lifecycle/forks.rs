@@ -5,10 +5,10 @@ use super::ending::END_NS_MAX;
 use super::last_thread;
 use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
 use crate::process::bells;
-use crate::process::carry;
-use crate::process::later;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State, is_owner};
 use crate::process::mailbox::{self, MAILBOX};
+use crate::process::pending_call;
 use crate::process::room;
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::errno;
@@ -33,7 +33,7 @@ pub(super) extern "C" fn before() {
     let errno = errno::get();
     mask::forks();
     if is_owner() {
-        let turn = park(carry::Receiver::if_lost);
+        let turn = park(files_over_fork::Receiver::if_lost);
         if LIFE.has_thread() {
             LIFE.went_without();
         }
@@ -54,7 +54,7 @@ pub(super) extern "C" fn after_in_parent() {
     let errno = errno::get();
     // Another thread's fork, or order, sees to it otherwise.
     if FORKING.compare_exchange(proc::own_tid(), 0, SeqCst, SeqCst).is_ok() {
-        if LIFE.state() == State::Parked && (other_threads() || !later::run(unpark_later)) {
+        if LIFE.state() == State::Parked && (other_threads() || !pending_call::run(unpark_later)) {
             unpark();
         }
         mailbox::give_back();
@@ -97,7 +97,7 @@ pub(super) extern "C" fn after_in_child() {
         }
         LIFE.disown();
         if !(went_without && follows && begin_anew()) {
-            carry::leave();
+            files_over_fork::leave();
         }
     }
     errno::set(errno);
@@ -125,7 +125,7 @@ fn unpark_later() {
         match MAILBOX.turn(END_NS_MAX) {
             Some(_turn) => unpark(),
             None => {
-                later::run(unpark_later);
+                pending_call::run(unpark_later);
             }
         }
     }

@@ -3,7 +3,7 @@
 
 use super::thread::{SAMPLER, await_gone, park, threads, unpark};
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State, is_owner};
 use crate::process::mailbox::{Answer, Leaf, MAILBOX, Mark, Order, Turn};
 use crate::system::errno;
@@ -65,7 +65,7 @@ pub fn alone(call: &mut dyn FnMut()) -> bool {
     }
     let errno = errno::get();
     // Afterwards the path may lead elsewhere.
-    let turn = park(carry::Receiver::new);
+    let turn = park(files_over_fork::Receiver::new);
     errno::set(errno);
     // It has run, so it has said its number.
     let sampler_tid = SAMPLER_TID.load(SeqCst);

@@ -2,11 +2,11 @@
 //! Owns: the one sampler of the process, and its thread. Never: runs two; waits without end. Partner: life.rs has the states.
 
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::{MAILBOX, Order, Turn};
-use crate::process::prompt;
-use crate::sampling::sampler::{Left, Sampler};
+use crate::process::scheduling;
+use crate::sampling::sampler::{Sampler, ThreadEnd};
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
@@ -60,7 +60,7 @@ pub fn start_thread(sampler: *mut Sampler) {
     MAILBOX.empty();
     if LIFE.step_if_any(State::Running) {
         SAMPLER.store(sampler, SeqCst);
-        carry::through(|| start_thread_now(sampler));
+        files_over_fork::through(|| start_thread_now(sampler));
     }
 }
 
@@ -73,12 +73,12 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
         let sampler: &'static mut Sampler = unsafe { &mut *address };
         // SAFETY: names the calling thread.
         unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
-        prompt::ask();
+        scheduling::ask();
         let life = || as_sampler(|| sampler.run());
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)) {
             // Somebody else may run it by now.
-            Ok(Left::Parked) => {}
-            Ok(Left::Ended) => ENDED.store(address, SeqCst),
+            Ok(ThreadEnd::Parked) => {}
+            Ok(ThreadEnd::Ended) => ENDED.store(address, SeqCst),
             // Whatever went wrong, nobody is asked any more and the program does not wait for a report.
             Err(_) => {
                 no_sampler();
@@ -144,7 +144,7 @@ pub fn unpark() {
 }
 
 /// Ends the sampler's thread. `receiver`: for its descriptors, if they are to be kept. `None`: it was not this thread's turn.
-pub fn park(receiver: impl FnOnce() -> Option<carry::Receiver>) -> Option<Turn<'static>> {
+pub fn park(receiver: impl FnOnce() -> Option<files_over_fork::Receiver>) -> Option<Turn<'static>> {
     // Without it another thread's order is being done, or the one that this thread was interrupted in. None of ours may replace it.
     let turn = MAILBOX.turn(PARK_NS_MAX)?;
     if !LIFE.step(State::Running, State::Parking) {

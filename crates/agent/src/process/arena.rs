@@ -5,7 +5,7 @@
 //! `try_reserve`, where it can do without.
 
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::last_words::say_last_words;
 use crate::process::mailbox::MAILBOX;
 use crate::process::room;
@@ -46,7 +46,7 @@ fn without_memory(layout: Layout) -> *mut u8 {
 fn end_thread() -> ! {
     SHARED.pid.store(0, SeqCst);
     say_last_words();
-    carry::done_without();
+    files_over_fork::done_without();
     no_sampler();
     bells::leave_place();
     MAILBOX.nobody_listens();

@@ -4,7 +4,7 @@
 use crate::reading::modules::nobody_walks;
 use crate::writing::tables::Tables;
 use genba_format::proto;
-use genba_python::seen::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
+use genba_python::code_capture::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
 use genba_signal::handler::SHARED;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};

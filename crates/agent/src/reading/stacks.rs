@@ -2,10 +2,10 @@
 //! Owns: the modules' and code objects' rows, inferred frames. Never: reads the stack again (the answer is all there is).
 //! Partner: merge.rs is the pure part.
 
-use crate::reading::calls::{self, Calls};
 use crate::reading::codes::Codes;
 use crate::reading::merge::{self, Circumstances, Mark, Merged, Python as Entry};
 use crate::reading::modules::{Loaded, Place};
+use crate::reading::tail_calls::{self, CallTargets};
 use crate::system::proc::monotonic_ns;
 use crate::system::symbols;
 use crate::writing::outcomes::Refused;
@@ -57,7 +57,7 @@ impl Seen {
 pub struct Stacks {
     pub loaded: Loaded,
     pub codes: Codes,
-    calls: Calls,
+    calls: CallTargets,
     places: FxHashMap<u64, Option<Place>>,
     known_addresses: Vec<(u64, &'static str)>,
     anonymous_row: Option<u32>,
@@ -112,7 +112,7 @@ impl Stacks {
         Stacks {
             loaded,
             codes: Codes::new(),
-            calls: Calls::default(),
+            calls: CallTargets::default(),
             places: FxHashMap::default(),
             known_addresses,
             anonymous_row: None,
@@ -176,7 +176,7 @@ impl Stacks {
                 let below = position.checked_sub(1)?;
                 let callee = places.get(below)?.as_ref()?.function?;
                 let target = self.calls.target(memory, &self.loaded, frame.pc).filter(|&target| target != callee);
-                target.filter(|_| below > 0 || !calls::is_on_its_way(memory, frame.pc, native[below].pc))
+                target.filter(|_| below > 0 || !tail_calls::is_on_its_way(memory, frame.pc, native[below].pc))
             })
             .collect();
         let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();

@@ -94,7 +94,7 @@ pub struct Unsampled {
 
 /// The sample of a running thread that the next look may add to.
 #[derive(Clone, Copy, Debug)]
-struct Ran {
+struct RunningSample {
     /// Among the recorder's samples of the next block.
     position: usize,
     at: Moment,
@@ -102,7 +102,7 @@ struct Ran {
 
 /// A waiting sample that goes on while the thread's clock stands still.
 #[derive(Clone, Copy, Debug)]
-pub struct Still {
+pub struct WaitingSample {
     /// As each look sees it.
     pub state: State,
     /// What its system call waits on, found at the first look: part of the state where the sample is written.
@@ -119,7 +119,7 @@ pub struct Still {
     pub context_version: u64,
 }
 
-impl Still {
+impl WaitingSample {
     /// As the recording tells it.
     #[must_use]
     pub const fn sample(self, thread: u32) -> Sample {
@@ -139,8 +139,8 @@ impl Still {
     }
 
     /// Its sample was written, and it goes on.
-    const fn written(self) -> Still {
-        Still { ticks: 0, wall_quanta: 0, began_ns: self.end_ns, ..self }
+    const fn written(self) -> WaitingSample {
+        WaitingSample { ticks: 0, wall_quanta: 0, began_ns: self.end_ns, ..self }
     }
 }
 
@@ -150,9 +150,9 @@ pub struct Ledger {
     /// Up to here each clock is in samples, or counted as in none. Of wall time a whole number of quanta, as the ends of samples are, so
     /// that from one sample to the next both tell the same.
     credited: [u64; CLOCKS],
-    still: Option<Still>,
+    still: Option<WaitingSample>,
     /// Its last sample in this block, if the thread ran then and has not been seen waiting since.
-    ran: Option<Ran>,
+    ran: Option<RunningSample>,
 }
 
 impl Ledger {
@@ -177,7 +177,7 @@ impl Ledger {
 
     /// The waiting sample, if the thread was last seen waiting.
     #[must_use]
-    pub const fn still(&self) -> Option<Still> {
+    pub const fn still(&self) -> Option<WaitingSample> {
         self.still
     }
 
@@ -203,7 +203,7 @@ impl Ledger {
 
     /// The sample of the running thread was written there.
     pub const fn ran_at(&mut self, position: usize, at: Moment) {
-        self.ran = Some(Ran { position, at });
+        self.ran = Some(RunningSample { position, at });
     }
 
     /// Seen running twice in a row: of what lies between the two, the first half belongs to the first sample. If all of it belonged to
@@ -223,7 +223,7 @@ impl Ledger {
     }
 
     /// Begins a waiting sample, without a tick yet.
-    pub const fn wait(&mut self, still: Still) {
+    pub const fn wait(&mut self, still: WaitingSample) {
         self.still = Some(still);
     }
 
@@ -239,7 +239,7 @@ impl Ledger {
     }
 
     /// Ends the waiting sample. Nothing, where it has no tick.
-    pub fn end_wait(&mut self) -> Option<Still> {
+    pub fn end_wait(&mut self) -> Option<WaitingSample> {
         self.still.take().filter(|still| still.ticks > 0)
     }
 
@@ -249,9 +249,9 @@ impl Ledger {
     }
 
     /// A block ends. Of the waiting sample it has what there is, and the sample goes on; nothing is added to a running one any more.
-    pub fn end_block(&mut self, still: Option<Still>) {
+    pub fn end_block(&mut self, still: Option<WaitingSample>) {
         self.ran = None;
-        self.still = still.map(Still::written);
+        self.still = still.map(WaitingSample::written);
     }
 
     /// Looks end without a sample: their CPU is carried, their wall time is in no sample.

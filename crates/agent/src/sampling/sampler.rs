@@ -5,14 +5,14 @@
 
 use crate::process::alarm::Alarm;
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::LIFE;
 use crate::process::mailbox::{MAILBOX, Order, Posted};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
-use crate::sampling::belief::Belief;
+use crate::sampling::layout_trust::LayoutTrust;
 use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
@@ -21,7 +21,7 @@ use crate::sampling::threads::{LeftBehind, Thread};
 use crate::system::descriptor::{self, Descriptor};
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::SAMPLER_TID;
-use crate::system::signals::{self, Held};
+use crate::system::signals::{self, HandlersHeld};
 use crate::system::tasks::Tasks;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::recorder::Recorder;
@@ -34,12 +34,12 @@ use genba_signal::handler::SHARED;
 use genba_signal::request::{Answer, Reading};
 use std::sync::atomic::Ordering::SeqCst;
 
-mod asked;
 mod birth;
 mod bookkeeping;
 mod interpreter;
 mod lock_holders;
 mod looks;
+mod own_stack;
 mod parking;
 mod rests;
 mod spending;
@@ -64,7 +64,7 @@ pub struct Sampler {
     start: proto::Start,
     python: Box<Python>,
     layout: Box<Layout>,
-    belief: Belief,
+    layout_trust: LayoutTrust,
     recorder: Recorder,
     tables: Tables,
     stacks: Stacks,
@@ -78,7 +78,7 @@ pub struct Sampler {
     pid: u32,
     schedule: Schedule,
     ticks: u64,
-    held: Held,
+    held: HandlersHeld,
     /// How long this thread had waited for a CPU in all, when it was last asked.
     delayed_ns: Option<u64>,
     /// Ends a rest when the program begins to run; made with the first one.
@@ -101,7 +101,7 @@ pub struct Sampler {
 
 /// Why the thread's function returns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Left {
+pub enum ThreadEnd {
     /// For a fork: the sampler goes on later.
     Parked,
     Ended,
@@ -131,7 +131,7 @@ impl Sampler {
             start,
             python,
             layout,
-            belief: Belief::default(),
+            layout_trust: LayoutTrust::default(),
             recorder,
             tables: Tables::default(),
             stacks,
@@ -144,7 +144,7 @@ impl Sampler {
             pid,
             schedule: Schedule::new(pace, monotonic_ns() | 1),
             ticks: 0,
-            held: Held { sample: false, faults: false },
+            held: HandlersHeld { sample: false, faults: false },
             delayed_ns: None,
             alarm: None,
             no_alarm: false,
@@ -159,15 +159,15 @@ impl Sampler {
     }
 
     /// The thread's whole life, or one piece of it between two forks.
-    pub fn run(&mut self) -> Left {
+    pub fn run(&mut self) -> ThreadEnd {
         self.begin_if_born();
         self.remember_origin();
-        let carried = carry::numbers();
+        let carried = files_over_fork::numbers();
         if !descriptor::own_table(carried) {
             return self.end_without_table();
         }
         SAMPLER_TID.store(proc::own_tid(), SeqCst);
-        if let Err(why) = self.take_files(carried.map_or_else(carry::Files::open, carry::files)) {
+        if let Err(why) = self.take_files(carried.map_or_else(files_over_fork::Files::open, files_over_fork::files)) {
             return self.end_unsampled(why);
         }
         let now_ns = monotonic_ns();
@@ -211,13 +211,13 @@ impl Sampler {
             due_ns = self.next_due_ns();
             if let Some(why) = self.must_end(now_ns) {
                 self.end(why);
-                return Left::Ended;
+                return ThreadEnd::Ended;
             }
         }
     }
 
     /// Does one order and answers it. `Some`: the thread's function returns. It slept from `slept_ns` on, for a tick at `due_ns`.
-    fn obey(&mut self, posted: Posted, slept_ns: u64, due_ns: u64) -> Option<Left> {
+    fn obey(&mut self, posted: Posted, slept_ns: u64, due_ns: u64) -> Option<ThreadEnd> {
         match posted.order() {
             Order::Greet => {}
             Order::HoldStill => {
@@ -243,7 +243,7 @@ impl Sampler {
                 if self.recorder.stopped.is_some() {
                     // What was to be written is not there, and is not told as done.
                     self.end("stopped");
-                    return Some(Left::Ended);
+                    return Some(ThreadEnd::Ended);
                 }
                 if LIFE.stands_by() {
                     self.keep_away();
@@ -261,13 +261,13 @@ impl Sampler {
             }
             Order::Park => {
                 self.count_missed(slept_ns, due_ns);
-                return self.park(posted).then_some(Left::Parked);
+                return self.park(posted).then_some(ThreadEnd::Parked);
             }
             Order::End => {
                 self.count_missed(slept_ns, due_ns);
                 self.set_away(false);
                 self.end(if self.is_within { "stop" } else { "exit" });
-                return Some(Left::Ended);
+                return Some(ThreadEnd::Ended);
             }
         }
         MAILBOX.answer(posted);
@@ -304,7 +304,7 @@ impl Sampler {
     }
 
     /// In words, why no thread can be looked at with them.
-    fn take_files(&mut self, files: Option<carry::Files>) -> Result<(), &'static str> {
+    fn take_files(&mut self, files: Option<files_over_fork::Files>) -> Result<(), &'static str> {
         let (recording, proc) = files.map_or((None, None), |files| (Some(files.recording), files.proc));
         self.recorder.set_file(recording);
         let tasks = Tasks::of(proc.as_ref());

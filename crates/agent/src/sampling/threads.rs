@@ -14,7 +14,7 @@ use std::ffi::CString;
 
 /// A question that was asked and has not ended.
 #[derive(Clone, Copy, Debug)]
-pub struct Open {
+pub struct OpenQuestion {
     pub ticket: Ticket,
     pub asked_ns: u64,
     /// When its signal was last sent.
@@ -30,7 +30,7 @@ pub struct Open {
     pub held_up: bool,
 }
 
-impl Open {
+impl OpenQuestion {
     /// The moment of the question: a sample ends there.
     #[must_use]
     pub const fn at(&self) -> Moment {
@@ -111,7 +111,7 @@ pub struct Thread {
     pub first_seen_ns: u64,
     pub ledger: Ledger,
     pub looks: Looks,
-    pub open: Option<Open>,
+    pub open: Option<OpenQuestion>,
     /// The callback that it was last seen in.
     pub step: Option<Step>,
     /// It has been seen in several.

@@ -103,15 +103,15 @@ const fn displaces(signal: c_int, action: &libc::sigaction) -> bool {
 
 /// Which of genba's signals the kernel still sends to genba's handlers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Held {
+pub struct HandlersHeld {
     pub sample: bool,
     pub faults: bool,
 }
 
 #[must_use]
-pub fn held() -> Held {
+pub fn held() -> HandlersHeld {
     let ours = |signal: c_int| is_ours(signal, &in_kernel(signal));
-    Held {
+    HandlersHeld {
         sample: ours(SAMPLE) && !TAKEN_BY_DESCRIPTOR.load(SeqCst),
         faults: ours(libc::SIGSEGV) && ours(libc::SIGBUS),
     }

@@ -6,11 +6,11 @@ use std::ffi::CStr;
 use std::fmt::Write;
 
 use genba_python::check::fits;
+use genba_python::code_capture::{Seen, SeenEntry, Tail, TailHead};
 use genba_python::find::{Found, find};
 use genba_python::frames::{Frames, walk};
 use genba_python::lists::ThreadStates;
 use genba_python::memory::{Address, Fault, Memory};
-use genba_python::seen::{Seen, SeenEntry, Tail, TailHead};
 use genba_python::symbols::Symbols;
 use genba_python::walked::{PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 

@@ -1,6 +1,6 @@
 //! Both laws over the table of (clock, state, answer): a program's life in values, and a book that adds up what is written.
 
-use super::{Extension, Found, Ledger, Moment, RUNS, Still, Unsampled, WAITS, Why};
+use super::{Extension, Found, Ledger, Moment, RUNS, Unsampled, WAITS, WaitingSample, Why};
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::recorder::Sample;
 use genba_format::QUANTUM_NS;
@@ -132,7 +132,8 @@ impl Life {
             let (began_ns, end_ns) = (self.now_ns, self.now_ns);
             let (on, lock_owner, node, context_version) = (None, None, 0, 0);
             let (ticks, wall_quanta) = (0, 0);
-            let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
+            let still =
+                WaitingSample { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
             self.ledger.wait(still);
         }
         self.ledger.waits_until(self.now_ns);

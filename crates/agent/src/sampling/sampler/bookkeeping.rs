@@ -3,7 +3,7 @@
 
 use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::LIFE;
 use crate::process::mailbox::MAILBOX;
 use crate::sampling::ledger::{Unsampled, Why};
@@ -11,7 +11,7 @@ use crate::sampling::roster::{Began, Ids};
 use crate::sampling::threads::Thread;
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
-use crate::system::signals::{Held, mask};
+use crate::system::signals::{HandlersHeld, mask};
 use crate::system::tasks::{self, Tasks};
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
@@ -167,7 +167,7 @@ impl Sampler {
     }
 
     /// Whose the signal handlers are now; a change is told in the recording.
-    pub(super) fn note_handlers(&mut self, held: Held) {
+    pub(super) fn note_handlers(&mut self, held: HandlersHeld) {
         let before = std::mem::replace(&mut self.held, held);
         let sample = (before.sample, held.sample);
         let faults = (before.faults, held.faults);
@@ -366,15 +366,15 @@ impl Sampler {
 
     /// Ends before it began: without a table of its own each descriptor here would be one of the program's. What is written
     /// goes through one that is open for a moment, as before `main`.
-    pub(super) fn end_without_table(&mut self) -> super::Left {
+    pub(super) fn end_without_table(&mut self) -> super::ThreadEnd {
         let words = "the kernel forbids what keeps genba's descriptors apart from the program's (close_range, unshare)";
-        self.recorder.set_file(carry::Files::open().map(|files| files.recording));
-        carry::done_without();
+        self.recorder.set_file(files_over_fork::Files::open().map(|files| files.recording));
+        files_over_fork::done_without();
         self.end_unsampled(words)
     }
 
     /// Ends before it began, and says why.
-    pub(super) fn end_unsampled(&mut self, words: &str) -> super::Left {
+    pub(super) fn end_unsampled(&mut self, words: &str) -> super::ThreadEnd {
         if self.recorder.is_started() {
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
             self.flush(Some("stopped"));
@@ -384,7 +384,7 @@ impl Sampler {
         }
         self.recorder.set_file(None);
         MAILBOX.nobody_listens();
-        super::Left::Ended
+        super::ThreadEnd::Ended
     }
 
     /// Looks that a time without the sampler took away.

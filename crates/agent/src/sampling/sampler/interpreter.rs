@@ -1,7 +1,7 @@
 //! What the sampler knows of the interpreter: the lists of thread states, and how far its layout is believed.
 //! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
 
-use super::{Belief, Sampler};
+use super::{LayoutTrust, Sampler};
 use genba_format::proto;
 use genba_python::check::fits;
 use genba_python::memory::Address;
@@ -16,14 +16,14 @@ use std::sync::atomic::Ordering::SeqCst;
 impl Sampler {
     pub(super) fn question(&mut self, tid: u32) -> Question {
         let mut states = self.states.of(tid);
-        if states.len == 0 && self.belief != Belief::Wrong {
+        if states.len == 0 && self.layout_trust != LayoutTrust::Wrong {
             self.refresh_states();
             states = self.states.of(tid);
         }
-        if self.belief.is_unchecked() && states.len > 0 {
+        if self.layout_trust.is_unchecked() && states.len > 0 {
             self.check_layout(states.addresses[0]);
         }
-        if self.belief != Belief::Checked {
+        if self.layout_trust != LayoutTrust::Checked {
             states.len = 0;
         }
         Question {
@@ -39,14 +39,14 @@ impl Sampler {
             Reading::Guarded => fits(&Guarded, &self.python, thread_state),
             Reading::ByKernel => fits(&ByKernel::new(self.pid, &Blocks::zeroed()), &self.python, thread_state),
         };
-        self.belief = self.belief.after(fitting);
-        match self.belief {
-            Belief::Unchecked { .. } => {}
-            Belief::Checked => {
+        self.layout_trust = self.layout_trust.after(fitting);
+        match self.layout_trust {
+            LayoutTrust::Unchecked { .. } => {}
+            LayoutTrust::Checked => {
                 JIT.set(self.python.jit);
                 SHARED.layout.store(&raw mut *self.layout, SeqCst);
             }
-            Belief::Wrong => {
+            LayoutTrust::Wrong => {
                 let text = "this interpreter's structures are not where its version says: Python frames are left out";
                 self.recorder.mark(proto::MarkKind::Note, text, 0);
             }

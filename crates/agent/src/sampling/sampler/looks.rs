@@ -2,13 +2,13 @@
 //! Owns: asking, taking answers, reading threads that do not run. Never: signals a thread that sleeps, believes an outside read
 //! during which the thread ran. Keeps: I-01, I-06. A part of sampler.rs.
 
-use super::{Belief, Sampler};
+use super::{LayoutTrust, Sampler};
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
-use crate::sampling::ledger::{Clock, Extension, Found, RUNS, Still, WAITS, Why};
+use crate::sampling::ledger::{Clock, Extension, Found, RUNS, WAITS, WaitingSample, Why};
 use crate::sampling::schedule::looks::back_off_ns_max;
 use crate::sampling::table::{Action, action};
-use crate::sampling::threads::{NotTold, Open, Thread, Turns};
+use crate::sampling::threads::{NotTold, OpenQuestion, Thread, Turns};
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
 use crate::writing::outcomes::{Dropped, Refused};
@@ -161,7 +161,7 @@ impl Sampler {
         let Some(ticket) = POOL.ask(free, question) else {
             return self.refuse(index, Refused::Unanswered, 1);
         };
-        self.threads[index].open = Some(Open {
+        self.threads[index].open = Some(OpenQuestion {
             ticket,
             asked_ns,
             sent_ns: asked_ns,
@@ -188,7 +188,7 @@ impl Sampler {
 
     /// Whether the thread did not run when it was asked, but waited for a CPU, as far as the kernel tells. `began_tsc`: when it began to
     /// answer, and so got one.
-    fn waited_for_cpu(&self, index: usize, open: &Open, began_tsc: u64) -> bool {
+    fn waited_for_cpu(&self, index: usize, open: &OpenQuestion, began_tsc: u64) -> bool {
         let waited = || {
             let (before, due_ns) = open.queued?;
             let began_ns = self.recorder.moment_ns(began_tsc)?;
@@ -221,7 +221,7 @@ impl Sampler {
             return self.take_back_one(index, Refused::Masked);
         }
         let tid = self.threads[index].tid;
-        self.threads[index].open = Some(Open { sent_ns: now_ns, ..open });
+        self.threads[index].open = Some(OpenQuestion { sent_ns: now_ns, ..open });
         if signals::send(self.pid, tid, open.ticket.to_value()).is_err() {
             self.take_back_one(index, Refused::Unanswered);
         }
@@ -258,7 +258,7 @@ impl Sampler {
     }
 
     /// Writes the sample that an answer makes.
-    fn seen(&mut self, index: usize, open: &Open, clocks: &[Clock], node: u32, state: State) -> usize {
+    fn seen(&mut self, index: usize, open: &OpenQuestion, clocks: &[Clock], node: u32, state: State) -> usize {
         let found = Found { thread: self.row(index), node, state, ticks: open.ticks };
         let sample = self.threads[index].ledger.sample(clocks, open.at(), found);
         self.recorder.sample(sample)
@@ -277,7 +277,7 @@ impl Sampler {
     }
 
     fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
-        let python = (self.belief == Belief::Checked).then_some(&*self.python);
+        let python = (self.layout_trust == LayoutTrust::Checked).then_some(&*self.python);
         let (stacks, tables) = (&mut self.stacks, &mut self.tables);
         if self.held.faults {
             stacks.node(&Guarded, python, tables, self.ticks, files, answer)
@@ -305,7 +305,8 @@ impl Sampler {
             self.step_seen(index, context_version, self.threads[index].ledger.cpu_ns(), node);
             let (began_ns, end_ns) = (now_ns, now_ns);
             let (ticks, wall_quanta) = (0, 0);
-            let still = Still { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
+            let still =
+                WaitingSample { state, on, lock_owner, node, ticks, wall_quanta, end_ns, began_ns, context_version };
             self.threads[index].ledger.wait(still);
         }
         let wall_quanta = self.threads[index].ledger.waits_until(now_ns);

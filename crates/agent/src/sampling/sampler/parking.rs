@@ -3,7 +3,7 @@
 
 use super::Sampler;
 use crate::process::bells;
-use crate::process::carry;
+use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::{MAILBOX, Posted};
 use crate::system::proc::monotonic_ns;
@@ -24,7 +24,7 @@ impl Sampler {
         let recording = self.recorder.take_file();
         let (proc, tasks) = (self.proc.take(), self.tasks.take());
         if let (Some(recording), Some(proc)) = (&recording, &proc) {
-            carry::hand_over(recording, proc);
+            files_over_fork::hand_over(recording, proc);
         }
         let own_ns = self.recorder.thread_ends();
         self.parked_at_ns = Some(monotonic_ns());
@@ -63,7 +63,8 @@ impl Sampler {
         }
         self.recorder.by_program = true;
         // The last block needs no look at threads.
-        let _ = self.take_files(carry::numbers().map_or_else(carry::Files::open, carry::files));
+        let _ = self
+            .take_files(files_over_fork::numbers().map_or_else(files_over_fork::Files::open, files_over_fork::files));
         self.end("exit");
         (self.tasks, self.proc) = (None, None);
     }

@@ -2,7 +2,7 @@
 //! Owns: how long a callback must take to be told. Never: counts time in which the thread wanted a CPU or the GIL. A part of sampler.rs, split off by subject.
 
 use super::Sampler;
-use crate::sampling::ledger::Still;
+use crate::sampling::ledger::WaitingSample;
 use crate::sampling::steps::Step;
 use genba_format::state::State;
 
@@ -34,7 +34,7 @@ impl Sampler {
     }
 
     /// A waiting sample is written: from the first tick that found it to the last one the thread waited in one step.
-    pub(super) fn step_waited(&mut self, index: usize, still: &Still) {
+    pub(super) fn step_waited(&mut self, index: usize, still: &WaitingSample) {
         let is_blocked = match still.state {
             State::InSystemCall(number, _) => !LOOPS_OWN.contains(&i64::from(number)),
             state => state == State::Asleep,

@@ -63,7 +63,7 @@ impl Sampler {
         let Sampler {
             python,
             layout,
-            belief,
+            layout_trust,
             recorder,
             mut stacks,
             mut threads,
@@ -84,7 +84,7 @@ impl Sampler {
         let recorder = recorder.into_next(random_key(), start.clone());
         // Handlers know the layout by this address.
         Sampler {
-            belief,
+            layout_trust,
             threads,
             left_behind,
             outside,

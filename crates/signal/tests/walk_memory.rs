@@ -1,9 +1,9 @@
 //! The walk helped by the last one finds what the plain walk finds, whatever happened to the stack in between. Cites I-06, I-07.
 
 use genba_python::memory::{Address, Fault, Memory};
-use genba_signal::recollect::Recollection;
 use genba_signal::rows::{ModuleRows, Modules, Registers, Row, Rule, RuleKind};
 use genba_signal::unwind::{NATIVE_MAX, NativeFrame, Walk};
+use genba_signal::walk_memory::WalkMemory;
 use std::cell::Cell;
 use std::collections::HashMap;
 
@@ -135,9 +135,9 @@ fn plain(memory: &Words, table: &Modules, registers: Registers) -> Vec<NativeFra
     frames
 }
 
-fn helped(recollection: &mut Recollection, memory: &Words, table: &Modules, registers: Registers) -> Vec<NativeFrame> {
+fn helped(walk_memory: &mut WalkMemory, memory: &Words, table: &Modules, registers: Registers) -> Vec<NativeFrame> {
     let mut out = Box::new([NativeFrame::default(); NATIVE_MAX]);
-    let (len, end) = recollection.walk(memory, table, registers, &mut out);
+    let (len, end) = walk_memory.walk(memory, table, registers, &mut out);
     let mut frames = out[..len].to_vec();
     if len < NATIVE_MAX {
         frames.push(NativeFrame { pc: end as u64, cfa: 0 });
@@ -156,15 +156,15 @@ fn with_table<T>(use_table: impl FnOnce(&[Rule], &mut Modules) -> T) -> T {
     use_table(&rules, &mut table)
 }
 
-fn new() -> Box<Recollection> {
-    Box::new(Recollection::EMPTY)
+fn new() -> Box<WalkMemory> {
+    Box::new(WalkMemory::EMPTY)
 }
 
 #[test]
 fn stacks_that_change_by_chance_are_found_as_by_the_plain_walk() {
     with_table(|rules, table| {
         let mut chance = Chance(20261120);
-        let mut recollection = new();
+        let mut walk_memory = new();
         let mut calls = Calls { frames: Vec::new() };
         let (mut whole, mut reads, mut plain_reads) = (0, 0, 0);
         for round in 0..ROUNDS {
@@ -195,7 +195,7 @@ fn stacks_that_change_by_chance_are_found_as_by_the_plain_walk() {
             }
             let expected = plain(&memory, table, registers);
             plain_reads += memory.reads.take();
-            assert_eq!(helped(&mut recollection, &memory, table, registers), expected, "round {round}");
+            assert_eq!(helped(&mut walk_memory, &memory, table, registers), expected, "round {round}");
             reads += memory.reads.take();
             whole += u64::from(expected.len() > 20);
         }
@@ -208,27 +208,27 @@ fn stacks_that_change_by_chance_are_found_as_by_the_plain_walk() {
 #[test]
 fn nothing_is_believed_of_a_table_that_was_replaced() {
     with_table(|rules, table| {
-        let mut recollection = new();
+        let mut walk_memory = new();
         let calls = Calls { frames: vec![(0, 0x20, 0); 30] };
         let (memory, registers) = calls.lay_out(rules, &mut Chance(5));
-        let before = helped(&mut recollection, &memory, table, registers);
+        let before = helped(&mut walk_memory, &memory, table, registers);
         assert_eq!(before.len(), 32);
         // The same code, of which now nothing is known.
         let modules: [ModuleRows; 0] = [];
         (table.modules, table.modules_len, table.generation) = (modules.as_ptr(), 0, 8);
-        assert_eq!(helped(&mut recollection, &memory, table, registers).len(), 2);
+        assert_eq!(helped(&mut walk_memory, &memory, table, registers).len(), 2);
     });
 }
 
 #[test]
 fn a_stack_deeper_than_what_is_remembered_is_whole() {
     with_table(|rules, table| {
-        let mut recollection = new();
+        let mut walk_memory = new();
         let mut calls = Calls { frames: vec![(1, 0x20, 0); 400] };
         for _ in 0..3 {
             let (memory, registers) = calls.lay_out(rules, &mut Chance(5));
             let expected = plain(&memory, table, registers);
-            assert_eq!(helped(&mut recollection, &memory, table, registers), expected);
+            assert_eq!(helped(&mut walk_memory, &memory, table, registers), expected);
             calls.frames.push((3, 0x30, 2));
         }
     });

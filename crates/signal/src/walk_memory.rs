@@ -1,5 +1,5 @@
 //! The walk over a native stack, shortened by what the last one found.
-//! Owns: `Recollection`, the frames of the last walk with the registers they were entered with. Never: believes it without
+//! Owns: `WalkMemory`, the frames of the last walk with the registers they were entered with. Never: believes it without
 //! reading again every word that it rests on. Keeps: I-06, I-07.
 //!
 //! Between two samples most of a stack stays as it was. A step of the walk depends on nothing but the rule for its pc, its
@@ -36,13 +36,13 @@ struct Stack {
 
 /// The last two stacks: one is read while the other is written. All zero is one that knows nothing.
 #[repr(C)]
-pub struct Recollection {
+pub struct WalkMemory {
     stacks: [Stack; 2],
     newest_is_second: bool,
 }
 
-impl Recollection {
-    pub const EMPTY: Recollection = Recollection { stacks: [const { Stack::EMPTY }; 2], newest_is_second: false };
+impl WalkMemory {
+    pub const EMPTY: WalkMemory = WalkMemory { stacks: [const { Stack::EMPTY }; 2], newest_is_second: false };
 
     /// Walks from `registers` to the first frame, innermost first. How many frames, and why there are no more.
     #[inline(always)]

@@ -7,11 +7,11 @@ use rustc_hash::FxHashMap;
 
 /// Targets by return address; emptied when files come or go.
 #[derive(Default)]
-pub struct Calls {
+pub struct CallTargets {
     targets: FxHashMap<u64, Option<u64>>,
 }
 
-impl Calls {
+impl CallTargets {
     /// 0.4 MB of them.
     const ENTRIES_MAX: usize = (1 << 14) / 8 * 7;
 
