@@ -19,6 +19,8 @@ export type Place =
 
 export interface Tree {
   readonly places: readonly Place[];
+  /** Of each place: the same in every recording of the same program. */
+  readonly keys: readonly string[];
   /** Columns, one row a box; a parent stands before its children and the root is its own parent. */
   readonly parent: Int32Array;
   readonly place: Int32Array;
@@ -67,7 +69,7 @@ export function buildTree(profile: Profile): Tree {
     total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
     below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
   }
-  return { places, parent: parents, place, depth, below, total, self, childrenOf: childrenByWeight(parents, total) };
+  return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, childrenOf: childrenByWeight(parents, total) };
 }
 
 /** Running threads are observed; waiting threads only have wall time. */
@@ -144,11 +146,12 @@ function childrenByWeight(parent: Int32Array, total: Weights): Tree["childrenOf"
 /** The tree while it grows. A stack becomes boxes once per process; equal children of a box are found by place. */
 class Growing {
   readonly places: Place[] = [{ kind: "root" }];
+  readonly keys: string[] = ["root"];
   readonly parent = new Column();
   readonly place = new Column();
   readonly depth = new Column();
   private readonly children: Pairs;
-  private readonly keys = new Map<string, PlaceIndex>();
+  private readonly indexOf = new Map<string, PlaceIndex>();
   /** Of each frame: its own box, and the box for its expression where it has one. */
   private readonly framePlaces: { frame: PlaceIndex; expression: PlaceIndex | null }[];
   private readonly tops: BoxIndex[];
@@ -240,11 +243,12 @@ class Growing {
   }
 
   private placeOf(key: string, place: Place): PlaceIndex {
-    const found = this.keys.get(key);
+    const found = this.indexOf.get(key);
     if (found !== undefined) return found;
     const index = this.places.length as PlaceIndex;
     this.places.push(place);
-    this.keys.set(key, index);
+    this.keys.push(key);
+    this.indexOf.set(key, index);
     return index;
   }
 }

@@ -1,0 +1,57 @@
+// What a filter keeps: stacks as text in, the tree that is left out; and paths that name a box in both.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { boxOf, wordOf } from "./box-path";
+import { ALL, keptProfile } from "./kept";
+import type { Kept } from "./kept";
+import { madeProfile } from "./tables/made";
+import { buildTree, pathTo, placeOf, ROOT } from "./tree";
+import type { Tree } from "./tree";
+import type { BoxIndex, ProcessIndex, ThreadIndex } from "./units";
+import { placeName } from "./words";
+
+const STACKS = "main;load;+loads;%memcpy x5 | main;load x1 | main;save;+write x2 in poll(2) | @lib;main;load x1";
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+
+function drawn(tree: Tree, box: BoxIndex = ROOT): string {
+  const below = tree.childrenOf(box, "wall").map((child) => drawn(tree, child));
+  return `${nameOf(tree, box)} ${(tree.total.wall[box] ?? 0) / 1_000_000}${below.length === 0 ? "" : ` [${below.join(", ")}]`}`;
+}
+function left(kept: Partial<Kept>, text = STACKS): string {
+  return drawn(buildTree(keptProfile(madeProfile(text), { ...ALL, ...kept })));
+}
+
+test("without a filter it is the profile itself", () => {
+  const profile = madeProfile(STACKS);
+  assert.equal(keptProfile(profile, ALL), profile);
+});
+
+test("one language: the other's frames leave their time to their callers", () => {
+  assert.equal(left({ layers: "python" }), "app.py 9 [main 8 [load 6, save 2 [waiting in poll 2]], lib 1 [main 1 [load 1]]]");
+  assert.equal(left({ layers: "c" }), "app.py 9 [loads 5 [memcpy 5], write 2 [waiting in poll 2]]");
+});
+
+test("focus keeps whole stacks, hide takes frames out of them", () => {
+  assert.equal(left({ focus: "^save$" }), "app.py 2 [main 2 [save 2 [write 2 [waiting in poll 2]]]]");
+  assert.equal(left({ hide: "^(lib|load)$" }), "app.py 9 [main 9 [loads 5 [memcpy 5], save 2 [write 2 [waiting in poll 2]]]]");
+  assert.equal(left({ focus: "memcpy", hide: "^loads$" }), "app.py 5 [main 5 [load 5 [memcpy 5]]]");
+  assert.equal(left({ focus: "nowhere" }), "app.py 0");
+  assert.throws(() => left({ focus: "(" }), SyntaxError);
+});
+
+test("one process, one thread", () => {
+  const two = "main x3 | p2/main;work x4";
+  assert.equal(left({ process: 1 as ProcessIndex }, two), "app.py 4 [process 4 [main 4 [work 4]]]");
+  assert.equal(left({ thread: 0 as ThreadIndex }, two), "app.py 3 [process 3 [main 3]]");
+});
+
+test("a box keeps its word through a filter, or the nearest box above it", () => {
+  const whole = buildTree(madeProfile(STACKS));
+  const named = (path: string): BoxIndex => whole.place.findIndex((_, box) => pathTo(whole, box as BoxIndex).map((at) => nameOf(whole, at)).join(" ") === path) as BoxIndex;
+  const box = named("app.py main load loads");
+  assert.equal(boxOf(whole, wordOf(whole, box)), box);
+  assert.equal(boxOf(whole, wordOf(whole, ROOT)), ROOT);
+  const python = buildTree(keptProfile(madeProfile(STACKS), { ...ALL, layers: "python" }));
+  assert.equal(nameOf(python, boxOf(python, wordOf(whole, box))), "load");
+  assert.equal(boxOf(whole, "no.such.word"), ROOT);
+});

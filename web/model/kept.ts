@@ -1,0 +1,101 @@
+// Which samples a view is made of, and which of their frames: what is left of a profile when the reader keeps some threads,
+// keeps or takes out frames by name, or leaves Python or C out. The flags of `genba report` of the same names mean the same.
+// Keeps: numbers are passed on as they are; a frame that is taken out leaves its time to its caller.
+import type { Frame, Profile, Samples, Stacks } from "./tables/profile";
+import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "./units";
+
+/** Which frames are shown. */
+export const LAYERS = ["both", "python", "c"] as const;
+export type Layers = (typeof LAYERS)[number];
+
+export interface Kept {
+  readonly layers: Layers;
+  /** Null: all. */
+  readonly process: ProcessIndex | null;
+  readonly thread: ThreadIndex | null;
+  /** Patterns for a frame's function or file: stacks with such a frame are kept, frames that match are taken out. "": none. */
+  readonly focus: string;
+  readonly hide: string;
+}
+
+export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "" };
+
+export function isAll(kept: Kept): boolean {
+  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "";
+}
+
+/** The profile itself when nothing is left out. Throws SyntaxError where `pattern` refuses. */
+export function keptProfile(profile: Profile, kept: Kept): Profile {
+  if (isAll(kept)) return profile;
+  const [focus, hide] = [pattern(kept.focus), pattern(kept.hide)];
+  const isHidden = (frame: Frame): boolean => !isOfLayers(frame, kept.layers) || (hide !== null && matches(frame, hide));
+  const focused = focus === null ? null : stacksWith(profile, focus);
+  const isKept = (row: number): boolean => {
+    const { stack, thread } = profile.samples;
+    const of = thread[row] ?? (0 as ThreadIndex);
+    if (kept.thread !== null && of !== kept.thread) return false;
+    if (kept.process !== null && profile.threads[of]?.process !== kept.process) return false;
+    const leaf = stack[row] ?? null;
+    return focused === null || (leaf !== null && focused[leaf] === 1);
+  };
+  const { stacks, nodeOf } = shownStacks(profile, isHidden);
+  return { ...profile, stacks, samples: shownSamples(profile.samples, isKept, nodeOf) };
+}
+
+/** Null: nothing was asked for. Throws SyntaxError, with words for the reader, when it is none. */
+export function pattern(text: string): RegExp | null {
+  return text === "" ? null : new RegExp(text, "u");
+}
+
+function matches(frame: Frame, wanted: RegExp): boolean {
+  return wanted.test(frame.name) || (frame.file !== null && wanted.test(frame.file)) || (frame.module !== null && wanted.test(frame.module));
+}
+
+function isOfLayers(frame: Frame, layers: Layers): boolean {
+  if (layers === "both" || frame.kind === "mark") return true;
+  return (frame.kind === "python") === (layers === "python");
+}
+
+/** 1 for each stack with such a frame on it. A parent stands before its children. */
+function stacksWith({ stacks, frames }: Profile, wanted: RegExp): Uint8Array {
+  const frameMatches = frames.map((frame) => matches(frame, wanted));
+  const found = new Uint8Array(stacks.parent.length);
+  stacks.parent.forEach((parent, stack) => {
+    const above = parent !== null && found[parent] === 1;
+    found[stack] = above || frameMatches[stacks.frame[stack] ?? 0] === true ? 1 : 0;
+  });
+  return found;
+}
+
+/** The stacks without their hidden frames, and for each stack what is left of it; null: nothing. */
+function shownStacks({ stacks, frames }: Profile, isHidden: (frame: Frame) => boolean): { stacks: Stacks; nodeOf: (StackIndex | null)[] } {
+  const hidden = frames.map(isHidden);
+  if (!hidden.includes(true)) return { stacks, nodeOf: stacks.parent.map((_, stack) => stack as StackIndex) };
+  const shown = { parent: [] as (StackIndex | null)[], frame: [] as FrameIndex[] };
+  const nodeOf: (StackIndex | null)[] = [];
+  stacks.parent.forEach((parent, stack) => {
+    const above = parent === null ? null : (nodeOf[parent] ?? null);
+    const frame = stacks.frame[stack] ?? (0 as FrameIndex);
+    if (hidden[frame] === true) {
+      nodeOf.push(above);
+      return;
+    }
+    nodeOf.push(shown.frame.length as StackIndex);
+    shown.parent.push(above);
+    shown.frame.push(frame);
+  });
+  return { stacks: shown, nodeOf };
+}
+
+function shownSamples(samples: Samples, isKept: (row: number) => boolean, nodeOf: readonly (StackIndex | null)[]): Samples {
+  const rows = samples.stack.map((_, row) => row).filter(isKept);
+  const column = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
+  return {
+    stack: column(samples.stack).map((leaf) => (leaf === null ? null : (nodeOf[leaf] ?? null))),
+    thread: column(samples.thread),
+    state: column(samples.state),
+    samples: column(samples.samples),
+    cpu: column(samples.cpu),
+    wall: column(samples.wall),
+  };
+}
