@@ -6,9 +6,9 @@ import { countWords, exactTime, shareWords, timeWords } from "../model/words";
 import type { PageState } from "./page-state";
 
 export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element {
-  const { tree } = state;
+  const tree = state.selection.tree.value;
   const everywhere = state.everywhere(box);
-  const weight = state.weight.value;
+  const weight = state.view.weight.value;
   const whole = weightOf(tree.total, ROOT, weight);
   return (
     <table class="figures">

@@ -22,9 +22,9 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSignal({ width: 0 as Px, height: 0 as Px });
   const top = useSignal(0 as Px);
-  const layout = useComputed(() => layOut(state.tree, { zoom: state.zoom.value, weight: state.weight.value, width: size.value.width }));
+  const layout = useComputed(() => layOut(state.selection.tree.value, { zoom: state.selection.zoom.value, weight: state.view.weight.value, width: size.value.width }));
   const shown = useRef<{ layout: Layout; zoomFrame: number } | null>(null);
-  const ink = useComputed(() => readInk(state.theme.value));
+  const ink = useComputed(() => readInk(state.view.theme.value));
 
   // The first picture does not wait for an observer: observers report with a frame, and a hidden page gets no frames.
   useLayoutEffect(() => {
@@ -76,7 +76,7 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   useSignalEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    const depth = state.tree.depth[state.selected.value] ?? 0;
+    const depth = state.selection.tree.value.depth[state.selection.selected.value] ?? 0;
     const y = depth * ink.value.rowHeight;
     const room = size.value.height - 3 * ink.value.rowHeight;
     if (y < element.scrollTop || y > element.scrollTop + room) element.scrollTop = Math.max(0, y - room / 2);
@@ -89,7 +89,7 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
     // A pointer stands on whole pixels and means the middle of one.
     return slotAt(layout.value, { depth, x: (event.clientX + 0.5 - box.left - MARGIN_PX) as Px });
   };
-  const empty = weightOf(state.tree.total, ROOT, state.weight.value) === 0;
+  const empty = weightOf(state.selection.tree.value.total, ROOT, state.view.weight.value) === 0;
   return (
     <section class="flame" aria-label="Call tree">
       <div
@@ -98,21 +98,21 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
         role="tree"
         tabIndex={0}
         data-flame
-        aria-label={`Call tree by ${WEIGHT_WORDS[state.weight.value]}. Arrows move, Enter zooms, Backspace goes up.`}
-        aria-activedescendant={spokenId(state.selected.value)}
+        aria-label={`Call tree by ${WEIGHT_WORDS[state.view.weight.value]}. Arrows move, Enter zooms, Backspace goes up.`}
+        aria-activedescendant={spokenId(state.selection.selected.value)}
         onScroll={(event) => {
           top.value = event.currentTarget.scrollTop as Px;
         }}
         onMouseMove={(event) => {
           const slot = slotUnder(event);
-          state.hover.value = slot === null ? null : { shows: slot.shows, x: event.clientX as Px, y: event.clientY as Px };
+          state.selection.hover.value = slot === null ? null : { shows: slot.shows, x: event.clientX as Px, y: event.clientY as Px };
         }}
         onMouseLeave={() => {
-          state.hover.value = null;
+          state.selection.hover.value = null;
         }}
         onClick={(event) => {
           const slot = slotUnder(event);
-          if (slot !== null) state.zoomTo(target(slot, state.zoom.value));
+          if (slot !== null) state.selection.zoomTo(target(slot, state.selection.zoom.value));
         }}
       >
         <canvas ref={canvas} aria-hidden="true" />
@@ -125,11 +125,11 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
 }
 
 function EmptyFlame({ state }: { state: PageState }): JSX.Element {
-  const waited = state.weight.value !== "wall" && weightOf(state.tree.total, ROOT, "wall") > 0;
+  const waited = state.view.weight.value !== "wall" && weightOf(state.selection.tree.value.total, ROOT, "wall") > 0;
   return (
     <p class="empty">
       {waited
-        ? `No ${WEIGHT_WORDS[state.weight.value]} was sampled: the program waited. Wall shows what for.`
+        ? `No ${WEIGHT_WORDS[state.view.weight.value]} was sampled: the program waited. Wall shows what for.`
         : "There is no sample in this recording. A longer run, or a higher --rate, fills this picture."}
     </p>
   );
@@ -143,9 +143,9 @@ function target(slot: Slot, zoom: BoxIndex): BoxIndex {
 
 /** How the new picture has to be stretched so that it begins where the old one stood. */
 function motionBetween(state: PageState, before: Layout, after: Layout): { scale: number; shift: Px } | null {
-  const inward = slotOf(before, state.tree, after.zoom);
+  const inward = slotOf(before, state.selection.tree.value, after.zoom);
   if (inward !== null && inward.width < before.width) return { scale: inward.width / after.width, shift: inward.x };
-  const outward = slotOf(after, state.tree, before.zoom);
+  const outward = slotOf(after, state.selection.tree.value, before.zoom);
   if (outward === null || outward.width <= 0) return null;
   const scale = after.width / outward.width;
   return { scale, shift: (0 - outward.x * scale) as Px };

@@ -44,7 +44,7 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
         type="button"
         class="plain"
         onClick={() => {
-          state.keysShown.value = true;
+          state.view.keysShown.value = true;
         }}
       >
         <kbd>?</kbd> keys

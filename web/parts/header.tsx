@@ -20,9 +20,9 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
             type="button"
             key={weight}
             data-weight={weight}
-            aria-pressed={state.weight.value === weight}
+            aria-pressed={state.view.weight.value === weight}
             onClick={() => {
-              state.setWeight(weight);
+              state.view.weight.value = weight;
             }}
           >
             {WEIGHT_WORDS[weight]}
@@ -34,10 +34,10 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
         type="button"
         class="plain"
         onClick={() => {
-          state.switchTheme();
+          state.view.switchTheme();
         }}
       >
-        {state.theme.value === "light" ? "Dark" : "Light"}
+        {state.view.theme.value === "light" ? "Dark" : "Light"}
       </button>
     </header>
   );
@@ -53,9 +53,9 @@ function Search({ state, search }: { state: PageState; search: RefObject<HTMLInp
         placeholder="function, file, expression"
         aria-label="Find a function, file or expression"
         aria-keyshortcuts="/"
-        value={state.query.value}
+        value={state.filters.query.value}
         onInput={(event) => {
-          state.query.value = event.currentTarget.value;
+          state.filters.query.value = event.currentTarget.value;
         }}
       />
       {found === null ? <kbd>/</kbd> : (
@@ -95,12 +95,12 @@ function dateWords(realtimeMs: number): string {
 /** Of a part of a recording: nobody may take it for the whole. */
 export function Kept({ state }: { state: PageState }): JSX.Element | null {
   const { filters } = state.recording.profile;
-  return filters === null ? null : <p class="kept" data-kept>{keptWords(filters, state.weight.value)}</p>;
+  return filters === null ? null : <p class="kept" data-kept>{keptWords(filters, state.view.weight.value)}</p>;
 }
 
 export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const { profile } = state.recording;
-  const wall = state.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
+  const wall = state.view.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
   const all = [...wall, ...profile.warnings];
   if (all.length === 0) return null;
   return (

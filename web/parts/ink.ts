@@ -3,7 +3,7 @@ import type { Ink } from "../draw/painter";
 import { TINTS } from "../model/tint";
 import type { Palette } from "../draw/tile";
 import type { Px } from "../model/units";
-import type { Theme } from "./page-state";
+import type { Theme } from "./state/view";
 
 export interface PageInk extends Ink {
   readonly rowHeight: Px;

@@ -1,6 +1,6 @@
 // The keyboard: one table for what the keys do and for the page that lists them.
 import type { JSX, RefObject } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/layout";
 import { WEIGHTS } from "../model/units";
 import type { PageState } from "./page-state";
@@ -22,29 +22,30 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["/"], shown: "/", does: "find a function, file or expression", where: "everywhere", run: (_, __, search) => { search?.focus(); search?.select(); } },
   { keys: ["n"], shown: "n", does: "next place found", where: "everywhere", run: (state) => { state.nextFound(1); } },
   { keys: ["N"], shown: "N", does: "the one before", where: "everywhere", run: (state) => { state.nextFound(-1); } },
-  { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", where: "tree", run: (state, event) => { state.walk(ARROWS[event.key] ?? "up"); } },
-  { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.zoomTo(state.selected.value); } },
-  { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.zoomOut(); } },
-  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.setWeight(WEIGHTS[(WEIGHTS.indexOf(state.weight.value) + 1) % WEIGHTS.length] ?? "cpu"); } },
-  { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.switchTheme(); } },
+  { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", where: "tree", run: (state, event) => { state.selection.walk(ARROWS[event.key] ?? "up"); } },
+  { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.selection.zoomTo(state.selection.selected.value); } },
+  { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.selection.zoomOut(); } },
+  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.view.weight.value = WEIGHTS[(WEIGHTS.indexOf(state.view.weight.value) + 1) % WEIGHTS.length] ?? "cpu"; } },
+  { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.view.switchTheme(); } },
   { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched", where: "everywhere", run: (state) => { leave(state); } },
-  { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.keysShown.value = true; } },
+  { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.view.keysShown.value = true; } },
 ];
 
 function leave(state: PageState): void {
-  if (state.panelShown.value) state.panelShown.value = false;
-  else state.query.value = "";
+  if (state.view.panelShown.value) state.view.panelShown.value = false;
+  else state.filters.query.value = "";
 }
 
 export function useKeys(state: PageState, search: RefObject<HTMLInputElement | null>): void {
-  useEffect(() => {
+  // Before the first picture: who sees the page may type.
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey || state.keysShown.value) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || state.view.keysShown.value) return;
       const target = event.target instanceof HTMLElement ? event.target : document.body;
       if (target === search.current) {
         if (event.key === "Enter") state.nextFound(event.shiftKey ? -1 : 1);
         else if (event.key === "Escape") {
-          state.query.value = "";
+          state.filters.query.value = "";
           target.blur();
         }
         return;
@@ -64,7 +65,7 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
 
 export function KeysDialog({ state }: { state: PageState }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  const shown = state.keysShown.value;
+  const shown = state.view.keysShown.value;
   useEffect(() => {
     if (shown) dialog.current?.showModal();
     else dialog.current?.close();
@@ -75,7 +76,7 @@ export function KeysDialog({ state }: { state: PageState }): JSX.Element {
       aria-label="Keys"
       data-keys
       onClose={() => {
-        state.keysShown.value = false;
+        state.view.keysShown.value = false;
       }}
     >
       <h2>Keys</h2>

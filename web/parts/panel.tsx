@@ -13,20 +13,20 @@ const BARS_MAX = 5;
 const LINES_AROUND = 4;
 
 export function Panel({ state }: { state: PageState }): JSX.Element {
-  const box = state.selected.value;
-  const place = placeOf(state.tree, box);
+  const box = state.selection.selected.value;
+  const place = placeOf(state.selection.tree.value, box);
   return (
-    <aside class={state.panelShown.value ? "panel shown" : "panel"} aria-label="Selected" data-panel>
+    <aside class={state.view.panelShown.value ? "panel shown" : "panel"} aria-label="Selected" data-panel>
       <button
         type="button"
         class="sheet-handle"
-        aria-expanded={state.panelShown.value}
+        aria-expanded={state.view.panelShown.value}
         onClick={() => {
-          state.panelShown.value = !state.panelShown.value;
+          state.view.panelShown.value = !state.view.panelShown.value;
         }}
       >
         <span>{state.nameOf(box)}</span>
-        <span class="quiet">{state.panelShown.value ? "Close" : "Details"}</span>
+        <span class="quiet">{state.view.panelShown.value ? "Close" : "Details"}</span>
       </button>
       <div>
         <h2>{state.nameOf(box)}</h2>
@@ -46,7 +46,7 @@ export function Panel({ state }: { state: PageState }): JSX.Element {
 
 /** Opens and folds a box of several interpreter calls. */
 function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
-  const fold = state.foldOf(box);
+  const fold = state.selection.foldOf(box);
   if (fold === "none") return null;
   return (
     <button
@@ -55,7 +55,7 @@ function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
       data-fold
       aria-expanded={fold === "open"}
       onClick={() => {
-        state.turnFold(box);
+        state.selection.turnFold(box);
       }}
     >
       {fold === "closed" ? "Show each frame" : "Fold the interpreter's frames"}
@@ -64,7 +64,7 @@ function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
 }
 
 function Site({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
-  const { tree } = state;
+  const tree = state.selection.tree.value;
   const place = placeOf(tree, box);
   if (place.kind === "expression") {
     return <><code>{placeWhere(place)}</code> in <code>{state.nameOf(parentOf(tree, box))}</code> · </>;
@@ -96,7 +96,7 @@ function Bars({ state, title, bars }: { state: PageState; title: string; bars: r
           class="bar"
           style={{ "--share": `${bar.share * 100}%` }}
           onClick={() => {
-            state.select(bar.box);
+            state.selection.select(bar.box);
           }}
         >
           <span>{state.nameOf(bar.box)}</span>
@@ -110,9 +110,9 @@ function Bars({ state, title, bars }: { state: PageState; title: string; bars: r
 
 /** Shares of this box. */
 function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
-  const weight = state.weight.value;
-  const whole = weightOf(state.tree.total, box, weight);
-  const bars = state.tree.childrenOf(box, weight).map((child) => ({ box: child, share: share(weightOf(state.tree.total, child, weight), whole) }));
+  const weight = state.view.weight.value;
+  const whole = weightOf(state.selection.tree.value.total, box, weight);
+  const bars = state.selection.tree.value.childrenOf(box, weight).map((child) => ({ box: child, share: share(weightOf(state.selection.tree.value.total, child, weight), whole) }));
   return <Bars state={state} title="Below" bars={bars} />;
 }
 
@@ -120,14 +120,14 @@ function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element
 function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
   if (box === ROOT) return null;
   const everywhere = state.everywhere(box);
-  const weight = state.weight.value;
+  const weight = state.view.weight.value;
   const whole = everywhere.total[weight];
-  const bars = callersOf(state.foldOf(box) === "closed" ? state.tree : state.whole, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
+  const bars = callersOf(state.selection.foldOf(box) === "closed" ? state.selection.tree.value : state.filters.tree.value, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
   return <Bars state={state} title="Above, everywhere" bars={bars} />;
 }
 
 function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
-  const spot = spotOf(placeOf(state.tree, box)) ?? siteSpot(state, box);
+  const spot = spotOf(placeOf(state.selection.tree.value, box)) ?? siteSpot(state, box);
   if (spot === null) return null;
   const lines = linesAround(state.recording.profile, state.lineShares.value, { ...spot, around: LINES_AROUND });
   if (lines.length === 0) return null;
@@ -149,8 +149,8 @@ function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
 }
 
 function siteSpot(state: PageState, box: BoxIndex): { file: string; line: number } | null {
-  const site = siteOf(state.tree, box);
-  return site === null ? null : spotOf(placeOf(state.tree, site));
+  const site = siteOf(state.selection.tree.value, box);
+  return site === null ? null : spotOf(placeOf(state.selection.tree.value, site));
 }
 function spotOf(place: Place): { file: string; line: number } | null {
   if (place.kind !== "expression" && place.kind !== "function") return null;

@@ -14,9 +14,9 @@ export function spokenId(box: BoxIndex): string {
 }
 
 export function SpokenTree({ state }: { state: PageState }): JSX.Element {
-  const { tree } = state;
-  const weight = state.weight.value;
-  const selected = state.selected.value;
+  const tree = state.selection.tree.value;
+  const weight = state.view.weight.value;
+  const selected = state.selection.selected.value;
   const siblings = siblingsOf(tree, weight, selected);
   const here = Math.max(0, siblings.indexOf(selected));
   const near = siblings.slice(Math.max(0, here - NEIGHBOURS_MAX), here + NEIGHBOURS_MAX + 1);

@@ -35,18 +35,18 @@ function tileOf(state: PageState, slot: Slot, depth: number, view: View): Tile {
   const y = (depth * view.rowHeight - view.top) as Px;
   const width = (drawnWidth(slot) * view.scale) as Px;
   const common = { x, y, width, height: view.rowHeight };
-  const hovered = state.hovered.value;
+  const hovered = state.selection.hovered.value;
   if (slot.shows.kind === "run") {
     const under = hovered?.kind === "run" && hovered.parent === slot.shows.parent;
     const tone = state.found.value !== null && !runMatches(state, slot.shows.children) ? "dim" : "full";
     return { ...common, fill: "run", label: null, aside: null, edge: "none", tone, mark: under ? "hovered" : "none" };
   }
   const { box } = slot.shows;
-  const place = placeOf(state.tree, box);
+  const place = placeOf(state.selection.tree.value, box);
   const room = (width - 2 * TEXT_INSET_PX) as Px;
   const name = room < 3 * view.character ? null : state.nameOf(box);
   const label = name === null ? null : fitted(name, room, view.character);
-  const share = shareWords(shareOf(state.tree, box, state.weight.value));
+  const share = shareWords(shareOf(state.selection.tree.value, box, state.view.weight.value));
   const asideAt = label === null ? 0 : (cells(label) + 2) * view.character;
   const asideFits = label !== null && label === name && asideAt + cells(share) * view.character <= room;
   const dim = state.found.value !== null && !matches(state, box);
@@ -57,7 +57,7 @@ function tileOf(state: PageState, slot: Slot, depth: number, view: View): Tile {
     aside: asideFits ? { text: share, x: (TEXT_INSET_PX + asideAt) as Px } : null,
     edge: isInferred(place) ? "dashed" : "none",
     tone: dim ? "dim" : isInferred(place) ? "pale" : "full",
-    mark: state.selected.value === box ? "selected" : hovered?.kind === "box" && hovered.box === box ? "hovered" : "none",
+    mark: state.selection.selected.value === box ? "selected" : hovered?.kind === "box" && hovered.box === box ? "hovered" : "none",
   };
 }
 
@@ -67,6 +67,6 @@ function runMatches(state: PageState, children: readonly BoxIndex[]): boolean {
 
 /** A box of several calls matches if one of the calls does. */
 function matches(state: PageState, box: BoxIndex): boolean {
-  const calls = state.tree.runOf.get(box) ?? [box];
+  const calls = state.selection.tree.value.runOf.get(box) ?? [box];
   return calls.some((call) => state.found.value?.matches[call] === 1);
 }

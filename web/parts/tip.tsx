@@ -8,7 +8,7 @@ import { Figures } from "./figures";
 import type { PageState } from "./page-state";
 
 export function Tip({ state }: { state: PageState }): JSX.Element | null {
-  const hover = state.hover.value;
+  const hover = state.selection.hover.value;
   if (hover === null) return null;
   const side = hover.x > window.innerWidth / 2 ? "left" : "right";
   const height = hover.y > window.innerHeight / 2 ? "above" : "below";
@@ -20,7 +20,7 @@ export function Tip({ state }: { state: PageState }): JSX.Element | null {
 }
 
 function BoxTip({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element {
-  const place = placeOf(state.tree, box);
+  const place = placeOf(state.selection.tree.value, box);
   return (
     <>
       <div class="tip-name">{state.nameOf(box)}</div>
@@ -33,8 +33,8 @@ function BoxTip({ state, box }: { state: PageState; box: BoxIndex }): JSX.Elemen
 
 const NAMED_MAX = 3;
 function RunTip({ state, run }: { state: PageState; run: Run }): JSX.Element {
-  const { tree } = state;
-  const weight = state.weight.value;
+  const tree = state.selection.tree.value;
+  const weight = state.view.weight.value;
   const named = run.children.slice(0, NAMED_MAX).map((box) => state.nameOf(box));
   const more = run.children.length - named.length;
   return (

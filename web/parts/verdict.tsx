@@ -7,7 +7,7 @@ import type { PageState } from "./page-state";
 
 export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   const { verdict } = state.recording;
-  const lines = useComputed(() => (verdict === null ? [] : verdictLines(state.whole, verdict, state.weight.value)));
+  const lines = useComputed(() => (verdict === null ? [] : verdictLines(state.filters.tree.value, verdict, state.view.weight.value)));
   if (verdict === null) return null;
   return (
     <section class="verdict" aria-label="Why it is slow" data-verdict>

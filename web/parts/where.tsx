@@ -49,8 +49,8 @@ export function Where({ state }: { state: PageState }): JSX.Element {
 
 function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
   const { row: spot } = row;
-  const weight = state.weight.value;
-  const on = row.box !== null && state.whole.place[row.box] === state.whole.place[state.selected.value];
+  const weight = state.view.weight.value;
+  const on = row.box !== null && state.filters.tree.value.place[row.box] === state.filters.tree.value.place[state.selection.selected.value];
   return (
     <button
       type="button"
