@@ -112,12 +112,12 @@ export function siteOf(tree: Tree, box: BoxIndex): BoxIndex | null {
   return pathTo(tree, box).findLast((at) => at !== box && placeOf(tree, at).kind === "expression") ?? null;
 }
 
-function emptyWeights(boxes: number): Weights {
+export function emptyWeights(boxes: number): Weights {
   return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes) };
 }
 
 /** Children, heaviest first; those that weigh nothing are not there. Sorted when first asked for. */
-function childrenByWeight(parent: Int32Array, total: Weights): Tree["childrenOf"] {
+export function childrenByWeight(parent: Int32Array, total: Weights): Tree["childrenOf"] {
   const starts = new Int32Array(parent.length + 1);
   parent.forEach((at, box) => {
     if (box !== ROOT) starts[at + 1] = (starts[at + 1] ?? 0) + 1;

@@ -1,0 +1,55 @@
+// Tables over a tree, and sandwiches: stacks as text in, text out.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { groupRows } from "./groups";
+import type { Grouping } from "./groups";
+import { sandwich } from "./sandwich";
+import { madeProfile } from "./tables/made";
+import { buildTree, placeOf, ROOT } from "./tree";
+import type { Tree } from "./tree";
+import type { BoxIndex, PlaceIndex } from "./units";
+import { placeName } from "./words";
+
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+function table(text: string, by: Grouping): string {
+  const tree = buildTree(madeProfile(text));
+  const rows = groupRows(tree, by, "samples").sort((a, b) => b.total.samples - a.total.samples || (a.key < b.key ? -1 : 1));
+  return rows.map((row) => `${by === "owner" || by === "file" ? row.key : nameOf(tree, row.box)} ${row.total.samples}(${row.self.samples})`).join(", ");
+}
+function drawn(tree: Tree, box: BoxIndex = ROOT): string {
+  const self = tree.self.samples[box] ?? 0;
+  const below = tree.childrenOf(box, "samples").map((child) => drawn(tree, child));
+  return `${nameOf(tree, box)} ${tree.total.samples[box] ?? 0}${self === 0 ? "" : `(${self})`}${below.length === 0 ? "" : ` [${below.join(", ")}]`}`;
+}
+function halves(text: string, name: string): { callers: string; callees: string } {
+  const tree = buildTree(madeProfile(text));
+  const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [] }) === name) as PlaceIndex;
+  const made = sandwich(tree, place);
+  return { callers: drawn(made.callers), callees: drawn(made.callees) };
+}
+
+test("a function's total counts a recursion once, and an expression's time is its function's own", () => {
+  assert.equal(table("main;fib;fib;fib x2 | main;fib x1", "function"), "fib 3(3), main 3(0)");
+  assert.equal(table("main:1[f()];f:7[b[i:]];+getitem x5 | main:1[f()];f:7[b[i:]] x2", "function"), "f 7(2), main 7(0), getitem 5(5)");
+});
+
+test("expressions, files and whose code it is", () => {
+  const text = "main:1[f()];f:7[b[i:]];+getitem;%memmove x5 | main:2[g()];@lib x3";
+  assert.equal(table(text, "expression"), "b[i:] 5(0), g() 3(0)");
+  assert.equal(table(text, "line"), "b[i:] 5(0), g() 3(0)");
+  assert.equal(table(text, "owner"), "user 8(0), interpreter 5(0), libc 5(5), library 3(3)");
+});
+
+test("callers and callees of one function, merged over all places where it stands", () => {
+  assert.deepEqual(halves("foo;sum12;sum1 x1 | foo;sum12;sum2 x10 | bar;sum12;sum1 x3 | bar;sum12;sum2 x1", "sum12"), {
+    callers: "sum12 15 [foo 11 [app.py 11(11)], bar 4 [app.py 4(4)]]",
+    callees: "sum12 15 [sum2 11(11), sum1 4(4)]",
+  });
+});
+
+test("a recursion is entered from outside only", () => {
+  assert.deepEqual(halves("main;fib;fib;fib x2 | main;fib x1", "fib"), {
+    callers: "fib 3 [main 3 [app.py 3(3)]]",
+    callees: "fib 3(1) [fib 2 [fib 2(2)]]",
+  });
+});
