@@ -158,6 +158,10 @@ const OWNER_WORDS = {
   user: "user", library: "library", stdlib: "standard library", interpreter: "interpreter",
   extension: "extension", libc: "C library", native: "native library",
 } as const;
+/** Whose code, by the name that the recording has for it. */
+export function ownerName(owner: string): string {
+  return owner === "user" ? "your own code" : owner in OWNER_WORDS ? OWNER_WORDS[owner as keyof typeof OWNER_WORDS] : owner;
+}
 function ownerWords(frame: Frame): string {
   return frame.owner === null || frame.owner === "user" ? "your own function" : `function of the ${OWNER_WORDS[frame.owner]}`;
 }

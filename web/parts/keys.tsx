@@ -2,8 +2,11 @@
 import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/layout";
+import { ALL, LAYERS } from "../model/kept";
 import { WEIGHTS } from "../model/units";
 import type { PageState } from "./page-state";
+import { VIEWS } from "./state/view";
+import { VIEW_WORDS } from "./tabs";
 
 interface Binding {
   readonly keys: readonly string[];
@@ -25,15 +28,22 @@ export const BINDINGS: readonly Binding[] = [
   { keys: Object.keys(ARROWS), shown: "arrows, Home, End", does: "move in the call tree: up to the caller, down to the heaviest below, sideways", where: "tree", run: (state, event) => { state.selection.walk(ARROWS[event.key] ?? "up"); } },
   { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.selection.zoomTo(state.selection.selected.value); } },
   { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.selection.zoomOut(); } },
+  { keys: VIEWS.map((_, at) => `${at + 1}`), shown: `1 to ${VIEWS.length}`, does: `the views: ${VIEWS.map((name) => VIEW_WORDS[name]).join(", ")}`, where: "everywhere", run: (state, event) => { state.view.name.value = VIEWS[Number(event.key) - 1] ?? "where"; } },
+  { keys: ["s"], shown: "s", does: "sandwich: callers and callees of the selected function", where: "everywhere", run: (state) => { state.view.name.value = "sandwich"; } },
+  { keys: ["f"], shown: "f", does: "focus: keep the stacks with the selected function", where: "everywhere", run: (state) => { state.keep("focus"); } },
+  { keys: ["x"], shown: "x", does: "take the selected function out; its time goes to its callers", where: "everywhere", run: (state) => { state.keep("hide"); } },
+  { keys: ["p"], shown: "p", does: "Python + C, Python, C", where: "everywhere", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
+  { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.placeWords()); } },
   { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.view.weight.value = WEIGHTS[(WEIGHTS.indexOf(state.view.weight.value) + 1) % WEIGHTS.length] ?? "cpu"; } },
   { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.view.switchTheme(); } },
-  { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched", where: "everywhere", run: (state) => { leave(state); } },
+  { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", where: "everywhere", run: (state) => { leave(state); } },
   { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.view.keysShown.value = true; } },
 ];
 
 function leave(state: PageState): void {
   if (state.view.panelShown.value) state.view.panelShown.value = false;
-  else state.filters.query.value = "";
+  else if (state.filters.query.value !== "") state.filters.query.value = "";
+  else state.filters.change(ALL);
 }
 
 export function useKeys(state: PageState, search: RefObject<HTMLInputElement | null>): void {
@@ -52,6 +62,7 @@ export function useKeys(state: PageState, search: RefObject<HTMLInputElement | n
       }
       const binding = BINDINGS.find((at) => at.keys.includes(event.key));
       const onButton = target.closest("button, summary, dialog") !== null;
+      if (target.closest("input, select, textarea") !== null) return;
       if (binding === undefined || (binding.where === "tree" && onButton)) return;
       event.preventDefault();
       binding.run(state, event, search.current);

@@ -2,7 +2,7 @@
 // Never: draws, or sums.
 import { computed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
-import { sumEverywhere } from "../model/everywhere";
+import { functionOf, sumEverywhere } from "../model/everywhere";
 import type { Everywhere } from "../model/everywhere";
 import { find } from "../model/find";
 import type { Found } from "../model/find";
@@ -35,6 +35,10 @@ export interface PageState {
   /** Selects a box where it can be seen, with the panel. */
   readonly showBox: (box: BoxIndex) => void;
   readonly nextFound: (step: 1 | -1) => void;
+  /** Keeps the stacks with the selected function, or takes the function out. */
+  readonly keep: (how: "focus" | "hide") => void;
+  /** `path:line` of the selected box, or its name. */
+  readonly placeWords: () => string;
 }
 
 export function createPageState(recording: Recording, theme: Theme): PageState {
@@ -71,6 +75,17 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
       selection.show(box);
       view.panelShown.value = true;
     },
+    keep: (how) => {
+      const tree = selection.tree.value;
+      const place = placeOf(tree, functionOf(tree, selection.selected.value));
+      if ("frame" in place) filters.change({ [how]: `^${escaped(place.frame.name)}$` });
+    },
+    placeWords: () => {
+      const place = placeOf(selection.tree.value, selection.selected.value);
+      const at = "frame" in place ? place.frame : null;
+      const line = place.kind === "function" ? at?.firstLine : at?.line;
+      return at === null || at.file === null ? (at?.name ?? "") : `${at.file}:${line ?? 1}`;
+    },
     nextFound: (step) => {
       const stops = found.value?.stops ?? [];
       const here = stops.indexOf(selection.selected.value);
@@ -78,4 +93,9 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
       if (next !== undefined) selection.show(next);
     },
   };
+}
+
+/** As a pattern that only the text itself matches. */
+function escaped(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }

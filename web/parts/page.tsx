@@ -1,31 +1,34 @@
 // The page: header, verdict, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
 import type { JSX } from "preact";
 import { useRef } from "preact/hooks";
-import { Flame } from "./flame";
 import { Footer } from "./footer";
 import { Header, Kept, Warnings } from "./header";
+import { useAddress } from "./address";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./page-state";
 import { Panel } from "./panel";
 import { Tip } from "./tip";
+import { Chips, Tabs } from "./tabs";
 import { Verdict } from "./verdict";
-import { Where } from "./where";
+import { View } from "./view";
 
 export function Page({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
   const search = useRef<HTMLInputElement>(null);
   useKeys(state, search);
+  useAddress(state);
   return (
     <>
       <div class="top">
         <Header state={state} search={search} />
+        <Tabs state={state} />
         <Kept state={state} />
+        <Chips state={state} />
         <Verdict state={state} />
         <Warnings state={state} />
       </div>
       <main>
         <div class="stage">
-          <Where state={state} />
-          <Flame state={state} onPainted={onPainted} />
+          <View state={state} onPainted={onPainted} />
         </div>
         <Panel state={state} />
       </main>

@@ -5,18 +5,18 @@ import { siblingsOf } from "../model/layout";
 import { pathTo, placeOf, shareOf } from "../model/tree";
 import type { BoxIndex } from "../model/units";
 import { placeWhere, shareWords } from "../model/words";
-import type { PageState } from "./page-state";
+import type { Picture } from "./picture";
 
 const NEIGHBOURS_MAX = 20;
 
-export function spokenId(box: BoxIndex): string {
-  return `box-${box}`;
+export function spokenId(picture: Picture, box: BoxIndex): string {
+  return `${picture.label.toLowerCase().replaceAll(" ", "-")}-${box}`;
 }
 
-export function SpokenTree({ state }: { state: PageState }): JSX.Element {
-  const tree = state.selection.tree.value;
-  const weight = state.view.weight.value;
-  const selected = state.selection.selected.value;
+export function SpokenTree({ picture }: { picture: Picture }): JSX.Element {
+  const tree = picture.tree.value;
+  const weight = picture.weight.value;
+  const selected = picture.selected.value;
   const siblings = siblingsOf(tree, weight, selected);
   const here = Math.max(0, siblings.indexOf(selected));
   const near = siblings.slice(Math.max(0, here - NEIGHBOURS_MAX), here + NEIGHBOURS_MAX + 1);
@@ -27,11 +27,11 @@ export function SpokenTree({ state }: { state: PageState }): JSX.Element {
     <>
       {listed.map((box) => {
         const row = siblingsOf(tree, weight, box);
-        const parts = [state.nameOf(box), placeWhere(placeOf(tree, box)), shareWords(shareOf(tree, box, weight))];
+        const parts = [picture.nameOf(box), placeWhere(placeOf(tree, box)), shareWords(shareOf(tree, box, weight))];
         return (
           <span
             key={box}
-            id={spokenId(box)}
+            id={spokenId(picture, box)}
             class="spoken"
             role="treeitem"
             aria-level={(tree.depth[box] ?? 0) + 1}

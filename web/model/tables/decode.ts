@@ -1,7 +1,7 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
+import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
@@ -21,6 +21,11 @@ export function decodeRecording(value: unknown): Recording {
   // The same in each of the three.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
   return { profile: decodeProfile(page("profile")), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
+}
+
+function decodeRss(at: Value, processes: number): Rss {
+  const row = object(at);
+  return { process: index(row("process"), processes) as ProcessIndex, at: ns(row("at_ns")), bytes: whole(row("bytes")) };
 }
 
 export function decodeProfile(at: Value): Profile {
@@ -77,6 +82,7 @@ export function decodeProfile(at: Value): Profile {
     states,
     samples: decodeSamples(top("samples"), { stacks: stacks.frame.length, threads: threads.length, states: states.length }),
     sources: list(top("sources"), decodeSource),
+    rss: list(top("rss"), (row) => decodeRss(row, processes.length)),
     warnings: list(top("warnings"), text),
   };
 }

@@ -64,7 +64,7 @@ export function madeDocument(text: string): Made {
     nodes,
     states: states.all,
     samples,
-    sources: [],
+    sources: [], rss: [],
     warnings: [],
   };
 }

@@ -81,6 +81,13 @@ export interface Source {
   readonly chunks: readonly { readonly firstLine: number; readonly lines: readonly string[] }[];
 }
 
+export interface Rss {
+  readonly process: ProcessIndex;
+  /** Since the recording began. */
+  readonly at: Ns;
+  readonly bytes: number;
+}
+
 export interface Meta {
   readonly title: string | null;
   readonly recording: string | null;
@@ -125,6 +132,8 @@ export interface Profile {
   readonly states: readonly string[];
   readonly samples: Samples;
   readonly sources: readonly Source[];
+  /** Resident memory, in no order; empty without `--mem`. */
+  readonly rss: readonly Rss[];
   readonly warnings: readonly string[];
 }
 

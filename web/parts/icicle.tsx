@@ -1,4 +1,4 @@
-// The call tree as an icicle: a canvas for the eyes, a tree of spoken items for everybody else, one focus for both.
+// A tree as an icicle: a canvas for the eyes, a tree of spoken items for everybody else, one focus for both.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -10,21 +10,24 @@ import type { BoxIndex, Px } from "../model/units";
 import { WEIGHT_WORDS } from "../model/words";
 import { readInk } from "./ink";
 import type { PageInk } from "./ink";
-import type { PageState } from "./page-state";
+import type { Picture } from "./picture";
 import { SpokenTree, spokenId } from "./spoken-tree";
-import { tilesOf } from "./tiles";
+import { depthOf, tilesOf } from "./tiles";
 
 const ZOOM_MS = 120;
 const MARGIN_PX = 16;
 
-export function Flame({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
+export function Icicle({ picture, onPainted }: { picture: Picture; onPainted?: () => void }): JSX.Element {
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSignal({ width: 0 as Px, height: 0 as Px });
   const top = useSignal(0 as Px);
-  const layout = useComputed(() => layOut(state.selection.tree.value, { zoom: state.selection.zoom.value, weight: state.view.weight.value, width: size.value.width }));
+  const layout = useComputed(() => layOut(picture.tree.value, { zoom: picture.zoom.value, weight: picture.weight.value, width: size.value.width }));
   const shown = useRef<{ layout: Layout; zoomFrame: number } | null>(null);
-  const ink = useComputed(() => readInk(state.view.theme.value));
+  const ink = useComputed(() => readInk(picture.theme.value));
+
+  /** Above a root that stands at the bottom. */
+  const headroom = useComputed(() => (picture.upwards ? Math.max(0, size.value.height - layout.value.rows.length * ink.value.rowHeight) : 0) as Px);
 
   // The first picture does not wait for an observer: observers report with a frame, and a hidden page gets no frames.
   useLayoutEffect(() => {
@@ -45,11 +48,11 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   useSignalEffect(() => {
     const now = layout.value;
     const draw = (scale: number, shift: Px): void => {
-      drawOn(canvas.current, { state, layout: now, ink: ink.value, width: size.value.width, height: size.value.height, top: top.value, scale, shift });
-      if (size.value.height > 0) onPainted();
+      drawOn(canvas.current, { picture, layout: now, ink: ink.value, width: size.value.width, height: size.value.height, top: (top.value - headroom.value) as Px, scale, shift });
+      if (size.value.height > 0) onPainted?.();
     };
     const before = shown.current;
-    const motion = before === null || before.layout.zoom === now.zoom ? null : motionBetween(state, before.layout, now);
+    const motion = before === null || before.layout.zoom === now.zoom ? null : motionBetween(picture, before.layout, now);
     if (before !== null && before.layout !== now) cancelAnimationFrame(before.zoomFrame);
     if (before?.layout === now) {
       draw(1, 0 as Px);
@@ -76,8 +79,8 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   useSignalEffect(() => {
     const element = scroller.current;
     if (element === null) return;
-    const depth = state.selection.tree.value.depth[state.selection.selected.value] ?? 0;
-    const y = depth * ink.value.rowHeight;
+    const depth = picture.tree.value.depth[picture.selected.value] ?? 0;
+    const y = depthOf(picture, depth, layout.value.rows.length) * ink.value.rowHeight;
     const room = size.value.height - 3 * ink.value.rowHeight;
     if (y < element.scrollTop || y > element.scrollTop + room) element.scrollTop = Math.max(0, y - room / 2);
   });
@@ -85,51 +88,52 @@ export function Flame({ state, onPainted }: { state: PageState; onPainted: () =>
   const slotUnder = (event: MouseEvent): Slot | null => {
     const box = canvas.current?.getBoundingClientRect();
     if (box === undefined) return null;
-    const depth = Math.floor((event.clientY - box.top + top.value) / ink.value.rowHeight);
+    const row = Math.floor((event.clientY - box.top + top.value - headroom.value) / ink.value.rowHeight);
+    const depth = depthOf(picture, row, layout.value.rows.length);
     // A pointer stands on whole pixels and means the middle of one.
     return slotAt(layout.value, { depth, x: (event.clientX + 0.5 - box.left - MARGIN_PX) as Px });
   };
-  const empty = weightOf(state.selection.tree.value.total, ROOT, state.view.weight.value) === 0;
+  const empty = weightOf(picture.tree.value.total, ROOT, picture.weight.value) === 0;
   return (
-    <section class="flame" aria-label="Call tree">
+    <section class="flame" aria-label={picture.label}>
       <div
         ref={scroller}
         class="flame-scroll"
         role="tree"
         tabIndex={0}
         data-flame
-        aria-label={`Call tree by ${WEIGHT_WORDS[state.view.weight.value]}. Arrows move, Enter zooms, Backspace goes up.`}
-        aria-activedescendant={spokenId(state.selection.selected.value)}
+        aria-label={`${picture.label} by ${WEIGHT_WORDS[picture.weight.value]}. Arrows move, Enter zooms, Backspace goes up.`}
+        aria-activedescendant={spokenId(picture, picture.selected.value)}
         onScroll={(event) => {
           top.value = event.currentTarget.scrollTop as Px;
         }}
         onMouseMove={(event) => {
           const slot = slotUnder(event);
-          state.selection.hover.value = slot === null ? null : { shows: slot.shows, x: event.clientX as Px, y: event.clientY as Px };
+          picture.hover.value = slot === null ? null : { shows: slot.shows, x: event.clientX as Px, y: event.clientY as Px };
         }}
         onMouseLeave={() => {
-          state.selection.hover.value = null;
+          picture.hover.value = null;
         }}
         onClick={(event) => {
           const slot = slotUnder(event);
-          if (slot !== null) state.selection.zoomTo(target(slot, state.selection.zoom.value));
+          if (slot !== null) picture.pick(target(slot, picture.zoom.value));
         }}
       >
         <canvas ref={canvas} aria-hidden="true" />
         <div class="flame-tall" style={{ height: `${layout.value.rows.length * ink.value.rowHeight}px` }} />
-        <SpokenTree state={state} />
+        <SpokenTree picture={picture} />
       </div>
-      {empty ? <EmptyFlame state={state} /> : null}
+      {empty ? <Empty picture={picture} /> : null}
     </section>
   );
 }
 
-function EmptyFlame({ state }: { state: PageState }): JSX.Element {
-  const waited = state.view.weight.value !== "wall" && weightOf(state.selection.tree.value.total, ROOT, "wall") > 0;
+function Empty({ picture }: { picture: Picture }): JSX.Element {
+  const waited = picture.weight.value !== "wall" && weightOf(picture.tree.value.total, ROOT, "wall") > 0;
   return (
     <p class="empty">
       {waited
-        ? `No ${WEIGHT_WORDS[state.view.weight.value]} was sampled: the program waited. Wall shows what for.`
+        ? `No ${WEIGHT_WORDS[picture.weight.value]} was sampled: the program waited. Wall shows what for.`
         : "There is no sample in this recording. A longer run, or a higher --rate, fills this picture."}
     </p>
   );
@@ -142,17 +146,17 @@ function target(slot: Slot, zoom: BoxIndex): BoxIndex {
 }
 
 /** How the new picture has to be stretched so that it begins where the old one stood. */
-function motionBetween(state: PageState, before: Layout, after: Layout): { scale: number; shift: Px } | null {
-  const inward = slotOf(before, state.selection.tree.value, after.zoom);
+function motionBetween(picture: Picture, before: Layout, after: Layout): { scale: number; shift: Px } | null {
+  const inward = slotOf(before, picture.tree.value, after.zoom);
   if (inward !== null && inward.width < before.width) return { scale: inward.width / after.width, shift: inward.x };
-  const outward = slotOf(after, state.selection.tree.value, before.zoom);
+  const outward = slotOf(after, picture.tree.value, before.zoom);
   if (outward === null || outward.width <= 0) return null;
   const scale = after.width / outward.width;
   return { scale, shift: (0 - outward.x * scale) as Px };
 }
 
 interface Drawing {
-  readonly state: PageState;
+  readonly picture: Picture;
   readonly layout: Layout;
   readonly ink: PageInk;
   readonly width: Px;
@@ -164,7 +168,7 @@ interface Drawing {
 function drawOn(canvas: HTMLCanvasElement | null, drawing: Drawing): void {
   const context = canvas?.getContext("2d") ?? null;
   if (canvas === null || context === null || drawing.height <= 0) return;
-  const { state, layout, ink, height, top } = drawing;
+  const { picture, layout, ink, height, top } = drawing;
   const pixelRatio = window.devicePixelRatio;
   const width = (drawing.width + 2 * MARGIN_PX) as Px;
   const [deviceWidth, deviceHeight] = [Math.round(width * pixelRatio), Math.round(height * pixelRatio)];
@@ -175,7 +179,7 @@ function drawOn(canvas: HTMLCanvasElement | null, drawing: Drawing): void {
   canvas.style.marginBottom = `-${height}px`;
   const shift = (drawing.shift + MARGIN_PX) as Px;
   const view = { scale: drawing.scale, shift, top, height, rowHeight: ink.rowHeight, character: ink.character };
-  paint({ context, width, height, pixelRatio, scratch }, tilesOf(state, layout, view), ink);
+  paint({ context, width, height, pixelRatio, scratch }, tilesOf(picture, layout, view), ink);
 }
 
 function scratch(side: number): CanvasRenderingContext2D | null {

@@ -1,0 +1,10 @@
+// What all samples of a profile weigh together.
+import type { Profile } from "./tables/profile";
+import { isRunning } from "./tree";
+import type { Weighed, Weight } from "./units";
+
+export function weightOfAll({ samples, states }: Profile, weight: Weight): Weighed {
+  const values = weight === "samples" ? samples.samples : samples[weight];
+  const counts = (row: number): boolean => weight !== "samples" || isRunning(states[samples.state[row] ?? 0] ?? "running");
+  return values.reduce<number>((sum, value, row) => (counts(row) ? sum + value : sum), 0) as Weighed;
+}

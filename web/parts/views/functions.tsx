@@ -1,0 +1,117 @@
+// A table of what each expression, line, function, file or kind of code weighs, wherever it stands.
+import { useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { GROUPINGS, groupRows } from "../../model/groups";
+import type { Grouping, GroupRow } from "../../model/groups";
+import { placeOf, share, weightOf, ROOT } from "../../model/tree";
+import type { Ns, Weighed, Weight } from "../../model/units";
+import { exactTime, fileName, ownerName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import type { PageState } from "../page-state";
+
+const ROWS_FIRST = 200;
+const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code" };
+
+/** `by`: fixed, without the switch. */
+export function Functions({ state, by: fixed }: { state: PageState; by?: Grouping }): JSX.Element {
+  const chosen = useSignal<Grouping>(fixed ?? "function");
+  const order = useSignal<"total" | "self">(fixed === undefined ? "self" : "total");
+  const shown = useSignal(ROWS_FIRST);
+  const rows = useComputed(() => {
+    const weight = state.view.weight.value;
+    const found = groupRows(state.filters.tree.value, chosen.value, weight).filter((row) => row.total[weight] > 0);
+    return found.sort((a, b) => b[order.value][weight] - a[order.value][weight] || b.total[weight] - a.total[weight]);
+  });
+  const more = rows.value.length - shown.value;
+  return (
+    <section class="table-view" aria-label={fixed === undefined ? "Functions" : "Where it goes, of what is kept"} data-functions>
+      {fixed === undefined ? (
+        <span class="segments" role="group" aria-label="Rows are">
+          {GROUPINGS.map((grouping) => (
+            <button
+              type="button"
+              key={grouping}
+              data-by={grouping}
+              aria-pressed={chosen.value === grouping}
+              onClick={() => {
+                chosen.value = grouping;
+                shown.value = ROWS_FIRST;
+              }}
+            >
+              {GROUPING_WORDS[grouping]}
+            </button>
+          ))}
+        </span>
+      ) : null}
+      <table>
+        <thead>
+          <tr>
+            {(["total", "self"] as const).map((column) => (
+              <th key={column} scope="col" aria-sort={order.value === column ? "descending" : "none"}>
+                <button
+                  type="button"
+                  data-sort={column}
+                  onClick={() => {
+                    order.value = column;
+                  }}
+                >
+                  {WEIGHT_WORDS[state.view.weight.value]} {column}
+                </button>
+              </th>
+            ))}
+            <th scope="col" class="name">{GROUPING_WORDS[chosen.value]}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.value.slice(0, shown.value).map((row) => (
+            <Row key={row.key} state={state} row={row} by={chosen.value} />
+          ))}
+        </tbody>
+      </table>
+      {rows.value.length === 0 ? <p class="quiet">Nothing of this kind was seen in this weight.</p> : null}
+      {more > 0 ? (
+        <button
+          type="button"
+          class="more"
+          onClick={() => {
+            shown.value += 10 * ROWS_FIRST;
+          }}
+        >
+          {plural(more, "more row")}
+        </button>
+      ) : null}
+    </section>
+  );
+}
+
+function Row({ state, row, by }: { state: PageState; row: GroupRow; by: Grouping }): JSX.Element {
+  const weight = state.view.weight.value;
+  const { tree } = state.filters;
+  const place = placeOf(tree.value, row.box);
+  const on = tree.value.place[row.box] === tree.value.place[state.selection.selected.value];
+  return (
+    <tr
+      class={on ? "on" : undefined}
+      data-row
+      onClick={() => {
+        state.showBox(row.box);
+      }}
+    >
+      <Figure state={state} row={row} column="total" weight={weight} />
+      <Figure state={state} row={row} column="self" weight={weight} />
+      <td class="name">
+        <button type="button">{by === "owner" ? ownerName(row.key) : by === "file" ? fileName(row.key) : by === "line" ? placeWhere(place) : state.nameOf(row.box)}</button>
+        <span class="where">{by === "owner" ? "" : by === "file" ? row.key : placeWhere(place)}</span>
+      </td>
+    </tr>
+  );
+}
+
+function Figure({ state, row, column, weight }: { state: PageState; row: GroupRow; column: "total" | "self"; weight: Weight }): JSX.Element {
+  const value = row[column][weight] as Weighed;
+  const whole = weightOf(state.filters.tree.value.total, ROOT, weight);
+  return (
+    <td data-figure={column} title={weight === "samples" ? undefined : exactTime(value as number as Ns)}>
+      <b>{shareWords(share(value, whole))}</b> {weightWords(value, weight)}
+    </td>
+  );
+}

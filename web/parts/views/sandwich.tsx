@@ -1,0 +1,57 @@
+// One function in the middle: above it all that leads to it, below it all that it calls, merged over all places where it stands.
+import { useComputed, useSignal } from "@preact/signals";
+import type { JSX } from "preact";
+import { functionOf } from "../../model/everywhere";
+import { sandwich } from "../../model/sandwich";
+import { placeOf, ROOT, share, weightOf } from "../../model/tree";
+import type { BoxIndex, PlaceIndex } from "../../model/units";
+import { placeName, plural, shareWords } from "../../model/words";
+import { Icicle } from "../icicle";
+import type { PageState } from "../page-state";
+import type { Picture } from "../picture";
+import type { Hover } from "../state/selection";
+
+export function SandwichView({ state }: { state: PageState }): JSX.Element {
+  const { view, filters, selection, recording: { profile } } = state;
+  const place = useComputed(() => {
+    const box = functionOf(filters.tree.value, selection.selected.value);
+    return (filters.tree.value.place[box] ?? 0) as PlaceIndex;
+  });
+  const halves = useComputed(() => sandwich(filters.tree.value, place.value));
+  const none = useSignal(null);
+  const root = useSignal(ROOT);
+  const hover = useSignal<Hover | null>(null);
+  const hovered = useComputed(() => hover.value?.shows ?? null);
+  const [callers, callees] = [useComputed(() => halves.value.callers), useComputed(() => halves.value.callees)];
+  const names = { title: profile.meta.title ?? "the program", processes: profile.processes };
+  const picture = (tree: Picture["tree"], upwards: boolean, label: string): Picture => {
+    const nameOf = (box: BoxIndex): string => placeName(placeOf(tree.value, box), names);
+    /** Another function becomes the middle. */
+    const pick = (box: BoxIndex): void => {
+      const wanted = tree.value.place[box] ?? 0;
+      const weights = filters.tree.value.total[view.weight.value];
+      let best: number = ROOT;
+      filters.tree.value.place.forEach((at, row) => {
+        if (at === wanted && (best === ROOT || (weights[row] ?? 0) > (weights[best] ?? 0))) best = row;
+      });
+      if (wanted !== place.value && best !== ROOT) selection.show(best as BoxIndex);
+    };
+    return { tree, upwards, label, nameOf, pick, hover, hovered, weight: view.weight, theme: view.theme, zoom: root, selected: root, found: none };
+  };
+  const of = placeName(placeOf(callees.value, ROOT), names);
+  const whole = weightOf(filters.tree.value.total, ROOT, view.weight.value);
+  const middle = weightOf(callees.value.total, ROOT, view.weight.value);
+  const direct = callers.value.childrenOf(ROOT, view.weight.value);
+  if (place.value === 0) return <p class="absent">Select a function: what calls it stands above, what it calls below.</p>;
+  return (
+    <section class="sandwich" aria-label="Sandwich" data-sandwich>
+      <Icicle picture={picture(callers, true, "Callers")} />
+      <p class="middle" data-middle>
+        <b>{of}</b> {shareWords(share(middle, whole))} · {plural(direct.length, "caller")}
+        {direct.slice(0, 3).map((box) => ` · ${placeName(placeOf(callers.value, box), names)} ${shareWords(share(weightOf(callers.value.total, box, view.weight.value), middle))}`)}
+      </p>
+      <Icicle picture={picture(callees, false, "Callees")} />
+      {hover.value?.shows.kind === "box" ? <p class="under quiet" aria-hidden="true">{placeName(placeOf(callees.value, hover.value.shows.box), names)}</p> : null}
+    </section>
+  );
+}

@@ -1,0 +1,96 @@
+// A file as it ran: what each line costs, its hot expressions underlined. The text is the one that was recorded.
+import { useComputed, useSignal } from "@preact/signals";
+import { Fragment } from "preact";
+import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { filesByShare, markedLine, sourceLines } from "../../model/source-view";
+import type { ListedLine } from "../../model/source-view";
+import { placeOf, siteOf } from "../../model/tree";
+import { fileName, placeWhere, shareWords } from "../../model/words";
+import type { PageState } from "../page-state";
+
+export function SourceView({ state }: { state: PageState }): JSX.Element {
+  const { filters, view, recording: { profile } } = state;
+  const files = useComputed(() => filesByShare(profile.sources, state.lineShares.value));
+  const ofSelected = useComputed(() => spotOf(state));
+  const asked = useSignal<{ readonly file: string; readonly instead: string | null } | null>(null);
+  const selectedFile = ofSelected.value?.file ?? null;
+  // What was chosen by hand holds until another file is selected.
+  const chosen = asked.value !== null && asked.value.instead === selectedFile ? asked.value.file : selectedFile;
+  const file = files.value.some(({ path }) => path === chosen) ? chosen : (files.value[0]?.path ?? null);
+  const lines = useComputed(() => (file === null ? [] : sourceLines({ sources: profile.sources, tree: filters.tree.value, shares: state.lineShares.value, weight: view.weight.value, file })));
+  const list = useRef<HTMLOListElement>(null);
+  const spot = ofSelected.value;
+  const line = spot !== null && spot.file === file ? spot.line : null;
+  useLayoutEffect(() => {
+    list.current?.querySelector(".on")?.scrollIntoView({ block: "center" });
+  }, [file, line]);
+  if (file === null) return <p class="absent">No source text is in this recording. genba keeps the text of the files that were hit: genba run --source, not none.</p>;
+  return (
+    <section class="source-view" aria-label="Source" data-source>
+      <p>
+        <select
+          aria-label="File"
+          value={file}
+          onChange={({ currentTarget: { value } }) => {
+            asked.value = { file: value, instead: selectedFile };
+          }}
+        >
+          {files.value.map(({ path, share }) => (
+            <option key={path} value={path}>{fileName(path)} {share === null ? "" : shareWords(share)}</option>
+          ))}
+        </select>
+        <span class="quiet"> {file} · total: % with the line on the stack; own: % while the line itself ran</span>
+      </p>
+      <ol ref={list}>
+        {lines.value.map((each) => (
+          <Line key={each.line} state={state} line={each} on={each.line === line} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Line({ state, line, on }: { state: PageState; line: ListedLine; on: boolean }): JSX.Element {
+  const select = (): void => {
+    if (line.box !== null) state.showBox(line.box);
+  };
+  return (
+    <li class={on ? "on" : undefined} style={{ "--share": `${(line.total ?? 0) * 100}%` }} data-line={line.line} onClick={select}>
+      <span class="line-number">{line.line}</span>
+      <span class="line-share" data-total>{line.total === null ? "" : shareWords(line.total)}</span>
+      <span class="line-share" data-own>{line.own === null ? "" : shareWords(line.own)}</span>
+      <span class="src">
+        {markedLine(line).map((part, at) => (
+          <Fragment key={at}>
+            {part.box === null ? part.text : (
+              <button
+                type="button"
+                class="mark"
+                title={part.share === null ? undefined : shareWords(part.share)}
+                onClick={(event) => {
+                  event.stopPropagation();
+                  if (part.box !== null) state.showBox(part.box);
+                }}
+              >
+                <u>{part.text}</u>
+              </button>
+            )}
+          </Fragment>
+        ))}
+      </span>
+    </li>
+  );
+}
+
+/** The line of the selected box, or of the expression that it was called from. */
+function spotOf({ selection }: PageState): { file: string | null; line: number | null } | null {
+  const tree = selection.tree.value;
+  for (const box of [selection.selected.value, siteOf(tree, selection.selected.value)]) {
+    const place = box === null ? null : placeOf(tree, box);
+    if (place !== null && (place.kind === "expression" || place.kind === "function") && placeWhere(place) !== "") {
+      return { file: place.frame.file, line: place.kind === "expression" ? place.frame.line : place.frame.firstLine };
+    }
+  }
+  return null;
+}

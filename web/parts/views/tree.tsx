@@ -1,0 +1,132 @@
+// The call tree as a table: whole paths, total and self in both clocks, opened by mouse or keys.
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { cpuOf, parentOf, pathTo, placeOf, ROOT, samplesOf, shareOf, wallOf } from "../../model/tree";
+import { flattened } from "../../model/tree-rows";
+import type { BoxIndex, Px } from "../../model/units";
+import { countWords, exactTime, placeWhere, shareWords, timeWords } from "../../model/words";
+import type { PageState } from "../page-state";
+
+const ROW_PX = 24;
+const SPARE_ROWS = 10;
+
+export function TreeView({ state }: { state: PageState }): JSX.Element {
+  const { selection, view } = state;
+  const scroller = useRef<HTMLDivElement>(null);
+  const top = useSignal(0 as Px);
+  const height = useSignal(600 as Px);
+  /** Boxes that were opened or closed by hand; the way to the selected one is open anyway. */
+  const turned = useSignal<ReadonlyMap<BoxIndex, boolean>>(new Map());
+  const isOpen = (box: BoxIndex): boolean => turned.value.get(box) ?? (box === ROOT || pathTo(selection.tree.value, selection.selected.value).slice(0, -1).includes(box));
+  const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen));
+  const turn = (box: BoxIndex, open: boolean): void => {
+    turned.value = new Map([...turned.value, [box, open]]);
+  };
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element === null) return;
+    height.value = element.clientHeight as Px;
+    element.focus();
+  }, [height]);
+  useSignalEffect(() => {
+    const element = scroller.current;
+    const at = rows.value.indexOf(selection.selected.value);
+    if (element === null || at < 0) return;
+    const y = at * ROW_PX;
+    if (y < element.scrollTop || y > element.scrollTop + element.clientHeight - 3 * ROW_PX) element.scrollTop = Math.max(0, y - element.clientHeight / 2);
+  });
+  const onKey = (event: KeyboardEvent): void => {
+    const box = selection.selected.value;
+    const at = rows.value.indexOf(box);
+    const open = isOpen(box) && selection.tree.value.childrenOf(box, view.weight.value).length > 0;
+    const to: Readonly<Record<string, () => void>> = {
+      ArrowDown: () => { selection.select(rows.value[at + 1] ?? box); },
+      ArrowUp: () => { selection.select(rows.value[at - 1] ?? box); },
+      Home: () => { selection.select(ROOT); },
+      End: () => { selection.select(rows.value.at(-1) ?? box); },
+      ArrowRight: () => { if (open) selection.select(rows.value[at + 1] ?? box); else turn(box, true); },
+      ArrowLeft: () => { if (open) turn(box, false); else selection.select(parentOf(selection.tree.value, box)); },
+      Enter: () => { turn(box, !isOpen(box)); },
+    };
+    const run = to[event.key];
+    if (run === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    run();
+  };
+  const first = Math.max(0, Math.floor(top.value / ROW_PX) - SPARE_ROWS);
+  const shown = rows.value.slice(first, Math.ceil((top.value + height.value) / ROW_PX) + SPARE_ROWS);
+  return (
+    <section class="tree-view" aria-label="Call tree">
+      <div class="tree-head tree-row" aria-hidden="true">
+        <span>total</span><span>CPU</span><span>CPU self</span><span>wall</span><span>wall self</span><span>samples</span><span class="name">function</span>
+      </div>
+      <div
+        ref={scroller}
+        class="tree-scroll"
+        role="tree"
+        tabIndex={0}
+        data-tree
+        aria-label="Call tree. Arrows move, right opens, left closes."
+        aria-activedescendant={`row-${selection.selected.value}`}
+        onKeyDown={onKey}
+        onScroll={(event) => {
+          top.value = event.currentTarget.scrollTop as Px;
+          height.value = event.currentTarget.clientHeight as Px;
+        }}
+      >
+        <div class="tree-rows" role="presentation" style={{ height: `${rows.value.length * ROW_PX}px`, paddingTop: `${first * ROW_PX}px` }}>
+          {shown.map((box) => (
+            <TreeRow key={box} state={state} box={box} open={isOpen(box)} turn={turn} />
+          ))}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function TreeRow({ state, box, open, turn }: { state: PageState; box: BoxIndex; open: boolean; turn: (box: BoxIndex, open: boolean) => void }): JSX.Element {
+  const { selection, view } = state;
+  const tree = selection.tree.value;
+  const { total, self, depth } = tree;
+  const children = tree.childrenOf(box, view.weight.value).length;
+  return (
+    <div
+      id={`row-${box}`}
+      class={selection.selected.value === box ? "tree-row on" : "tree-row"}
+      role="treeitem"
+      aria-level={(depth[box] ?? 0) + 1}
+      aria-selected={selection.selected.value === box}
+      aria-expanded={children > 0 ? open : undefined}
+      onClick={() => {
+        selection.select(box);
+      }}
+      onDblClick={() => {
+        turn(box, !open);
+      }}
+    >
+      <span><b>{shareWords(shareOf(tree, box, view.weight.value))}</b></span>
+      <span title={exactTime(cpuOf(total, box))}>{timeWords(cpuOf(total, box))}</span>
+      <span title={exactTime(cpuOf(self, box))}>{timeWords(cpuOf(self, box))}</span>
+      <span title={exactTime(wallOf(total, box))}>{timeWords(wallOf(total, box))}</span>
+      <span title={exactTime(wallOf(self, box))}>{timeWords(wallOf(self, box))}</span>
+      <span>{countWords(samplesOf(total, box))}</span>
+      <span class="name" style={{ "--depth": depth[box] ?? 0 }}>
+        <button
+          type="button"
+          class="turn"
+          tabIndex={-1}
+          aria-hidden="true"
+          onClick={(event) => {
+            event.stopPropagation();
+            turn(box, !open);
+          }}
+        >
+          {children === 0 ? "" : open ? "▾" : "▸"}
+        </button>
+        {state.nameOf(box)} <span class="where">{placeWhere(placeOf(tree, box))}</span>
+      </span>
+    </div>
+  );
+}
