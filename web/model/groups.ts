@@ -69,6 +69,7 @@ function keyOf(place: Place, by: Grouping, key: string): string | null {
     if (by === "expression") return key;
     return by === "line" ? `${place.frame.line ?? ""} ${place.frame.file ?? ""}` : null;
   }
+  if (place.kind === "state") return by === "function" ? key : by === "owner" ? (place.state === "in gc" ? "gc" : "waiting") : null;
   if (place.kind !== "function" && place.kind !== "foreign") return null;
   if (by === "function") return key;
   if (by === "file") return place.frame.file ?? place.frame.module ?? null;

@@ -45,6 +45,13 @@ export function Icicle({ picture, onPainted }: { picture: Picture; onPainted?: (
     };
   }, [size]);
 
+  // The root is where the reader begins.
+  const tall = layout.value.rows.length;
+  useLayoutEffect(() => {
+    const element = scroller.current;
+    if (element !== null && picture.upwards) element.scrollTop = element.scrollHeight;
+  }, [picture.upwards, tall]);
+
   useSignalEffect(() => {
     const now = layout.value;
     const draw = (scale: number, shift: Px): void => {
@@ -78,7 +85,7 @@ export function Icicle({ picture, onPainted }: { picture: Picture; onPainted?: (
   // What is selected stays in sight.
   useSignalEffect(() => {
     const element = scroller.current;
-    if (element === null) return;
+    if (element === null || picture.upwards) return;
     const depth = picture.tree.value.depth[picture.selected.value] ?? 0;
     const y = depthOf(picture, depth, layout.value.rows.length) * ink.value.rowHeight;
     const room = size.value.height - 3 * ink.value.rowHeight;

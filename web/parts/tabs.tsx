@@ -38,9 +38,14 @@ export function Tabs({ state }: { state: PageState }): JSX.Element {
         ))}
       </span>
       <span class="grow" />
-      <Owners state={state} />
-      <PatternInput state={state} name="focus" words="focus" />
-      <PatternInput state={state} name="hide" words="hide" />
+      <details class="menu" data-filter>
+        <summary>Filter</summary>
+        <div>
+          <Owners state={state} />
+          <PatternInput state={state} name="focus" words="Keep stacks with" />
+          <PatternInput state={state} name="hide" words="Take out" />
+        </div>
+      </details>
       <span class="segments" role="group" aria-label="Frames">
         {LAYERS.map((layers) => (
           <button
@@ -153,7 +158,7 @@ function PatternInput({ state, name, words }: { state: PageState; name: "focus" 
       {words}
       <input
         type="text"
-        placeholder="pattern"
+        placeholder="function or file, a pattern"
         data-pattern={name}
         value={state.filters.kept.value[name]}
         aria-invalid={wrong.value !== null}

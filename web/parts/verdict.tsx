@@ -11,7 +11,7 @@ export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   if (verdict === null) return null;
   return (
     <section class="verdict" aria-label="Why it is slow" data-verdict>
-      {lines.value.map((line, at) => (
+      {lines.value.slice(0, state.view.name.value === "where" ? undefined : 1).map((line, at) => (
         <p key={at}>
           {at === 0 ? <b>{verdict.name}: </b> : null}
           {line.map((piece, part) => (

@@ -66,7 +66,7 @@ function Line({ state, line, on }: { state: PageState; line: ListedLine; on: boo
             {part.box === null ? part.text : (
               <button
                 type="button"
-                class="mark"
+                class="expression"
                 title={part.share === null ? undefined : shareWords(part.share)}
                 onClick={(event) => {
                   event.stopPropagation();
