@@ -156,3 +156,19 @@ export function large(boxes) {
   }
   return recording({ title: "python3.15 large.py", stacks });
 }
+
+/** One function called from two places with different arguments, in two threads. */
+export function twoCallers() {
+  const at = (name, first_line, line, expression) => ({ ...python(name, first_line, line, 4, 4 + expression.length, expression), file: "/home/me/two.py" });
+  const sum12 = (line, expression) => at("sum12", 9, line, expression);
+  const stacks = [
+    [[at("foo", 1, 2, "sum12(1)"), sum12(10, "sum1()"), at("sum1", 20, 21, "n + 1")], { samples: 10 }],
+    [[at("foo", 1, 2, "sum12(1)"), sum12(11, "sum2()"), at("sum2", 30, 31, "n + 2")], { samples: 100 }],
+    [[at("bar", 5, 6, "sum12(9)"), sum12(10, "sum1()"), at("sum1", 20, 21, "n + 1")], { samples: 60, thread: 1 }],
+    [[at("bar", 5, 6, "sum12(9)"), sum12(11, "sum2()"), at("sum2", 30, 31, "n + 2")], { samples: 30, thread: 1 }],
+  ];
+  const made = recording({ title: "python3.15 two.py", stacks });
+  made.profile.threads.push({ ...made.profile.threads[0], tid: 4128, name: "worker" });
+  made.profile.processes[0].threads = 2;
+  return made;
+}

@@ -41,7 +41,9 @@ export const BINDINGS: readonly Binding[] = [
 ];
 
 function leave(state: PageState): void {
-  if (state.view.panelShown.value) state.view.panelShown.value = false;
+  // Beside the views the panel is always there: only as a sheet can it be closed.
+  const isSheet = (document.querySelector<HTMLElement>("[data-panel] .sheet-handle")?.offsetParent ?? null) !== null;
+  if (isSheet && state.view.panelShown.value) state.view.panelShown.value = false;
   else if (state.filters.query.value !== "") state.filters.query.value = "";
   else state.filters.change(ALL);
 }

@@ -1,0 +1,203 @@
+// The views, the filters and the links, in a real Chromium. The recordings are made by hand (made.mjs).
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { slices, twoCallers } from "./made.mjs";
+
+const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"];
+let at;
+let finish;
+before(async () => {
+  const started = new Promise((resolve) => {
+    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
+  });
+  const { handles, done } = await started;
+  at = handles;
+  finish = done;
+});
+after(() => finish());
+
+async function onPage(documents, use, screen = {}) {
+  const path = await pageOf(at, documents);
+  const page = await openPage(at, path, screen);
+  await use(page, path);
+  assert.deepEqual(page.asked, [], "the page asked the network");
+  assert.deepEqual(page.complaints, [], "the console complained");
+  await page.context().close();
+}
+const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+const selected = (page) => words(page, "[data-panel] h2");
+const address = (page) => page.evaluate(() => location.hash);
+
+for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
+  test(`each view opens by its key and by its tab, ${theme}, ${width} pixels wide`, async () => {
+    await onPage(slices(), async (page) => {
+      for (const [number, name] of VIEWS.entries()) {
+        await page.keyboard.press(`${number + 1}`);
+        assert.equal(await page.locator(`[data-view=${name}]`).getAttribute("aria-selected"), "true", name);
+        assert.ok((await page.locator(".stage").innerText()).length > 0 || (await page.locator(".stage canvas").count()) > 0, name);
+        assert.equal(await page.locator("[data-accounting]").isVisible(), true, "the accounting is in sight");
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${name} is wider than the screen`);
+      }
+      await page.locator("[data-view=flame]").click();
+      assert.equal(await page.locator("[data-flame]").count(), 1);
+      assert.equal(await page.locator("[data-hit]").count(), 0);
+    }, { theme, width });
+  });
+}
+
+test("a view without data says which flag fills it", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("8");
+    assert.match(await words(page, ".absent"), /genba run --mem/);
+    await page.keyboard.press("9");
+    assert.match(await words(page, ".absent"), /No sample was taken while the collector ran/);
+    await page.keyboard.press("5");
+    assert.match(await words(page, ".absent"), /No source text is in this recording/);
+  });
+});
+
+test("the tree is walked, opened and closed by keys, with totals and selves of both clocks", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await selected(page), "foo");
+    assert.equal(await words(page, "[data-tree] .on"), "55.0 % 110 ms 0 ns 110 ms 0 ns 110 ▸foo two.py:1");
+    for (const key of ["ArrowRight", "ArrowRight", "ArrowRight"]) await page.keyboard.press(key);
+    assert.equal(await selected(page), "sum12");
+    await page.keyboard.press("ArrowRight");
+    assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), [
+      "▾python3.15 two.py", "▾foo two.py:1", "▾sum12 two.py:9", "▸sum2 two.py:30", "▸sum1 two.py:20", "▸bar two.py:5",
+    ]);
+    assert.equal(await selected(page), "sum2");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await selected(page), "sum12");
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await page.locator("[data-tree] [role=treeitem]").count(), 4);
+    await page.keyboard.press("ArrowLeft");
+    assert.equal(await selected(page), "foo");
+  }, { width: 1500 });
+});
+
+test("one function called from two places: apart in the tree, together in the sandwich, which names both callers' shares", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("6");
+    await page.locator("[data-row]", { hasText: "sum12" }).click();
+    await page.keyboard.press("s");
+    assert.equal(await words(page, "[data-middle]"), "sum12 100.0 % · 2 callers · foo 55.0 % · bar 45.0 %");
+    const spoken = await all(page, "[data-sandwich] [role=treeitem]");
+    assert.deepEqual(spoken, ["sum12, two.py:9, 100.0 %", "foo, two.py:1, 55.0 %", "bar, two.py:5, 45.0 %", "sum12, two.py:9, 100.0 %", "sum2, two.py:30, 65.0 %", "sum1, two.py:20, 35.0 %"]);
+  });
+});
+
+test("the source has a bar a line and an underlined expression that leads to its box", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("5");
+    assert.equal(await words(page, "[data-line='7']"), "7 91.1 % 1.0 % n += len(b[i:][:2])");
+    assert.deepEqual(await all(page, "[data-line='7'] u"), ["len(", "b[i:]", "[:2])"]);
+    await page.locator("[data-line='14'] u").first().click();
+    assert.equal(await selected(page), "b[i:i + 2]");
+    assert.equal(await page.locator(".source-view li.on").getAttribute("data-line"), "14");
+  });
+});
+
+test("tables by expression, line, function, file and whose code it is, by total or self", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("6");
+    assert.equal((await all(page, "[data-row]"))[0], "92.3 % 1.76 s 92.3 % 1.76 s memmovelibc.so.6");
+    await page.locator("[data-sort=total]").click();
+    assert.match((await all(page, "[data-row]"))[0], /^100.0 % 1.91 s 0.0 % 0 ns <module>slices.py:1$/);
+    await page.locator("[data-by=owner]").click();
+    assert.deepEqual((await all(page, "[data-row] .name")).slice(0, 2), ["your own code", "interpreter"]);
+    await page.locator("[data-by=expression]").click();
+    await page.locator("[data-row]", { hasText: "b[i:]" }).first().click();
+    assert.equal(await selected(page), "b[i:]");
+  });
+});
+
+test("a thread is kept by a click, its share is said, and the chip takes the filter away", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("7");
+    assert.deepEqual(await all(page, "[data-thread-row] b"), ["python3.15", "worker"]);
+    await page.locator("[data-thread-row]", { hasText: "worker" }).click();
+    assert.equal(await words(page, "[data-chips]"), "worker × 45.0 % of the recording. Shares below are of what is kept.");
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸bar two.py:5"]);
+    await page.locator(".chip").click();
+    assert.equal(await page.locator("[data-chips]").count(), 0);
+    assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
+  });
+});
+
+test("focus and hide by key and by pattern; one that is none says so and changes nothing", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("6");
+    await page.locator("[data-row]", { hasText: "memmove" }).click();
+    await page.keyboard.press("f");
+    assert.equal(await words(page, "[data-chips]"), "stacks with ^memmove$ × 92.3 % of the recording. Shares below are of what is kept.");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("[data-chips]").count(), 0);
+    await page.keyboard.press("x");
+    assert.equal(await page.locator("[data-row]", { hasText: "memmove" }).count(), 0);
+    await page.keyboard.press("Escape");
+    await page.locator("[data-filter] summary").click();
+    await page.locator("[data-pattern=focus]").fill("(");
+    await page.locator("[data-pattern=focus]").press("Enter");
+    assert.match(await words(page, ".wrong"), /^not a pattern: /);
+    assert.equal(await page.locator("[data-chips]").count(), 0);
+  });
+});
+
+test("Python only, C only", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("6");
+    await page.keyboard.press("p");
+    assert.equal(await words(page, "[data-chips]"), "Python only × 100.0 % of the recording. Shares below are of what is kept.");
+    assert.equal(await page.locator("[data-row]", { hasText: "memmove" }).count(), 0);
+    await page.keyboard.press("p");
+    assert.equal(await page.locator("[data-layers=c]").getAttribute("aria-pressed"), "true");
+    assert.equal(await page.locator("[data-row]", { hasText: "before" }).count(), 0);
+  });
+});
+
+test("the address is what is seen: a fresh browser shows the same, and back undoes a step", async () => {
+  await onPage(twoCallers(), async (page, path) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("w");
+    await page.locator("[data-filter] summary").click();
+    await page.locator("select[data-thread]").selectOption("1");
+    await page.locator("[data-tree]").focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("ArrowDown");
+    const hash = await address(page);
+    assert.match(hash, /^#view=tree&weight=wall&thread=1&at=/);
+    const fresh = await openPage(at, path, {});
+    await fresh.goto("about:blank");
+    await fresh.goto(`file://${path}${hash}`);
+    await fresh.waitForSelector("html[data-painted], [data-tree]");
+    assert.equal(await selected(fresh), "bar");
+    assert.equal(await words(fresh, ".chip"), "worker ×");
+    assert.equal(await fresh.locator("[data-weight=wall]").getAttribute("aria-pressed"), "true");
+    await fresh.context().close();
+
+    await page.goBack();
+    assert.equal(await selected(page), "python3.15 two.py");
+    assert.equal(await words(page, ".chip"), "worker ×");
+  });
+});
+
+test("an address that says nothing useful opens the page as it is", async () => {
+  const path = await pageOf(at, slices());
+  const page = await openPage(at, path, {});
+  await page.goto("about:blank");
+  await page.goto(`file://${path}#view=nowhere&thread=99&at=no.such.box&focus=(`);
+  await page.waitForSelector("html[data-painted]");
+  assert.equal(await page.locator("[data-view=where]").getAttribute("aria-selected"), "true");
+  assert.equal(await page.locator("[data-chips]").count(), 0);
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
