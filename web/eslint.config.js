@@ -28,14 +28,14 @@ export default tseslint.config(
     files: ["model/**"],
     rules: {
       "no-restricted-globals": noGlobals([...page, ...network], "model is pure: tables in, tables out"),
-      "no-restricted-imports": noImports(["preact*", "@preact/*", "../draw/*", "../parts/*"], "model imports nothing of ours"),
+      "no-restricted-imports": noImports(["preact*", "@preact/*", "**/draw/*", "**/parts/*"], "model imports nothing of ours"),
     },
   },
   {
     files: ["draw/**"],
     rules: {
       "no-restricted-globals": noGlobals([...page, ...network], "draw gets its canvas and colours handed in"),
-      "no-restricted-imports": noImports(["preact*", "@preact/*", "../parts/*"], "draw may import model only"),
+      "no-restricted-imports": noImports(["preact*", "@preact/*", "**/parts/*"], "draw may import model only"),
     },
   },
   { files: ["**/*.test.ts"], rules: { "@typescript-eslint/no-floating-promises": "off" } },

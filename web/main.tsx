@@ -1,8 +1,8 @@
 // Opens the page: reads the numbers in it and shows them, or says in words why it cannot.
 import { render } from "preact";
 import { Page } from "./parts/page";
-import { createPageState } from "./parts/page-state";
-import { readNumbers } from "./parts/numbers";
+import { createPageState } from "./parts/state/page-state";
+import { readNumbers } from "./parts/state/numbers";
 
 const place = document.querySelector("[data-page]");
 if (place !== null) void show(place);

@@ -1,6 +1,6 @@
 // Where collections ran: samples taken in the collector, by the place they ran at.
-import type { Tree } from "./tree";
-import { parentOf, placeOf } from "./tree";
+import type { Tree } from "./tree/tree";
+import { parentOf, placeOf } from "./tree/tree";
 import type { BoxIndex, PlaceIndex, Weighed, Weight } from "./units";
 
 export interface CollectionRow {

@@ -1,6 +1,6 @@
 // Tables: what each expression, line, function, file or kind of code weighs, wherever it stands. In a recursion a group's total counts once.
-import type { Place, Tree } from "./tree";
-import { parentOf, placeOf, ROOT } from "./tree";
+import type { Place, Tree } from "./tree/tree";
+import { parentOf, placeOf, ROOT } from "./tree/tree";
 import type { BoxIndex, Weight } from "./units";
 import { WEIGHTS } from "./units";
 

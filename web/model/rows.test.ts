@@ -5,7 +5,7 @@ import { decodeRecording } from "./tables/decode";
 import { madeDocument } from "./tables/made";
 import type { Recording } from "./tables/profile";
 import { whereRows } from "./rows";
-import { buildTree, placeOf } from "./tree";
+import { buildTree, placeOf } from "./tree/tree";
 import { verdictLines } from "./verdict";
 import { placeName } from "./words";
 

@@ -2,8 +2,8 @@
 import type { Frame, Recording, Row } from "./tables/profile";
 import type { Tint } from "./tint";
 import { ownerTint, tintOf } from "./tint";
-import type { Tree } from "./tree";
-import { expressionKey, placeOf } from "./tree";
+import type { Tree } from "./tree/tree";
+import { expressionKey, placeOf } from "./tree/tree";
 import type { BoxIndex, Share, Weighed, Weight } from "./units";
 import { stateName } from "./words";
 

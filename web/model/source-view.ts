@@ -1,8 +1,8 @@
 // The lines of a file with what each costs, and its expressions with the boxes that they lead to.
 import type { LineShares } from "./source";
 import type { Source } from "./tables/profile";
-import type { Tree } from "./tree";
-import { share } from "./tree";
+import type { Tree } from "./tree/tree";
+import { share } from "./tree/tree";
 import type { BoxIndex, Share, Weight } from "./units";
 
 export interface ListedFile {

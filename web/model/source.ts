@@ -1,7 +1,7 @@
 // Source text: a line cut into what stands before, in and after an expression, and the lines around a place with what
 // each one weighs.
 import type { Frame, Profile, Source } from "./tables/profile";
-import { isRunning, share } from "./tree";
+import { isRunning, share } from "./tree/tree";
 import type { Share, Weight } from "./units";
 
 /** The line of an expression. An expression of several lines is underlined to the end of its first. */

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groupRows } from "./groups";
 import type { Grouping } from "./groups";
-import { sandwich } from "./sandwich";
+import { sandwich } from "./tree/sandwich";
 import { madeProfile } from "./tables/made";
-import { buildTree, placeOf, ROOT } from "./tree";
-import type { Tree } from "./tree";
+import { buildTree, placeOf, ROOT } from "./tree/tree";
+import type { Tree } from "./tree/tree";
 import type { BoxIndex, PlaceIndex } from "./units";
 import { placeName } from "./words";
 

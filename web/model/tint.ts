@@ -1,6 +1,6 @@
 // Whose code a box is, as the name of a colour. The colours themselves are tokens of the themes.
 import type { Owner } from "./tables/profile";
-import type { Place } from "./tree";
+import type { Place } from "./tree/tree";
 
 export type Tint = "own" | "own-2" | "lib" | "interp" | "ext" | "libc" | "gc" | "wait" | "root";
 export const TINTS: readonly Tint[] = ["own", "own-2", "lib", "interp", "ext", "libc", "gc", "wait", "root"];

@@ -1,7 +1,7 @@
 // The verdict's lines with the boxes that their places lead to: `prices.py:6 total` to the heaviest box of an expression in that line, or
 // to the function, `total (prices.py)` to that of the function. The words are the report's own.
 import type { Frame, SourcePlace, Verdict } from "./tables/profile";
-import type { Tree } from "./tree";
+import type { Tree } from "./tree/tree";
 import type { BoxIndex, Weight } from "./units";
 
 /** A part of a line. `box`: the box that it leads to; null: plain text. */

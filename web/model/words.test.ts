@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { madeProfile } from "./tables/made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
-import { buildTree, placeOf } from "./tree";
+import { buildTree, placeOf } from "./tree/tree";
 import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
 
 test("times carry a unit and at most three digits", () => {

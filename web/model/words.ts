@@ -1,7 +1,7 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
 import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Reason } from "./tables/profile";
-import type { Place } from "./tree";
+import type { Place } from "./tree/tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
 const STEPS: readonly [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"]];

@@ -1,9 +1,9 @@
 // The table of figures of one box: here and everywhere, in all weights. Exact numbers in the title of each cell.
 import type { JSX } from "preact";
-import { cpuOf, samplesOf, share, wallOf, weightOf, ROOT } from "../model/tree";
+import { cpuOf, samplesOf, share, wallOf, weightOf, ROOT } from "../model/tree/tree";
 import type { BoxIndex, Count, Ns } from "../model/units";
 import { countWords, exactTime, shareWords, timeWords } from "../model/words";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element {
   const tree = state.selection.tree.value;

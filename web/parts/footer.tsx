@@ -3,7 +3,7 @@
 import type { JSX } from "preact";
 import type { Tint } from "../model/tint";
 import { accountingWords } from "../model/words";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 const LEGEND: readonly [Tint, string][] = [
   ["own", "your code"],

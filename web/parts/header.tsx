@@ -4,7 +4,7 @@ import type { Profile } from "../model/tables/profile";
 import { WEIGHTS } from "../model/units";
 import type { Count } from "../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
   const { profile } = state.recording;

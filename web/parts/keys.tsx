@@ -1,10 +1,10 @@
 // The keyboard: one table for what the keys do and for the page that lists them.
 import type { JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import type { Direction } from "../model/layout";
-import { ALL, LAYERS } from "../model/kept";
+import type { Direction } from "../model/tree/layout";
+import { ALL, LAYERS } from "../model/tables/kept";
 import { WEIGHTS } from "../model/units";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 import { VIEWS } from "./state/view";
 import { VIEW_WORDS } from "./tabs";
 

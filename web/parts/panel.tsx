@@ -1,13 +1,13 @@
 // Why: everything about the selected box. Figures, what is below and above it, the source around it.
 import type { JSX } from "preact";
-import { callersOf } from "../model/everywhere";
+import { callersOf } from "../model/tree/everywhere";
 import { linesAround } from "../model/source";
-import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree";
-import type { Place } from "../model/tree";
+import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree/tree";
+import type { Place } from "../model/tree/tree";
 import type { BoxIndex, Share } from "../model/units";
 import { placeNature, placeWhere, plural, shareWords } from "../model/words";
 import { Figures } from "./figures";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 const BARS_MAX = 5;
 const LINES_AROUND = 4;

@@ -1,13 +1,13 @@
 // The views as tabs, and the switches that hold for all of them: languages, process, thread; what is kept, as chips.
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
-import { LAYERS } from "../model/kept";
-import type { Kept, Layers } from "../model/kept";
-import { share } from "../model/tree";
+import { LAYERS } from "../model/tables/kept";
+import type { Kept, Layers } from "../model/tables/kept";
+import { share } from "../model/tree/tree";
 import type { ProcessIndex, ThreadIndex } from "../model/units";
 import { shareWords } from "../model/words";
-import { weightOfAll } from "../model/totals";
-import type { PageState } from "./page-state";
+import { weightOfAll } from "../model/tables/totals";
+import type { PageState } from "./state/page-state";
 import { VIEWS } from "./state/view";
 import type { ViewName } from "./state/view";
 

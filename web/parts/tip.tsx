@@ -1,11 +1,11 @@
 // What the pointer is over, beside the pointer.
 import type { JSX } from "preact";
-import type { Run } from "../model/layout";
-import { placeOf, share, weightOf, ROOT } from "../model/tree";
+import type { Run } from "../model/tree/layout";
+import { placeOf, share, weightOf, ROOT } from "../model/tree/tree";
 import type { BoxIndex, Count } from "../model/units";
 import { countWords, placeNature, placeWhere, plural, shareWords } from "../model/words";
 import { Figures } from "./figures";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 export function Tip({ state }: { state: PageState }): JSX.Element | null {
   const hover = state.selection.hover.value;

@@ -3,7 +3,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { verdictLines } from "../model/verdict";
 import type { Piece } from "../model/verdict";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 
 export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   const { verdict } = state.recording;

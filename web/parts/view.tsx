@@ -1,6 +1,6 @@
 // The view that is chosen: one file each below views/.
 import type { JSX } from "preact";
-import type { PageState } from "./page-state";
+import type { PageState } from "./state/page-state";
 import type { ViewName } from "./state/view";
 import { FlameView } from "./views/flame";
 import { Functions } from "./views/functions";

@@ -5,7 +5,7 @@ import { decodeProfile, decodeRecording } from "./decode";
 import { madeDocument, madeProfile } from "./made";
 import { whereRows } from "../rows";
 import { lineShares, linesAround, markExpression } from "../source";
-import { buildTree, placeOf } from "../tree";
+import { buildTree, placeOf } from "../tree/tree";
 import type { Source } from "./profile";
 
 function checkRefused(change: Record<string, unknown>, message: string): void {

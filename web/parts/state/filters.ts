@@ -1,11 +1,11 @@
 // What every view is made of: the samples and frames that the reader keeps, and the tree of them. Never: what is selected in it.
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import { ALL, keptProfile } from "../../model/kept";
-import type { Kept } from "../../model/kept";
+import { ALL, keptProfile } from "../../model/tables/kept";
+import type { Kept } from "../../model/tables/kept";
 import type { Profile } from "../../model/tables/profile";
-import { buildTree } from "../../model/tree";
-import type { Tree } from "../../model/tree";
+import { buildTree } from "../../model/tree/tree";
+import type { Tree } from "../../model/tree/tree";
 
 export interface FilterState {
   readonly kept: Signal<Kept>;

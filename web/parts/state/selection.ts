@@ -2,13 +2,13 @@
 // Keeps: after a filter the same box is selected, or the nearest one above it that is left.
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import { boxOf, wordOf } from "../../model/box-path";
-import { foldTree, standsFor } from "../../model/fold";
-import type { FoldedTree } from "../../model/fold";
-import { neighbour, zoomFor } from "../../model/layout";
-import type { Direction, Run } from "../../model/layout";
-import { parentOf, pathTo, ROOT, weightOf } from "../../model/tree";
-import type { Tree } from "../../model/tree";
+import { boxOf, wordOf } from "../../model/tree/box-path";
+import { foldTree, standsFor } from "../../model/tree/fold";
+import type { FoldedTree } from "../../model/tree/fold";
+import { neighbour, zoomFor } from "../../model/tree/layout";
+import type { Direction, Run } from "../../model/tree/layout";
+import { parentOf, pathTo, ROOT, weightOf } from "../../model/tree/tree";
+import type { Tree } from "../../model/tree/tree";
 import type { BoxIndex, Px } from "../../model/units";
 import type { FilterState } from "./filters";
 import type { ViewState } from "./view";

@@ -3,10 +3,10 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { GROUPINGS, groupRows } from "../../model/groups";
 import type { Grouping, GroupRow } from "../../model/groups";
-import { placeOf, share, weightOf, ROOT } from "../../model/tree";
+import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
 import type { Ns, Weighed, Weight } from "../../model/units";
 import { exactTime, fileName, ownerName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 const ROWS_FIRST = 200;
 const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code" };

@@ -2,11 +2,11 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { collectionRows } from "../../model/collections";
-import { ROOT, share, weightOf } from "../../model/tree";
+import { ROOT, share, weightOf } from "../../model/tree/tree";
 import type { Weighed } from "../../model/units";
 import { placeWhere, shareWords, weightWords } from "../../model/words";
-import { placeOf } from "../../model/tree";
-import type { PageState } from "../page-state";
+import { placeOf } from "../../model/tree/tree";
+import type { PageState } from "../state/page-state";
 
 export function GcView({ state }: { state: PageState }): JSX.Element {
   const weight = state.view.weight.value;

@@ -3,7 +3,7 @@ import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { memoryLines } from "../../model/memory";
 import { bytesWords, timeWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 const WIDTH = 1000;
 const HEIGHT = 300;

@@ -1,14 +1,14 @@
 // One function in the middle: above it all that leads to it, below it all that it calls, merged over all places where it stands.
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
-import { functionOf } from "../../model/everywhere";
-import { sandwich } from "../../model/sandwich";
-import { placeOf, ROOT, share, weightOf } from "../../model/tree";
+import { functionOf } from "../../model/tree/everywhere";
+import { sandwich } from "../../model/tree/sandwich";
+import { placeOf, ROOT, share, weightOf } from "../../model/tree/tree";
 import type { BoxIndex, PlaceIndex } from "../../model/units";
 import { placeName, plural, shareWords } from "../../model/words";
-import { Icicle } from "../icicle";
-import type { PageState } from "../page-state";
-import type { Picture } from "../picture";
+import { Icicle } from "../icicle/icicle";
+import type { PageState } from "../state/page-state";
+import type { Picture } from "../icicle/picture";
 import type { Hover } from "../state/selection";
 
 export function SandwichView({ state }: { state: PageState }): JSX.Element {

@@ -5,9 +5,9 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { filesByShare, markedLine, sourceLines } from "../../model/source-view";
 import type { ListedLine } from "../../model/source-view";
-import { placeOf, siteOf } from "../../model/tree";
+import { placeOf, siteOf } from "../../model/tree/tree";
 import { fileName, placeWhere, shareWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 export function SourceView({ state }: { state: PageState }): JSX.Element {
   const { filters, view, recording: { profile } } = state;

@@ -3,9 +3,9 @@ import type { JSX } from "preact";
 import { useComputed } from "@preact/signals";
 import { threadRows } from "../../model/threads";
 import type { ThreadRow } from "../../model/threads";
-import { isRunning, share } from "../../model/tree";
+import { isRunning, share } from "../../model/tree/tree";
 import { exactTime, plural, shareWords, stateName, timeWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 const STATES_SHOWN = 4;
 

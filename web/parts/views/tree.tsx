@@ -2,11 +2,11 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { cpuOf, parentOf, pathTo, placeOf, ROOT, samplesOf, shareOf, wallOf } from "../../model/tree";
-import { flattened } from "../../model/tree-rows";
+import { cpuOf, parentOf, pathTo, placeOf, ROOT, samplesOf, shareOf, wallOf } from "../../model/tree/tree";
+import { flattened } from "../../model/tree/tree-rows";
 import type { BoxIndex, Px } from "../../model/units";
 import { countWords, exactTime, placeWhere, shareWords, timeWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 const ROW_PX = 24;
 const SPARE_ROWS = 10;

@@ -4,9 +4,9 @@ import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { markExpression } from "../../model/source";
 import type { Link, WhereRow } from "../../model/rows";
-import { expressionKey } from "../../model/tree";
+import { expressionKey } from "../../model/tree/tree";
 import { callersWords, exactTime, fileName, plural, partWords, shareWords, weightWords } from "../../model/words";
-import type { PageState } from "../page-state";
+import type { PageState } from "../state/page-state";
 
 const FIRST_ROWS = 3;
 const HOT_SHARE = 0.2;

@@ -1,9 +1,9 @@
 // "Where it goes": the rows, and the call tree below them.
 import type { JSX } from "preact";
-import { isAll } from "../../model/kept";
-import { Icicle } from "../icicle";
-import type { PageState } from "../page-state";
-import { pictureOf } from "../picture";
+import { isAll } from "../../model/tables/kept";
+import { Icicle } from "../icicle/icicle";
+import type { PageState } from "../state/page-state";
+import { pictureOf } from "../icicle/picture";
 import { Functions } from "./functions";
 import { Where } from "./where-rows";
 

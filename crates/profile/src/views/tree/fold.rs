@@ -1,7 +1,7 @@
 //! Runs of the interpreter's own calls that a reader of the tree does not need: calls from the first frame of a thread to the first
 //! Python function, and calls that only pass a call on.
 //! Owns: which calls are one line. Never: takes a call out of the tree; its JSON and every export have them all.
-//! Partner: web/model/fold.ts, which has the same rule and the same names for the page.
+//! Partner: web/model/tree/fold.ts, which has the same rule and the same names for the page.
 
 use super::{BranchIndex, Found, Options, Step, Tree};
 use crate::rules::show::Show;
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_page_knows_the_same_names() {
-        let page = include_str!("../../../../../web/model/fold.ts");
+        let page = include_str!("../../../../../web/model/tree/fold.ts");
         let list =
             page.split("PASSES_ON = [").nth(1).and_then(|rest| rest.split(']').next()).expect("the list of names");
         let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();

@@ -5,8 +5,8 @@ import { sumEverywhere } from "./everywhere";
 import type { FoldedTree } from "./fold";
 import type { Tree } from "./tree";
 import { childrenByWeight, emptyWeights, parentOf, ROOT } from "./tree";
-import type { BoxIndex, PlaceIndex } from "./units";
-import { WEIGHTS } from "./units";
+import type { BoxIndex, PlaceIndex } from "../units";
+import { WEIGHTS } from "../units";
 
 export interface Sandwich {
   readonly callers: FoldedTree;

@@ -2,12 +2,12 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { paint } from "../draw/painter";
-import { layOut, slotAt, slotOf } from "../model/layout";
-import type { Layout, Slot } from "../model/layout";
-import { ROOT, weightOf } from "../model/tree";
-import type { BoxIndex, Px } from "../model/units";
-import { WEIGHT_WORDS } from "../model/words";
+import { paint } from "../../draw/painter";
+import { layOut, slotAt, slotOf } from "../../model/tree/layout";
+import type { Layout, Slot } from "../../model/tree/layout";
+import { ROOT, weightOf } from "../../model/tree/tree";
+import type { BoxIndex, Px } from "../../model/units";
+import { WEIGHT_WORDS } from "../../model/words";
 import { readInk } from "./ink";
 import type { PageInk } from "./ink";
 import type { Picture } from "./picture";

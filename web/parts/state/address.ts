@@ -2,12 +2,12 @@
 // back button undoes a step. Never: the theme, or what the pointer is over.
 import { effect } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
-import { ALL, LAYERS } from "../model/kept";
-import type { Kept } from "../model/kept";
-import type { ProcessIndex, ThreadIndex } from "../model/units";
-import { WEIGHTS } from "../model/units";
+import { ALL, LAYERS } from "../../model/tables/kept";
+import type { Kept } from "../../model/tables/kept";
+import type { ProcessIndex, ThreadIndex } from "../../model/units";
+import { WEIGHTS } from "../../model/units";
 import type { PageState } from "./page-state";
-import { VIEWS } from "./state/view";
+import { VIEWS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {

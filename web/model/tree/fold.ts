@@ -2,11 +2,11 @@
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
 // keep their rows, a run is shown as its first box, and no number changes.
 // The rule and its names are those of `genba tree` (crates/profile/src/views/tree/fold.rs, whose tests compare the names).
-import type { Frame } from "./tables/profile";
+import type { Frame } from "../tables/profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";
-import type { BoxIndex, Weight } from "./units";
-import { WEIGHTS } from "./units";
+import type { BoxIndex, Weight } from "../units";
+import { WEIGHTS } from "../units";
 
 /** A call with this much self time, or this much time in a second callee, is shown. */
 const SHARE_MIN = 0.01;

@@ -1,7 +1,7 @@
 // Where the boxes stand: an icicle, root on top, one row a level, widths by weight. Boxes narrower than
 // `NARROW_PX_MAX` merge, with all that is below them, into one grey run per parent, which knows how many they are.
 // Cost goes with what is drawn, not with the size of the tree.
-import type { BoxIndex, Count, Px, Weighed, Weight } from "./units";
+import type { BoxIndex, Count, Px, Weighed, Weight } from "../units";
 import type { Tree } from "./tree";
 import { parentOf, pathTo, placeOf, ROOT } from "./tree";
 

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { callersOf, sumEverywhere } from "./everywhere";
-import { madeProfile } from "./tables/made";
+import { madeProfile } from "../tables/made";
 import { buildTree, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
-import type { BoxIndex, PlaceIndex, Weight } from "./units";
-import { placeName } from "./words";
+import type { BoxIndex, PlaceIndex, Weight } from "../units";
+import { placeName } from "../words";
 
 function drawn(tree: Tree, weight: Weight, box: BoxIndex = ROOT): string {
   const divisor = weight === "samples" ? 1 : 1_000_000;

@@ -2,8 +2,8 @@
 // Asked for one place at a time: of three million boxes all sums together take seconds, those of one place a glance.
 import type { Tree } from "./tree";
 import { parentOf, ROOT } from "./tree";
-import type { BoxIndex, PlaceIndex, Weighed, Weight } from "./units";
-import { WEIGHTS } from "./units";
+import type { BoxIndex, PlaceIndex, Weighed, Weight } from "../units";
+import { WEIGHTS } from "../units";
 
 export interface Everywhere {
   readonly total: Readonly<Record<Weight, number>>;

@@ -2,8 +2,8 @@
 // opened on another recording of the same program.
 import type { Tree } from "./tree";
 import { pathTo, ROOT } from "./tree";
-import type { BoxIndex } from "./units";
-import { WEIGHTS } from "./units";
+import type { BoxIndex } from "../units";
+import { WEIGHTS } from "../units";
 
 const SEPARATOR = ".";
 

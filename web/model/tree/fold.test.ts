@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { foldTree, standsFor } from "./fold";
-import { madeProfile } from "./tables/made";
+import { madeProfile } from "../tables/made";
 import { buildTree, pathTo, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
-import type { BoxIndex } from "./units";
-import { placeName } from "./words";
+import type { BoxIndex } from "../units";
+import { placeName } from "../words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {

@@ -2,24 +2,24 @@
 // Never: draws, or sums.
 import { computed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
-import { functionOf, sumEverywhere } from "../model/everywhere";
-import type { Everywhere } from "../model/everywhere";
-import { find } from "../model/find";
-import type { Found } from "../model/find";
-import { whereRows } from "../model/rows";
-import type { WhereRow } from "../model/rows";
-import { lineShares } from "../model/source";
-import type { LineShares } from "../model/source";
-import type { Recording } from "../model/tables/profile";
-import { placeOf } from "../model/tree";
-import type { BoxIndex, PlaceIndex } from "../model/units";
-import { placeName } from "../model/words";
-import { createFilterState } from "./state/filters";
-import type { FilterState } from "./state/filters";
-import { createSelectionState } from "./state/selection";
-import type { SelectionState } from "./state/selection";
-import { createViewState } from "./state/view";
-import type { Theme, ViewState } from "./state/view";
+import { functionOf, sumEverywhere } from "../../model/tree/everywhere";
+import type { Everywhere } from "../../model/tree/everywhere";
+import { find } from "../../model/tree/find";
+import type { Found } from "../../model/tree/find";
+import { whereRows } from "../../model/rows";
+import type { WhereRow } from "../../model/rows";
+import { lineShares } from "../../model/source";
+import type { LineShares } from "../../model/source";
+import type { Recording } from "../../model/tables/profile";
+import { placeOf } from "../../model/tree/tree";
+import type { BoxIndex, PlaceIndex } from "../../model/units";
+import { placeName } from "../../model/words";
+import { createFilterState } from "./filters";
+import type { FilterState } from "./filters";
+import { createSelectionState } from "./selection";
+import type { SelectionState } from "./selection";
+import { createViewState } from "./view";
+import type { Theme, ViewState } from "./view";
 
 export interface PageState {
   readonly recording: Recording;

@@ -1,7 +1,7 @@
 // What all samples of a profile weigh together.
-import type { Profile } from "./tables/profile";
-import { isRunning } from "./tree";
-import type { Weighed, Weight } from "./units";
+import type { Profile } from "./profile";
+import { isRunning } from "../tree/tree";
+import type { Weighed, Weight } from "../units";
 
 export function weightOfAll({ samples, states }: Profile, weight: Weight): Weighed {
   const values = weight === "samples" ? samples.samples : samples[weight];

@@ -1,7 +1,7 @@
 // Search: which boxes say what was typed. Plain text, upper and lower case alike; names, expressions, files, modules.
 import type { Place, Tree } from "./tree";
 import { parentOf, ROOT } from "./tree";
-import type { BoxIndex, Share, Weighed, Weight } from "./units";
+import type { BoxIndex, Share, Weighed, Weight } from "../units";
 
 export interface Found {
   /** 1 for each box that matches. */

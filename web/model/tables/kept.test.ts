@@ -1,14 +1,14 @@
 // What a filter keeps: stacks as text in, the tree that is left out; and paths that name a box in both.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { boxOf, wordOf } from "./box-path";
+import { boxOf, wordOf } from "../tree/box-path";
 import { ALL, keptProfile } from "./kept";
 import type { Kept } from "./kept";
-import { madeProfile } from "./tables/made";
-import { buildTree, pathTo, placeOf, ROOT } from "./tree";
-import type { Tree } from "./tree";
-import type { BoxIndex, ProcessIndex, ThreadIndex } from "./units";
-import { placeName } from "./words";
+import { madeProfile } from "./made";
+import { buildTree, pathTo, placeOf, ROOT } from "../tree/tree";
+import type { Tree } from "../tree/tree";
+import type { BoxIndex, ProcessIndex, ThreadIndex } from "../units";
+import { placeName } from "../words";
 
 const STACKS = "main;load;+loads;%memcpy x5 | main;load x1 | main;save;+write x2 in poll(2) | @lib;main;load x1";
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { find } from "./find";
 import { layOut, neighbour, slotAt, zoomFor } from "./layout";
 import type { Direction } from "./layout";
-import { madeProfile } from "./tables/made";
+import { madeProfile } from "../tables/made";
 import { buildTree, placeOf, ROOT } from "./tree";
 import type { Tree } from "./tree";
-import type { BoxIndex, Px } from "./units";
-import { placeName } from "./words";
+import type { BoxIndex, Px } from "../units";
+import { placeName } from "../words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
 const boxNamed = (tree: Tree, name: string): BoxIndex => tree.parent.findIndex((_, box) => nameOf(tree, box as BoxIndex) === name) as BoxIndex;

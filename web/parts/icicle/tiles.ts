@@ -1,12 +1,12 @@
 // From slots (what stands where) to tiles (what is painted): names, colours, marks. Only the rows in sight.
-import { TEXT_INSET_PX } from "../draw/painter";
-import type { Tile } from "../draw/tile";
-import { drawnWidth } from "../model/layout";
-import type { Layout, Slot } from "../model/layout";
-import { isInferred, tintOf } from "../model/tint";
-import { placeOf, shareOf } from "../model/tree";
-import type { BoxIndex, Px } from "../model/units";
-import { cells, fitted, shareWords } from "../model/words";
+import { TEXT_INSET_PX } from "../../draw/painter";
+import type { Tile } from "../../draw/tile";
+import { drawnWidth } from "../../model/tree/layout";
+import type { Layout, Slot } from "../../model/tree/layout";
+import { isInferred, tintOf } from "../../model/tint";
+import { placeOf, shareOf } from "../../model/tree/tree";
+import type { BoxIndex, Px } from "../../model/units";
+import { cells, fitted, shareWords } from "../../model/words";
 import type { Picture } from "./picture";
 
 /** A stretch and shift of the picture while a zoom is under way; at rest 1 and 0. */

@@ -1,10 +1,10 @@
 // The tree beside the canvas for screen readers: the way to the selected box, its siblings and its children. Each item
 // says its level and position, so that what is not listed is still counted.
 import type { JSX } from "preact";
-import { siblingsOf } from "../model/layout";
-import { pathTo, placeOf, shareOf } from "../model/tree";
-import type { BoxIndex } from "../model/units";
-import { placeWhere, shareWords } from "../model/words";
+import { siblingsOf } from "../../model/tree/layout";
+import { pathTo, placeOf, shareOf } from "../../model/tree/tree";
+import type { BoxIndex } from "../../model/units";
+import { placeWhere, shareWords } from "../../model/words";
 import type { Picture } from "./picture";
 
 const NEIGHBOURS_MAX = 20;

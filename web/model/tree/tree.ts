@@ -3,8 +3,8 @@
 // A function of the user's own that hands over to foreign code (or runs itself) gets one more box for the expression it
 // stood at. A waiting sample ends in a box named by its state.
 import { Column, Pairs } from "./columns";
-import type { Frame, Profile } from "./tables/profile";
-import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, Weighed, Weight } from "./units";
+import type { Frame, Profile } from "../tables/profile";
+import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, Weighed, Weight } from "../units";
 
 /** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
 export type Place =

@@ -1,9 +1,9 @@
 // The tokens of the theme in force, read from the page's style for the canvas.
-import type { Ink } from "../draw/painter";
-import { TINTS } from "../model/tint";
-import type { Palette } from "../draw/tile";
-import type { Px } from "../model/units";
-import type { Theme } from "./state/view";
+import type { Ink } from "../../draw/painter";
+import { TINTS } from "../../model/tint";
+import type { Palette } from "../../draw/tile";
+import type { Px } from "../../model/units";
+import type { Theme } from "../state/view";
 
 export interface PageInk extends Ink {
   readonly rowHeight: Px;

@@ -1,8 +1,8 @@
 // Which samples a view is made of, and which of their frames: what is left of a profile when the reader keeps some threads,
 // keeps or takes out frames by name, or leaves Python or C out. The flags of `genba report` of the same names mean the same.
 // Keeps: numbers are passed on as they are; a frame that is taken out leaves its time to its caller.
-import type { Frame, Profile, Samples, Stacks } from "./tables/profile";
-import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "./units";
+import type { Frame, Profile, Samples, Stacks } from "./profile";
+import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "../units";
 
 /** Which frames are shown. */
 export const LAYERS = ["both", "python", "c"] as const;

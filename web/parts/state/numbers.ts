@@ -1,6 +1,6 @@
 // The numbers that lie inside the page: gzip in base64, unpacked by the browser itself. Nothing is requested.
-import { decodeRecording } from "../model/tables/decode";
-import type { Recording } from "../model/tables/profile";
+import { decodeRecording } from "../../model/tables/decode";
+import type { Recording } from "../../model/tables/profile";
 
 export async function readNumbers(): Promise<Recording> {
   const packed = document.querySelector("[data-numbers]")?.textContent.trim() ?? "";

@@ -1,11 +1,11 @@
 // What an icicle shows, whichever tree it is of: the call tree, or one half of a sandwich.
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import type { Found } from "../model/find";
-import type { FoldedTree } from "../model/fold";
-import type { BoxIndex, Weight } from "../model/units";
-import type { PageState } from "./page-state";
-import type { Hover } from "./state/selection";
-import type { Theme } from "./state/view";
+import type { Found } from "../../model/tree/find";
+import type { FoldedTree } from "../../model/tree/fold";
+import type { BoxIndex, Weight } from "../../model/units";
+import type { PageState } from "../state/page-state";
+import type { Hover } from "../state/selection";
+import type { Theme } from "../state/view";
 
 export interface Picture {
   readonly tree: ReadonlySignal<FoldedTree>;
