@@ -1,4 +1,5 @@
-// Search: which boxes say what was typed. Plain text, upper and lower case alike; names, expressions, files, modules.
+// Search: which boxes say what was typed, in names, expressions, files, modules. Plain text, upper and lower case alike; between slashes,
+// as in `/^load/`, a regular expression. One that is not finished yet finds nothing.
 import type { Place, Tree } from "./tree";
 import { parentOf, ROOT } from "./tree";
 import type { BoxIndex, Share, Weighed, Weight } from "../units";
@@ -15,9 +16,10 @@ export interface Found {
 
 /** Null when nothing was typed. */
 export function find(tree: Tree, weight: Weight, query: string): Found | null {
-  const wanted = query.trim().toLowerCase();
+  const wanted = query.trim();
   if (wanted === "") return null;
-  const placeMatches = tree.places.map((place) => textOf(place).toLowerCase().includes(wanted));
+  const isWanted = wantedBy(wanted);
+  const placeMatches = tree.places.map((place) => textsOf(place).some(isWanted));
   const weights = tree.total[weight];
   const boxes = tree.parent.length;
   const matches = new Uint8Array(boxes);
@@ -37,18 +39,33 @@ export function find(tree: Tree, weight: Weight, query: string): Found | null {
   return { matches, stops, weight: sum as Weighed, share: (whole > 0 ? sum / whole : 0) as Share };
 }
 
-function textOf(place: Place): string {
+function wantedBy(wanted: string): (text: string) => boolean {
+  const between = /^\/(?<pattern>.+)\/$/.exec(wanted)?.groups?.["pattern"];
+  if (between === undefined) {
+    const small = wanted.toLowerCase();
+    return (text) => text.toLowerCase().includes(small);
+  }
+  try {
+    const expression = new RegExp(between, "u");
+    return (text) => expression.test(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return () => false;
+    throw error;
+  }
+}
+
+function textsOf(place: Place): string[] {
   switch (place.kind) {
     case "root":
     case "process":
     case "folded":
-      return "";
+      return [];
     case "state":
-      return place.state;
+      return [place.state];
     case "expression":
-      return `${place.frame.expression ?? ""} ${place.frame.file ?? ""}`;
+      return [place.frame.expression ?? "", place.frame.file ?? ""];
     case "function":
     case "foreign":
-      return `${place.frame.name} ${place.frame.file ?? ""} ${place.frame.module ?? ""}`;
+      return [place.frame.name, place.frame.file ?? "", place.frame.module ?? ""];
   }
 }

@@ -72,4 +72,7 @@ test("search counts each sample once and stops at the outermost boxes", () => {
   assert.equal(found.share, 0.7);
   assert.equal(find(tree, "samples", "  "), null);
   assert.deepEqual(find(tree, "samples", "nobody")?.stops, []);
+  const names = (query: string): string[] | undefined => find(tree, "samples", query)?.stops.map((box) => nameOf(tree, box));
+  assert.deepEqual(names("/^(fib|x)$/"), ["fib", "x"]);
+  assert.deepEqual(names("/(/"), []);
 });
