@@ -190,6 +190,20 @@ test("the address is what is seen: a fresh browser shows the same, and back undo
   });
 });
 
+test("the first step back is the page as it was opened", async () => {
+  await onPage(slices(), async (page) => {
+    assert.equal(await address(page), "");
+    await page.keyboard.press("3");
+    assert.match(await address(page), /^#view=tree&at=/);
+    await page.keyboard.press("Home");
+    await page.goBack();
+    await page.goBack();
+    assert.equal(await address(page), "");
+    assert.equal(await page.locator("[data-view=where]").getAttribute("aria-selected"), "true");
+    assert.equal(await selected(page), "b[i:]");
+  });
+});
+
 test("an address that says nothing useful opens the page as it is", async () => {
   const path = await pageOf(at, slices());
   const page = await openPage(at, path, {});

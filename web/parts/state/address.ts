@@ -1,6 +1,6 @@
 // The page's state in its address: view, weight, filters, search, selection and zoom. Copying the address shares what is seen; the browser's
 // back button undoes a step. Never: the theme, or what the pointer is over.
-import { effect } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { ALL, LAYERS } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
@@ -11,28 +11,29 @@ import { VIEWS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {
+    const beginning = addressOf(state);
+    let known = "";
+    let isTaking = false;
     const take = (): void => {
-      takeAddress(state, location.hash);
+      isTaking = true;
+      takeAddress(state, location.hash.length > 1 ? location.hash : beginning);
+      known = addressOf(state);
+      isTaking = false;
     };
     take();
-    let written = location.hash;
     const stop = effect(() => {
       const hash = addressOf(state);
-      if (hash === written) return;
-      written = hash;
+      if (isTaking || hash === known) return;
+      known = hash;
       // Typing is one step, however many letters it has.
       if (isTyping()) history.replaceState(null, "", hash);
       else history.pushState(null, "", hash);
     });
-    const back = (): void => {
-      written = location.hash;
-      take();
-      written = addressOf(state);
-    };
-    window.addEventListener("popstate", back);
+    // Also when somebody types into the address.
+    window.addEventListener("popstate", take);
     return () => {
       stop();
-      window.removeEventListener("popstate", back);
+      window.removeEventListener("popstate", take);
     };
   }, [state]);
 }
@@ -41,7 +42,7 @@ function isTyping(): boolean {
   return document.activeElement instanceof HTMLInputElement;
 }
 
-/** Only what is not as it was when the page was opened, so that a plain address stays plain. */
+/** What is as on every page is left out. */
 export function addressOf({ view, filters, selection, recording: { profile } }: PageState): string {
   const kept = filters.kept.value;
   const { selected, zoom } = selection.words.value;
@@ -64,7 +65,6 @@ export function addressOf({ view, filters, selection, recording: { profile } }: 
 /** What is not in it is as at the beginning; what is no answer is left out. */
 export function takeAddress({ view, filters, selection, recording: { profile } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
-  if (hash === "" || hash === "#") return;
   const word = (name: string): string => words.get(name) ?? "";
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
   const kept: Kept = {
@@ -74,9 +74,12 @@ export function takeAddress({ view, filters, selection, recording: { profile } }
     focus: word("focus"),
     hide: word("hide"),
   };
-  if (filters.change(kept) !== null) filters.change({ ...kept, focus: "", hide: "" });
-  view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
-  filters.query.value = word("find");
-  selection.restore(word("at"), word("zoom"));
-  view.name.value = VIEWS.find((at) => at === word("view")) ?? "where";
+  // One step: in between, the address would be one that nobody asked for.
+  batch(() => {
+    if (filters.change(kept) !== null) filters.change({ ...kept, focus: "", hide: "" });
+    view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
+    filters.query.value = word("find");
+    selection.restore(word("at"), word("zoom"));
+    view.name.value = VIEWS.find((at) => at === word("view")) ?? "where";
+  });
 }
