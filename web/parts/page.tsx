@@ -8,7 +8,7 @@ import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./state/page-state";
 import { Panel } from "./panel";
 import { Tip } from "./tip";
-import { Chips, Tabs } from "./tabs";
+import { Chips, Tabs, VIEW_WORDS } from "./tabs";
 import { Verdict } from "./verdict";
 import { View } from "./view";
 
@@ -27,7 +27,7 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
         <Warnings state={state} />
       </div>
       <main>
-        <div class="stage">
+        <div class="stage" role="tabpanel" aria-label={VIEW_WORDS[state.view.name.value]}>
           <View state={state} onPainted={onPainted} />
         </div>
         <Panel state={state} />

@@ -24,7 +24,7 @@ export function isAll(kept: Kept): boolean {
   return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "";
 }
 
-/** The profile itself when nothing is left out. Throws SyntaxError where `pattern` refuses. */
+/** The profile itself when nothing is left out. Throws SyntaxError where `pattern` does. */
 export function keptProfile(profile: Profile, kept: Kept): Profile {
   if (isAll(kept)) return profile;
   const [focus, hide] = [pattern(kept.focus), pattern(kept.hide)];

@@ -1,7 +1,7 @@
 // What every view is made of: the samples and frames that the reader keeps, and the tree of them. Never: what is selected in it.
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import { ALL, keptProfile } from "../../model/tables/kept";
+import { ALL, keptProfile, pattern } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
 import type { Profile } from "../../model/tables/profile";
 import { buildTree } from "../../model/tree/tree";
@@ -28,7 +28,8 @@ export function createFilterState(profile: Profile): FilterState {
     change: (change) => {
       const next = { ...kept.value, ...change };
       try {
-        keptProfile(profile, next);
+        pattern(next.focus);
+        pattern(next.hide);
       } catch (error) {
         if (error instanceof SyntaxError) return error.message;
         throw error;
