@@ -133,7 +133,7 @@ fn is_wished(tid: u64, offset: u64) -> bool {
 
 /// # Safety
 /// As the system call itself.
-unsafe fn call(number: u64, arguments: [u64; 6]) -> u64 {
+pub(crate) unsafe fn call(number: u64, arguments: [u64; 6]) -> u64 {
     let result;
     // SAFETY: as the caller promises; the kernel changes rcx and r11 alone.
     unsafe {

@@ -12,6 +12,7 @@ pub mod jit;
 pub mod kept;
 pub mod memory;
 pub mod request;
+mod restarted_call;
 pub mod rows;
 pub mod unwind;
 pub mod walk_memory;
@@ -96,8 +97,11 @@ unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64
     // One that is not genba's is ignored by default, or waits; a program that has its own handler took ours away
     // (agent/src/system/signals.rs).
     if handler::answer(&arrival) {
-        // SAFETY: the context is the kernel's, and the answer is given.
-        unsafe { cut_write::finish_cut_write(context, &arrival) };
+        // SAFETY: the context is the kernel's, and the answer is given. A call was restarted, or has returned, or neither.
+        unsafe {
+            restarted_call::end_restarted_call(context, &arrival);
+            cut_write::finish_cut_write(context, &arrival);
+        }
     } else if arrival.code != handler::SAMPLE_CODE {
         // SAFETY: the kernel's two records.
         unsafe { foreign::keep_for_later(info, context) };
