@@ -4,7 +4,7 @@
 //! `core` only; the check `cargo xtask handler` allows no undefined symbol.
 #![no_std]
 
-mod cut_write;
+mod calls;
 pub mod deposits;
 pub mod foreign;
 pub mod handler;
@@ -12,7 +12,6 @@ pub mod jit;
 pub mod kept;
 pub mod memory;
 pub mod request;
-mod restarted_call;
 pub mod rows;
 pub mod unwind;
 pub mod walk_memory;
@@ -99,8 +98,8 @@ unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64
     if handler::answer(&arrival) {
         // SAFETY: the context is the kernel's, and the answer is given. A call was restarted, or has returned, or neither.
         unsafe {
-            restarted_call::end_restarted_call(context, &arrival);
-            cut_write::finish_cut_write(context, &arrival);
+            calls::restarted_call::end_restarted_call(context, &arrival);
+            calls::cut_write::finish_cut_write(context, &arrival);
         }
     } else if arrival.code != handler::SAMPLE_CODE {
         // SAFETY: the kernel's two records.
