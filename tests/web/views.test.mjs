@@ -127,6 +127,8 @@ test("a thread is kept by a click, its share is said, and the chip takes the fil
     await page.keyboard.press("3");
     await page.keyboard.press("Home");
     assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸bar two.py:5"]);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("[data-tree] [role=treeitem]").count(), 1);
     await page.locator(".chip").click();
     assert.equal(await page.locator("[data-chips]").count(), 0);
     assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
