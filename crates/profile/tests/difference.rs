@@ -60,6 +60,21 @@ fn a_changed_argument_shows_under_its_caller_only() {
     );
 }
 
+/// As in casebook/two-callers: the halves are functions of their own, which one function calls for both.
+#[test]
+fn the_caller_is_the_one_at_which_the_ways_divide() {
+    let of = |key: u32, of_foo: u32| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\n");
+        for _ in 0..100 {
+            text += &format!("foo@two.py:28 > sum12@two.py:20 > sum2@two.py:14 x{of_foo}\n");
+            text += "bar@two.py:32 > sum12@two.py:20 > sum2@two.py:14 x6\n";
+        }
+        text
+    };
+    let rows = comparison_of(&[of(1, 5)], &[of(2, 9)]);
+    assert_eq!(rows, ["sum2 ← foo:28 +640 certain", "sum2 ← bar:32 +0 open"]);
+}
+
 #[test]
 fn a_recording_and_its_like_differ_in_nothing() {
     let same = |key: u32| two_callers(key, "/app", 1, (2, 7), (3, 4), "100");

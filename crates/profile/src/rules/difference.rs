@@ -5,15 +5,17 @@
 pub mod aligned;
 pub mod bootstrap;
 pub mod certainty;
+mod division;
 pub mod places;
 mod progress;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, site};
+use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::places::{Place, Series, places};
-use crate::rules::difference::progress::Progress;
+use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::{Choice, Weight};
@@ -29,7 +31,7 @@ pub const ADVISED_CHANGE: f64 = 0.05;
 pub struct Difference {
     pub choice: Choice,
     pub whole: Estimate,
-    /// Expressions under one caller, and what runs outside of the user's code: certain ones first, then those that were compared, each by
+    /// Expressions under one caller (the nearest at which the ways to the function divide), and what runs outside of the user's code: certain ones first, then those that were compared, each by
     /// the size of the change.
     pub rows: Vec<Row>,
     /// Functions under one caller, where several expressions of theirs are rows; in the same order.
@@ -91,7 +93,7 @@ enum Key {
 struct Known {
     sums: Sums,
     /// Of a function.
-    expressions: Vec<SiteIndex>,
+    expressions: HashSet<SiteIndex>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -120,9 +122,10 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     let choice = choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
     let mut table = Table::new(choice.weight, before.len(), after.len());
-    for (position, (side, run)) in runs.enumerate() {
-        table.add(position, side, &run.reading);
+    for (side, run) in runs {
+        table.add(side, &run.reading);
     }
+    table.add_up();
     table.settled(choice)
 }
 
@@ -138,6 +141,21 @@ fn choice(before: &[Run], after: &[Run], asked: Option<Weight>) -> Choice {
     }
 }
 
+/// A place in the tables of all runs.
+enum Aligned {
+    Code { own: SiteIndex, callers: Vec<SiteIndex> },
+    Phase(Phase),
+    NoPython,
+}
+
+struct RunPlaces {
+    side: Side,
+    places: Vec<(Aligned, Series)>,
+    whole: Series,
+    progress: Progress,
+    is_filtered: bool,
+}
+
 struct Table {
     weight: Weight,
     runs_before: usize,
@@ -145,6 +163,8 @@ struct Table {
     files: Files,
     own: Sites,
     callers: Sites,
+    runs: Vec<RunPlaces>,
+    ways: HashMap<(FileIndex, String), Ways>,
     whole: Sums,
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
@@ -160,6 +180,8 @@ impl Table {
             files: Files::default(),
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
+            runs: Vec::new(),
+            ways: HashMap::new(),
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
@@ -167,84 +189,92 @@ impl Table {
     }
 
     /// The next run, in the order of both sides.
-    fn add(&mut self, position: usize, side: Side, reading: &Reading) {
+    fn add(&mut self, side: Side, reading: &Reading) {
         let places = places(reading, self.weight);
-        let mut whole = Series::default();
-        let mut of_key: HashMap<Key, Series> = HashMap::new();
-        for (key, series) in self.keys(reading, places) {
-            whole.add(&series);
-            if let Key::Expression { own, caller } = key {
-                let named = |site: &Site| (site.file, site.function.clone());
-                let function = Key::Function {
-                    own: named(self.own.get(own)),
-                    caller: caller.map(|caller| named(self.callers.get(caller))),
-                };
-                let expressions = &mut self.known.entry(function.clone()).or_default().expressions;
-                if !expressions.contains(&own) {
-                    expressions.push(own);
-                }
-                of_key.entry(function).or_default().add(&series);
+        let places = self.aligned(reading, places);
+        for (place, series) in &places {
+            if let Aligned::Code { own, callers } = place {
+                self.ways.entry(self.function(*own)).or_default().add(callers, series.sum());
             }
-            of_key.entry(key).or_default().add(&series);
         }
+        let mut whole = Series::default();
+        places.iter().for_each(|(_, series)| whole.add(series));
         let progress = Progress::of(&whole, one_sample(reading, self.weight, &whole));
-        let mut buffer = Vec::new();
-        // What was recorded is exact as a whole; what a filter keeps of it is not.
-        let variance = if reading.kept.is_some() { whole.sum() * progress.one_sample } else { 0.0 };
-        add_sum(&mut self.whole, side, position, (self.runs_before, self.runs_after), &whole, variance);
-        for (key, series) in of_key {
-            let variance = progress.variance(&series, &mut buffer);
-            let known = self.known.entry(key).or_default();
-            add_sum(&mut known.sums, side, position, (self.runs_before, self.runs_after), &series, variance);
-        }
         self.one_sample.push(progress.one_sample);
+        self.runs.push(RunPlaces { side, places, whole, progress, is_filtered: reading.kept.is_some() });
     }
 
-    /// The key of each place; two places may have one.
-    fn keys(&mut self, reading: &Reading, places: Vec<(Place, Series)>) -> Vec<(Key, Series)> {
-        let frames = |place: &Place| match *place {
-            Place::Code { own, caller } => [Some(own), caller],
-            Place::Phase(_) | Place::NoPython => [None, None],
+    fn function(&self, own: SiteIndex) -> (FileIndex, String) {
+        let site = self.own.get(own);
+        (site.file, site.function.clone())
+    }
+
+    /// When all runs are known, the rows are.
+    fn add_up(&mut self) {
+        let divisions: HashMap<(FileIndex, String), Division> =
+            std::mem::take(&mut self.ways).into_iter().map(|(function, ways)| (function, ways.division())).collect();
+        let sides = (self.runs_before, self.runs_after);
+        let mut buffer = Vec::new();
+        for (position, run) in std::mem::take(&mut self.runs).into_iter().enumerate() {
+            let mut of_key: HashMap<Key, Series> = HashMap::new();
+            for (place, series) in &run.places {
+                let key = match place {
+                    Aligned::Phase(phase) => Key::Phase(*phase),
+                    Aligned::NoPython => Key::NoPython,
+                    Aligned::Code { own, callers } => {
+                        let own_function = self.function(*own);
+                        let caller = divisions.get(&own_function).and_then(|division| division.caller(callers));
+                        let named = |site: &Site| (site.file, site.function.clone());
+                        let caller_function = caller.map(|caller| named(self.callers.get(caller)));
+                        let function = Key::Function { own: own_function, caller: caller_function };
+                        self.known.entry(function.clone()).or_default().expressions.insert(*own);
+                        of_key.entry(function).or_default().add(series);
+                        Key::Expression { own: *own, caller }
+                    }
+                };
+                of_key.entry(key).or_default().add(series);
+            }
+            // What was recorded is exact as a whole; what a filter keeps of it is not.
+            let variance = if run.is_filtered { run.whole.sum() * run.progress.one_sample } else { 0.0 };
+            add_sum(&mut self.whole, run.side, position, sides, &run.whole, variance);
+            for (key, series) in of_key {
+                let variance = run.progress.variance(&series, &mut buffer);
+                add_sum(&mut self.known.entry(key).or_default().sums, run.side, position, sides, &series, variance);
+            }
+        }
+    }
+
+    /// Each place with its sites in the tables of all runs; two places may be one.
+    fn aligned(&mut self, reading: &Reading, places: Vec<(Place, Series)>) -> Vec<(Aligned, Series)> {
+        let frames = |place: &Place| match place {
+            Place::Code { own, callers } => (Some(*own), callers.clone()),
+            Place::Phase(_) | Place::NoPython => (None, Vec::new()),
         };
-        let path = |frame: FrameIndex| match reading.function_of(frame).home {
+        let distinct = |frames: &mut dyn Iterator<Item = FrameIndex>| {
+            let mut seen = HashSet::new();
+            frames.filter(|frame| seen.insert(*frame)).collect::<Vec<FrameIndex>>()
+        };
+        let own = distinct(&mut places.iter().filter_map(|(place, _)| frames(place).0));
+        let callers = distinct(&mut places.iter().flat_map(|(place, _)| frames(place).1));
+        let path = |frame: &FrameIndex| match reading.function_of(*frame).home {
             Home::Python { file, .. } => Some(reading.files[file].path.as_str()),
             Home::C { .. } | Home::Mark => None,
         };
-        let paths = places.iter().flat_map(|(place, _)| frames(place)).flatten().filter_map(path);
-        let files = self.files.add(paths);
-        let mut indices = [HashMap::new(), HashMap::new()];
-        for (role, sites) in [&mut self.own, &mut self.callers].into_iter().enumerate() {
-            let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
-            let mut position_of: HashMap<Site, usize> = HashMap::new();
-            let mut seen: HashMap<FrameIndex, ()> = HashMap::new();
-            for frame in places.iter().filter_map(|(place, _)| frames(place)[role]) {
-                let Some(site) = site(reading, &files, frame).filter(|_| seen.insert(frame, ()).is_none()) else {
-                    continue;
-                };
-                // Processes of one recording may have rows of their own for the same code.
-                let position = *position_of.entry(site.clone()).or_insert_with(|| {
-                    found.push((site, Vec::new()));
-                    found.len() - 1
-                });
-                found[position].1.push(frame);
-            }
-            let (added, frames): (Vec<Site>, Vec<Vec<FrameIndex>>) = found.into_iter().unzip();
-            for (index, frames) in sites.add(added).into_iter().zip(frames) {
-                indices[role].extend(frames.into_iter().map(|frame| (frame, index)));
-            }
-        }
-        let [own_of, caller_of] = indices;
-        let key = |place: &Place| match *place {
-            Place::Phase(phase) => Key::Phase(phase),
-            Place::NoPython => Key::NoPython,
-            Place::Code { own, caller } => match own_of.get(&own) {
+        let files = self.files.add(own.iter().chain(&callers).filter_map(path));
+        let own_of = sites_of(&mut self.own, reading, &files, own);
+        let caller_of = sites_of(&mut self.callers, reading, &files, callers);
+        let aligned = |place: &Place| match place {
+            Place::Phase(phase) => Aligned::Phase(*phase),
+            Place::NoPython => Aligned::NoPython,
+            Place::Code { own, callers } => match own_of.get(own) {
                 Some(&own) => {
-                    Key::Expression { own, caller: caller.and_then(|caller| caller_of.get(&caller).copied()) }
+                    let callers = callers.iter().filter_map(|caller| caller_of.get(caller).copied()).collect();
+                    Aligned::Code { own, callers }
                 }
-                None => Key::NoPython,
+                None => Aligned::NoPython,
             },
         };
-        places.into_iter().map(|(place, series)| (key(&place), series)).collect()
+        places.into_iter().map(|(place, series)| (aligned(&place), series)).collect()
     }
 
     fn settled(mut self, choice: Choice) -> Difference {
@@ -372,18 +402,4 @@ fn add_sum(sums: &mut Sums, side: Side, position: usize, runs: (usize, usize), s
         Side::After => &mut sums.samples_after,
     };
     *samples = samples.saturating_add(series.samples);
-}
-
-/// Samples that stand for more time than others make a sum less certain: (Σ weight²) / Σ weight.
-fn one_sample(reading: &Reading, weight: Weight, whole: &Series) -> f64 {
-    match weight {
-        Weight::Cpu => {
-            let groups = reading.samples.iter();
-            let (cpu_ns, cpu_us2) =
-                groups.fold((0.0, 0.0), |sum, group| (sum.0 + group.cpu_ns as f64, sum.1 + group.cpu_us2 as f64));
-            if cpu_ns > 0.0 { cpu_us2 * 1e6 / cpu_ns } else { 0.0 }
-        }
-        Weight::Wall => whole.sum() / whole.samples.max(1) as f64,
-        Weight::Samples => 1.0,
-    }
 }

@@ -15,6 +15,13 @@ use crate::tables::profile::{FrameIndex, Home, Profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SiteIndex(usize);
 
+impl SiteIndex {
+    #[cfg(test)]
+    pub const fn of(position: usize) -> SiteIndex {
+        SiteIndex(position)
+    }
+}
+
 /// Of all recordings, by the newest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileIndex(usize);
@@ -114,8 +121,7 @@ fn common_parts(one: &str, other: &str) -> usize {
 }
 
 /// None: not Python.
-#[must_use]
-pub fn site(profile: &Profile, files: &HashMap<String, FileIndex>, frame: FrameIndex) -> Option<Site> {
+fn site(profile: &Profile, files: &HashMap<String, FileIndex>, frame: FrameIndex) -> Option<Site> {
     let row = &profile.frames[frame];
     let function = &profile.functions[row.function];
     let Home::Python { file, first_line, .. } = function.home else { return None };
@@ -129,6 +135,28 @@ pub fn site(profile: &Profile, files: &HashMap<String, FileIndex>, frame: FrameI
         column: row.expression.as_ref().map(|expression| expression.column).or(bytes.map(|bytes| bytes.start)),
         text: row.expression.as_ref().map(|expression| expression.text.clone()),
     })
+}
+
+/// The site of each frame. Processes of one recording may have rows of their own for the same code.
+pub fn sites_of(
+    sites: &mut Sites,
+    profile: &Profile,
+    files: &HashMap<String, FileIndex>,
+    frames: Vec<FrameIndex>,
+) -> HashMap<FrameIndex, SiteIndex> {
+    let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
+    let mut position_of: HashMap<Site, usize> = HashMap::new();
+    for frame in frames {
+        let Some(site) = site(profile, files, frame) else { continue };
+        let position = *position_of.entry(site.clone()).or_insert_with(|| {
+            found.push((site, Vec::new()));
+            found.len() - 1
+        });
+        found[position].1.push(frame);
+    }
+    let (added, frames): (Vec<Site>, Vec<Vec<FrameIndex>>) = found.into_iter().unzip();
+    let indices = sites.add(added).into_iter().zip(frames);
+    indices.flat_map(|(index, frames)| frames.into_iter().map(move |frame| (frame, index))).collect()
 }
 
 /// The sites of all recordings so far.

@@ -1,5 +1,5 @@
-//! What the samples of one recording are added up by: an expression of the user's own code under its caller, bin by bin.
-//! Owns: which code a sample counts for (as in the report), and which caller it has. Never: looks at another recording.
+//! What the samples of one recording are added up by: an expression of the user's own code with the way to it, bin by bin.
+//! Owns: which code a sample counts for (as in the report), and which callers it has. Never: looks at another recording.
 
 use std::collections::HashMap;
 
@@ -9,12 +9,15 @@ use crate::tables::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, code_of, own_code};
 use crate::tables::profile::{FrameIndex, Moment, NodeIndex, Profile};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Callers further away tell no rows apart.
+const CALLERS_MAX: usize = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// `caller`: the nearest of the user's own frames above that is of another function.
+    /// `callers`: the user's own frames above, the nearest first, each function once: what is recursive has one way to it.
     Code {
         own: FrameIndex,
-        caller: Option<FrameIndex>,
+        callers: Vec<FrameIndex>,
     },
     Phase(Phase),
     NoPython,
@@ -52,7 +55,7 @@ pub fn places(profile: &Profile, weight: Weight) -> Vec<(Place, Series)> {
         let is_waiting = moment.state.is_waiting();
         let position = *position_of_stack.entry((moment.node, is_waiting)).or_insert_with(|| {
             let place = place(profile, &event_loop, moment.node, is_waiting);
-            *position_of.entry(place).or_insert_with(|| {
+            *position_of.entry(place.clone()).or_insert_with(|| {
                 found.push((place, Series::default()));
                 found.len() - 1
             })
@@ -87,8 +90,14 @@ fn place(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is_
         return Place::Phase(phase);
     }
     let Some(own) = deepest else { return Place::NoPython };
-    let of_own = code_of(profile, own);
-    let above = frames[..given.min(frames.len())].iter().skip_while(|frame| **frame != own);
-    let caller = above.copied().find(|frame| code_of(profile, *frame) != of_own);
-    Place::Code { own, caller }
+    let mut seen = vec![code_of(profile, own)];
+    let mut callers = Vec::new();
+    for &frame in frames[..given.min(frames.len())].iter().skip_while(|frame| **frame != own) {
+        let code = code_of(profile, frame);
+        if callers.len() < CALLERS_MAX && !seen.contains(&code) {
+            seen.push(code);
+            callers.push(frame);
+        }
+    }
+    Place::Code { own, callers }
 }

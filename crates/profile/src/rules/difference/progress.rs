@@ -7,6 +7,8 @@
 
 use crate::rules::difference::bootstrap::{BINS_IN_BLOCK, variance_of_sum};
 use crate::rules::difference::places::Series;
+use crate::rules::weight::Weight;
+use crate::tables::profile::Profile;
 
 /// Neighbouring samples depend on each other as long as one call or one loop goes on: a block holds that many or more.
 const SAMPLES_IN_BLOCK: u64 = 32;
@@ -80,6 +82,21 @@ impl Progress {
                 from = until;
             }
         }
+    }
+}
+
+/// Samples that stand for more time than others make a sum less certain: (Σ weight²) / Σ weight.
+#[must_use]
+pub fn one_sample(profile: &Profile, weight: Weight, whole: &Series) -> f64 {
+    match weight {
+        Weight::Cpu => {
+            let groups = profile.samples.iter();
+            let (cpu_ns, cpu_us2) =
+                groups.fold((0.0, 0.0), |sum, group| (sum.0 + group.cpu_ns as f64, sum.1 + group.cpu_us2 as f64));
+            if cpu_ns > 0.0 { cpu_us2 * 1e6 / cpu_ns } else { 0.0 }
+        }
+        Weight::Wall => whole.sum() / whole.samples.max(1) as f64,
+        Weight::Samples => 1.0,
     }
 }
 
