@@ -113,10 +113,8 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
     source = (Path(__file__).parent.parent / "casebook/two-callers/slow.py").read_text()
     changed = source.replace('sum12(10_000, 100_000, "foo")', 'sum12(10_000, 300_000, "foo")')
     assert changed != source
-    # Another path, and three more lines above everything.
+    # Another name, and three more lines above everything.
     old, new = workshop.write("old.py", source), workshop.write("new.py", "# one\n# two\n# three\n" + changed)
-    folder = workshop.place.outside
-    (folder / "new").mkdir()
     before = workshop.run(old, "150", flags=FLAGS)
     after = workshop.run(new, "150", flags=FLAGS)
     page = diff([before], [after])
@@ -125,5 +123,3 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
     (row,) = [row for row in page["differences"] if row["certain"]]
     assert row["expression"] == "sum(range(m))"
     assert 1.8 < row["change_share"] < 2.2, row
-    for unchanged in page["differences"]:
-        assert unchanged is row or unchanged["before_ns"] == 0 or not unchanged["certain"]

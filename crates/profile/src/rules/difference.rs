@@ -20,6 +20,7 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::{Choice, Weight};
 use crate::tables::profile::{FrameIndex, Home, Profile};
+use crate::tables::stored::absolute;
 use crate::tables::window::Bins;
 
 /// With fewer samples on a side nothing is certain.
@@ -260,7 +261,8 @@ impl Table {
             Home::Python { file, .. } => Some(reading.files[file].path.as_str()),
             Home::C { .. } | Home::Mark => None,
         };
-        let files = self.files.add(own.iter().chain(&callers).filter_map(path));
+        let script = script(reading);
+        let files = self.files.add(own.iter().chain(&callers).filter_map(path), script.as_deref());
         let own_of = sites_of(&mut self.own, reading, &files, own);
         let caller_of = sites_of(&mut self.callers, reading, &files, callers);
         let aligned = |place: &Place| match place {
@@ -367,6 +369,13 @@ impl Table {
             Key::NoPython => Subject::NoPython,
         }
     }
+}
+
+/// The first file that the first process's command line names.
+fn script(profile: &Profile) -> Option<String> {
+    let process = profile.processes.iter().find(|process| process.refused.is_none())?;
+    let words = process.argv.iter().skip(1).map(|word| absolute(word, process.cwd.as_deref()));
+    words.into_iter().find(|path| profile.files.iter().any(|file| file.path == *path))
 }
 
 fn sort(rows: &mut [Row]) {

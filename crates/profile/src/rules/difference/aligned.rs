@@ -50,12 +50,18 @@ pub enum By {
 #[derive(Debug, Default)]
 pub struct Files {
     paths: Vec<String>,
+    /// The program's own file.
+    script: Option<usize>,
 }
 
 impl Files {
     /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
-    /// only ones with so long an end of their path.
-    pub fn add<'p>(&mut self, paths: impl Iterator<Item = &'p str>) -> HashMap<String, FileIndex> {
+    /// only ones with so long an end of their path. `script`: the file that the command line names, which may be called otherwise.
+    pub fn add<'p>(
+        &mut self,
+        paths: impl Iterator<Item = &'p str>,
+        script: Option<&str>,
+    ) -> HashMap<String, FileIndex> {
         let mut index_of: HashMap<String, FileIndex> = HashMap::new();
         let mut new: Vec<&str> = Vec::new();
         let known: HashMap<&str, usize> = self.paths.iter().map(String::as_str).zip(0..).collect();
@@ -75,7 +81,14 @@ impl Files {
             }
         }
         let mut moved: Vec<(&str, usize)> = Vec::new();
+        let renamed = self.script.filter(|index| !taken.contains(index));
         for path in &new {
+            if let Some(index) = renamed.filter(|_| script == Some(*path)) {
+                moved.retain(|(_, other)| *other != index);
+                moved.push((path, index));
+                left.values_mut().for_each(|left| left.retain(|other| *other != index));
+                continue;
+            }
             let candidates = left.get(base_name(path)).map(Vec::as_slice).unwrap_or_default();
             let longest = candidates.iter().map(|index| common_parts(&self.paths[*index], path)).max();
             let nearest: Vec<usize> = candidates
@@ -103,6 +116,7 @@ impl Files {
                 FileIndex(self.paths.len() - 1)
             });
         }
+        self.script = script.and_then(|script| index_of.get(script)).map(|index| index.0).or(self.script);
         index_of
     }
 
@@ -294,8 +308,8 @@ mod tests {
     fn a_file_may_be_in_another_folder() {
         let check = |first: &[&str], second: &[&str], expected: &[usize]| {
             let mut files = Files::default();
-            files.add(first.iter().copied());
-            let found = files.add(second.iter().copied());
+            files.add(first.iter().copied(), None);
+            let found = files.add(second.iter().copied(), None);
             let found: Vec<usize> = second.iter().map(|path| found[*path].0).collect();
             assert_eq!(found, expected, "{first:?} and {second:?}");
         };
@@ -306,5 +320,17 @@ mod tests {
         check(&["/a/x.py"], &["/a/x.py", "/b/x.py"], &[0, 1]);
         check(&["/a/x.py"], &["/b/x.py", "/c/x.py"], &[1, 2]);
         check(&["<string>"], &["<stdin>"], &[1]);
+    }
+
+    #[test]
+    fn the_programs_own_file_may_have_another_name() {
+        let mut files = Files::default();
+        files.add(["/app/slow.py", "/app/db.py"].into_iter(), Some("/app/slow.py"));
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/fast.py"));
+        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
+        assert_eq!(files.path(FileIndex(1)), "/app/fast.py");
+        // One that was there before keeps its own rows.
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/db.py"));
+        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
     }
 }

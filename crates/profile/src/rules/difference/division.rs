@@ -18,8 +18,8 @@ pub struct Ways {
 #[derive(Debug)]
 pub struct Division {
     common: Vec<SiteIndex>,
-    /// None of the ways goes on.
-    is_single: bool,
+    /// Of the way that has nearly all: which of its callers names it.
+    named: usize,
 }
 
 impl Ways {
@@ -44,22 +44,32 @@ impl Ways {
             let largest = next.iter().max_by(|one, other| one.1.total_cmp(other.1).then(other.0.cmp(one.0)));
             match largest {
                 Some((caller, weight)) if *weight > NEARLY_ALL * whole => common.push(*caller),
-                _ => return Division { is_single: next.is_empty(), common },
+                _ => break,
             }
         }
+        // Where most of the rest leaves; without any rest, the nearest caller.
+        let mut leaving = vec![0.0; common.len() + 1];
+        for (way, weight) in ways.iter().filter(|(way, _)| **way != common) {
+            leaving[together(way, &common)] += weight;
+        }
+        let most = leaving.iter().copied().fold(0.0, f64::max);
+        let named = leaving.iter().position(|weight| *weight == most && most > 0.0).unwrap_or(0);
+        Division { common, named }
     }
 }
 
 impl Division {
-    /// Where this way leaves the others; the nearest caller where none does.
+    /// Where this way leaves the others.
     #[must_use]
     pub fn caller(&self, way: &[SiteIndex]) -> Option<SiteIndex> {
-        if self.is_single && way == self.common {
-            return way.first().copied();
-        }
-        let together = way.iter().zip(&self.common).take_while(|(one, other)| one == other).count();
-        way.get(together).copied()
+        let position = if way == self.common { self.named } else { together(way, &self.common) };
+        way.get(position).copied()
     }
+}
+
+/// How many callers two ways have in common.
+fn together(one: &[SiteIndex], other: &[SiteIndex]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 #[cfg(test)]
@@ -96,6 +106,8 @@ mod tests {
         check(" 50", &[None]);
         // What is rare divides nothing, and has its own caller.
         check("0>1>9 60, 0>2>9 38, 3>9 2", &[Some(1), Some(2), Some(3)]);
+        // Nearly all is on one way: its caller is where the rest leaves it.
+        check("0>1>9 95, 0>2>9 5", &[Some(1), Some(2)]);
         // A way may end where others go on.
         check("0>1 50, 0 50", &[Some(1), None]);
     }
