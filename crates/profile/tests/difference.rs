@@ -5,9 +5,11 @@ mod notation;
 
 use compared::{rounds_of_two_callers, run, runs, told, two_callers};
 use expect_test::{Expect, expect};
-use genba_profile::difference_view::{Run, comparison, text};
+use genba_profile::build::{Additions, accounts, profile_over_time, promoted};
+use genba_profile::difference_view::{Run, bins_of, comparison, text};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
 use genba_profile::weight::Weight;
 
 fn check(before: &[Run], after: &[Run], expected: Expect) {
@@ -201,4 +203,31 @@ fn filters_hold_for_both_sides() {
     let (before, after) = (side("a.genba", &of(1, 10)), side("b.genba", &of(2, 20)));
     let rows = told(&comparison(&before, &after, None));
     assert_eq!(rows, ["sum12(10, 100) ← <module>:12 +800 certain", "sum12(30, 10) ← <module>:12 +0 open"]);
+}
+
+/// Any bytes give a comparison, and none a panic.
+#[test]
+fn damaged_recordings_are_compared_too() {
+    const GOLDEN: &[u8] = include_bytes!("../../../testdata/golden/v3.genba");
+    let run_of = |bytes: &[u8]| {
+        let recording = genba_format::read(bytes).ok()?;
+        let bins = bins_of(&accounts(&recording));
+        let profile = promoted(profile_over_time(&recording, &Additions::default(), None, bins));
+        Some(Run { name: "damaged.genba".to_string(), reading: Reading::of(profile) })
+    };
+    let whole = [run_of(GOLDEN).expect("a recording")];
+    let mut compared = 0;
+    for at in (0..GOLDEN.len()).step_by(71) {
+        let mut flipped = GOLDEN.to_vec();
+        flipped[at] ^= 0x40;
+        for damaged in [run_of(&GOLDEN[..at]), run_of(&flipped)].into_iter().flatten() {
+            let damaged = [damaged];
+            for weight in [Weight::Cpu, Weight::Wall, Weight::Samples] {
+                let page = text::text(&comparison(&whole, &damaged, Some(weight)), None, Some(60), Paint::Plain);
+                assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
 }

@@ -76,7 +76,7 @@ impl Estimate {
 }
 
 /// What all rows of a comparison share.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Certainty {
     pub spread: Spread,
     /// Rows that are compared.
@@ -85,6 +85,9 @@ pub struct Certainty {
     runs_after: usize,
     /// Standard errors to each side of a change.
     factor: f64,
+    /// For each number of runs a side, from `ADVISED_RUNS_MIN` on: by what the deviation of one run is to be multiplied to be the change that
+    /// they tell. More runs tell less.
+    tell: Vec<f64>,
 }
 
 impl Certainty {
@@ -104,7 +107,11 @@ impl Certainty {
             false => Spread { part: measured.max(ASSUMED_SPREAD), freedom: None },
         };
         let factor = factor(compared, is_measured.then_some(freedom));
-        Certainty { spread, compared, runs_before, runs_after, factor }
+        let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX).map(|runs| {
+            let factor = self::factor(compared, Some(2 * runs as usize - 2)) + POWER_QUANTILE;
+            factor * (2.0 / f64::from(runs)).sqrt()
+        });
+        Certainty { spread, compared, runs_before, runs_after, factor, tell: tell.collect() }
     }
 
     /// `is_compared`: not one with too few samples.
@@ -127,21 +134,9 @@ impl Certainty {
             Some(_) => self.squared_error(row) / sides,
             None => own_variance(row),
         };
-        let tells = |runs: u32| {
-            let runs_f = f64::from(runs);
-            let factor = factor(self.compared, Some(2 * runs as usize - 2)) + POWER_QUANTILE;
-            factor * (variance * 2.0 / runs_f).sqrt() <= change
-        };
-        if change <= 0.0 || !tells(ADVISED_RUNS_MAX) {
-            return None;
-        }
-        // More runs never tell less.
-        let (mut low, mut high) = (ADVISED_RUNS_MIN, ADVISED_RUNS_MAX);
-        while low < high {
-            let middle = u32::midpoint(low, high);
-            if tells(middle) { high = middle } else { low = middle + 1 }
-        }
-        Some(low)
+        let deviation = variance.sqrt();
+        let position = self.tell.partition_point(|tell| tell * deviation > change);
+        (change > 0.0 && position < self.tell.len()).then(|| ADVISED_RUNS_MIN + position as u32)
     }
 
     /// How many times as long runs would do instead of more runs. None: it is not the samples that are too few.
@@ -246,6 +241,13 @@ mod tests {
         near(factor(10, Some(4)), 7.173);
         near(factor(1, Some(1)), 31.821);
         near(factor(1000, Some(1998)), 4.277);
+        for compared in [1, 100, 10_000, 1_000_000] {
+            let factors = [4, 8, 40, 1998].map(|freedom| factor(compared, Some(freedom)));
+            assert!(
+                factors.is_sorted_by(|one, other| one > other) && factors[3] > factor(compared, None),
+                "{factors:?}"
+            );
+        }
     }
 
     #[test]
