@@ -10,9 +10,9 @@ HEADER_BYTES = 66
 PAYLOAD_BYTES_AT = 50
 
 
-def many_samples(path: Path, samples: int, stacks: int) -> Path:
+def many_samples(path: Path, samples: int, stacks: int, key: int = 7) -> Path:
     command = ["cargo", "run", "--quiet", "--release", "-p", "genba-format", "--features", "read", "--example", "many_samples"]
-    subprocess.run([*command, "--", str(path), str(samples), str(stacks)], check=True, cwd=REPOSITORY)
+    subprocess.run([*command, "--", str(path), str(samples), str(stacks), str(key)], check=True, cwd=REPOSITORY)
     return path
 
 

@@ -1,4 +1,4 @@
-"""Reading: ten million samples beside `zstd -d` of the same payloads; the report of ten seconds beside a bare Python."""
+"""Reading: ten million samples beside `zstd -d` of the same payloads; the report of ten seconds beside a bare Python; two recordings compared."""
 
 import shutil
 from argparse import Namespace
@@ -15,10 +15,12 @@ ZSTD_MAX = 3.0
 READING_MB_MAX = 300
 REPORT_MAX = 3.0
 ROUNDS_OF_LONG = 10
+DIFF_SAMPLES, DIFF_STACKS = 1_000_000, 100_000
+DIFF_SECONDS_MAX = 5.0
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    return [*report(options, folder), *reading(options, folder)]
+    return [*report(options, folder), *reading(options, folder), diff(options, folder)]
 
 
 def report(options: Namespace, folder: Path) -> list[Row]:
@@ -50,6 +52,15 @@ def reading(options: Namespace, folder: Path) -> list[Row]:
         yardstick = f"the file {recording.stat().st_size / 1e6:.0f} MB"
         found.append(Row(f"memory of genba {name}, 10 M samples", memory.middle, "MB", bound=READING_MB_MAX, yardstick=yardstick))
     return found
+
+
+def diff(options: Namespace, folder: Path) -> Row:
+    before, after = (many_samples(folder / f"{key}.genba", DIFF_SAMPLES, DIFF_STACKS, key) for key in (1, 2))
+    both = {"diff": [options.genba, "diff", str(before), str(after)]}
+    compared = commands.beside(both, min(options.rounds, ROUNDS_OF_LONG), options.seed, folder)
+    seconds = compared.median("diff", "wall_ns", 1e9)
+    memory = compared.median("diff", "rss_max_bytes", 1e6)
+    return Row("genba diff of two recordings of 1 M samples, 100,000 stacks", seconds.middle, "s", bound=DIFF_SECONDS_MAX, yardstick=f"{memory.middle:.0f} MB resident")
 
 
 def against(compared: commands.Beside, name: str, yardstick: str, goal: str, bound: float | None) -> Row:

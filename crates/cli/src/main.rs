@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::verbs::{check, completions, export, html, lines, man, report, run, tree, within};
+use crate::verbs::{check, completions, diff, export, html, lines, man, report, run, tree, within};
 use crate::words::failure::{self, Failure};
 
 /// Where the time of a Python program goes, and what happens underneath in C.
@@ -37,6 +37,8 @@ enum Verb {
     Tree(tree::Arguments),
     /// Annotated source: what each line costs, and which of its expressions
     Lines(lines::Arguments),
+    /// What changed between two recordings, or two sets of them, and whether the samples can tell
+    Diff(diff::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
     /// Write one page that shows the recording in any browser, without a network
@@ -56,7 +58,7 @@ enum Verb {
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
 const GROUPS: [(&str, &[&str]); 3] =
-    [("Record", &["run"]), ("Read", &["report", "tree", "lines", "check"]), ("Share", &["html", "export"])];
+    [("Record", &["run"]), ("Read", &["report", "tree", "lines", "diff", "check"]), ("Share", &["html", "export"])];
 
 const MORE: &str = "\
 genba VERB --help tells the options of a verb; genba man [VERB] and
@@ -78,6 +80,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Tree(arguments) => tree::tree(&arguments),
         Verb::Lines(arguments) => lines::lines(&arguments),
+        Verb::Diff(arguments) => diff::diff(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),

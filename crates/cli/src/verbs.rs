@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod completions;
+pub mod diff;
 pub mod export;
 pub mod html;
 pub mod lines;

@@ -103,17 +103,6 @@ fn verbs_of_other_profilers() {
           hint: genba run app.py says at the end where the time went
     "#]],
     );
-    sandbox.check(
-        "diff a.genba b.genba",
-        expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: `diff` is not a verb of genba
-            genba cannot compare two recordings yet
-          hint: look at both: genba report before.genba, genba report after.genba
-    "#]],
-    );
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `cargo run -p genba-format --features read --example many_samples -- FILE SAMPLES STACKS`: a recording as a long run makes
+//! `cargo run -p genba-format --features read --example many_samples -- FILE SAMPLES STACKS [KEY]`: a recording as a long run makes
 //! it, with as many samples and distinct stacks as asked for. The bench measures size and reading with it.
 //! Owns: a made-up program of one thread at 10 kHz. Both laws hold in it; the same arguments give the same bytes.
 
@@ -18,15 +18,20 @@ const NODES_PER_STACK: u32 = 3;
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [path, samples, stacks] = arguments.as_slice() else {
-        eprintln!("error: expected FILE SAMPLES STACKS, found {} arguments", arguments.len());
+    let (path, samples, stacks, key) = match arguments.as_slice() {
+        [path, samples, stacks] => (path, samples, stacks, "7"),
+        // Of the process: two recordings with one key are copies of each other.
+        [path, samples, stacks, key] => (path, samples, stacks, key.as_str()),
+        _ => {
+            eprintln!("error: expected FILE SAMPLES STACKS [KEY], found {} arguments", arguments.len());
+            return ExitCode::from(2);
+        }
+    };
+    let (Ok(samples), Ok(stacks), Ok(key)) = (samples.parse(), stacks.parse(), key.parse()) else {
+        eprintln!("error: expected numbers, found {samples}, {stacks} and {key}");
         return ExitCode::from(2);
     };
-    let (Ok(samples), Ok(stacks)) = (samples.parse(), stacks.parse()) else {
-        eprintln!("error: expected two numbers, found {samples} and {stacks}");
-        return ExitCode::from(2);
-    };
-    match File::create(path).and_then(|file| Program::new(stacks).record(samples, BufWriter::new(file))) {
+    match File::create(path).and_then(|file| Program::new(stacks, key).record(samples, BufWriter::new(file))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: cannot write {path}: {error}");
@@ -37,6 +42,7 @@ fn main() -> ExitCode {
 
 /// What the made-up program has done so far.
 struct Program {
+    key: u8,
     chance: u64,
     stacks: u32,
     nodes: u32,
@@ -47,8 +53,9 @@ struct Program {
 }
 
 impl Program {
-    fn new(stacks: u32) -> Self {
+    fn new(stacks: u32, key: u8) -> Self {
         Program {
+            key,
             chance: 0x9e37_79b9_7f4a_7c15,
             stacks: stacks.max(1),
             nodes: 0,
@@ -70,7 +77,8 @@ impl Program {
             let is_last = sampled + count == samples;
             let block = self.block(sequence, sampled..sampled + count, samples, is_last);
             sampled += count;
-            let header = BlockHeader { version: VERSION, process_key: [7; 16], sequence, start_ns, end_ns: self.at_ns };
+            let header =
+                BlockHeader { version: VERSION, process_key: [self.key; 16], sequence, start_ns, end_ns: self.at_ns };
             bytes.clear();
             encode_block(&header, block, &mut compress, &mut bytes).map_err(std::io::Error::other)?;
             file.write_all(&bytes)?;

@@ -12,7 +12,8 @@ mod views;
 mod words;
 
 pub use making::{build, growing, joined, near_hits};
-pub use rules::{filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
+pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
+pub use views::difference as difference_view;
 pub use views::{export, integrity, lines, report, summary, tree};
 pub use words::{figures, glob, paint, wrap};

@@ -1,6 +1,7 @@
 //! What a reader gets: text, Markdown, JSON and files of other programs.
 //! Never: decides anything that another view would have to decide again.
 
+pub mod difference;
 pub mod export;
 pub mod integrity;
 pub mod lines;

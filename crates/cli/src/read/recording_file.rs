@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use genba_format::{NotARecording, ProcessKey, Recording};
 use genba_profile::build::{self, Additions};
+use genba_profile::difference_view::bins_of;
 use genba_profile::profile::Profile;
 use genba_profile::window::Window;
 
@@ -55,6 +56,15 @@ impl RecordingFile {
     /// The same for the command that waited for the program until `ended_ns` (CLOCK_MONOTONIC).
     pub fn profile_of_run(&self, ended_ns: u64) -> Profile {
         build::promoted(self.profile_of(Some(ended_ns), None))
+    }
+
+    /// With the moments of its samples.
+    pub fn profile_over_time(&self, window: Option<Window>) -> Profile {
+        let additions = during("naming C functions", || finish::found_beside(&self.recording));
+        let bins = bins_of(&build::accounts(&self.recording));
+        during("adding up samples", || {
+            build::promoted(build::profile_over_time(&self.recording, &additions, window, bins))
+        })
     }
 
     fn profile_of(&self, run_ended_ns: Option<u64>, window: Option<Window>) -> Profile {

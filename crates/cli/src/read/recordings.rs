@@ -27,27 +27,32 @@ impl RecordingArguments {
         if self.files.is_empty() {
             return Ok(Recordings(vec![RecordingFile::open(None)?]));
         }
-        let mut known = Vec::new();
-        let mut files: Vec<RecordingFile> = Vec::new();
-        for path in &self.files {
-            let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-            if known.contains(&same) {
-                return Err(Failure::usage(format!("{} is named twice", path.display()))
-                    .detail("its samples would count twice")
-                    .hint("name each recording once"));
-            }
-            known.push(same);
-            let file = RecordingFile::open(Some(path))?;
-            if let Some(other) = files.iter().find(|other| other.has_processes_of(&file)) {
-                let (other, path) = (other.path.display(), path.display());
-                return Err(Failure::usage(format!("{path} and {other} hold the same processes"))
-                    .detail("one is a copy of the other, and its samples would count twice")
-                    .hint("name one of them"));
-            }
-            files.push(file);
-        }
-        Ok(Recordings(files))
+        open_apart(&self.files)
     }
+}
+
+/// Recordings of which no two hold the same samples.
+pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
+    let mut known = Vec::new();
+    let mut files: Vec<RecordingFile> = Vec::new();
+    for path in paths {
+        let same = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+        if known.contains(&same) {
+            return Err(Failure::usage(format!("{} is named twice", path.display()))
+                .detail("its samples would count twice")
+                .hint("name each recording once"));
+        }
+        known.push(same);
+        let file = RecordingFile::open(Some(path))?;
+        if let Some(other) = files.iter().find(|other| other.has_processes_of(&file)) {
+            let (other, path) = (other.path.display(), path.display());
+            return Err(Failure::usage(format!("{path} and {other} hold the same processes"))
+                .detail("one is a copy of the other, and its samples would count twice")
+                .hint("name one of them"));
+        }
+        files.push(file);
+    }
+    Ok(Recordings(files))
 }
 
 impl Recordings {
@@ -69,12 +74,26 @@ impl Recordings {
         stem.map_or_else(|| "genba".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    fn joined(&self, window: Option<Window>) -> Profile {
-        let named = |file: &RecordingFile| {
-            let others = self.0.iter().filter(|other| other.name() == file.name()).count();
-            if others > 1 { file.path.display().to_string() } else { file.name() }
+    /// Each by itself, with its name and when its samples were. A window counts from the beginning of each recording.
+    pub fn each_over_time(&self, options: &FilterOptions) -> Result<Vec<(String, Reading)>, Failure> {
+        let filter = options.filter();
+        let reading = |file: &RecordingFile| {
+            let reading = Reading::filtered(file.profile_over_time(filter.window), &filter);
+            let reading =
+                reading.map_err(|nothing| nothing_kept(&nothing).detail(format!("in {}", file.path.display())));
+            Ok((self.told_apart(file), reading?))
         };
-        let profile = |file: &RecordingFile| (named(file), file.profile_in_window(window));
+        self.0.iter().map(reading).collect()
+    }
+
+    /// The file's name, with its folder where another has the same.
+    fn told_apart(&self, file: &RecordingFile) -> String {
+        let others = self.0.iter().filter(|other| other.name() == file.name()).count();
+        if others > 1 { file.path.display().to_string() } else { file.name() }
+    }
+
+    fn joined(&self, window: Option<Window>) -> Profile {
+        let profile = |file: &RecordingFile| (self.told_apart(file), file.profile_in_window(window));
         joined(self.0.iter().map(profile).collect())
     }
 }

@@ -105,17 +105,12 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
 }
 
 /// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
-const OF_OTHERS: [(&str, &str, &str); 8] = [
+const OF_OTHERS: [(&str, &str, &str); 7] = [
     ("record", "`run` starts a program and records it", "genba run …"),
     ("attach", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("dump", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("ps", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("top", "genba has no live view yet", "genba run app.py says at the end where the time went"),
-    (
-        "diff",
-        "genba cannot compare two recordings yet",
-        "look at both: genba report before.genba, genba report after.genba",
-    ),
     ("view", "`html` writes a page that any browser shows", "genba html --open …"),
     (
         "flamegraph",

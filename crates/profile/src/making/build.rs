@@ -6,6 +6,7 @@ mod c_functions;
 mod c_places;
 mod clocks;
 mod contexts;
+mod moments;
 mod overlaps;
 mod promotion;
 mod reaped;
@@ -27,7 +28,7 @@ use crate::tables::profile::{
     LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
 };
 use crate::tables::stored::{self, Stored};
-use crate::tables::window::Window;
+use crate::tables::window::{Bins, Window};
 
 /// What somebody knows beside the recording: what is not stored in it.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +49,12 @@ pub fn profile(recording: &Recording, additions: &Additions) -> Profile {
 
 /// The same without a decision which code is the user's own (`promoted`); its groups of samples tell apart what was taken within the window. All samples are there either way.
 pub fn profile_in_window(recording: &Recording, additions: &Additions, window: Option<Window>) -> Profile {
-    build(recording, additions, Depth::Samples(window))
+    build(recording, additions, Depth::Samples { window, bins: None })
+}
+
+/// The same with the `moments` of the samples.
+pub fn profile_over_time(recording: &Recording, additions: &Additions, window: Option<Window>, bins: Bins) -> Profile {
+    build(recording, additions, Depth::Samples { window, bins: Some(bins) })
 }
 
 /// As `profile_in_window` without a window, of samples that were added up block by block.
@@ -67,7 +73,10 @@ pub fn accounts(recording: &Recording) -> Profile {
 
 enum Depth<'a> {
     Accounts,
-    Samples(Option<Window>),
+    Samples {
+        window: Option<Window>,
+        bins: Option<Bins>,
+    },
     /// The samples of each process key are added up already.
     Summed(&'a mut HashMap<ProcessKey, Sums>),
 }
@@ -91,6 +100,10 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             run_ended_ns = Some(read.header.end_ns);
         }
     }
+    let bins = match depth {
+        Depth::Samples { bins, .. } => bins,
+        Depth::Accounts | Depth::Summed(_) => None,
+    };
     let mut ends = reaped::Ends::default();
     for source in &additions.sources {
         profile.sources.add(source);
@@ -126,7 +139,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         let mut summed_here;
         let summed = match &mut depth {
             Depth::Accounts => None,
-            Depth::Samples(window) => {
+            Depth::Samples { window, .. } => {
                 let window = window.map(|window| window.shifted_by(clock.begin_ns));
                 summed_here = Sums::of(&stored.blocks, window);
                 Some(&mut summed_here)
@@ -136,7 +149,10 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         if let Some(sums) = summed {
             let mut stacks = Stacks::new(stored, &c_functions, &c_places, &packages, &mut interned);
             let contexts = Contexts::add(stored, process, &mut profile);
-            samples::add(stored, sums, process, &threads, &contexts, &mut stacks, &mut profile);
+            let group_of_row = samples::add(stored, sums, process, &threads, &contexts, &mut stacks, &mut profile);
+            if let Some(bins) = bins {
+                moments::add(stored, sums, &group_of_row, bins, clock.begin_ns, &mut profile);
+            }
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
         }

@@ -8,7 +8,7 @@ use std::fmt;
 use regex::Regex;
 
 use crate::tables::profile::{
-    Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread,
+    Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex,
 };
 use crate::tables::table::{Table, TableIndex};
 use crate::tables::window::Window;
@@ -113,10 +113,12 @@ pub fn apply(mut profile: Profile, filter: &Filter) -> Result<Profile, NothingKe
     {
         return Err(NothingKept::EmptyWindow { window, span_ns: profile.span_ns });
     }
-    profile.samples.retain(|group| {
-        let in_focus = in_focus.as_ref().is_none_or(|below| group.node.is_some_and(|node| below[node.position()]));
-        threads[group.thread.position()] && group.in_window && in_focus
-    });
+    let is_kept = |node: Option<NodeIndex>, thread: ThreadIndex, in_window: bool| {
+        let in_focus = in_focus.as_ref().is_none_or(|below| node.is_some_and(|node| below[node.position()]));
+        threads[thread.position()] && in_window && in_focus
+    };
+    profile.samples.retain(|group| is_kept(group.node, group.thread, group.in_window));
+    profile.moments.retain(|moment| is_kept(moment.node, moment.thread, moment.in_window));
     if profile.samples.is_empty() {
         return Err(NothingKept::Together { flags: filter.flags() });
     }
@@ -221,12 +223,17 @@ fn take_out(profile: &mut Profile, hide: &Regex) -> Result<(), NothingKept> {
     let mut position_of = HashMap::new();
     let mut groups: Vec<SampleGroup> = Vec::new();
     let mut mark: Option<NodeIndex> = None;
+    let mut left_of = |profile: &mut Profile, node: NodeIndex| match new_of[node.position()] {
+        Some(left) => left,
+        // All of its frames were hidden, which is not the same as a sample without a stack.
+        None => *mark.get_or_insert_with(|| nodes.node(None, hidden(profile))),
+    };
+    for position in 0..profile.moments.len() {
+        let node = profile.moments[position].node.map(|node| left_of(profile, node));
+        profile.moments[position].node = node;
+    }
     for group in std::mem::take(&mut profile.samples) {
-        let node = group.node.map(|node| match new_of[node.position()] {
-            Some(left) => left,
-            // All of its frames were hidden, which is not the same as a sample without a stack.
-            None => *mark.get_or_insert_with(|| nodes.node(None, hidden(profile))),
-        });
+        let node = group.node.map(|node| left_of(profile, node));
         let position = *position_of.entry((node, group.thread, group.state, group.context)).or_insert(groups.len());
         match groups.get_mut(position) {
             None => groups.push(SampleGroup { node, ..group }),

@@ -16,15 +16,8 @@ impl FileNames {
         let mut short = HashMap::new();
         for file in &files {
             let path = &profile.files[*file].path;
-            let others = || {
-                let others = files.iter().map(|other| &profile.files[*other].path);
-                others.filter(|other| *other != path)
-            };
-            let suffixes = path.rmatch_indices('/').map(|(slash, _)| &path[slash + 1..]);
-            let unique = suffixes
-                .filter(|suffix| !suffix.is_empty())
-                .find(|suffix| !others().any(|other| ends_with_parts(other, suffix)));
-            short.insert(*file, unique.unwrap_or(path).to_string());
+            let all = files.iter().map(|other| profile.files[*other].path.as_str());
+            short.insert(*file, shortest(path, all).to_string());
         }
         FileNames { short }
     }
@@ -32,6 +25,13 @@ impl FileNames {
     pub fn short(&self, file: FileIndex) -> Option<&str> {
         self.short.get(&file).map(String::as_str)
     }
+}
+
+/// The shortest end of a path that no other path has.
+pub fn shortest<'p>(path: &'p str, all: impl Iterator<Item = &'p str> + Clone) -> &'p str {
+    let suffixes = path.rmatch_indices('/').map(|(slash, _)| &path[slash + 1..]);
+    let is_others = |suffix: &str| all.clone().any(|other| other != path && ends_with_parts(other, suffix));
+    suffixes.filter(|suffix| !suffix.is_empty()).find(|suffix| !is_others(suffix)).unwrap_or(path)
 }
 
 fn ends_with_parts(path: &str, suffix: &str) -> bool {

@@ -5,6 +5,10 @@
 use crate::tables::event_loop::EventLoop;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
+use crate::tables::table::TableIndex;
+
+/// Code that CPython 3.11 compiles to a function of its own inside of another function. CPython 3.12 does so for the last only.
+const PARTS_OF_A_FUNCTION: [&str; 4] = ["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"];
 
 /// Innermost first.
 pub struct OwnCode {
@@ -57,4 +61,41 @@ fn is_of_site(profile: &Profile, frame: FrameIndex) -> bool {
     let Home::Python { file, .. } = profile.function_of(frame).home else { return false };
     let File { path, owner, .. } = &profile.files[file];
     path == "<frozen site>" || *owner == Owner::Stdlib && path.ends_with("/site.py")
+}
+
+/// A file and a name in it: the same for a function and the comprehensions in it.
+pub(crate) fn code_of(profile: &Profile, frame: FrameIndex) -> (Option<usize>, &str) {
+    let function = profile.function_of(frame);
+    let file = match function.home {
+        Home::Python { file, .. } => Some(file.position()),
+        Home::C { .. } | Home::Mark => None,
+    };
+    (file, without_parts(&function.name))
+}
+
+/// `Shop.sell.<locals>.<genexpr>` → `Shop.sell`; a comprehension outside of functions is the module's.
+pub(crate) fn without_parts(qualname: &str) -> &str {
+    let mut name = qualname;
+    while let Some((outer, inner)) = name.rsplit_once(".<locals>.")
+        && PARTS_OF_A_FUNCTION.contains(&inner)
+    {
+        name = outer;
+    }
+    if PARTS_OF_A_FUNCTION.contains(&name) { "<module>" } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_parts;
+
+    #[test]
+    fn a_comprehension_is_part_of_its_function() {
+        let check = |qualname: &str, expected: &str| assert_eq!(without_parts(qualname), expected);
+        check("Shop.sell.<locals>.<genexpr>", "Shop.sell");
+        check("f.<locals>.<listcomp>.<locals>.<genexpr>", "f");
+        check("f.<locals>.g", "f.<locals>.g");
+        check("f.<locals>.<lambda>", "f.<locals>.<lambda>");
+        check("<setcomp>", "<module>");
+        check("<module>", "<module>");
+    }
 }

@@ -48,6 +48,8 @@ pub struct Profile {
     pub nodes: Table<NodeIndex, Node>,
     pub contexts: Table<ContextIndex, Context>,
     pub samples: Vec<SampleGroup>,
+    /// When the samples were; empty unless asked for.
+    pub moments: Vec<Moment>,
     /// What measures other than CPU and wall time gave.
     pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,
@@ -270,6 +272,24 @@ pub struct SampleGroup {
     pub waits: u64,
     /// Of `wall_ns`: while a thread of this process ran on which no Python was ever seen. 0 on such a thread.
     pub beside_native_ns: u64,
+}
+
+/// Samples of one thread, stack and state whose time lies in one bin. There may be several of the same bin.
+#[derive(Clone, Copy, Debug)]
+pub struct Moment {
+    /// Counted from 0.
+    pub bin: u32,
+    /// None: no stack.
+    pub node: Option<NodeIndex>,
+    pub thread: ThreadIndex,
+    pub state: State,
+    /// As of the group of samples.
+    pub in_window: bool,
+    /// Those that were taken in the bin.
+    pub samples: u32,
+    /// The part of the samples' time that lies in the bin.
+    pub cpu_ns: u64,
+    pub wall_ns: u64,
 }
 
 /// What one measure gave for one thread, stack and context.

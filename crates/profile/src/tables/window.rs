@@ -1,7 +1,8 @@
-//! A stretch of a recording's time.
-//! Owns: which moments it holds, and how it is written. Never: decides what becomes of the samples in it.
+//! A stretch of a recording's time, and stretches of equal length.
+//! Owns: which moments a window holds and how it is written; how many bins there are at most. Never: decides what becomes of the samples in it.
 
 use std::fmt;
+use std::num::NonZeroU64;
 
 use crate::words::figures::setting_without_blank;
 
@@ -33,5 +34,35 @@ impl fmt::Display for Window {
             0 if !end.is_empty() => write!(text, "..{end}"),
             start_ns => write!(text, "{}..{end}", setting_without_blank(start_ns)),
         }
+    }
+}
+
+/// Stretches of equal length from the recording's beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Bins {
+    pub length_ns: NonZeroU64,
+}
+
+impl Bins {
+    /// What comes later counts for the last bin.
+    pub const MAX: u32 = 1 << 12;
+
+    /// As many as there may be, for a recording of that length. No process has a tick in less than 50 µs.
+    #[must_use]
+    pub fn of_span(span_ns: u64) -> Bins {
+        const LENGTH_NS_MIN: u64 = 50_000;
+        let length_ns = (span_ns / u64::from(Self::MAX) + 1).max(LENGTH_NS_MIN);
+        Bins { length_ns: NonZeroU64::new(length_ns).unwrap_or(NonZeroU64::MIN) }
+    }
+
+    /// The bin of a time since the beginning.
+    #[must_use]
+    pub fn at(self, since_ns: u64) -> u32 {
+        u32::try_from(since_ns / self.length_ns).unwrap_or(u32::MAX).min(Self::MAX - 1)
+    }
+
+    #[must_use]
+    pub fn start_ns(self, bin: u32) -> u64 {
+        u64::from(bin).saturating_mul(self.length_ns.get())
     }
 }

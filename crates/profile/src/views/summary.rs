@@ -196,7 +196,7 @@ pub fn kept_line(reading: &Reading, weight: Weight) -> Option<String> {
 }
 
 /// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, mostly 5 ms (budget 2 %)`
-fn who(profile: &Profile) -> String {
+pub fn who(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
     let threads: u64 = profile

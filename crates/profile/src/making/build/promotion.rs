@@ -8,7 +8,7 @@ use crate::tables::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{
-    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Node, NodeIndex, ProcessIndex,
+    File, FileIndex, Frame, FrameIndex, Function, FunctionIndex, Home, LockWait, Moment, Node, NodeIndex, ProcessIndex,
     Profile, SampleGroup, Step, ThreadIndex, WeightGroup,
 };
 
@@ -135,6 +135,10 @@ fn apart(profile: &mut Profile, decisions: &HashMap<ProcessIndex, Decision>) {
     for position in 0..profile.samples.len() {
         let SampleGroup { node, thread, .. } = profile.samples[position];
         profile.samples[position].node = copied(profile, node, thread);
+    }
+    for position in 0..profile.moments.len() {
+        let Moment { node, thread, .. } = profile.moments[position];
+        profile.moments[position].node = copied(profile, node, thread);
     }
     for position in 0..profile.weights.len() {
         let WeightGroup { node, thread, .. } = profile.weights[position];

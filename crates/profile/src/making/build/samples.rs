@@ -17,7 +17,7 @@ use genba_format::state::State;
 
 /// Stored numbers; the node is index + 1, 0 for none.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct Key {
+pub(super) struct Key {
     node: u32,
     thread: u32,
     state: u32,
@@ -27,7 +27,7 @@ struct Key {
 }
 
 impl Key {
-    const fn of(row: &Row, in_window: bool) -> Key {
+    pub(super) const fn of(row: &Row, in_window: bool) -> Key {
         Key { node: row.node, thread: row.thread, state: row.state, context: row.context, in_window }
     }
 }
@@ -42,7 +42,7 @@ struct Sum {
     waits: u64,
 }
 
-/// The groups of one process key; `sums` has all its samples.
+/// The groups of one process key; `sums` has all its samples. Gives the position of the group of each row of `sums`.
 pub fn add(
     stored: &Stored,
     sums: &mut Sums,
@@ -51,7 +51,7 @@ pub fn add(
     contexts: &Contexts,
     stacks: &mut Stacks,
     profile: &mut Profile,
-) {
+) -> Vec<usize> {
     let mut nameless: HashMap<u32, ThreadIndex> = HashMap::new();
     // Two stored stacks may be one here (other instructions of the same expression): add those up too.
     let mut group_of = HashMap::new();
@@ -102,6 +102,7 @@ pub fn add(
         group.wall_ns = group.wall_ns.saturating_add(sum.wall_quanta.saturating_mul(QUANTUM_NS));
     }
     add_overlaps(stored, sums, &group_of_row, profile);
+    group_of_row
 }
 
 /// Fills `beside_native_ns`, where there is a thread without Python: a second pass over the samples.
@@ -147,7 +148,7 @@ fn add_overlaps(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], profil
 }
 
 /// When each sample was taken, which is the end of the time that it stands for.
-fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> {
+pub(super) fn ends_ns(block_start_ns: u64, samples: &Samples) -> impl Iterator<Item = u64> {
     let mut end_quanta = 0_i64;
     samples.end_deltas_quanta().map(move |delta| {
         end_quanta = end_quanta.saturating_add(delta);
@@ -234,7 +235,12 @@ impl Sums {
         self.newest_of_thread.get_mut(thread)
     }
 
-    fn position(&mut self, key: Key) -> usize {
+    /// None: not cut in two.
+    pub(super) const fn window(&self) -> Option<Window> {
+        self.window
+    }
+
+    pub(super) fn position(&mut self, key: Key) -> usize {
         // Neighbouring nodes of one thread in one state never meet; odd factors spread the others.
         let spread = key.thread.wrapping_mul(0x9e37_79b1)
             ^ key.state.wrapping_mul(0x85eb_ca77)

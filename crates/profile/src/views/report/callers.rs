@@ -4,7 +4,8 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::tables::profile::{FrameIndex, FunctionIndex, Home, Profile};
+use crate::tables::own_code::code_of;
+use crate::tables::profile::{FrameIndex, FunctionIndex, Profile};
 use crate::tables::table::TableIndex;
 use crate::words::figures::share;
 
@@ -15,9 +16,6 @@ const SHARE_MIN: f64 = 0.1;
 const CALLERS_MAX: usize = 3;
 /// How many callers of callers are kept for each stack.
 const STEPS_MAX: usize = 8;
-
-/// Code that CPython 3.11 compiles to a function of its own inside of another function. CPython 3.12 does so for the last only.
-const PARTS_OF_A_FUNCTION: [&str; 4] = ["<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"];
 
 /// A line of the user's code, and the share of the row's self time that it led to, 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -96,42 +94,5 @@ impl Callers {
         callers.sort_by_key(|((function, line), weight)| (Reverse(*weight), function.position(), *line));
         let caller = |((function, line), weight)| Caller { function, line, share: share(weight, self.whole) };
         callers.into_iter().map(caller).collect()
-    }
-}
-
-/// A file and a name in it: the same for a function and the comprehensions in it.
-fn code_of(profile: &Profile, frame: FrameIndex) -> (Option<usize>, &str) {
-    let function = profile.function_of(frame);
-    let file = match function.home {
-        Home::Python { file, .. } => Some(file.position()),
-        Home::C { .. } | Home::Mark => None,
-    };
-    (file, without_parts(&function.name))
-}
-
-/// `Shop.sell.<locals>.<genexpr>` → `Shop.sell`; a comprehension outside of functions is the module's.
-fn without_parts(qualname: &str) -> &str {
-    let mut name = qualname;
-    while let Some((outer, inner)) = name.rsplit_once(".<locals>.")
-        && PARTS_OF_A_FUNCTION.contains(&inner)
-    {
-        name = outer;
-    }
-    if PARTS_OF_A_FUNCTION.contains(&name) { "<module>" } else { name }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::without_parts;
-
-    #[test]
-    fn a_comprehension_is_part_of_its_function() {
-        let check = |qualname: &str, expected: &str| assert_eq!(without_parts(qualname), expected);
-        check("Shop.sell.<locals>.<genexpr>", "Shop.sell");
-        check("f.<locals>.<listcomp>.<locals>.<genexpr>", "f");
-        check("f.<locals>.g", "f.<locals>.g");
-        check("f.<locals>.<lambda>", "f.<locals>.<lambda>");
-        check("<setcomp>", "<module>");
-        check("<module>", "<module>");
     }
 }

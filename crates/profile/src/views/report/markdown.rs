@@ -68,7 +68,7 @@ fn expression(profile: &Profile, row: &Row) -> String {
 }
 
 /// An inline piece of code; a fence of backticks longer than any inside.
-fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let text = text.replace('|', "\\|");

@@ -1,0 +1,107 @@
+//! `genba diff`: what changed between two recordings, or two sets of them, and whether the samples can tell.
+//! Owns: the options, and which recordings stand on which side. Never: compares or lays out text; genba-profile does.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use genba_profile::difference_view::{Run, comparison, json, markdown, text};
+use genba_profile::weight::Weight;
+
+use crate::read::{self, ColourWhen, FilterOptions, Format, Recordings, Stream, WeightBy, open_apart};
+use crate::words::failure::Failure;
+
+/// What a screen shows; JSON leaves nothing out unless asked.
+const ROWS_ON_SCREEN: usize = 20;
+const WARNINGS_ON_SCREEN: usize = 6;
+
+#[derive(Args)]
+#[command(override_usage = "genba diff [OPTIONS] BEFORE AFTER\n       genba diff [OPTIONS] BEFORE... -- AFTER...")]
+pub struct Arguments {
+    /// The recording of the program before the change, and of it after; or several of it before
+    #[arg(value_name = "BEFORE", required = true)]
+    before: Vec<PathBuf>,
+
+    /// Several recordings of the program after the change: from three on each side on genba measures how much runs differ
+    #[arg(value_name = "AFTER", last = true)]
+    after: Vec<PathBuf>,
+
+    /// What to compare: time per run, or samples [default: cpu, or wall when the program mostly waited]
+    #[arg(long, value_name = "WEIGHT")]
+    weight: Option<WeightBy>,
+
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help = "Colour: auto, always or never",
+        hide_possible_values = true
+    )]
+    color: ColourWhen,
+
+    #[command(flatten)]
+    filters: FilterOptions,
+
+    /// Fold all but the first N rows; 0 shows all [default: 20 as text and Markdown, else 0]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let (before, after) = sides(arguments)?;
+    let weight: Option<Weight> = arguments.weight.map(Into::into);
+    let recordings = open_apart(&[before, after].concat())?;
+    let mut before_runs = runs(&recordings, arguments)?;
+    let after_runs = before_runs.split_off(before.len());
+    let comparison = comparison(&before_runs, &after_runs, weight);
+    let is_json = arguments.format == Format::Json;
+    let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
+    let rows_max = (limit > 0).then_some(limit);
+    let warnings = comparison.warnings();
+    match arguments.format {
+        Format::Text => {
+            let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(arguments.color, Stream::Stdout));
+            read::print(&text::text(&comparison, rows_max, width, paint))?;
+            let (shown, more) = warnings.split_at(warnings.len().min(WARNINGS_ON_SCREEN));
+            read::warn(shown);
+            if !more.is_empty() {
+                read::warn(&[format!("{} more warnings (--format json has all of them)", more.len())]);
+            }
+        }
+        Format::Json => {
+            let json = json::json(&comparison, rows_max, &warnings);
+            read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
+        }
+        Format::Markdown => read::print(&markdown::markdown(&comparison, rows_max, &warnings))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `A B`, or `A1 A2 -- B1 B2`.
+fn sides(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
+    match (&arguments.before[..], &arguments.after[..]) {
+        ([_, _], []) => Ok(arguments.before.split_at(1)),
+        ([_], []) => Err(Failure::usage("one recording has nothing to be compared with")
+            .hint(format!("genba diff before.genba {}", arguments.before[0].display()))),
+        (several, []) => {
+            Err(Failure::usage(format!("{} recordings, and nothing says which are on which side", several.len()))
+                .hint("genba diff before-1.genba before-2.genba -- after-1.genba after-2.genba"))
+        }
+        (before, after) => match after.iter().find(|path| path.to_string_lossy().starts_with("--")) {
+            Some(option) => {
+                Err(Failure::usage(format!("{} stands behind `--`, where only recordings can be", option.display()))
+                    .hint("genba diff OPTIONS before-1.genba before-2.genba -- after-1.genba after-2.genba"))
+            }
+            None => Ok((before, after)),
+        },
+    }
+}
+
+fn runs(recordings: &Recordings, arguments: &Arguments) -> Result<Vec<Run>, Failure> {
+    let runs = recordings.each_over_time(&arguments.filters)?;
+    Ok(runs.into_iter().map(|(name, reading)| Run { name, reading }).collect())
+}

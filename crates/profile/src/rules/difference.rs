@@ -1,0 +1,414 @@
+//! What changed between two recordings, or two sets of them, and whether the samples can tell.
+//! Owns: the rows of a comparison and their order. Never: compares shares (a part that grew would make all others smaller), lays out text.
+//! Keeps: every row of either side is there, also those that the samples cannot tell.
+
+pub mod aligned;
+pub mod bootstrap;
+pub mod certainty;
+mod division;
+pub mod places;
+mod progress;
+
+use std::collections::{HashMap, HashSet};
+
+use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
+use crate::rules::difference::certainty::{Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::division::{Division, Ways};
+use crate::rules::difference::places::{Place, Series, places};
+use crate::rules::difference::progress::{Progress, one_sample};
+use crate::rules::phase::Phase;
+use crate::rules::reading::Reading;
+use crate::rules::weight::{Choice, Weight};
+use crate::tables::profile::{FrameIndex, Home, Profile};
+use crate::tables::stored::absolute;
+use crate::tables::window::Bins;
+
+/// With fewer samples on a side nothing is certain.
+pub const SIDE_SAMPLES_MIN: u64 = 100;
+/// What the advice is about: a change of that part of the largest row.
+pub const ADVISED_CHANGE: f64 = 0.05;
+
+#[derive(Debug)]
+pub struct Difference {
+    pub choice: Choice,
+    pub whole: Estimate,
+    /// Expressions under one caller (the nearest at which the ways to the function divide), and what runs outside of the user's code: certain ones first, then those that were compared, each by
+    /// the size of the change.
+    pub rows: Vec<Row>,
+    /// Functions under one caller, where several expressions of theirs are rows; in the same order.
+    pub functions: Vec<Row>,
+    pub certainty: Certainty,
+    pub samples_before: u64,
+    pub samples_after: u64,
+    pub advice: Option<Advice>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub subject: Subject,
+    /// Of a function: how many.
+    pub expressions: usize,
+    pub samples_before: u64,
+    pub samples_after: u64,
+    pub estimate: Estimate,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Subject {
+    Code { code: Code, caller: Option<Code> },
+    Phase(Phase),
+    NoPython,
+}
+
+/// Where and what, as it is in the newest recording that has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Code {
+    pub file: String,
+    pub line: Option<u32>,
+    pub function: String,
+    pub expression: Option<String>,
+}
+
+/// What would make a change of `ADVISED_CHANGE` in the largest row certain.
+#[derive(Clone, Debug)]
+pub struct Advice {
+    pub subject: Subject,
+    /// On each side.
+    pub runs: u32,
+    /// Instead of more runs.
+    pub times_longer: Option<f64>,
+    pub is_enough: bool,
+}
+
+/// What a row is, in all recordings.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Key {
+    Expression { own: SiteIndex, caller: Option<SiteIndex> },
+    Function { own: (FileIndex, String), caller: Option<(FileIndex, String)> },
+    Phase(Phase),
+    NoPython,
+}
+
+/// The sums of one key, run by run.
+#[derive(Default)]
+struct Known {
+    sums: Sums,
+    /// Of a function.
+    expressions: HashSet<SiteIndex>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+/// One recording, its samples' moments included.
+#[derive(Debug)]
+pub struct Run {
+    /// Of its file.
+    pub name: String,
+    pub reading: Reading,
+}
+
+/// The bins that a recording with these accounts is to be built with.
+#[must_use]
+pub fn bins_of(accounts: &Profile) -> Bins {
+    Bins::of_span(accounts.span_ns)
+}
+
+/// Each side has one recording or more. `asked`: the weight.
+#[must_use]
+pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Difference {
+    let choice = choice(before, after, asked);
+    let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
+    let mut table = Table::new(choice.weight, before.len(), after.len());
+    for (side, run) in runs {
+        table.add(side, &run.reading);
+    }
+    table.add_up();
+    table.settled(choice)
+}
+
+/// The weight of all, where both sides would choose wall; else CPU.
+fn choice(before: &[Run], after: &[Run], asked: Option<Weight>) -> Choice {
+    if let Some(weight) = asked {
+        return Choice { weight, why: None };
+    }
+    let mut all = before.iter().chain(after);
+    match all.all(|run| run.reading.choice.weight == Weight::Wall) {
+        true => Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) },
+        false => Choice { weight: Weight::Cpu, why: None },
+    }
+}
+
+/// A place in the tables of all runs.
+enum Aligned {
+    Code { own: SiteIndex, callers: Vec<SiteIndex> },
+    Phase(Phase),
+    NoPython,
+}
+
+struct RunPlaces {
+    side: Side,
+    places: Vec<(Aligned, Series)>,
+    whole: Series,
+    progress: Progress,
+    is_filtered: bool,
+}
+
+struct Table {
+    weight: Weight,
+    runs_before: usize,
+    runs_after: usize,
+    files: Files,
+    own: Sites,
+    callers: Sites,
+    runs: Vec<RunPlaces>,
+    ways: HashMap<(FileIndex, String), Ways>,
+    whole: Sums,
+    known: HashMap<Key, Known>,
+    /// Of each run: what one sample weighs, later ones more.
+    one_sample: Vec<f64>,
+}
+
+impl Table {
+    fn new(weight: Weight, runs_before: usize, runs_after: usize) -> Table {
+        Table {
+            weight,
+            runs_before,
+            runs_after,
+            files: Files::default(),
+            own: Sites::new(By::Text),
+            callers: Sites::new(By::TextOrLine),
+            runs: Vec::new(),
+            ways: HashMap::new(),
+            whole: Sums::default(),
+            known: HashMap::new(),
+            one_sample: Vec::new(),
+        }
+    }
+
+    /// The next run, in the order of both sides.
+    fn add(&mut self, side: Side, reading: &Reading) {
+        let places = places(reading, self.weight);
+        let places = self.aligned(reading, places);
+        for (place, series) in &places {
+            if let Aligned::Code { own, callers } = place {
+                self.ways.entry(self.function(*own)).or_default().add(callers, series.sum());
+            }
+        }
+        let mut whole = Series::default();
+        places.iter().for_each(|(_, series)| whole.add(series));
+        let progress = Progress::of(&whole, one_sample(reading, self.weight, &whole));
+        self.one_sample.push(progress.one_sample);
+        self.runs.push(RunPlaces { side, places, whole, progress, is_filtered: reading.kept.is_some() });
+    }
+
+    fn function(&self, own: SiteIndex) -> (FileIndex, String) {
+        let site = self.own.get(own);
+        (site.file, site.function.clone())
+    }
+
+    /// When all runs are known, the rows are.
+    fn add_up(&mut self) {
+        let divisions: HashMap<(FileIndex, String), Division> =
+            std::mem::take(&mut self.ways).into_iter().map(|(function, ways)| (function, ways.division())).collect();
+        let sides = (self.runs_before, self.runs_after);
+        let mut buffer = Vec::new();
+        for (position, run) in std::mem::take(&mut self.runs).into_iter().enumerate() {
+            let mut of_key: HashMap<Key, Series> = HashMap::new();
+            for (place, series) in &run.places {
+                let key = match place {
+                    Aligned::Phase(phase) => Key::Phase(*phase),
+                    Aligned::NoPython => Key::NoPython,
+                    Aligned::Code { own, callers } => {
+                        let own_function = self.function(*own);
+                        let caller = divisions.get(&own_function).and_then(|division| division.caller(callers));
+                        let named = |site: &Site| (site.file, site.function.clone());
+                        let caller_function = caller.map(|caller| named(self.callers.get(caller)));
+                        let function = Key::Function { own: own_function, caller: caller_function };
+                        self.known.entry(function.clone()).or_default().expressions.insert(*own);
+                        of_key.entry(function).or_default().add(series);
+                        Key::Expression { own: *own, caller }
+                    }
+                };
+                of_key.entry(key).or_default().add(series);
+            }
+            // What was recorded is exact as a whole; what a filter keeps of it is not.
+            let variance = if run.is_filtered { run.whole.sum() * run.progress.one_sample } else { 0.0 };
+            add_sum(&mut self.whole, run.side, position, sides, &run.whole, variance);
+            for (key, series) in of_key {
+                let variance = run.progress.variance(&series, &mut buffer);
+                add_sum(&mut self.known.entry(key).or_default().sums, run.side, position, sides, &series, variance);
+            }
+        }
+    }
+
+    /// Each place with its sites in the tables of all runs; two places may be one.
+    fn aligned(&mut self, reading: &Reading, places: Vec<(Place, Series)>) -> Vec<(Aligned, Series)> {
+        let frames = |place: &Place| match place {
+            Place::Code { own, callers } => (Some(*own), callers.clone()),
+            Place::Phase(_) | Place::NoPython => (None, Vec::new()),
+        };
+        let distinct = |frames: &mut dyn Iterator<Item = FrameIndex>| {
+            let mut seen = HashSet::new();
+            frames.filter(|frame| seen.insert(*frame)).collect::<Vec<FrameIndex>>()
+        };
+        let own = distinct(&mut places.iter().filter_map(|(place, _)| frames(place).0));
+        let callers = distinct(&mut places.iter().flat_map(|(place, _)| frames(place).1));
+        let path = |frame: &FrameIndex| match reading.function_of(*frame).home {
+            Home::Python { file, .. } => Some(reading.files[file].path.as_str()),
+            Home::C { .. } | Home::Mark => None,
+        };
+        let script = script(reading);
+        let files = self.files.add(own.iter().chain(&callers).filter_map(path), script.as_deref());
+        let own_of = sites_of(&mut self.own, reading, &files, own);
+        let caller_of = sites_of(&mut self.callers, reading, &files, callers);
+        let aligned = |place: &Place| match place {
+            Place::Phase(phase) => Aligned::Phase(*phase),
+            Place::NoPython => Aligned::NoPython,
+            Place::Code { own, callers } => match own_of.get(own) {
+                Some(&own) => {
+                    let callers = callers.iter().filter_map(|caller| caller_of.get(caller).copied()).collect();
+                    Aligned::Code { own, callers }
+                }
+                None => Aligned::NoPython,
+            },
+        };
+        places.into_iter().map(|(place, series)| (aligned(&place), series)).collect()
+    }
+
+    fn settled(mut self, choice: Choice) -> Difference {
+        // A function with one expression would be the same row twice.
+        self.known.retain(|key, known| !matches!(key, Key::Function { .. }) || known.expressions.len() > 1);
+        let (runs_before, runs_after) = (self.runs_before as u64, self.runs_after as u64);
+        let is_too_few = self.whole.samples_before.min(self.whole.samples_after) < SIDE_SAMPLES_MIN;
+        let is_compared = |sums: &Sums| {
+            !is_too_few && sums.samples_before / runs_before + sums.samples_after / runs_after >= SAMPLES_MIN
+        };
+        let compared = 1 + self.known.values().filter(|known| is_compared(&known.sums)).count();
+        for known in self.known.values_mut() {
+            // What all runs of a side hardly met is as uncertain as what one run did.
+            let before = known.sums.before.iter_mut().map(|sum| (sum, runs_before));
+            let sums = before.chain(known.sums.after.iter_mut().map(|sum| (sum, runs_after)));
+            for ((sum, runs), one_sample) in sums.zip(&self.one_sample) {
+                sum.variance += variance_of_unseen(*one_sample, compared) / runs as f64;
+            }
+        }
+        let expressions = self.known.iter().filter(|(key, _)| !matches!(key, Key::Function { .. }));
+        let mut spread_of: Vec<&Sums> =
+            expressions.map(|(_, known)| &known.sums).filter(|sums| is_compared(sums)).collect();
+        // Sums of floats depend on their order.
+        spread_of.sort_by(|one, other| {
+            let values = |sums: &Sums| sums.before.iter().chain(&sums.after).map(|sum| sum.value).collect::<Vec<_>>();
+            values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        spread_of.push(&self.whole);
+        let certainty = Certainty::of(&spread_of, compared, self.runs_before, self.runs_after);
+        let whole = certainty.estimate(&self.whole, !is_too_few);
+        let (mut rows, mut functions) = (Vec::new(), Vec::new());
+        let mut largest: Option<(f64, Subject, &Sums)> = None;
+        for (key, known) in &self.known {
+            let sums = &known.sums;
+            let row = Row {
+                subject: self.subject(key),
+                expressions: known.expressions.len(),
+                samples_before: sums.samples_before,
+                samples_after: sums.samples_after,
+                estimate: certainty.estimate(sums, is_compared(sums)),
+            };
+            let size = row.estimate.before + row.estimate.after;
+            let is_larger =
+                |(other, subject, _): &(f64, Subject, &Sums)| (size, place(&row.subject)) > (*other, place(subject));
+            if matches!(row.subject, Subject::Code { .. }) && largest.as_ref().is_none_or(is_larger) {
+                largest = Some((size, row.subject.clone(), sums));
+            }
+            if matches!(key, Key::Function { .. }) { &mut functions } else { &mut rows }.push(row);
+        }
+        let advice = largest.filter(|_| !is_too_few).and_then(|(size, subject, sums)| {
+            let change = size / 2.0 * ADVISED_CHANGE;
+            let runs = certainty.runs_needed(sums, change)?;
+            let is_enough = runs as usize <= self.runs_before.min(self.runs_after);
+            Some(Advice { subject, runs, times_longer: certainty.times_longer(sums, change), is_enough })
+        });
+        sort(&mut rows);
+        sort(&mut functions);
+        Difference {
+            choice,
+            whole,
+            rows,
+            functions,
+            certainty,
+            samples_before: self.whole.samples_before,
+            samples_after: self.whole.samples_after,
+            advice,
+        }
+    }
+
+    fn subject(&self, key: &Key) -> Subject {
+        let code = |site: &Site, is_whole: bool| Code {
+            file: self.files.path(site.file).to_string(),
+            line: site.line.filter(|_| !is_whole),
+            function: site.function.clone(),
+            expression: site.text.clone().filter(|_| !is_whole),
+        };
+        let whole = |(file, function): &(FileIndex, String)| Code {
+            file: self.files.path(*file).to_string(),
+            line: None,
+            function: function.clone(),
+            expression: None,
+        };
+        match key {
+            Key::Expression { own, caller } => Subject::Code {
+                code: code(self.own.get(*own), false),
+                caller: caller.map(|caller| code(self.callers.get(caller), false)),
+            },
+            Key::Function { own, caller } => Subject::Code { code: whole(own), caller: caller.as_ref().map(whole) },
+            Key::Phase(phase) => Subject::Phase(*phase),
+            Key::NoPython => Subject::NoPython,
+        }
+    }
+}
+
+/// The first file that the first process's command line names.
+fn script(profile: &Profile) -> Option<String> {
+    let process = profile.processes.iter().find(|process| process.refused.is_none())?;
+    let words = process.argv.iter().skip(1).map(|word| absolute(word, process.cwd.as_deref()));
+    words.into_iter().find(|path| profile.files.iter().any(|file| file.path == *path))
+}
+
+fn sort(rows: &mut [Row]) {
+    let rank = |row: &Row| (!row.estimate.certain, row.estimate.is_too_few);
+    rows.sort_by(|one, other| {
+        let size = other.estimate.change().abs().total_cmp(&one.estimate.change().abs());
+        rank(one).cmp(&rank(other)).then(size).then_with(|| place(&one.subject).cmp(&place(&other.subject)))
+    });
+}
+
+/// The order of rows with the same change.
+fn place(subject: &Subject) -> impl Ord + use<> {
+    let code = |code: &Code| (code.file.clone(), code.line, code.function.clone(), code.expression.clone());
+    match subject {
+        Subject::Code { code: own, caller } => (0, Some(code(own)), caller.as_ref().map(code), None),
+        Subject::Phase(phase) => (1, None, None, Some(*phase)),
+        Subject::NoPython => (2, None, None, None),
+    }
+}
+
+/// Runs of the row's side in which it was not seen have a sum of 0.
+fn add_sum(sums: &mut Sums, side: Side, position: usize, runs: (usize, usize), series: &Series, variance: f64) {
+    let none = Sum { value: 0.0, variance: 0.0 };
+    sums.before.resize(runs.0, none);
+    sums.after.resize(runs.1, none);
+    let sum = match side {
+        Side::Before => &mut sums.before[position],
+        Side::After => &mut sums.after[position - runs.0],
+    };
+    *sum = Sum { value: series.sum(), variance };
+    let samples = match side {
+        Side::Before => &mut sums.samples_before,
+        Side::After => &mut sums.samples_after,
+    };
+    *samples = samples.saturating_add(series.samples);
+}

@@ -1,0 +1,336 @@
+//! Which places of several recordings are the same, though lines were moved and text was changed between them.
+//! Owns: the steps by which files and sites find each other. Keeps: two sites of one recording never become one.
+//!
+//! A site is an expression in a function of a file. Within a function, sites are the same: first, if text, line (counted from the function's
+//! beginning) and column are; of what is left, if the text is, in order; of callers that are left, if the line is. So a row whose expression was
+//! written anew is another row, and a call whose argument was changed is the same caller.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::tables::own_code::without_parts;
+use crate::tables::owner::is_nameless;
+use crate::tables::profile::{FrameIndex, Home, Profile};
+
+/// Row of `Sites`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SiteIndex(usize);
+
+impl SiteIndex {
+    #[cfg(test)]
+    pub const fn of(position: usize) -> SiteIndex {
+        SiteIndex(position)
+    }
+}
+
+/// Of all recordings, by the newest path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileIndex(usize);
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Site {
+    pub file: FileIndex,
+    /// Qualified name, without the comprehensions in it.
+    pub function: String,
+    /// As it is in the file.
+    pub line: Option<u32>,
+    /// Counted from the function's first line.
+    line_within: Option<i64>,
+    column: Option<u32>,
+    pub text: Option<String>,
+}
+
+/// Whether a line alone tells that two sites are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    Text,
+    TextOrLine,
+}
+
+/// The files of all recordings.
+#[derive(Debug, Default)]
+pub struct Files {
+    paths: Vec<String>,
+    /// The program's own file.
+    script: Option<usize>,
+}
+
+impl Files {
+    /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
+    /// only ones with so long an end of their path. `script`: the file that the command line names, which may be called otherwise.
+    pub fn add<'p>(
+        &mut self,
+        paths: impl Iterator<Item = &'p str>,
+        script: Option<&str>,
+    ) -> HashMap<String, FileIndex> {
+        let mut index_of: HashMap<String, FileIndex> = HashMap::new();
+        let mut new: Vec<&str> = Vec::new();
+        let known: HashMap<&str, usize> = self.paths.iter().map(String::as_str).zip(0..).collect();
+        for path in paths {
+            match known.get(path) {
+                Some(&index) => drop(index_of.insert(path.to_string(), FileIndex(index))),
+                None => new.push(path),
+            }
+        }
+        new.sort_unstable();
+        new.dedup();
+        let taken: HashSet<usize> = index_of.values().map(|index| index.0).collect();
+        let mut left: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (index, path) in self.paths.iter().enumerate() {
+            if !taken.contains(&index) && !is_nameless(path) {
+                left.entry(base_name(path)).or_default().push(index);
+            }
+        }
+        let mut moved: Vec<(&str, usize)> = Vec::new();
+        let renamed = self.script.filter(|index| !taken.contains(index));
+        for path in &new {
+            if let Some(index) = renamed.filter(|_| script == Some(*path)) {
+                moved.retain(|(_, other)| *other != index);
+                moved.push((path, index));
+                left.values_mut().for_each(|left| left.retain(|other| *other != index));
+                continue;
+            }
+            let candidates = left.get(base_name(path)).map(Vec::as_slice).unwrap_or_default();
+            let longest = candidates.iter().map(|index| common_parts(&self.paths[*index], path)).max();
+            let nearest: Vec<usize> = candidates
+                .iter()
+                .copied()
+                .filter(|index| Some(common_parts(&self.paths[*index], path)) == longest)
+                .collect();
+            if let [only] = nearest[..] {
+                moved.push((path, only));
+            }
+        }
+        for (path, index) in &moved {
+            if moved.iter().filter(|(_, other)| other == index).count() == 1 {
+                index_of.insert((*path).to_string(), FileIndex(*index));
+            }
+        }
+        for (path, index) in moved {
+            if index_of.get(path) == Some(&FileIndex(index)) {
+                self.paths[index] = path.to_string();
+            }
+        }
+        for path in new {
+            index_of.entry(path.to_string()).or_insert_with(|| {
+                self.paths.push(path.to_string());
+                FileIndex(self.paths.len() - 1)
+            });
+        }
+        self.script = script.and_then(|script| index_of.get(script)).map(|index| index.0).or(self.script);
+        index_of
+    }
+
+    #[must_use]
+    pub fn path(&self, file: FileIndex) -> &str {
+        &self.paths[file.0]
+    }
+}
+
+fn base_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+fn common_parts(one: &str, other: &str) -> usize {
+    one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count()
+}
+
+/// None: not Python.
+fn site(profile: &Profile, files: &HashMap<String, FileIndex>, frame: FrameIndex) -> Option<Site> {
+    let row = &profile.frames[frame];
+    let function = &profile.functions[row.function];
+    let Home::Python { file, first_line, .. } = function.home else { return None };
+    let line = row.location.map(|location| location.line);
+    let bytes = row.location.and_then(|location| location.byte_columns);
+    Some(Site {
+        file: *files.get(&profile.files[file].path)?,
+        function: without_parts(&function.name).to_string(),
+        line,
+        line_within: line.map(|line| i64::from(line) - i64::from(first_line)),
+        column: row.expression.as_ref().map(|expression| expression.column).or(bytes.map(|bytes| bytes.start)),
+        text: row.expression.as_ref().map(|expression| expression.text.clone()),
+    })
+}
+
+/// The site of each frame. Processes of one recording may have rows of their own for the same code.
+pub fn sites_of(
+    sites: &mut Sites,
+    profile: &Profile,
+    files: &HashMap<String, FileIndex>,
+    frames: Vec<FrameIndex>,
+) -> HashMap<FrameIndex, SiteIndex> {
+    let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
+    let mut position_of: HashMap<Site, usize> = HashMap::new();
+    for frame in frames {
+        let Some(site) = site(profile, files, frame) else { continue };
+        let position = *position_of.entry(site.clone()).or_insert_with(|| {
+            found.push((site, Vec::new()));
+            found.len() - 1
+        });
+        found[position].1.push(frame);
+    }
+    let (added, frames): (Vec<Site>, Vec<Vec<FrameIndex>>) = found.into_iter().unzip();
+    let indices = sites.add(added).into_iter().zip(frames);
+    indices.flat_map(|(index, frames)| frames.into_iter().map(move |frame| (frame, index))).collect()
+}
+
+/// The sites of all recordings so far.
+#[derive(Debug)]
+pub struct Sites {
+    by: By,
+    sites: Vec<Site>,
+    of_function: HashMap<(FileIndex, String), Vec<usize>>,
+}
+
+impl Sites {
+    #[must_use]
+    pub fn new(by: By) -> Sites {
+        Sites { by, sites: Vec::new(), of_function: HashMap::new() }
+    }
+
+    #[must_use]
+    pub fn get(&self, index: SiteIndex) -> &Site {
+        &self.sites[index.0]
+    }
+
+    /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
+    pub fn add(&mut self, added: Vec<Site>) -> Vec<SiteIndex> {
+        let mut found: Vec<Option<usize>> = vec![None; added.len()];
+        let mut of_function: HashMap<(FileIndex, &str), Vec<usize>> = HashMap::new();
+        for (position, site) in added.iter().enumerate() {
+            of_function.entry((site.file, &site.function)).or_default().push(position);
+        }
+        for ((file, function), mut positions) in of_function {
+            let mut known = self.of_function.get(&(file, function.to_string())).cloned().unwrap_or_default();
+            known.sort_by_key(|index| order(&self.sites[*index]));
+            positions.sort_by_key(|position| order(&added[*position]));
+            let mut step = |is_same: &dyn Fn(&Site) -> Option<Key>| {
+                let mut left: HashMap<Key, std::collections::VecDeque<usize>> = HashMap::new();
+                for &index in &known {
+                    if let Some(key) = is_same(&self.sites[index]) {
+                        left.entry(key).or_default().push_back(index);
+                    }
+                }
+                for &position in positions.iter().filter(|position| found[**position].is_none()).collect::<Vec<_>>() {
+                    let queue = is_same(&added[position]).and_then(|key| left.get_mut(&key));
+                    found[position] = queue.and_then(std::collections::VecDeque::pop_front);
+                }
+                let taken: HashSet<usize> = positions.iter().filter_map(|position| found[*position]).collect();
+                known.retain(|index| !taken.contains(index));
+            };
+            step(&|site| Some((site.text.clone(), site.line_within, site.column)));
+            step(&|site| site.text.clone().map(|text| (Some(text), None, None)));
+            if self.by == By::TextOrLine {
+                step(&|site| site.line_within.map(|line| (None, Some(line), None)));
+            }
+        }
+        let mut indices = Vec::with_capacity(added.len());
+        for (site, found) in added.into_iter().zip(found) {
+            indices.push(SiteIndex(match found {
+                Some(index) => {
+                    self.sites[index] = site;
+                    index
+                }
+                None => {
+                    let index = self.sites.len();
+                    self.of_function.entry((site.file, site.function.clone())).or_default().push(index);
+                    self.sites.push(site);
+                    index
+                }
+            }));
+        }
+        indices
+    }
+}
+
+/// What a step compares: text, line in the function, column.
+type Key = (Option<String>, Option<i64>, Option<u32>);
+
+fn order(site: &Site) -> (Option<i64>, Option<u32>) {
+    (site.line_within, site.column)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn site(line: u32, column: u32, text: &str) -> Site {
+        Site {
+            file: FileIndex(0),
+            function: "f".to_string(),
+            line: Some(line),
+            line_within: Some(i64::from(line)),
+            column: Some(column),
+            text: (!text.is_empty()).then(|| text.to_string()),
+        }
+    }
+
+    /// Sites as `line:column:text`; the indices that those of the second recording get.
+    fn check(by: By, first: &str, second: &str, expected: &[usize]) {
+        let read = |text: &str| -> Vec<Site> {
+            let words = text.split_whitespace().map(|word| {
+                let parts: Vec<&str> = word.splitn(3, ':').collect();
+                site(parts[0].parse().expect("a line"), parts[1].parse().expect("a column"), parts[2])
+            });
+            words.collect()
+        };
+        let mut sites = Sites::new(by);
+        sites.add(read(first));
+        let indices: Vec<usize> = sites.add(read(second)).into_iter().map(|index| index.0).collect();
+        assert_eq!(indices, expected, "{first} and {second}");
+    }
+
+    #[test]
+    fn text_comes_before_lines() {
+        check(By::Text, "1:4:a() 2:4:b()", "2:4:b() 1:4:a()", &[1, 0]);
+        // Two lines were added above, and the two were swapped.
+        check(By::Text, "1:4:a() 2:4:b()", "3:4:b() 4:4:a()", &[1, 0]);
+        // The same text twice stays in order, and a line that is the same goes first.
+        check(By::Text, "1:4:a() 5:4:a()", "2:4:a() 6:4:a()", &[0, 1]);
+        check(By::Text, "1:4:a() 5:4:a()", "5:4:a() 7:4:a()", &[1, 0]);
+        // Written anew: another row.
+        check(By::Text, "1:4:a(x)", "1:4:a(y)", &[1]);
+    }
+
+    #[test]
+    fn a_caller_whose_argument_was_changed_is_the_same() {
+        check(By::TextOrLine, "1:4:a(x) 2:4:a(y)", "1:4:a(x) 2:4:a(y+1)", &[0, 1]);
+        check(By::TextOrLine, "1:4:a(x) 2:4:a(y)", "1:4:a(z)", &[0]);
+        // Text first: what was moved to another line is not what was there.
+        check(By::TextOrLine, "1:4:a(x) 2:4:a(y)", "1:4:a(y)", &[1]);
+    }
+
+    #[test]
+    fn without_text_the_line_and_the_column_tell() {
+        check(By::Text, "1:4: 1:9: 2:4:", "2:4: 1:9: 3:4:", &[2, 1, 3]);
+    }
+
+    #[test]
+    fn a_file_may_be_in_another_folder() {
+        let check = |first: &[&str], second: &[&str], expected: &[usize]| {
+            let mut files = Files::default();
+            files.add(first.iter().copied(), None);
+            let found = files.add(second.iter().copied(), None);
+            let found: Vec<usize> = second.iter().map(|path| found[*path].0).collect();
+            assert_eq!(found, expected, "{first:?} and {second:?}");
+        };
+        check(&["/v1/app.py", "/v1/db.py"], &["/v2/db.py", "/v2/app.py"], &[1, 0]);
+        check(&["/v1/a/x.py", "/v1/b/x.py"], &["/v2/b/x.py", "/v2/a/x.py"], &[1, 0]);
+        // Which one it was nobody knows.
+        check(&["/v1/a/x.py", "/v1/b/x.py"], &["/v2/c/x.py"], &[2]);
+        check(&["/a/x.py"], &["/a/x.py", "/b/x.py"], &[0, 1]);
+        check(&["/a/x.py"], &["/b/x.py", "/c/x.py"], &[1, 2]);
+        check(&["<string>"], &["<stdin>"], &[1]);
+    }
+
+    #[test]
+    fn the_programs_own_file_may_have_another_name() {
+        let mut files = Files::default();
+        files.add(["/app/slow.py", "/app/db.py"].into_iter(), Some("/app/slow.py"));
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/fast.py"));
+        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
+        assert_eq!(files.path(FileIndex(1)), "/app/fast.py");
+        // One that was there before keeps its own rows.
+        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/db.py"));
+        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
+    }
+}

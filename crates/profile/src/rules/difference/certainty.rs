@@ -1,0 +1,302 @@
+//! Whether a change is more than what runs of the same program differ by: standard errors, their factor, and how many runs would tell.
+//! Owns: the share of errors, what is assumed of a single run, the correction for the number of rows. Never: looks at bins or names.
+//!
+//! The variance of one run's sum has two parts: when its samples were taken (`bootstrap`), and how runs differ from each other, in proportion
+//! to the sum. From several recordings the second part is measured; a single one says nothing about it, so a fixed part is assumed.
+
+use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+
+/// Of comparisons of equal programs, those that find a difference in any row. Two thirds below the 5 % that are promised: runs are not always alike.
+pub const ERRORS_IN_ALL_ROWS: f64 = 0.02;
+/// Standard deviation of runs of one program, as a part of a row's time, where too few recordings tell it. docs/reading/diff.md has measured ones.
+pub const ASSUMED_SPREAD: f64 = 0.05;
+/// No two runs are alike to that part of their time, even if a few of them happen to be.
+const SPREAD_MIN: f64 = 0.002;
+/// Degrees of freedom from which on the variance between runs is measured: three recordings on each side.
+const FREEDOM_MIN: usize = 4;
+/// What all rows tell about the variance of one counts as much as that many degrees of freedom of its own.
+const FREEDOM_OF_ALL_ROWS: f64 = 4.0;
+/// To ask for fewer recordings on a side is no advice: with five the factor is near its least.
+const ADVISED_RUNS_MIN: u32 = 5;
+const ADVISED_RUNS_MAX: u32 = 1000;
+/// Of changes that large, 95 % are found with the runs that are asked for.
+const POWER_QUANTILE: f64 = 1.645;
+/// A row with fewer samples in one run of each side together is not compared.
+pub const SAMPLES_MIN: u64 = 20;
+
+/// One row's sum in one run, and the variance that its samples give it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sum {
+    pub value: f64,
+    pub variance: f64,
+}
+
+/// The sums of a row in the runs before and after.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    pub before: Vec<Sum>,
+    pub after: Vec<Sum>,
+    pub samples_before: u64,
+    pub samples_after: u64,
+}
+
+/// How much runs of the same program differ, as a part of a row's time.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    pub part: f64,
+    /// None: assumed.
+    pub freedom: Option<usize>,
+}
+
+/// In the unit of the weight, per run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    pub before: f64,
+    pub after: f64,
+    pub low: f64,
+    pub high: f64,
+    pub certain: bool,
+    /// Not compared.
+    pub is_too_few: bool,
+    /// On each side, to make a change of this size certain. None: it is, or no number of runs would do.
+    pub runs_needed: Option<u32>,
+}
+
+impl Estimate {
+    #[must_use]
+    pub fn change(&self) -> f64 {
+        self.after - self.before
+    }
+
+    /// Half of the interval's width.
+    #[must_use]
+    pub fn margin(&self) -> f64 {
+        (self.high - self.low) / 2.0
+    }
+}
+
+/// What all rows of a comparison share.
+#[derive(Clone, Debug)]
+pub struct Certainty {
+    pub spread: Spread,
+    /// Rows that are compared.
+    pub compared: usize,
+    runs_before: usize,
+    runs_after: usize,
+    /// Standard errors to each side of a change.
+    factor: f64,
+    /// For each number of runs a side, from `ADVISED_RUNS_MIN` on: by what the deviation of one run is to be multiplied to be the change that
+    /// they tell. More runs tell less.
+    tell: Vec<f64>,
+}
+
+impl Certainty {
+    /// `rows`: all that are compared, of which each is part of what the spread is measured from. Runs: one or more on each side.
+    #[must_use]
+    pub fn of(rows: &[&Sums], compared: usize, runs_before: usize, runs_after: usize) -> Certainty {
+        let freedom = (runs_before + runs_after).saturating_sub(2);
+        let (mut between, mut squares) = (0.0, 0.0);
+        for row in rows {
+            between += pooled_variance(row) - own_variance(row);
+            squares += middle(row).powi(2);
+        }
+        let measured = if squares > 0.0 && freedom > 0 { (between / squares).max(0.0).sqrt() } else { 0.0 };
+        let is_measured = freedom >= FREEDOM_MIN;
+        let spread = match is_measured {
+            true => Spread { part: measured.max(SPREAD_MIN), freedom: Some(freedom) },
+            false => Spread { part: measured.max(ASSUMED_SPREAD), freedom: None },
+        };
+        let factor = factor(compared, is_measured.then_some(freedom));
+        let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX).map(|runs| {
+            let factor = self::factor(compared, Some(2 * runs as usize - 2)) + POWER_QUANTILE;
+            factor * (2.0 / f64::from(runs)).sqrt()
+        });
+        Certainty { spread, compared, runs_before, runs_after, factor, tell: tell.collect() }
+    }
+
+    /// `is_compared`: not one with too few samples.
+    #[must_use]
+    pub fn estimate(&self, row: &Sums, is_compared: bool) -> Estimate {
+        let (before, after) = (mean(&row.before), mean(&row.after));
+        let change = after - before;
+        let margin = self.factor * self.squared_error(row).sqrt();
+        let (low, high) = (change - margin, change + margin);
+        let certain = is_compared && (low > 0.0 || high < 0.0);
+        let runs_needed = if certain { None } else { self.runs_needed(row, change.abs()) };
+        Estimate { before, after, low, high, certain, is_too_few: !is_compared, runs_needed }
+    }
+
+    /// Recordings on each side with which a change of this size is certain in 95 of 100 comparisons; with one that is assumed to vary, at least.
+    #[must_use]
+    pub fn runs_needed(&self, row: &Sums, change: f64) -> Option<u32> {
+        let sides = self.sides();
+        let variance = match self.spread.freedom {
+            Some(_) => self.squared_error(row) / sides,
+            None => own_variance(row),
+        };
+        let deviation = variance.sqrt();
+        let position = self.tell.partition_point(|tell| tell * deviation > change);
+        (change > 0.0 && position < self.tell.len()).then(|| ADVISED_RUNS_MIN + position as u32)
+    }
+
+    /// How many times as long runs would do instead of more runs. None: it is not the samples that are too few.
+    #[must_use]
+    pub fn times_longer(&self, row: &Sums, change: f64) -> Option<f64> {
+        self.spread.freedom?;
+        let allowed = (change / (self.factor + POWER_QUANTILE)).powi(2) / self.sides();
+        let own = own_variance(row);
+        let between = (self.squared_error(row) / self.sides() - own).max(0.0);
+        (between < allowed && own > 0.0).then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
+    }
+
+    /// By what a variance of one run is to be multiplied to be that of the change.
+    fn sides(&self) -> f64 {
+        1.0 / self.runs_before as f64 + 1.0 / self.runs_after as f64
+    }
+
+    /// Of the change. Few runs may agree by chance: their variance counts with that of all rows (Smyth 2004), and is never less than what
+    /// their samples give.
+    fn squared_error(&self, row: &Sums) -> f64 {
+        let of_side = |sums: &[Sum]| {
+            let runs = sums.len().max(1) as f64;
+            let own = sums.iter().map(|sum| sum.variance).sum::<f64>() / runs;
+            (own + (self.spread.part * mean(sums)).powi(2)) / runs
+        };
+        let expected = of_side(&row.before) + of_side(&row.after);
+        let shown = pooled_variance(row) * self.sides();
+        match self.spread.freedom {
+            None => expected.max(shown),
+            Some(freedom) => {
+                let (all, own) = (FREEDOM_OF_ALL_ROWS, freedom as f64);
+                let both = (all * expected + own * shown) / (all + own);
+                both.max(own_variance(row) * self.sides())
+            }
+        }
+    }
+}
+
+/// Standard errors to each side: each row may err with an equal part of what all may (Bonferroni), which holds however rows hang together.
+fn factor(compared: usize, freedom: Option<usize>) -> f64 {
+    let probability = 1.0 - ERRORS_IN_ALL_ROWS / 2.0 / compared.max(1) as f64;
+    match freedom.and_then(|freedom| StudentsT::new(0.0, 1.0, freedom as f64).ok()) {
+        Some(students_t) => students_t.inverse_cdf(probability),
+        None => Normal::standard().inverse_cdf(probability),
+    }
+}
+
+/// What the samples of one run cannot tell about a row that they hardly met: none seen may have been as many as `factor²/2`.
+#[must_use]
+pub fn variance_of_unseen(one_sample: f64, compared: usize) -> f64 {
+    (one_sample * factor(compared, None)).powi(2) / 2.0
+}
+
+fn mean(sums: &[Sum]) -> f64 {
+    sums.iter().map(|sum| sum.value).sum::<f64>() / sums.len().max(1) as f64
+}
+
+fn middle(row: &Sums) -> f64 {
+    f64::midpoint(mean(&row.before), mean(&row.after))
+}
+
+/// Mean of what the samples give.
+fn own_variance(row: &Sums) -> f64 {
+    let all = row.before.iter().chain(&row.after);
+    all.map(|sum| sum.variance).sum::<f64>() / (row.before.len() + row.after.len()).max(1) as f64
+}
+
+/// Of one run, around the mean of its side.
+fn pooled_variance(row: &Sums) -> f64 {
+    let freedom = (row.before.len() + row.after.len()).saturating_sub(2);
+    if freedom == 0 {
+        return 0.0;
+    }
+    let squares = |sums: &[Sum]| {
+        let mean = mean(sums);
+        sums.iter().map(|sum| (sum.value - mean).powi(2)).sum::<f64>()
+    };
+    (squares(&row.before) + squares(&row.after)) / freedom as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(before: &[f64], after: &[f64], deviation: f64) -> Sums {
+        let side = |values: &[f64]| {
+            values.iter().map(|value| Sum { value: *value, variance: deviation * deviation }).collect::<Vec<_>>()
+        };
+        Sums { before: side(before), after: side(after), samples_before: 1000, samples_after: 1000 }
+    }
+
+    fn estimate(row: &Sums, compared: usize) -> Estimate {
+        Certainty::of(&[row], compared, row.before.len(), row.after.len()).estimate(row, true)
+    }
+
+    #[test]
+    fn factors_are_those_of_the_tables() {
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 2e-3, "{value}, not {expected}");
+        near(factor(1, None), 2.326);
+        near(factor(10, None), 3.090);
+        near(factor(10, Some(8)), 4.501);
+        near(factor(10, Some(4)), 7.173);
+        near(factor(1, Some(1)), 31.821);
+        near(factor(1000, Some(1998)), 4.277);
+        for compared in [1, 100, 10_000, 1_000_000] {
+            let factors = [4, 8, 40, 1998].map(|freedom| factor(compared, Some(freedom)));
+            assert!(
+                factors.is_sorted_by(|one, other| one > other) && factors[3] > factor(compared, None),
+                "{factors:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_run_on_each_side_may_differ_by_what_is_assumed() {
+        // 2.33 × 5 % × √2 of about 100 is 16.5.
+        assert!(!estimate(&sums(&[100.0], &[115.0], 0.0), 1).certain);
+        assert!(estimate(&sums(&[100.0], &[120.0], 0.0), 1).certain);
+        assert!(!estimate(&sums(&[100.0], &[120.0], 10.0), 1).certain, "few samples");
+        assert!(!estimate(&sums(&[100.0], &[120.0], 0.0), 20).certain, "one of many rows");
+        let two = estimate(&sums(&[100.0, 100.0], &[110.0, 110.0], 0.0), 1);
+        assert!(!two.certain && two.high - two.low > 20.0, "two that agree may do so by chance: {two:?}");
+        let two = sums(&[80.0, 120.0], &[130.0, 140.0], 0.0);
+        assert!(!estimate(&two, 1).certain, "what two show is more than what is assumed");
+    }
+
+    #[test]
+    fn several_runs_tell_how_much_they_differ() {
+        let steady = sums(&[100.0, 101.0, 99.0, 100.5], &[105.0, 104.0, 106.0, 105.5], 0.0);
+        let told = estimate(&steady, 1);
+        assert!(told.certain && told.low > 0.0 && told.high < 10.0, "{told:?}");
+        let restless = sums(&[100.0, 110.0, 90.0, 105.0], &[105.0, 95.0, 116.0, 110.0], 0.0);
+        let told = estimate(&restless, 1);
+        assert!(!told.certain, "{told:?}");
+        assert!(told.runs_needed > Some(10), "{told:?}");
+    }
+
+    #[test]
+    fn the_runs_that_are_asked_for_tell() {
+        let row = sums(&[100.0, 102.0, 98.0], &[100.0, 101.0, 99.0], 1.0);
+        let certainty = Certainty::of(&[&row], 10, 3, 3);
+        let runs = certainty.runs_needed(&row, 5.0).expect("a number of runs");
+        let noise = certainty.squared_error(&row) / certainty.sides();
+        let error = |runs: u32| (noise * 2.0 / f64::from(runs)).sqrt();
+        let power = |runs: u32| 5.0 / error(runs) - factor(10, Some(2 * runs as usize - 2));
+        assert!(power(runs) >= POWER_QUANTILE && runs >= ADVISED_RUNS_MIN);
+        assert!(runs == ADVISED_RUNS_MIN || power(runs - 1) < POWER_QUANTILE);
+        assert_eq!(certainty.runs_needed(&row, 0.0), None);
+        assert_eq!(certainty.runs_needed(&row, 1e-6), None, "no number of runs would do");
+        assert!(certainty.runs_needed(&row, 1.0) > Some(runs));
+    }
+
+    #[test]
+    fn longer_runs_help_where_samples_are_few_alone() {
+        let few = sums(&[100.0; 4], &[100.0; 4], 5.0);
+        let certainty = Certainty::of(&[&few], 10, 4, 4);
+        let times = certainty.times_longer(&few, 5.0).expect("more samples tell");
+        assert!((5.0..50.0).contains(&times), "{times}");
+        let restless = sums(&[90.0, 110.0, 95.0, 105.0], &[90.0, 110.0, 95.0, 105.0], 0.1);
+        assert_eq!(Certainty::of(&[&restless], 10, 4, 4).times_longer(&restless, 5.0), None);
+        assert_eq!(Certainty::of(&[&few], 10, 1, 1).times_longer(&few, 5.0), None, "nothing is known of other runs");
+    }
+}

@@ -1,0 +1,103 @@
+//! What the samples of one recording are added up by: an expression of the user's own code with the way to it, bin by bin.
+//! Owns: which code a sample counts for (as in the report), and which callers it has. Never: looks at another recording.
+
+use std::collections::HashMap;
+
+use crate::rules::phase::Phase;
+use crate::rules::weight::Weight;
+use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::{OwnCode, code_of, own_code};
+use crate::tables::profile::{FrameIndex, Moment, NodeIndex, Profile};
+
+/// Callers further away tell no rows apart.
+const CALLERS_MAX: usize = 8;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// `callers`: the user's own frames above, the nearest first, each function once: what is recursive has one way to it.
+    Code {
+        own: FrameIndex,
+        callers: Vec<FrameIndex>,
+    },
+    Phase(Phase),
+    NoPython,
+}
+
+/// The samples of one place, or of several.
+#[derive(Clone, Debug, Default)]
+pub struct Series {
+    /// As the weight counts them: observations of running threads, or for wall time of all.
+    pub samples: u64,
+    /// Nanoseconds, or samples. May name a bin several times.
+    pub bins: Vec<(u32, f64)>,
+}
+
+impl Series {
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.bins.iter().map(|(_, weight)| weight).sum()
+    }
+
+    pub fn add(&mut self, other: &Series) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.bins.extend_from_slice(&other.bins);
+    }
+}
+
+/// In the order in which they were met. Rows without weight are left out.
+#[must_use]
+pub fn places(profile: &Profile, weight: Weight) -> Vec<(Place, Series)> {
+    let event_loop = EventLoop::of(profile);
+    let mut found: Vec<(Place, Series)> = Vec::new();
+    let mut position_of: HashMap<Place, usize> = HashMap::new();
+    let mut position_of_stack: HashMap<(Option<NodeIndex>, bool), usize> = HashMap::new();
+    for moment in &profile.moments {
+        let is_waiting = moment.state.is_waiting();
+        let position = *position_of_stack.entry((moment.node, is_waiting)).or_insert_with(|| {
+            let place = place(profile, &event_loop, moment.node, is_waiting);
+            *position_of.entry(place.clone()).or_insert_with(|| {
+                found.push((place, Series::default()));
+                found.len() - 1
+            })
+        });
+        let series = &mut found[position].1;
+        let is_counted = weight == Weight::Wall || moment.state.is_running();
+        series.samples = series.samples.saturating_add(if is_counted { u64::from(moment.samples) } else { 0 });
+        let value = value(moment, weight);
+        match series.bins.last_mut() {
+            Some((bin, sum)) if *bin == moment.bin => *sum += value,
+            _ if value > 0.0 => series.bins.push((moment.bin, value)),
+            _ => {}
+        }
+    }
+    found.retain(|(_, series)| !series.bins.is_empty());
+    found
+}
+
+fn value(moment: &Moment, weight: Weight) -> f64 {
+    match weight {
+        Weight::Cpu => moment.cpu_ns as f64,
+        Weight::Wall => moment.wall_ns as f64,
+        Weight::Samples if moment.state.is_running() => f64::from(moment.samples),
+        Weight::Samples => 0.0,
+    }
+}
+
+fn place(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>, is_waiting: bool) -> Place {
+    let OwnCode { deepest, frames, given } = own_code(profile, event_loop, leaf);
+    let phase = (!is_waiting).then(|| Phase::of(profile, event_loop, leaf, &frames)).flatten();
+    if let Some((phase, _)) = phase {
+        return Place::Phase(phase);
+    }
+    let Some(own) = deepest else { return Place::NoPython };
+    let mut seen = vec![code_of(profile, own)];
+    let mut callers = Vec::new();
+    for &frame in frames[..given.min(frames.len())].iter().skip_while(|frame| **frame != own) {
+        let code = code_of(profile, frame);
+        if callers.len() < CALLERS_MAX && !seen.contains(&code) {
+            seen.push(code);
+            callers.push(frame);
+        }
+    }
+    Place::Code { own, callers }
+}

@@ -1,0 +1,279 @@
+//! A comparison of recordings for its readers: the sentence that comes first, and what text, Markdown and JSON say alike.
+//! Owns: the words. Never: decides what is certain (`rules::difference` does); names a row without its sign.
+
+pub mod json;
+pub mod markdown;
+pub mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate, SAMPLES_MIN};
+use crate::rules::difference::{
+    ADVISED_CHANGE, Advice, Code, Difference, Row, SIDE_SAMPLES_MIN, Subject, difference as compare,
+};
+pub use crate::rules::difference::{Run, bins_of};
+use crate::rules::pace::Pace;
+use crate::rules::warnings::warnings;
+use crate::rules::weight::{Choice, Weight};
+use crate::tables::file_names::shortest;
+use crate::views::summary::{kept_line, law_line, who};
+use crate::words::figures::{count, counted, duration, percent};
+
+/// Two sides, and what is said of them.
+pub struct Comparison<'r> {
+    pub before: &'r [Run],
+    pub after: &'r [Run],
+    pub difference: Difference,
+    short: BTreeMap<String, String>,
+}
+
+/// `asked`: the weight. Each side has one recording or more.
+#[must_use]
+pub fn comparison<'r>(before: &'r [Run], after: &'r [Run], asked: Option<Weight>) -> Comparison<'r> {
+    let difference = compare(before, after, asked);
+    let rows = difference.rows.iter().chain(&difference.functions);
+    let files: BTreeSet<&str> = rows.flat_map(|row| codes(&row.subject)).map(|code| code.file.as_str()).collect();
+    let short =
+        files.iter().map(|file| (file.to_string(), shortest(file, files.iter().copied()).to_string())).collect();
+    Comparison { before, after, difference, short }
+}
+
+fn codes(subject: &Subject) -> impl Iterator<Item = &Code> {
+    let (code, caller) = match subject {
+        Subject::Code { code, caller } => (Some(code), caller.as_ref()),
+        Subject::Phase(_) | Subject::NoPython => (None, None),
+    };
+    code.into_iter().chain(caller)
+}
+
+impl Comparison<'_> {
+    /// Who was recorded, with the laws: two lines for a recording, one for each of several, and one more with filters.
+    fn accounts(&self) -> Vec<String> {
+        let weight = self.difference.choice.weight;
+        let of_side = |side: &'static str, runs: &[Run]| {
+            let mut lines = Vec::new();
+            for run in runs {
+                let (name, laws) = (&run.name, law_line(&run.reading));
+                match runs.len() {
+                    1 => lines.extend([format!("{side}: {name} · {}", who(&run.reading)), format!("   {laws}")]),
+                    _ => {
+                        let (wall, cpu) = (duration(run.reading.wall_ns()), duration(run.reading.clocks().cpu_ns));
+                        lines.push(format!("{side}: {name} · {wall} wall · {cpu} CPU · {laws}"));
+                    }
+                }
+                lines.extend(kept_line(&run.reading, weight).map(|kept| format!("   {kept}")));
+            }
+            lines
+        };
+        let weight = match &self.difference.choice {
+            Choice { weight: Weight::Cpu, .. } => None,
+            Choice { weight, why: Some(why) } => Some(format!("weight: {weight}, because {why}")),
+            Choice { weight, why: None } => Some(format!("weight: {weight}")),
+        };
+        of_side("A", self.before).into_iter().chain(of_side("B", self.after)).chain(weight).collect()
+    }
+
+    /// The answer in a sentence or two.
+    #[must_use]
+    pub fn verdict(&self) -> String {
+        let difference = &self.difference;
+        let (a, b) = (difference.samples_before, difference.samples_after);
+        if self.is_too_few() {
+            let have = format!("too few samples to tell: A has {}, B has {}", count(a), count(b));
+            let longer = SIDE_SAMPLES_MIN.checked_div(a.min(b)).map_or_else(
+                || "record a longer run, or with a higher --rate".to_string(),
+                |times| format!("record a run {} times as long, or with a --rate so much higher", times + 1),
+            );
+            return format!("{have}, and genba compares from {SIDE_SAMPLES_MIN} on; {longer}");
+        }
+        let whole = &difference.whole;
+        let measured = self.margin(whole);
+        let largest = self.largest_certain();
+        match (whole.certain, largest) {
+            (true, largest) => {
+                let share = relative(whole);
+                let takes = match (difference.choice.weight, whole.change() > 0.0) {
+                    (Weight::Samples, true) => format!("B has {share} more samples than A"),
+                    (Weight::Samples, false) => format!("B has {share} fewer samples than A"),
+                    (_, true) => format!("B takes {share} longer than A"),
+                    (_, false) => format!("B takes {share} less than A"),
+                };
+                let most = largest.filter(|row| row.estimate.change() / whole.change() >= 0.5);
+                let most = most.map_or(String::new(), |row| format!(", most of it in {}", self.name(row)));
+                format!("{takes}: {measured}{} a run{most}", self.unit())
+            }
+            (false, Some(largest)) => {
+                let certain = self.difference.rows.iter().filter(|row| row.estimate.certain).count() as u64;
+                let rows = match certain {
+                    0 | 1 => String::new(),
+                    several => format!(" {} are certain.", counted(several, "row", "rows")),
+                };
+                let change = self.margin(&largest.estimate);
+                format!(
+                    "B differs from A in {}: {change}{} a run.{rows} The change of the whole, {measured}, is not certain",
+                    self.name(largest),
+                    self.unit()
+                )
+            }
+            (false, None) => {
+                format!("no difference that these recordings can tell: B − A is {measured}{} a run", self.unit())
+            }
+        }
+    }
+
+    fn is_too_few(&self) -> bool {
+        self.difference.samples_before.min(self.difference.samples_after) < SIDE_SAMPLES_MIN
+    }
+
+    /// Of each recording, with its name; and where the two sides were not recorded alike.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let weight = self.difference.choice.weight;
+        let runs = || self.before.iter().chain(self.after);
+        let of_run = |run: &Run| {
+            let said = warnings(&run.reading, weight).into_iter();
+            said.map(|warning| format!("{}: {warning}", run.name)).collect::<Vec<_>>()
+        };
+        let mut all: Vec<String> = runs().flat_map(of_run).collect();
+        let paces: BTreeSet<Option<u64>> = runs().map(|run| Pace::of(&run.reading).mostly_ns).collect();
+        if weight == Weight::Samples && paces.len() > 1 {
+            all.push("the recordings have different intervals between ticks, so counts of samples differ; --weight cpu compares time".to_string());
+        }
+        all
+    }
+
+    /// A function, where all of it is more certain than the largest of its expressions.
+    fn largest_certain(&self) -> Option<&Row> {
+        let rows = self.difference.functions.iter().chain(&self.difference.rows);
+        let certain = rows.filter(|row| row.estimate.certain);
+        certain.max_by(|one, other| one.estimate.change().abs().total_cmp(&other.estimate.change().abs()))
+    }
+
+    /// How many rows there are of each kind.
+    fn counts(&self) -> String {
+        let rows = &self.difference.rows;
+        let of = |is: &dyn Fn(&Estimate) -> bool| rows.iter().filter(|row| is(&row.estimate)).count() as u64;
+        let few = of(&|estimate| estimate.is_too_few);
+        let certain = of(&|estimate| estimate.certain);
+        let open = rows.len() as u64 - few - certain;
+        let few = match few {
+            0 => String::new(),
+            _ if self.is_too_few() => format!("; {} not compared", count(few)),
+            few => format!("; {} fewer than {SAMPLES_MIN} samples", counted(few, "has", "have")),
+        };
+        format!(
+            "{}: {} certain, {} cannot tell{few}",
+            counted(rows.len() as u64, "row", "rows"),
+            count(certain),
+            count(open)
+        )
+    }
+
+    /// What the intervals rest on, and what would tell more.
+    fn notes(&self) -> Vec<String> {
+        let certainty = &self.difference.certainty;
+        let confidence = (1.0 - ERRORS_IN_ALL_ROWS) * 100.0;
+        let rows = counted(certainty.compared as u64, "sum", "sums");
+        let part = format!("{:.1} %", certainty.spread.part * 100.0);
+        let spread = match certainty.spread.freedom {
+            Some(_) => {
+                format!("runs of one side differ by {part} (standard deviation), beside what their samples tell")
+            }
+            None if certainty.spread.part > crate::rules::difference::certainty::ASSUMED_SPREAD => {
+                format!("runs of one side differ by {part}, and two are too few to measure it")
+            }
+            None => format!(
+                "so few recordings do not tell how much runs of one program differ: genba assumes {part} (standard deviation)"
+            ),
+        };
+        let mut notes = vec![format!("intervals: {confidence} % for all {rows} together; {spread}")];
+        notes.extend(self.difference.advice.as_ref().map(|advice| self.advice(advice)));
+        notes
+    }
+
+    fn advice(&self, advice: &Advice) -> String {
+        let change = format!("a change of {} % in {}", ADVISED_CHANGE * 100.0, self.subject(&advice.subject));
+        let runs = counted(u64::from(advice.runs), "recording", "recordings");
+        if advice.is_enough && self.difference.certainty.spread.freedom.is_some() {
+            return format!("{change} is certain with {runs} of each, or fewer");
+        }
+        let at_least = if self.difference.certainty.spread.freedom.is_none() { "at least " } else { "" };
+        let longer = advice.times_longer.filter(|times| *times > 1.0);
+        let longer = longer.map_or(String::new(), |times| {
+            format!(", or as many as now, each {:.0} times as long or with so much higher a --rate", times.ceil())
+        });
+        format!("to tell {change}: {at_least}{runs} of each{longer} (genba diff A1 A2 … -- B1 B2 …)")
+    }
+
+    /// `orders.py:16 parse ← orders.py:29 load`
+    fn name(&self, row: &Row) -> String {
+        self.subject(&row.subject)
+    }
+
+    fn subject(&self, subject: &Subject) -> String {
+        let place = |code: &Code| {
+            let file = self.short.get(&code.file).unwrap_or(&code.file);
+            let line = code.line.map_or(String::new(), |line| format!(":{line}"));
+            format!("{file}{line} {}", code.function)
+        };
+        match subject {
+            Subject::Code { code, caller: None } => place(code),
+            Subject::Code { code, caller: Some(caller) } => format!("{} ← {}", place(code), place(caller)),
+            Subject::Phase(phase) => phase.name().to_string(),
+            Subject::NoPython => "outside of Python".to_string(),
+        }
+    }
+
+    /// Behind a row: on which side it is, and whether the samples can tell.
+    fn remark(row: &Row) -> &'static str {
+        match (row.samples_before, row.samples_after, row.estimate.certain, row.estimate.is_too_few) {
+            (0, _, true, _) => "only in B",
+            (_, 0, true, _) => "only in A",
+            (_, _, true, _) => "",
+            (_, _, false, true) => "too few samples",
+            (_, _, false, false) => "cannot tell",
+        }
+    }
+
+    fn unit(&self) -> &'static str {
+        match self.difference.choice.weight {
+            Weight::Cpu => " of CPU",
+            Weight::Wall => " of wall time",
+            Weight::Samples => " samples",
+        }
+    }
+
+    /// `412 ms`, `1,234`
+    fn amount(&self, value: f64) -> String {
+        let value = value.abs().round() as u64;
+        match self.difference.choice.weight {
+            Weight::Cpu | Weight::Wall => duration(value),
+            Weight::Samples => count(value),
+        }
+    }
+
+    /// `+412 ms`, `−3.10 ms`
+    fn signed(&self, value: f64) -> String {
+        let sign = match value.round() {
+            0.0 => "",
+            rounded if rounded > 0.0 => "+",
+            _ => "−",
+        };
+        format!("{sign}{}", self.amount(value))
+    }
+
+    /// `+412 ms ± 60.0 ms`
+    fn margin(&self, estimate: &Estimate) -> String {
+        format!("{} ± {}", self.signed(estimate.change()), self.amount(estimate.margin()))
+    }
+
+    /// `+352 ms to +472 ms`
+    fn interval(&self, estimate: &Estimate) -> String {
+        format!("{} to {}", self.signed(estimate.low), self.signed(estimate.high))
+    }
+}
+
+/// Of the side before: `18.1 %`
+fn relative(estimate: &Estimate) -> String {
+    format!("{} %", percent(estimate.change().abs().round() as u64, estimate.before.round() as u64))
+}
