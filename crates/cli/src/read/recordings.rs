@@ -15,7 +15,7 @@ use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct RecordingArguments {
-    /// The recordings, several are read as one [default: the newest *.genba here]
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; several are read as one [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -54,6 +54,12 @@ impl Recordings {
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
         let filter = options.filter();
+        let timeless = |file: &&RecordingFile| file.import.as_ref().is_some_and(|imported| !imported.has_times);
+        if let Some(file) = self.0.iter().find(timeless).filter(|_| filter.window.is_some()) {
+            return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
+                .detail("collapsed stacks tell no times")
+                .hint("leave --time out"));
+        }
         let profile = self.joined(filter.window);
         Reading::filtered(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
     }
