@@ -8,8 +8,9 @@ use flate2::read::MultiGzDecoder;
 
 use crate::Refused;
 
-/// A vmprof log of this size holds some two million samples. What decompresses to more is refused.
-pub const PLAIN_BYTES_MAX: u64 = 256 << 20;
+/// What decompresses to more is refused: so much in any case, and so much for each byte of the file. Logs of vmprof shrink to a twentieth.
+const PLAIN_BYTES_MIN: u64 = 64 << 20;
+const PLAIN_BYTES_A_BYTE: u64 = 128;
 
 pub struct Plain {
     pub bytes: Vec<u8>,
@@ -19,7 +20,7 @@ pub struct Plain {
 
 /// None: not compressed.
 pub fn decompress(bytes: &[u8]) -> Result<Option<Plain>, Refused> {
-    decompress_within(bytes, PLAIN_BYTES_MAX)
+    decompress_within(bytes, PLAIN_BYTES_MIN.saturating_add((bytes.len() as u64).saturating_mul(PLAIN_BYTES_A_BYTE)))
 }
 
 fn decompress_within(bytes: &[u8], plain_bytes_max: u64) -> Result<Option<Plain>, Refused> {
@@ -37,7 +38,7 @@ fn taken(kind: &'static str, reader: &mut dyn Read, plain_bytes_max: u64) -> Res
     let ended = reader.take(plain_bytes_max + 1).read_to_end(&mut bytes);
     if bytes.len() as u64 > plain_bytes_max {
         return Err(Refused::Unsupported(format!(
-            "the {kind} data is larger than {plain_bytes_max} bytes when decompressed, which is the most that genba reads"
+            "the {kind} data is larger than {plain_bytes_max} bytes when decompressed, which is the most that genba reads of so small a file"
         )));
     }
     let fault = ended.err().map(|error| {

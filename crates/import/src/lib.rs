@@ -1,7 +1,7 @@
 //! Recordings of other profilers: from their bytes to a recording of genba's, in memory, so that every view reads it unchanged.
 //! Owns: which files are known, by their content. Never: opens a file, panics on what it reads, invents a clock or a state that the file
 //! does not tell.
-//! Keeps: memory is bounded by the bytes that were read, and what is decompressed by `compressed::PLAIN_BYTES_MAX`.
+//! Keeps: memory is bounded by the bytes of the file, also where they are compressed (`compressed.rs`).
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
