@@ -81,6 +81,12 @@ mod tests {
     }
 
     #[test]
+    fn a_compressed_recording_is_refused_by_name() {
+        let refused = crate::read(&gzip(b"\x89genba\r\n and so on")).err();
+        assert!(matches!(refused, Some(Refused::Unsupported(words)) if words.starts_with("a recording of genba")));
+    }
+
+    #[test]
     fn a_bomb_is_refused_at_the_limit() {
         for packed in [gzip(&vec![0; 1 << 20]), bz2(&vec![0; 1 << 20])] {
             assert!(decompress_within(&packed, 1 << 20).is_ok());

@@ -12,7 +12,7 @@ mod vmprof;
 
 use std::fmt;
 
-use genba_format::Recording;
+use genba_format::{MAGIC, Recording};
 
 /// All kinds of files that are read, for errors and help.
 pub const KINDS: &str = "recordings of genba, logs of vmprof (plain, gzip or bz2) and collapsed stacks (`a;b;c 12`)";
@@ -63,6 +63,10 @@ impl std::error::Error for Refused {}
 /// Reads the file whatever its name is.
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
     let Some(plain) = compressed::decompress(bytes)? else { return read_plain(bytes) };
+    if plain.bytes.starts_with(&MAGIC) {
+        let words = "a recording of genba that was compressed: decompress it first; its blocks are compressed already";
+        return Err(Refused::Unsupported(words.to_owned()));
+    }
     let mut imported = read_plain(&plain.bytes)?;
     imported.faults.extend(plain.fault);
     Ok(imported)

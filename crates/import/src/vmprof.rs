@@ -24,7 +24,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
     let mut builder = Builder::default();
     let mut threads: HashMap<u64, u32> = HashMap::new();
     let mut clock = Clock::of(&log);
-    let mut frames = Vec::new();
+    // Most samples have a stack that came before.
+    let mut leaves: HashMap<&[u8], Option<u32>> = HashMap::new();
     for stack in &log.stacks {
         let threads_known = threads.len() as u32;
         let thread = *threads.entry(stack.thread).or_insert_with(|| match u32::try_from(stack.thread) {
@@ -32,10 +33,11 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
             // An address, not a number of the system's.
             _ => builder.thread(threads_known + 1, &format!("{:#x}", stack.thread)),
         });
-        frames.clear();
-        frames.extend(log.entries(stack).map(|entry| names.frame(entry)));
-        // Innermost first in the file.
-        let leaf = frames.iter().rev().fold(None, |parent, frame: &Frame| Some(builder.node(parent, frame)));
+        let leaf = *leaves.entry(stack.trace).or_insert_with(|| {
+            let frames: Vec<Frame> = log.entries(stack).map(|entry| names.frame(entry)).collect();
+            // Innermost first in the file.
+            frames.iter().rev().fold(None, |parent, frame| Some(builder.node(parent, frame)))
+        });
         let time = clock.next(stack);
         if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
             builder.resident(time.at_ns, resident_kb.saturating_mul(1024));
