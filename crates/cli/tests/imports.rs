@@ -127,6 +127,35 @@ fn a_log_of_vmprof_without_a_clock() {
 }
 
 #[test]
+fn without_a_clock_the_tree_counts_samples() {
+    let sandbox = with_files("imports-tree");
+    sandbox.check("tree format-6-threads.vmprof", expect![[r#"
+        exit code 0
+        stdout
+          imported from vmprof (log format 6): one sample is one tick of 4.99 ms of CPU time; no clocks: samples count; ran 140 ms; no states, no accounting · 1 process, 2 threads
+          ticks 22 = sampled 22 + dropped 0 + refused 0 · an imported file tells only its samples
+          weight: samples, because an imported file tells no clock
+
+            share  samples     self  path
+           54.5 %       12        –  beside (work.py:36)
+           54.5 %       12        –    work (work.py:26)
+           50.0 %       11        6      second (work.py:21)
+           22.7 %        5        5        <lambda> (work.py:23)
+            4.5 %        1        –      first (work.py:17)
+            4.5 %        1        1        inner (work.py:10)
+           45.5 %       10        –  (no name in the log: 0x7f100acf6190)
+           45.5 %       10        –    main (work.py:43)
+           45.5 %       10        2      work (work.py:26)
+           31.8 %        7        4        second (work.py:21)
+           13.6 %        3        3          <lambda> (work.py:23)
+            4.5 %        1        –        first (work.py:17)
+            4.5 %        1        1          inner (work.py:10)
+        stderr
+          warning: 22 samples, shares are ± 21 points; try a longer run
+    "#]]);
+}
+
+#[test]
 fn compressed_logs_are_told_by_their_content() {
     let sandbox = with_files("imports-compressed");
     let plain = stdout(&sandbox, "report format-7-plain.vmprof");
