@@ -163,7 +163,7 @@ except genba.CannotRead as error:
         "'a=b' cannot be the name of a tag: it is empty or contains '='",
         f"{inside.workshop.place.inside}/nowhere/app.genba",
         f"no recording '{inside.workshop.place.inside}/nothing.genba'",
-        f"{inside.workshop.place.inside}/program.py is not a recording of genba",
+        f"{inside.workshop.place.inside}/program.py is not a recording",
     ], lines
 
 

@@ -36,7 +36,7 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
         words([&violation.field, &violation.expected, &violation.found])?;
     }
     match answer {
-        Err(error) => refusal(bytes, &error).map(|()| 1),
+        Err(error) => refusal(bytes, &error).and_then(|()| imported(bytes)),
         Ok(recording) => {
             for fault in &recording.faults {
                 well_formed(fault, bytes.len())?;
@@ -45,6 +45,27 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
             again(&recording)?;
             fed(bytes, &recording)?;
             Ok((recording.faults.len() + violations.len()) as u64)
+        }
+    }
+}
+
+/// What no recording is may be another profiler's file.
+fn imported(bytes: &[u8]) -> Result<u64, Wrong> {
+    let answer = catch_unwind(|| genba_import::read(bytes));
+    match answer.map_err(|cause| Wrong::Panic(panic_text(&*cause)))? {
+        Err(refused) => hold(refused.to_string().len() > 20, "a refusal without words").map(|()| 1),
+        Ok(imported) => {
+            let violations = laws::check(&imported.recording);
+            hold(violations.is_empty(), "an imported file that breaks a law")?;
+            // What is imported is written and read as any recording, where a block has room for it.
+            let read_block = &imported.recording.blocks[0];
+            let mut written = Vec::new();
+            if encode_block(&read_block.header, read_block.whole(), &mut compress, &mut written).is_ok() {
+                let second = read(&written).map_err(|error| Wrong::Answer(error.to_string()))?;
+                let faults: Vec<String> = second.faults.iter().map(ToString::to_string).collect();
+                hold(faults.is_empty(), &format!("an imported file that is a damaged recording: {faults:?}"))?;
+            }
+            Ok(imported.faults.len() as u64)
         }
     }
 }

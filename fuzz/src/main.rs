@@ -1,4 +1,4 @@
-//! Feeds the reader of recordings with damaged and random bytes: `cargo run -p genba-fuzz -- --seconds 60 --seed 1`.
+//! Feeds the readers of recordings and of other profilers' files with damaged and random bytes: `cargo run -p genba-fuzz -- --seconds 60 --seed 1`.
 //! Owns: the loop, its clock and its words. Never: remembers anything from one input to the next, so that an input
 //! is made again from its seed and number alone.
 #![forbid(unsafe_code)]
@@ -19,6 +19,16 @@ const GOLDEN: &[&[u8]] = &[
     include_bytes!("../../testdata/golden/v3.genba"),
 ];
 
+/// Files of other profilers.
+const FOREIGN: &[&[u8]] = &[
+    include_bytes!("../../testdata/imports/format-7-lines-memory.vmprof"),
+    include_bytes!("../../testdata/imports/format-7-native.vmprof"),
+    include_bytes!("../../testdata/imports/format-7-plain.vmprof.gz"),
+    include_bytes!("../../testdata/imports/format-7-plain.vmprof.bz2"),
+    include_bytes!("../../testdata/imports/format-6-threads.vmprof"),
+    include_bytes!("../../testdata/imports/py-spy.txt"),
+];
+
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let plan = match Plan::from_arguments(&arguments) {
@@ -28,7 +38,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let seeds = mutation::Seeds::from_recordings(GOLDEN);
+    let seeds = mutation::Seeds::from_files(GOLDEN, FOREIGN);
     let total = match plan.amount {
         Amount::Seconds(seconds) => run(&seeds, plan.seed, 0..u64::MAX, Some(Duration::from_secs(seconds))),
         Amount::Inputs(count) => run(&seeds, plan.seed, 0..count, None),
@@ -120,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_thousand_inputs_are_answered() {
-        let seeds = mutation::Seeds::from_recordings(GOLDEN);
+        let seeds = mutation::Seeds::from_files(GOLDEN, FOREIGN);
         let total = run(&seeds, 20, 0..1_000, None);
         let problems: Vec<_> = total.problems.iter().map(|problem| &problem.text).collect();
         assert!(problems.is_empty(), "{problems:?}");
@@ -130,7 +140,7 @@ mod tests {
 
     #[test]
     fn an_input_is_made_again_from_seed_and_number() {
-        let seeds = mutation::Seeds::from_recordings(GOLDEN);
+        let seeds = mutation::Seeds::from_files(GOLDEN, FOREIGN);
         let make = |seed, number| seeds.input(&mut Random::new(seed, number));
         assert_eq!(make(3, 70), make(3, 70));
         assert_ne!(make(3, 70), make(3, 71));

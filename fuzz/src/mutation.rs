@@ -8,6 +8,8 @@ use crate::random::Random;
 /// What inputs are made from.
 pub struct Seeds {
     recordings: Vec<Vec<u8>>,
+    /// Of other profilers.
+    foreign: Vec<Vec<u8>>,
     blocks: Vec<SeedBlock>,
 }
 
@@ -34,7 +36,7 @@ fn plain(read: &ReadBlock) -> Vec<u8> {
 }
 
 impl Seeds {
-    pub fn from_recordings(recordings: &[&[u8]]) -> Seeds {
+    pub fn from_files(recordings: &[&[u8]], foreign: &[&[u8]]) -> Seeds {
         let read_blocks = recordings.iter().flat_map(|bytes| match read(bytes) {
             Ok(recording) => recording.blocks,
             Err(error) => panic!("a golden recording cannot be read: {error}"),
@@ -47,13 +49,15 @@ impl Seeds {
             end_ns: read.header.end_ns,
             plain: plain(&read),
         });
-        Seeds { blocks: blocks.collect(), recordings: recordings.iter().map(|bytes| bytes.to_vec()).collect() }
+        let owned = |files: &[&[u8]]| files.iter().map(|bytes| bytes.to_vec()).collect();
+        Seeds { blocks: blocks.collect(), recordings: owned(recordings), foreign: owned(foreign) }
     }
 
     /// One input, made of nothing but these seeds and `random`.
     pub fn input(&self, random: &mut Random) -> Vec<u8> {
-        let mut bytes = match random.below(8) {
+        let mut bytes = match random.below(9) {
             0 => return random_bytes(random),
+            8 => self.foreign[random.below(self.foreign.len())].clone(),
             1..=2 => self.recordings[random.below(self.recordings.len())].clone(),
             _ => self.rewritten(random),
         };

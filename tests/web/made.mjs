@@ -52,7 +52,7 @@ export function recording({ title, stacks, sources = [], rows = [], verdict = nu
     accounting: { ...accounting, ...clocks, wall_not_sampled_ns: 0 },
     processes: Array.from({ length: processes }, (_, at) => ({
       pid: 4127 + at, parent: null, python: "3.15.2", executable: "/usr/bin/python3.15", argv: title.split(" "), cwd: "/home/me",
-      refused: null, ended: "exit", threads: 1, ...clocks, accounting,
+      refused: null, imported: null, ended: "exit", threads: 1, ...clocks, accounting,
     })),
     threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", start_ns: 0, ended: false })),
     frames, nodes, states, samples,

@@ -183,7 +183,7 @@ export interface AccountingWords {
 }
 const COVERED_MIN = 0.99;
 const LOST_MAX = 0.01;
-export function accountingWords(accounting: Accounting, clocks: Clocks): AccountingWords {
+export function accountingWords(accounting: Accounting, clocks: Clocks, isImported = false): AccountingWords {
   const dropped = sum(accounting.dropped);
   const refused = sum(accounting.refused);
   const sampled = grouped(accounting.sampled);
@@ -195,14 +195,14 @@ export function accountingWords(accounting: Accounting, clocks: Clocks): Account
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
-  if (covered < COVERED_MIN) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
+  if (covered < COVERED_MIN && !isImported) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
   if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push(`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`);
   return {
     ticks:
       `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +
       ` + refused ${grouped(refused)}${byReason(accounting.refused)}`,
-    covered: program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
+    covered: isImported ? "an imported file tells only its samples" : program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
     strains,
   };
 }

@@ -16,8 +16,8 @@ const LEGEND: readonly [Tint, string][] = [
 ];
 
 export function Footer({ state }: { state: PageState }): JSX.Element {
-  const { accounting, clocks } = state.recording.profile;
-  const words = accountingWords(accounting, clocks);
+  const { accounting, clocks, processes } = state.recording.profile;
+  const words = accountingWords(accounting, clocks, processes.some((process) => process.imported !== null));
   return (
     <footer>
       <span class={words.strains.length > 0 ? "accounting strained" : "accounting"} data-accounting>

@@ -72,14 +72,16 @@ function summary(profile: Profile): string[] {
   const processes = profile.processes.filter((process) => process.refused === null);
   const pythons = [...new Set(processes.map((process) => process.python).filter((python) => python !== null))];
   const threads = processes.reduce((sum, process) => sum + process.threads, 0);
+  const imported = [...new Set(processes.map((process) => process.imported).filter((words) => words !== null))];
+  // Sums with what a file does not tell are sums of nothing.
+  const clocks = imported.length === 0 ? [`${timeWords(meta.wall)} wall`, `${timeWords(meta.cpu)} CPU`] : imported;
   const parts = [
     ...pythons.map((python) => `CPython ${python}`),
-    `${timeWords(meta.wall)} wall`,
-    `${timeWords(meta.cpu)} CPU`,
+    ...clocks,
     `${plural(processes.length, "process", "processes")}, ${plural(threads, "thread")}`,
   ];
   const pace = paceWords(meta);
-  if (pace !== null) parts.push(pace);
+  if (pace !== null && imported.length === 0) parts.push(pace);
   if (meta.rssMaxBytes !== null) parts.push(`up to ${bytesWords(meta.rssMaxBytes)} resident`);
   if (meta.exitSignal !== null) parts.push(`ended by signal ${meta.exitSignal}`);
   else if (meta.exitCode !== null && meta.exitCode !== 0) parts.push(`exit code ${meta.exitCode}`);
@@ -100,8 +102,10 @@ export function Kept({ state }: { state: PageState }): JSX.Element | null {
 
 export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const { profile } = state.recording;
-  const wall = state.view.weight.value === "wall" && profile.meta.defaultWeightWhy !== null ? [`shown by wall time: ${profile.meta.defaultWeightWhy}`] : [];
-  const all = [...wall, ...profile.warnings];
+  const { defaultWeight, defaultWeightWhy } = profile.meta;
+  const shown = defaultWeight === "wall" ? "wall time" : defaultWeight;
+  const chosen = state.view.weight.value === defaultWeight && defaultWeightWhy !== null ? [`shown by ${shown}: ${defaultWeightWhy}`] : [];
+  const all = [...chosen, ...profile.warnings];
   if (all.length === 0) return null;
   return (
     <ul class="warnings" aria-label="Warnings" data-warnings>

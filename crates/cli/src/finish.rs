@@ -60,6 +60,12 @@ pub fn found_beside(recording: &Recording) -> Additions {
     found(recording, &Told::new(), SourceText::All).0
 }
 
+/// Sources for a recording that was made of another profiler's file: it has the names that there are.
+pub fn sources_beside(recording: &Recording) -> Additions {
+    let sources = sources::read(&hits::hits(recording).files, &Told::new(), SourceText::All).0;
+    Additions { sources, ..Additions::default() }
+}
+
 /// Names and sources for a recording that goes on, of files that the program has open now. `told`: as above.
 pub fn found_now(recording: &Recording, told: &Told) -> Additions {
     found(recording, told, SourceText::Hit).0

@@ -61,6 +61,8 @@ const GROUPS: [(&str, &[&str]); 3] =
     [("Record", &["run"]), ("Read", &["report", "tree", "lines", "diff", "check"]), ("Share", &["html", "export"])];
 
 const MORE: &str = "\
+The verbs that read take recordings of genba, logs of vmprof (plain, gzip, bz2) and
+collapsed stacks, told by their content.
 genba VERB --help tells the options of a verb; genba man [VERB] and
 genba completions bash|zsh|fish write manual pages and completions.";
 

@@ -94,7 +94,7 @@ fn without_a_browser_the_page_is_there() {
             exit code 1
             stdout
             stderr
-              wrote app.html (88.5 kB)
+              wrote app.html (88.7 kB)
               ticks 1,966 = sampled 1,966 + dropped 0 + refused 0 · CPU covered 100.0 %
               error: no browser could be started: No such file or directory (os error 2)
                 the page is written: app.html

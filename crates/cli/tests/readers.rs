@@ -165,13 +165,13 @@ fn files_that_cannot_be_read() {
     sandbox.check(
         "report notes.txt",
         expect![[r#"
-        exit code 1
-        stdout
-        stderr
-          error: notes.txt is not a recording of genba
-            not a recording at byte 0 (block 0, field `magic`): expected "\x89genba\r\n", found "hello"
-          hint: genba run app.py makes one
-    "#]],
+            exit code 1
+            stdout
+            stderr
+              error: notes.txt is not a recording
+                it begins with "hello"; genba reads recordings of genba, logs of vmprof (plain, gzip or bz2) and collapsed stacks (`a;b;c 12`)
+              hint: genba run app.py makes one
+        "#]],
     );
     sandbox.check(
         "report empty",

@@ -19,6 +19,9 @@ pub use framing::{
     BlockHeader, HEADER_BYTES, MAGIC, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION, encode_block,
 };
 
+/// Stands for the file of a function of which no file is told: recordings of other profilers have such functions.
+pub const NO_FILE: &str = "<no file>";
+
 #[cfg(feature = "read")]
 pub use compress::compress;
 #[cfg(feature = "read")]

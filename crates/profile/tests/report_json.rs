@@ -89,6 +89,7 @@ fn as_json() {
               "executable": "/usr/bin/python3.13",
               "argv": [],
               "refused": null,
+              "imported": null,
               "ended": "exit",
               "tags": [],
               "wall_ns": 32000000,

@@ -4,6 +4,7 @@
 import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
+import { WEIGHTS } from "../units";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
@@ -55,7 +56,7 @@ export function decodeProfile(at: Value): Profile {
       startRealtimeMs: realtimeNs === null ? null : Math.floor(realtimeNs / 1_000_000),
       exitCode: orNull(meta("exit_code"), integer),
       exitSignal: orNull(meta("exit_signal"), integer),
-      defaultWeight: oneOf(meta("default_weight"), ["cpu", "wall"]),
+      defaultWeight: oneOf(meta("default_weight"), WEIGHTS),
       defaultWeightWhy: orNull(meta("default_weight_why"), text),
       rssMaxBytes: orNull(meta("rss_max_bytes"), whole),
     },
@@ -157,6 +158,7 @@ function decodeProcess(at: Value): Process {
     python: orNull(process("python"), text),
     argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
     refused: orNull(process("refused"), text),
+    imported: orNull(process("imported"), text),
     threads: whole(process("threads")),
   };
 }

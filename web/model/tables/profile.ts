@@ -68,6 +68,8 @@ export interface Process {
   readonly python: string | null;
   readonly argv: readonly string[];
   readonly refused: string | null;
+  /** From which other profiler's file: clocks that the file does not tell are 0. */
+  readonly imported: string | null;
   readonly threads: number;
 }
 
@@ -101,7 +103,7 @@ export interface Meta {
   readonly startRealtimeMs: number | null;
   readonly exitCode: number | null;
   readonly exitSignal: number | null;
-  readonly defaultWeight: "cpu" | "wall";
+  readonly defaultWeight: Weight;
   readonly defaultWeightWhy: string | null;
   readonly rssMaxBytes: number | null;
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use genba_format::{NotARecording, ProcessKey, Recording};
-use genba_profile::build::{self, Additions};
+use genba_import::{Imported, Refused};
+use genba_profile::build::{self, Additions, Import};
 use genba_profile::difference_view::bins_of;
 use genba_profile::profile::Profile;
 use genba_profile::window::Window;
@@ -19,6 +20,19 @@ pub struct RecordingFile {
     pub path: PathBuf,
     pub bytes: u64,
     pub recording: Recording,
+    /// Of another profiler's file.
+    pub import: Option<ImportedFile>,
+}
+
+/// What another profiler's file tells about itself.
+pub struct ImportedFile {
+    /// What is wrong with it, and what else a reader should know.
+    pub faults: Vec<String>,
+    pub notes: Vec<String>,
+    words: String,
+    /// What it does not tell, in words.
+    pub unknown: String,
+    pub has_times: bool,
 }
 
 impl RecordingFile {
@@ -34,9 +48,24 @@ impl RecordingFile {
         };
         during("reading the recording", || {
             let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
-            let recording = genba_format::read(&bytes).map_err(|error| not_a_recording(&path, &error))?;
-            Ok(RecordingFile { path, bytes: bytes.len() as u64, recording })
+            let size = bytes.len() as u64;
+            let why = match genba_format::read(&bytes) {
+                Ok(recording) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
+                Err(why) => why,
+            };
+            if matches!(why, NotARecording::Empty) {
+                return Err(empty(&path, &why));
+            }
+            let imported = genba_import::read(&bytes).map_err(|refused| not_read(&path, &refused))?;
+            let Imported { recording, words, unknown, faults, notes, has_times } = imported;
+            let import = Some(ImportedFile { faults, notes, words, unknown, has_times });
+            Ok(RecordingFile { path, bytes: size, recording, import })
         })
+    }
+
+    /// Its samples have no times.
+    pub fn is_timeless(&self) -> bool {
+        self.import.as_ref().is_some_and(|imported| !imported.has_times)
     }
 
     /// Each process has a key of its own, in every copy of its recording.
@@ -60,23 +89,48 @@ impl RecordingFile {
 
     /// With the moments of its samples.
     pub fn profile_over_time(&self, window: Option<Window>) -> Profile {
-        let additions = during("naming C functions", || finish::found_beside(&self.recording));
-        let bins = bins_of(&build::accounts(&self.recording));
+        let additions = self.additions();
+        let bins = bins_of(&self.accounts());
         during("adding up samples", || {
             build::promoted(build::profile_over_time(&self.recording, &additions, window, bins))
         })
     }
 
+    /// What was counted, without samples.
+    pub fn accounts(&self) -> Profile {
+        let import = self.import.as_ref().map(ImportedFile::import);
+        build::accounts(&self.recording, &Additions { import, ..Additions::default() })
+    }
+
     fn profile_of(&self, run_ended_ns: Option<u64>, window: Option<Window>) -> Profile {
-        let found = during("naming C functions", || finish::found_beside(&self.recording));
-        let additions = Additions { run_ended_ns, ..found };
+        let additions = Additions { run_ended_ns, ..self.additions() };
         during("adding up samples", || build::profile_in_window(&self.recording, &additions, window))
+    }
+
+    /// What can still be found beside the file.
+    fn additions(&self) -> Additions {
+        match &self.import {
+            None => during("naming C functions", || finish::found_beside(&self.recording)),
+            Some(imported) => {
+                // Without the time of the run nothing tells whether a file is still the one that ran.
+                let starts = self.recording.blocks.iter().filter_map(|read| read.block.start.as_ref());
+                let is_dated = starts.into_iter().any(|start| start.realtime_ns > 0);
+                let found = if is_dated { finish::sources_beside(&self.recording) } else { Additions::default() };
+                Additions { import: Some(imported.import()), ..found }
+            }
+        }
     }
 
     /// Without its folder.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or(self.path.as_os_str());
         name.to_string_lossy().into_owned()
+    }
+}
+
+impl ImportedFile {
+    fn import(&self) -> Import {
+        Import { words: self.words.clone(), faults: self.faults.iter().chain(&self.notes).cloned().collect() }
     }
 }
 
@@ -128,14 +182,21 @@ fn words(error: &std::io::Error) -> String {
     }
 }
 
-fn not_a_recording(path: &Path, why: &NotARecording) -> Failure {
+fn empty(path: &Path, why: &NotARecording) -> Failure {
+    Failure::no(format!("{} is empty", path.display()))
+        .detail(why.to_string())
+        .hint("the program ended before genba's library wrote a first block, or it still starts")
+}
+
+fn not_read(path: &Path, why: &Refused) -> Failure {
     let path = path.display();
     match why {
-        NotARecording::Empty => Failure::no(format!("{path} is empty"))
+        Refused::Unknown { .. } => {
+            Failure::no(format!("{path} is not a recording")).detail(why.to_string()).hint("genba run app.py makes one")
+        }
+        Refused::Unsupported(_) => Failure::no(format!("{path} cannot be read")).detail(why.to_string()),
+        Refused::Damaged { .. } => Failure::no(format!("{path} is damaged"))
             .detail(why.to_string())
-            .hint("the program ended before genba's library wrote a first block, or it still starts"),
-        NotARecording::NoMagic { .. } => Failure::no(format!("{path} is not a recording of genba"))
-            .detail(why.to_string())
-            .hint("genba run app.py makes one"),
+            .hint("nothing of it can be read; make the file again"),
     }
 }

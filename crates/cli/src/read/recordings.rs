@@ -15,7 +15,7 @@ use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct RecordingArguments {
-    /// The recordings, several are read as one [default: the newest *.genba here]
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; several are read as one [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -44,6 +44,11 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
         }
         known.push(same);
         let file = RecordingFile::open(Some(path))?;
+        if file.is_timeless() {
+            return Err(Failure::no(format!("{} cannot be compared", path.display()))
+                .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
+                .hint("record with genba run, or compare the files' reports"));
+        }
         if let Some(other) = files.iter().find(|other| other.has_processes_of(&file)) {
             let (other, path) = (other.path.display(), path.display());
             return Err(Failure::usage(format!("{path} and {other} hold the same processes"))
@@ -59,6 +64,11 @@ impl Recordings {
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
         let filter = options.filter();
+        if let Some(file) = self.0.iter().find(|file| file.is_timeless()).filter(|_| filter.window.is_some()) {
+            return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
+                .detail("collapsed stacks tell no times")
+                .hint("leave --time out"));
+        }
         let profile = self.joined(filter.window);
         Reading::filtered(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
     }

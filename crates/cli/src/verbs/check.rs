@@ -10,7 +10,7 @@ use genba_profile::integrity;
 use genba_profile::report::printable;
 use genba_profile::wrap::wrapped_on_screen;
 
-use crate::read::{self, RecordingFile, Stream};
+use crate::read::{self, ImportedFile, RecordingFile, Stream};
 use crate::words::failure::Failure;
 
 /// More findings than this are counted, not listed.
@@ -18,14 +18,14 @@ const DETAILS_MAX: usize = 10;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// The recording [default: the newest *.genba here]
+    /// The recording, or another profiler's file, of which less can be checked [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
 
 pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = RecordingFile::open(arguments.file.as_deref())?;
-    let profile = genba_profile::build::accounts(&file.recording);
+    let profile = file.accounts();
     let shown = printable(&file.path.display().to_string());
     let blocks = file.recording.blocks.len() as u64;
     let width = read::screen_width(Stream::Stdout);
@@ -33,6 +33,9 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let lines = page.lines().flat_map(|line| wrapped_on_screen(line, width));
     read::print(&lines.map(|line| line + "\n").collect::<String>())?;
 
+    if let Some(imported) = &file.import {
+        return check_import(imported, &shown);
+    }
     let (notes, faults): (Vec<_>, Vec<_>) = file.recording.faults.iter().partition(|fault| fault.is_warning());
     read::warn(&notes.iter().map(ToString::to_string).collect::<Vec<_>>());
     let violations = laws::check(&file.recording);
@@ -60,4 +63,21 @@ pub fn check(arguments: &Arguments) -> Result<ExitCode, Failure> {
         "this is a mistake of genba's own; please report it with the recording"
     };
     Err(failure.hint(hint))
+}
+
+/// The laws need what no other profiler writes down: what is left is whether the file is whole.
+fn check_import(imported: &ImportedFile, shown: &str) -> Result<ExitCode, Failure> {
+    let not_checked = format!("not checked: {}", imported.unknown);
+    let width = read::screen_width(Stream::Stdout);
+    let lines = wrapped_on_screen(&not_checked, width).into_iter();
+    read::print(&lines.map(|line| line + "\n").collect::<String>())?;
+    read::warn(&imported.notes);
+    let faults = &imported.faults;
+    if faults.is_empty() {
+        read::print("the file is intact\n")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let failure = Failure::no(format!("{shown} is damaged"));
+    let failure = faults.iter().take(DETAILS_MAX).fold(failure, |failure, fault| failure.detail(fault));
+    Err(failure.hint("the readers show what is intact"))
 }

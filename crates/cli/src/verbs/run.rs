@@ -181,7 +181,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     output.keep();
     // Without --quiet the report says so itself.
     if arguments.quiet {
-        read::warn(&not_sampled(&build::accounts(&recording)));
+        read::warn(&not_sampled(&build::accounts(&recording, &build::Additions::default())));
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());

@@ -40,6 +40,17 @@ pub struct Additions {
     pub packages: Vec<String>,
     /// CLOCK_MONOTONIC when the program ended, from whoever waited for it.
     pub run_ended_ns: Option<u64>,
+    /// The recording was made of another profiler's file.
+    pub import: Option<Import>,
+}
+
+/// What the file of another profiler tells about itself.
+#[derive(Clone, Debug, Default)]
+pub struct Import {
+    /// Where it is from, and what a sample stands for.
+    pub words: String,
+    /// One sentence for each thing that is wrong with it, or missing in it.
+    pub faults: Vec<String>,
 }
 
 /// What the recording stores stands before what was found beside it.
@@ -67,8 +78,8 @@ pub(super) fn profile_of_sums(
 }
 
 /// Processes, threads, their accounting, marks: a profile without samples, for who only asks what was counted.
-pub fn accounts(recording: &Recording) -> Profile {
-    build(recording, &Additions::default(), Depth::Accounts)
+pub fn accounts(recording: &Recording, additions: &Additions) -> Profile {
+    build(recording, additions, Depth::Accounts)
 }
 
 enum Depth<'a> {
@@ -84,6 +95,9 @@ enum Depth<'a> {
 fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Profile {
     let mut profile =
         Profile { faults: recording.faults.iter().map(ToString::to_string).collect(), ..Profile::default() };
+    if let Some(import) = &additions.import {
+        profile.faults.extend_from_slice(&import.faults);
+    }
     let mut c_functions = CFunctions::default();
     let mut run_ended_ns = additions.run_ended_ns;
     let mut c_places = CPlaces::default();
@@ -119,6 +133,10 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
     let mut interned = Interned::default();
     for (key, stored) in &processes {
         let mut row = process_row(stored, &clock);
+        if let Some(import) = &additions.import {
+            row.imported = Some(import.words.clone());
+            row.pid = row.pid.filter(|pid| *pid > 0);
+        }
         row.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));
         row.blocks_lost = recording.lost.iter().filter(|lost| lost.process_key == *key).map(|lost| lost.count).sum();
         profile.span_ns = profile.span_ns.max(row.start_ns.saturating_add(row.wall_ns));
@@ -141,7 +159,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             Depth::Accounts => None,
             Depth::Samples { window, .. } => {
                 let window = window.map(|window| window.shifted_by(clock.begin_ns));
-                summed_here = Sums::of(&stored.blocks, window);
+                summed_here = Sums::of(&stored.blocks, window, additions.import.is_some());
                 Some(&mut summed_here)
             }
             Depth::Summed(sums) => Some(sums.entry(*key).or_default()),
@@ -354,6 +372,7 @@ impl Clock {
             known: processes
                 .iter()
                 .filter_map(|(_, stored)| stored.start())
+                .filter(|start| start.realtime_ns > 0)
                 .map(|start| (start.realtime_ns, start.monotonic_ns))
                 .next(),
         }

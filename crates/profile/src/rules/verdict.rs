@@ -62,7 +62,9 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
     let wall_ns = profile.wall_ns();
-    if wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
+    if profile.is_imported() && choose(profile).weight != Weight::Cpu {
+        Reason::NoClock { samples: facts.running_samples }
+    } else if wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
         Reason::TooShort { wall_ns, samples: facts.running_samples }
     } else if let Some(StartUp { processes, wall_ns, importing_ns, .. }) = facts.start_up(profile) {
         Reason::StartUp { processes, wall_ns, importing_ns }

@@ -23,7 +23,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     if samples == 0 {
         warnings.push(why_none(profile));
     } else if observations < FEW_SAMPLES as f64 {
-        warnings.push(few(samples, observations));
+        warnings.push(few(samples, observations, profile.is_imported()));
     }
     warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
@@ -33,7 +33,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     }
     warnings.extend(stops(profile));
     warnings.extend(losses(profile));
-    warnings.extend(coverage(profile));
+    warnings.extend(coverage(profile).filter(|_| !profile.is_imported()));
     warnings.extend(masked(profile));
     warnings.extend(changed_sources(profile));
     for mark in &profile.marks {
@@ -73,10 +73,11 @@ pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
 }
 
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
-fn few(samples: u64, observations: f64) -> String {
+fn few(samples: u64, observations: f64, is_imported: bool) -> String {
     let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
     let samples = counted(samples, "sample", "samples");
-    format!("{samples}, shares are ± {margin:.0} points; try --rate 10000 or a longer run")
+    let remedy = if is_imported { "a longer run" } else { "--rate 10000 or a longer run" };
+    format!("{samples}, shares are ± {margin:.0} points; try {remedy}")
 }
 
 fn why_none(profile: &Profile) -> String {
@@ -84,6 +85,7 @@ fn why_none(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let longest_ns = recorded().map(|process| process.wall_ns).max();
     let why = match longest_ns {
+        _ if profile.is_imported() => "the imported file holds none".to_string(),
         None if profile.processes.is_empty() => "no process left a block in this recording".to_string(),
         None => "genba recorded none of the processes".to_string(),
         Some(_) if sampled > 0 => "no thread was seen running; --weight wall shows what was waited for".to_string(),
@@ -150,7 +152,8 @@ fn first_few(names: &[String], between: &str) -> Option<String> {
 
 /// Processes without an end block, and how long before the end of the run their last block ends, if that is known and long.
 fn missing_ends(profile: &Profile) -> impl Iterator<Item = (&Process, Option<u64>)> {
-    let missing = |process: &Process| process.refused.is_none() && process.ended.is_none();
+    let missing =
+        |process: &Process| process.refused.is_none() && process.ended.is_none() && process.imported.is_none();
     let processes = profile.processes.enumerate();
     processes.filter(move |(index, process)| missing(process) && !profile.became_another(*index)).map(|(_, process)| {
         let last_ns = process.start_ns.saturating_add(process.wall_ns);
@@ -189,6 +192,7 @@ fn stopped_early(profile: &Profile) -> Option<String> {
 pub fn name(process: &Process) -> String {
     let pid = match process.pid {
         Some(pid) => format!("process {pid}"),
+        None if process.imported.is_some() => "the imported process".to_string(),
         None => "a process whose first block was lost".to_string(),
     };
     let pid = match &process.recording {

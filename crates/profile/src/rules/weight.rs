@@ -4,7 +4,7 @@
 use std::fmt;
 
 use crate::rules::short_waits::ShortWaits;
-use crate::tables::profile::{Profile, SampleGroup};
+use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,11 +101,34 @@ pub struct Choice {
     pub why: Option<String>,
 }
 
+/// What every recording tells: CPU, else wall, else a count of samples.
+fn choose_of_import(profile: &Profile) -> Choice {
+    let has = |weight: Weight| {
+        let has = |process: ProcessIndex| {
+            let mut groups = profile.samples.iter().filter(|group| profile.threads[group.thread].process == process);
+            let any = groups.clone().next().is_some();
+            !any || groups.any(|group| Totals::of_group(group).by(weight) > 0)
+        };
+        !profile.samples.is_empty() && profile.processes.enumerate().all(|(process, _)| has(process))
+    };
+    let without = |what: &str| Some(format!("an imported file tells no {what}"));
+    if has(Weight::Cpu) {
+        Choice { weight: Weight::Cpu, why: None }
+    } else if has(Weight::Wall) {
+        Choice { weight: Weight::Wall, why: without("CPU time") }
+    } else {
+        Choice { weight: Weight::Samples, why: without("clock") }
+    }
+}
+
 /// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
 /// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
 /// without a CPU on a busy machine is not work either. What passed before the first process was
 /// recorded and after `--duration` is no waiting.
 pub fn choose(profile: &Profile) -> Choice {
+    if profile.is_imported() {
+        return choose_of_import(profile);
+    }
     let working_ns = ShortWaits::of(profile).working_ns();
     let wall_ns = profile.span_ns;
     if working_ns.saturating_mul(2) >= wall_ns {

@@ -8,6 +8,7 @@ use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
 use crate::tables::source_text::{Expression, SourceText, Sources};
 use crate::tables::table::{Table, table_index};
+use genba_format::NO_FILE;
 use genba_format::context::ContextKind;
 use genba_format::measure::{Measure, Totals};
 use genba_format::state::State;
@@ -92,6 +93,8 @@ pub struct Process {
     pub refused: Option<String>,
     /// Why it ended; None: no end block.
     pub ended: Option<String>,
+    /// Of another profiler's file: where it is from, and what a sample stands for. What such a file does not tell is 0 or `None`.
+    pub imported: Option<String>,
     /// Of which recording, where several were read as one.
     pub recording: Option<String>,
     pub start_ns: u64,
@@ -159,6 +162,9 @@ impl Thread {
         }
     }
 }
+
+/// Stands for a number that a damaged block took away.
+pub const LOST: &str = "of a lost block";
 
 /// A Python source file; a relative path was made absolute with the folder its process started in.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -389,7 +395,23 @@ impl Accounting {
     }
 }
 
+impl File {
+    /// The recording tells functions by their name alone.
+    pub fn is_unknown(&self) -> bool {
+        self.path.starts_with(NO_FILE)
+    }
+}
+
 impl Process {
+    /// As it follows the word `process`.
+    pub fn number_in_words(&self) -> String {
+        match self.pid {
+            Some(pid) => pid.to_string(),
+            None if self.imported.is_some() => "without a number".to_string(),
+            None => LOST.to_string(),
+        }
+    }
+
     /// Another segment of the same process image: what both counted from their own beginning adds up.
     pub fn goes_on(&mut self, next: Process) {
         let end_ns = next.start_ns.saturating_add(next.wall_ns);
@@ -430,6 +452,11 @@ impl Profile {
                 && mark.kind == MarkKind::Exec
                 && last_ns.saturating_sub(mark.at_ns) < WRITTEN_WITHIN_NS
         })
+    }
+
+    /// Some of it is of another profiler's file.
+    pub fn is_imported(&self) -> bool {
+        self.processes.iter().any(|process| process.imported.is_some())
     }
 
     /// None: a mark.

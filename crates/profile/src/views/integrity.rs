@@ -8,6 +8,14 @@ use crate::tables::profile::{Process, Profile};
 use crate::words::figures::{count, counted, duration, size};
 
 pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
+    if profile.is_imported() {
+        let mut page = format!("{shown}: {}\n", size(bytes));
+        for process in profile.processes.iter() {
+            page +=
+                &format!("  {}\n  {}\n", process.imported.as_deref().unwrap_or_default(), process.accounting.words());
+        }
+        return page;
+    }
     let blocks = counted(blocks, "block", "blocks");
     let processes = counted(profile.processes.len() as u64, "process", "processes");
     let mut page = format!("{shown}: {}, {blocks}, {processes}\n", size(bytes));

@@ -58,7 +58,9 @@ impl Profile {
         let values: Vec<_> = self.rss[before..].iter().take_while(|rss| rss.process == process).collect();
         let (first, last) = (values.first()?, values.last()?);
         let row = &self.processes[process];
-        let end_ns = row.start_ns.saturating_add(row.wall_ns).max(last.at_ns);
+        // Times of an imported file are its samples'; how long it ran after the last one is not told.
+        let ended_ns = if row.imported.is_some() { 0 } else { row.start_ns.saturating_add(row.wall_ns) };
+        let end_ns = ended_ns.max(last.at_ns);
         let ends = values.iter().skip(1).map(|rss| rss.at_ns).chain([end_ns]);
         let held = values
             .iter()
@@ -212,22 +214,31 @@ pub fn who(profile: &Profile) -> String {
     if !versions.is_empty() {
         parts.push(format!("CPython {}", Vec::from_iter(versions).join(", ")));
     }
-    parts.push(format!("{} wall", duration(profile.wall_ns())));
-    parts.push(cpu(&profile.clocks()));
+    parts.extend(imports(profile));
+    // Sums with what a file does not tell are sums of nothing.
+    if !profile.is_imported() {
+        parts.push(format!("{} wall", duration(profile.wall_ns())));
+        parts.push(cpu(&profile.clocks()));
+    }
     parts.push(format!(
         "{}, {}",
         counted(recorded().count() as u64, "process", "processes"),
         counted(threads, "thread", "threads")
     ));
-    parts.extend(Pace::of(profile).words());
+    parts.extend(Pace::of(profile).words().filter(|_| !profile.is_imported()));
     if let Some(resident) = profile.resident_max() {
         let (max, mean) = (size(resident.max_bytes), size(resident.mean_bytes));
         parts.push(format!("resident {max} at most, {mean} on average"));
     }
-    if recorded().any(|process| process.native == Some(false)) {
+    if recorded().any(|process| process.native == Some(false) && process.imported.is_none()) {
         parts.push("without C (--no-native)".to_string());
     }
     parts.join(" · ")
+}
+
+/// Each kind of import once.
+fn imports(profile: &Profile) -> BTreeSet<String> {
+    profile.processes.iter().filter_map(|process| process.imported.clone()).collect()
 }
 
 /// Of all processes, genba in them included: said where it is more than a twentieth, as no row holds it.
@@ -242,6 +253,9 @@ fn cpu(clocks: &Clocks) -> String {
 /// Both laws in one line; `genba check` prints the second one exactly.
 pub fn law_line(profile: &Profile) -> String {
     let ticks = profile.accounting().words();
+    if profile.is_imported() {
+        return format!("{ticks} · an imported file tells only its samples");
+    }
     let clocks = profile.clocks();
     let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));
     match clocks.covered_per_mille() {

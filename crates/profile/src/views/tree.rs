@@ -204,9 +204,15 @@ fn name(profile: &Profile, step: Step, files: Option<&FileNames>) -> String {
     let name = &function.name;
     match &function.home {
         Home::Python { file, first_line, .. } => {
+            if profile.files[*file].is_unknown() {
+                return name.clone();
+            }
             let path = &profile.files[*file].path;
             let file = files.and_then(|files| files.short(*file)).unwrap_or(path);
-            format!("{name} ({file}:{first_line})")
+            match first_line {
+                0 => format!("{name} ({file})"),
+                _ => format!("{name} ({file}:{first_line})"),
+            }
         }
         Home::C { module, origin, .. } => {
             let how = match found {

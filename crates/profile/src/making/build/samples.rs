@@ -163,6 +163,8 @@ pub struct Sums {
     rows: Vec<(Key, Sum)>,
     /// Cuts the samples in two; in CLOCK_MONOTONIC.
     window: Option<Window>,
+    /// A row stands for as many samples as it has ticks: collapsed stacks are counts.
+    counts_ticks: bool,
     samples: usize,
     position_of: HashMap<Key, usize>,
     /// Position in `rows` of the newest key of each slot: most keys are found here, without a hash. It only ever suggests.
@@ -177,8 +179,8 @@ impl Sums {
     /// A damaged recording may name any thread: the waits of those beyond are not counted.
     const THREADS_MAX: usize = 1 << 16;
 
-    pub fn of(blocks: &[&ReadBlock], window: Option<Window>) -> Sums {
-        let mut sums = Sums { window, ..Sums::default() };
+    pub fn of(blocks: &[&ReadBlock], window: Option<Window>, counts_ticks: bool) -> Sums {
+        let mut sums = Sums { window, counts_ticks, ..Sums::default() };
         sums.make_room(blocks.iter().filter_map(|read| read.samples.as_ref()).map(Samples::len).sum());
         for read in blocks {
             sums.add_block(read);
@@ -205,6 +207,7 @@ impl Sums {
     }
 
     fn add(&mut self, samples: &Samples, in_window: impl Iterator<Item = bool>) {
+        let counts_ticks = self.counts_ticks;
         // The same stack often comes many times in a row.
         let mut last: Option<usize> = None;
         for (row, in_window) in samples.rows().zip(in_window) {
@@ -217,7 +220,8 @@ impl Sums {
             let begins =
                 self.newest_of_thread(row.thread).is_some_and(|newest| newest.replace(position) != Some(position));
             let sum = &mut self.rows[position].1;
-            sum.samples += 1;
+            let samples = if counts_ticks { u64::from(row.ticks) } else { 1 };
+            sum.samples = sum.samples.saturating_add(samples);
             sum.waits += u64::from(begins && State::from_stored(row.state).is_waiting());
             sum.ticks += u64::from(row.ticks);
             sum.cpu_quanta = sum.cpu_quanta.saturating_add(row.cpu_quanta);

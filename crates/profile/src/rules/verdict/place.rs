@@ -184,7 +184,10 @@ impl Finder<'_> {
                 let libraries = largest(&self.facts.libraries, |library| library.cpu_ns, cpu_ns);
                 libraries.into_iter().map(|(name, library)| self.library(name, library)).collect()
             }
-            Reason::Recursion { .. } | Reason::NoSingleCause { .. } | Reason::TooShort { .. } => Vec::new(),
+            Reason::Recursion { .. }
+            | Reason::NoSingleCause { .. }
+            | Reason::TooShort { .. }
+            | Reason::NoClock { .. } => Vec::new(),
         }
     }
 

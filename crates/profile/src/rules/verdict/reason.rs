@@ -21,6 +21,7 @@ pub enum Reason {
     Spread { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
     NoSingleCause { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
     TooShort { wall_ns: u64, samples: u64 },
+    NoClock { samples: u64 },
 }
 
 impl Reason {
@@ -40,6 +41,7 @@ impl Reason {
             Reason::Spread { .. } => "spread",
             Reason::NoSingleCause { .. } => "no single cause",
             Reason::TooShort { .. } => "too short to judge",
+            Reason::NoClock { .. } => "not judged",
         }
     }
 

@@ -163,6 +163,10 @@ impl Words<'_> {
                 let whole = duration(cpu_ns);
                 format!("the largest expression has {largest} %, the ten largest {ten} % of {whole} CPU")
             }
+            Reason::NoClock { samples } => format!(
+                "{}, and no CPU time for a verdict; the rows below count what there is",
+                counted(samples, "sample", "samples")
+            ),
             Reason::TooShort { wall_ns, samples } => {
                 format!("{} wall, {}", duration(wall_ns), counted(samples, "sample", "samples"))
             }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{Frame, FrameKind, Home, Profile, ThreadIndex};
+use crate::tables::profile::{Frame, FrameKind, Home, LOST, Profile, ThreadIndex};
 use crate::tables::state::in_words;
 use crate::words::figures::{counted, duration};
 use genba_format::state::State;
@@ -64,6 +64,7 @@ fn frame(profile: &Profile, frame: &Frame) -> String {
         Home::Python { file, .. } => {
             let path = &profile.files[*file].path;
             match frame.location {
+                _ if profile.files[*file].is_unknown() => name.clone(),
                 Some(location) => format!("{name} ({path}:{})", location.line),
                 None => format!("{name} ({path})"),
             }
@@ -84,12 +85,9 @@ fn frame(profile: &Profile, frame: &Frame) -> String {
 fn thread(profile: &Profile, index: ThreadIndex) -> [String; 2] {
     let thread = &profile.threads[index];
     let process = &profile.processes[thread.process];
-    let named = |what: &str, number: Option<u32>, name: &str| {
-        let number = number.map_or("of a lost block".to_string(), |number| number.to_string());
-        match name {
-            "" => escaped(&format!("{what} {number}")),
-            name => escaped(&format!("{what} {number} ({name})")),
-        }
+    let named = |what: &str, number: String, name: &str| match name {
+        "" => escaped(&format!("{what} {number}")),
+        name => escaped(&format!("{what} {number} ({name})")),
     };
     let executable = process.executable.as_deref().unwrap_or_default();
     let executable = executable.rsplit('/').next().unwrap_or_default();
@@ -97,7 +95,11 @@ fn thread(profile: &Profile, index: ThreadIndex) -> [String; 2] {
         Some(recording) => format!("{executable} of {recording}").trim_start().to_string(),
         None => executable.to_string(),
     };
-    [named("thread", thread.tid, thread.name.as_deref().unwrap_or_default()), named("process", process.pid, &name)]
+    let tid = thread.tid.map_or(LOST.to_string(), |tid| tid.to_string());
+    [
+        named("thread", tid, thread.name.as_deref().unwrap_or_default()),
+        named("process", process.number_in_words(), &name),
+    ]
 }
 
 /// A semicolon ends a frame and a line break a stack, so neither may stand in a name.

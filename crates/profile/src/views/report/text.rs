@@ -120,7 +120,7 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
     let process = || {
         let process = &profile.processes[subject.process?];
         let command = process.argv.join(" ");
-        let pid = process.pid.map_or("of a lost block".to_string(), |pid| pid.to_string());
+        let pid = process.number_in_words();
         let recording = process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
         Some(format!("process {pid}{recording} {command}").trim_end().to_string())
     };
@@ -144,6 +144,10 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
             let Some(file) = subject.file else {
                 return subject.phase.map_or("outside of Python", Phase::name).to_string();
             };
+            let function = subject.function.map(|function| profile.functions[function].name.as_str());
+            if let Some(function) = function.filter(|_| profile.files[file].is_unknown()) {
+                return function.to_string();
+            }
             let mut name = match by {
                 By::Module => profile.files[file].path.clone(),
                 _ => files.short(file).unwrap_or_default().to_string(),
@@ -151,8 +155,8 @@ pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> S
             if let Some(line) = subject.line {
                 name += &format!(":{line}");
             }
-            if let Some(function) = subject.function {
-                name += &format!(" {}", profile.functions[function].name);
+            if let Some(function) = function {
+                name += &format!(" {function}");
             }
             name
         }

@@ -16,7 +16,7 @@ use crate::words::figures::{counted, percent};
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped_on_screen;
 
-const COLUMNS: [&str; 5] = ["share", "CPU", "self", "wall", "self"];
+const COLUMNS: [&str; 7] = ["share", "CPU", "self", "wall", "self", "samples", "self"];
 /// Of each column, and between it and what follows.
 const CELL: usize = 7;
 const GAP: usize = 2;
@@ -27,7 +27,7 @@ const NAME_CELLS_MIN: usize = 24;
 /// Indentation in a pipe.
 const INDENT_CELLS_MAX: usize = 80;
 
-/// One line a branch: share, both clocks (total and self), and the path as indentation. `width`: of the screen; None: the
+/// One line a branch: share, both clocks or without any clock the samples (total and self), and the path as indentation. `width`: of the screen; None: the
 /// text goes where lines may be of any length.
 pub fn text(reading: &Reading, tree: &Tree, options: &Options, width: Option<usize>, paint: Paint) -> String {
     let profile = &reading.profile;
@@ -179,7 +179,7 @@ impl Lines {
     }
 }
 
-fn figures(tree: &Tree, total: Totals, own: Totals) -> [String; 5] {
+fn figures(tree: &Tree, total: Totals, own: Totals) -> [String; COLUMNS.len()] {
     let weight = tree.choice.weight;
     let words = |totals: Totals, weight| match totals.by(weight) {
         0 => "–".to_string(),
@@ -191,6 +191,8 @@ fn figures(tree: &Tree, total: Totals, own: Totals) -> [String; 5] {
         words(own, Weight::Cpu),
         words(total, Weight::Wall),
         words(own, Weight::Wall),
+        words(total, Weight::Samples),
+        words(own, Weight::Samples),
     ]
 }
 
@@ -204,18 +206,20 @@ struct Layout {
 
 impl Layout {
     fn of(tree: &Tree, lines: &[(Line, usize)], width: Option<usize>) -> Layout {
+        // An imported file may tell no clock.
+        let has_clock = tree.whole.cpu_ns > 0 || tree.whole.wall_ns > 0 || tree.whole.samples == 0;
+        let all: &'static [usize] = if has_clock { &[0, 1, 2, 3, 4] } else { &[0, 5, 6] };
         let Some(width) = width else {
-            return Layout {
-                columns: &[0, 1, 2, 3, 4],
-                path_cells: None,
-                indent_cells_max: INDENT_CELLS_MAX,
-                cells_a_call: 2,
-            };
+            return Layout { columns: all, path_cells: None, indent_cells_max: INDENT_CELLS_MAX, cells_a_call: 2 };
         };
         // A narrow screen goes without the clock that does not weigh, then without both.
-        let fewer: &[usize] = if tree.choice.weight == Weight::Wall { &[0, 3, 4] } else { &[0, 1, 2] };
+        let fewer: &'static [usize] = match tree.choice.weight {
+            _ if !has_clock => all,
+            Weight::Wall => &[0, 3, 4],
+            Weight::Cpu | Weight::Samples => &[0, 1, 2],
+        };
         let room = |columns: &[usize]| width.saturating_sub(columns.len() * (CELL + GAP));
-        let ways: [&'static [usize]; 2] = [&[0, 1, 2, 3, 4], fewer];
+        let ways = [all, fewer];
         let columns = ways.into_iter().find(|columns| room(columns) >= PATH_CELLS_MIN).unwrap_or(&[0]);
         let path_cells = room(columns);
         let indent_cells_max = path_cells.saturating_sub(NAME_CELLS_MIN.max(path_cells / 2));
@@ -224,7 +228,7 @@ impl Layout {
         Layout { columns, path_cells: Some(path_cells), indent_cells_max, cells_a_call }
     }
 
-    fn cells(&self, figures: [String; 5]) -> String {
+    fn cells(&self, figures: [String; COLUMNS.len()]) -> String {
         let shown = self.columns.iter().map(|column| format!("{:>CELL$}", figures[*column]));
         shown.collect::<Vec<_>>().join(&" ".repeat(GAP))
     }
@@ -233,8 +237,9 @@ impl Layout {
     fn share(&self, tree: &Tree, total: Totals) -> String {
         let weight = tree.choice.weight;
         let share = format!("{} %", percent(total.by(weight), tree.whole.by(weight)));
-        let blank = String::new;
-        self.cells([share, blank(), blank(), blank(), blank()])
+        let mut figures = [const { String::new() }; COLUMNS.len()];
+        figures[0] = share;
+        self.cells(figures)
     }
 
     /// A path deeper than there is room carries its depth as a number.

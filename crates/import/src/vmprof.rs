@@ -1,0 +1,99 @@
+//! Logs of vmprof, formats 0 to 7, as CPython on 64-bit Linux or macOS writes them.
+//! Owns: what a sample stands for, and the words about it. Never: reads a log of PyPy, of Windows or of a 32-bit machine: those are
+//! refused by name.
+//! Source: vmprof 0.6.0, `vmprof/reader.py` and `vmprof/stats.py`; vmprof-python, `src/vmprof_common.h` and `src/vmp_stack.c`.
+
+mod clock;
+mod log;
+mod names;
+
+use std::collections::HashMap;
+
+use genba_format::{masking, proto};
+
+use crate::builder::{Builder, Frame, Sample};
+use crate::vmprof::clock::Clock;
+use crate::vmprof::log::Log;
+pub use crate::vmprof::log::is_log;
+use crate::vmprof::names::Names;
+use crate::{Imported, Refused};
+
+pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
+    let log = log::read(bytes)?;
+    let mut names = Names::of(&log);
+    let mut builder = Builder::default();
+    let mut threads: HashMap<u64, u32> = HashMap::new();
+    let mut clock = Clock::of(&log);
+    // Most samples have a stack that came before.
+    let mut leaves: HashMap<&[u8], Option<u32>> = HashMap::new();
+    for stack in &log.stacks {
+        let threads_known = threads.len() as u32;
+        let thread = *threads.entry(stack.thread).or_insert_with(|| match u32::try_from(stack.thread) {
+            Ok(tid) if tid > 0 => builder.thread(tid, ""),
+            // An address, not a number of the system's.
+            _ => builder.thread(threads_known + 1, &format!("{:#x}", stack.thread)),
+        });
+        let leaf = *leaves.entry(stack.trace).or_insert_with(|| {
+            let frames: Vec<Frame> = log.entries(stack).map(|entry| names.frame(entry)).collect();
+            // Innermost first in the file.
+            frames.iter().rev().fold(None, |parent, frame| Some(builder.node(parent, frame)))
+        });
+        let time = clock.next(stack);
+        if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
+            builder.resident(time.at_ns, resident_kb.saturating_mul(1024));
+        }
+        builder.not_sampled(time.cpu_over_ns, time.wall_over_ns);
+        let (cpu_ns, wall_ns, at_ns) = (time.cpu_ns, time.wall_ns, time.at_ns);
+        builder.sample(Sample { thread, leaf, ticks: 1, cpu_ns, wall_ns, at_ns });
+    }
+    let notes = log.notes.iter().cloned().chain(names.note()).collect();
+    let start = proto::Start {
+        interval_ns: log.period_us.saturating_mul(1_000),
+        realtime_ns: log.start_us.map_or(0, |start_us| start_us.saturating_mul(1_000)),
+        native: log.native,
+        memory: log.memory,
+        argv: masking::masked(log.argv.as_deref()),
+        ..proto::Start::default()
+    };
+    let run_ns = log.run_us().map_or(0, |run_us| run_us.saturating_mul(1_000));
+    Ok(Imported {
+        words: words(&log, builder.samples() as u64),
+        unknown: unknown(&log),
+        recording: builder.finish(bytes, start, run_ns),
+        faults: log.faults.clone(),
+        notes,
+        has_times: true,
+    })
+}
+
+/// `imported from vmprof (log format 7): one sample is one tick of 4.99 ms of CPU time; ran 215 ms; no states, no accounting`
+fn words(log: &Log, samples: u64) -> String {
+    let (micros, rest) = (log.period_us / 1_000, log.period_us % 1_000);
+    let period = match rest {
+        0 => format!("{micros} ms"),
+        rest => format!("{micros}.{}", format!("{rest:03}").trim_end_matches('0')) + " ms",
+    };
+    let tick = format!("one sample is one tick of {period} of {} time", if log.real_time { "wall" } else { "CPU" });
+    let weight = match (log.has_sample_times(), log.real_time) {
+        (false, _) => "no clocks: samples count".to_owned(),
+        (true, false) => "CPU is the process's clock from one sample to the next".to_owned(),
+        (true, true) => "wall is the time from a thread's sample to its next".to_owned(),
+    };
+    let ran = match log.run_us() {
+        Some(run_us) => format!("ran {} ms", run_us / 1_000),
+        None => "how long it ran is not told".to_owned(),
+    };
+    let samples = if samples == 0 { "; no samples" } else { "" };
+    format!(
+        "imported from vmprof (log format {}): {tick}; {weight}; {ran}; no states, no accounting{samples}",
+        log.version
+    )
+}
+
+fn unknown(log: &Log) -> String {
+    let clocks = match log.has_sample_times() {
+        false => "no clocks for law 2",
+        true => "no clock of the whole process beside its samples for law 2",
+    };
+    format!("vmprof's log tells the ticks that gave a sample, not those that gave none (law 1), and {clocks}")
+}
