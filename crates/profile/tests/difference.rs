@@ -211,7 +211,7 @@ fn damaged_recordings_are_compared_too() {
     const GOLDEN: &[u8] = include_bytes!("../../../testdata/golden/v3.genba");
     let run_of = |bytes: &[u8]| {
         let recording = genba_format::read(bytes).ok()?;
-        let bins = bins_of(&accounts(&recording));
+        let bins = bins_of(&accounts(&recording, &Additions::default()));
         let profile = promoted(profile_over_time(&recording, &Additions::default(), None, bins));
         Some(Run { name: "damaged.genba".to_string(), reading: Reading::of(profile) })
     };

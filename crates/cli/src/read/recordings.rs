@@ -44,11 +44,6 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
         }
         known.push(same);
         let file = RecordingFile::open(Some(path))?;
-        if file.is_timeless() {
-            return Err(Failure::no(format!("{} cannot be compared", path.display()))
-                .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
-                .hint("record with genba run, or compare the files' reports"));
-        }
         if let Some(other) = files.iter().find(|other| other.has_processes_of(&file)) {
             let (other, path) = (other.path.display(), path.display());
             return Err(Failure::usage(format!("{path} and {other} hold the same processes"))
@@ -61,10 +56,15 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
 }
 
 impl Recordings {
+    /// One whose samples have no times.
+    pub fn timeless(&self) -> Option<&RecordingFile> {
+        self.0.iter().find(|file| file.is_timeless())
+    }
+
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
         let filter = options.filter();
-        if let Some(file) = self.0.iter().find(|file| file.is_timeless()).filter(|_| filter.window.is_some()) {
+        if let Some(file) = self.timeless().filter(|_| filter.window.is_some()) {
             return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
                 .detail("collapsed stacks tell no times")
                 .hint("leave --time out"));

@@ -55,6 +55,11 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (before, after) = sides(arguments)?;
     let weight: Option<Weight> = arguments.weight.map(Into::into);
     let recordings = open_apart(&[before, after].concat())?;
+    if let Some(file) = recordings.timeless() {
+        return Err(Failure::no(format!("{} cannot be compared", file.path.display()))
+            .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
+            .hint("record with genba run, or compare the files' reports"));
+    }
     let mut before_runs = runs(&recordings, arguments)?;
     let after_runs = before_runs.split_off(before.len());
     let comparison = comparison(&before_runs, &after_runs, weight);

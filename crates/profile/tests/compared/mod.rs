@@ -11,7 +11,7 @@ use crate::notation;
 
 pub fn run(name: &str, notation: &str, filter: &Filter) -> Run {
     let recording = notation::recording(notation);
-    let bins = bins_of(&accounts(&recording));
+    let bins = bins_of(&accounts(&recording, &Additions::default()));
     let profile = promoted(profile_over_time(&recording, &Additions::default(), filter.window, bins));
     Run { name: name.to_string(), reading: Reading::filtered(profile, filter).expect("something is kept") }
 }
