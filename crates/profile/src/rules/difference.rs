@@ -9,6 +9,7 @@ mod division;
 pub mod places;
 mod progress;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
@@ -379,10 +380,10 @@ fn script(profile: &Profile) -> Option<String> {
 }
 
 fn sort(rows: &mut [Row]) {
-    let rank = |row: &Row| (!row.estimate.certain, row.estimate.is_too_few);
-    rows.sort_by(|one, other| {
-        let size = other.estimate.change().abs().total_cmp(&one.estimate.change().abs());
-        rank(one).cmp(&rank(other)).then(size).then_with(|| place(&one.subject).cmp(&place(&other.subject)))
+    rows.sort_by_cached_key(|row| {
+        let Estimate { certain, is_too_few, .. } = row.estimate;
+        // Bits of floats that are not negative are in their order.
+        (!certain, is_too_few, Reverse(row.estimate.change().abs().to_bits()), place(&row.subject))
     });
 }
 
