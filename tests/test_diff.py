@@ -25,6 +25,7 @@ PAIRS = 20 if SOAK else 1
 # Of five pairs four claim a difference once in 30,000 times where each does so in 5 of 100.
 CLAIMS_MAX = 5 if SOAK else 3
 PILOTS = 5
+RUNS_MAX = 100
 SLOW_DOWN_PERCENT = 5
 COMPARISONS = 20
 NAMED_MIN = 95
@@ -79,14 +80,19 @@ def test_equal_runs_differ_in_nothing(workshop: Workshop, figure: Figure) -> Non
 @pytest.mark.skipif(not SOAK, reason="make soak: some hundred runs")
 @pytest.mark.timeout(0)
 def test_a_small_slow_down_is_named(workshop: Workshop, figure: Figure) -> None:
-    """With as many recordings on each side as the comparison of the first few asks for."""
+    """With as many recordings on each side as the comparison asks for."""
     chance = random.Random(13)
     named: dict[str, int] = {}
     for name in ROUNDS:
-        before, after = ([record(workshop, name, percent) for _ in range(PILOTS)] for percent in (0, SLOW_DOWN_PERCENT))
-        advice = diff(before, after)["advice"]
-        assert advice is not None
-        runs = max(advice["runs"], PILOTS)
+        before: list[Run] = []
+        after: list[Run] = []
+        runs = PILOTS
+        while len(before) < runs:
+            assert runs <= RUNS_MAX, f"{name}: runs on this machine differ too much"
+            for pool, percent in ((before, 0), (after, SLOW_DOWN_PERCENT)):
+                pool += [record(workshop, name, percent) for _ in range(runs - len(pool))]
+            # A few runs may be more alike than many are: the comparison is asked again.
+            runs = max(runs, diff(before, after)["advice"]["runs"])
         for pool, percent in ((before, 0), (after, SLOW_DOWN_PERCENT)):
             pool += [record(workshop, name, percent) for _ in range(POOL * runs - len(pool))]
         pages = [diff(chance.sample(before, runs), chance.sample(after, runs)) for _ in range(COMPARISONS)]
@@ -100,18 +106,18 @@ def test_a_small_slow_down_is_named(workshop: Workshop, figure: Figure) -> None:
 
 
 def test_a_large_slow_down_is_named_by_one_pair(workshop: Workshop, figure: Figure) -> None:
-    page = diff([record(workshop, "matrix", 0)], [record(workshop, "matrix", 100)])
+    page = diff([record(workshop, "matrix", 0)], [record(workshop, "matrix", 300)])
     rows = certain(page)
-    figure("certain rows of a function that does twice as much", len(rows), "rows")
+    figure("certain rows of a function that does four times as much", len(rows), "rows")
     assert any(is_planted(row) for row in rows), page["verdict"]
     assert page["verdict"].startswith("B takes "), page["verdict"]
     assert all(row["change"] > 0 for row in rows), [words(row) for row in rows]
 
 
 def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) -> None:
-    """casebook/two-callers: foo asks for twice as much, bar for the same as before."""
+    """casebook/two-callers: foo asks for ten times as much, bar for the same as before."""
     source = (Path(__file__).parent.parent / "casebook/two-callers/slow.py").read_text()
-    changed = source.replace('sum12(10_000, 100_000, "foo")', 'sum12(10_000, 300_000, "foo")')
+    changed = source.replace('sum12(10_000, 100_000, "foo")', 'sum12(10_000, 1_000_000, "foo")')
     assert changed != source
     # Another name, and three more lines above everything.
     old, new = workshop.write("old.py", source), workshop.write("new.py", "# one\n# two\n# three\n" + changed)
@@ -122,4 +128,4 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
     assert {(row["function"], (row["caller"] or {}).get("function")) for row in rows} == {("sum2", "foo")}, page
     (row,) = [row for row in page["differences"] if row["certain"]]
     assert row["expression"] == "sum(range(m))"
-    assert 1.8 < row["change_share"] < 2.2, row
+    assert row["low"] <= 9 * row["before_ns"] <= row["high"], row

@@ -73,9 +73,9 @@ def trees(units):
         return 1 + max(map(depth_of, tree), default=0)
 
     def planted(units):
-        return sum(depth_of(TREE) for _ in range(units // 100))
+        return sum(depth_of(TREE) for _ in range(units // 10))
 
-    TREE = built(8)
+    TREE = built(5)
     return planted(units) + sum(len(built(9)) for _ in range(5))
 
 

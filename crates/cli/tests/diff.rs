@@ -48,8 +48,8 @@ fn two_recordings() {
 
           2 rows: 1 certain, 1 cannot tell
               B − A               interval        A        B
-            +192 ms    +75.5 ms to +308 ms   384 ms   576 ms   app.py:2 parse ← app.py:3 load   int(row, 10)
-               0 ns   −94.4 ms to +94.4 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
+            +192 ms    +75.1 ms to +309 ms   384 ms   576 ms   app.py:2 parse ← app.py:3 load   int(row, 10)
+               0 ns   −94.8 ms to +94.8 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
           to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 23 recordings of each (genba diff A1 A2 … -- B1 B2 …)
@@ -66,8 +66,8 @@ fn two_recordings() {
 
           2 rows: 0 certain, 2 cannot tell
             B − A               interval        A        B
-             0 ns   −98.9 ms to +98.9 ms   384 ms   384 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
-            1 more row, the largest 0 ns ± 92.3 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+             0 ns   −99.3 ms to +99.3 ms   384 ms   384 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
+            1 more row, the largest 0 ns ± 92.6 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
           to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 32 recordings of each (genba diff A1 A2 … -- B1 B2 …)
@@ -175,7 +175,7 @@ fn filters_hold_for_each() {
 
           1 row: 0 certain, 1 cannot tell
             B − A               interval        A        B
-             0 ns   −62.1 ms to +62.1 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
+             0 ns   −62.2 ms to +62.2 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 2 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
           to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
@@ -296,7 +296,7 @@ fn what_is_no_pair() {
           3 rows: 0 certain, 0 cannot tell; 3 not compared
               B − A             interval        A      B
             −384 ms   −444 ms to −324 ms   384 ms   0 ns   app.py:2 parse ← app.py:3 load   int(row, 10)   too few samples
-            2 more rows, the largest −336 ms ± 56.2 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+            2 more rows, the largest −336 ms ± 56.3 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 1 sum together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
         stderr
@@ -315,7 +315,7 @@ fn what_is_no_pair() {
           2 rows: 0 certain, 0 cannot tell; 2 not compared
               B − A             interval        A      B
             −384 ms   −444 ms to −324 ms   384 ms   0 ns   app.py:2 parse ← app.py:3 load   int(row, 10)   too few samples
-            1 more row, the largest −336 ms ± 55.8 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+            1 more row, the largest −336 ms ± 55.9 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 1 sum together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
         stderr

@@ -38,27 +38,27 @@ fn a_changed_argument_shows_under_its_caller_only() {
         &before,
         &after,
         expect![[r#"
-        B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in two.py:6 sum12 ← two.py:9 foo
-        A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · 1.6 ms
-           ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %
-        B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · 1.6 ms
-           ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in two.py:6 sum12 ← two.py:9 foo
+            A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-        4 rows: 1 certain, 3 cannot tell
-            B − A               interval         A         B
-          +800 ms     +522 ms to +1.08 s    800 ms    1.60 s   two.py:6 sum12 ← two.py:9 foo   sum(range(m))
-             0 ns   −29.1 ms to +29.1 ms   80.0 ms   80.0 ms   two.py:5 sum12 ← two.py:9 foo   sum(range(n))   cannot tell
-             0 ns   −73.4 ms to +73.4 ms    240 ms    240 ms   two.py:5 sum12 ← two.py:12 bar   sum(range(n))   cannot tell
-             0 ns   −29.1 ms to +29.1 ms   80.0 ms   80.0 ms   two.py:6 sum12 ← two.py:12 bar   sum(range(m))   cannot tell
+            4 rows: 1 certain, 3 cannot tell
+                B − A               interval         A         B
+              +800 ms     +521 ms to +1.08 s    800 ms    1.60 s   two.py:6 sum12 ← two.py:9 foo   sum(range(m))
+                 0 ns   −35.5 ms to +35.5 ms   80.0 ms   80.0 ms   two.py:5 sum12 ← two.py:9 foo   sum(range(n))   cannot tell
+                 0 ns   −76.1 ms to +76.1 ms    240 ms    240 ms   two.py:5 sum12 ← two.py:12 bar   sum(range(n))   cannot tell
+                 0 ns   −35.5 ms to +35.5 ms   80.0 ms   80.0 ms   two.py:6 sum12 ← two.py:12 bar   sum(range(m))   cannot tell
 
-        functions, each with all its expressions
-            B − A               interval        A        B
-          +800 ms     +510 ms to +1.09 s   880 ms   1.68 s   two.py sum12 ← two.py foo   2 expressions
-             0 ns   −94.4 ms to +94.4 ms   320 ms   320 ms   two.py sum12 ← two.py bar   2 expressions   cannot tell
+            functions, each with all its expressions
+                B − A               interval        A        B
+              +800 ms     +509 ms to +1.09 s   880 ms   1.68 s   two.py sum12 ← two.py foo   2 expressions
+                 0 ns   −96.5 ms to +96.5 ms   320 ms   320 ms   two.py sum12 ← two.py bar   2 expressions   cannot tell
 
-        intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-        to tell a change of 5 % in two.py sum12 ← two.py foo: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
-    "#]],
+            intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+            to tell a change of 5 % in two.py sum12 ← two.py foo: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        "#]],
     );
 }
 
@@ -144,25 +144,25 @@ fn what_is_on_one_side_only_is_there() {
         &before,
         &after,
         expect![[r#"
-        B takes 461.5 % longer than A: +960 ms ± 171 ms of CPU a run, most of it in app.py:1 parse ← app.py:3 load
-        A: before-1.genba · CPython 3.13.0 · 208 ms wall · 208 ms CPU · 1 process, 1 thread · 1.6 ms
-           ticks 130 = sampled 130 + dropped 0 + refused 0 · CPU covered 100.0 %
-        B: after-1.genba · CPython 3.13.0 · 1.17 s wall · 1.17 s CPU · 1 process, 1 thread · 1.6 ms
-           ticks 730 = sampled 730 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B takes 461.5 % longer than A: +960 ms ± 171 ms of CPU a run, most of it in app.py:1 parse ← app.py:3 load
+            A: before-1.genba · CPython 3.13.0 · 208 ms wall · 208 ms CPU · 1 process, 1 thread · 1.6 ms
+               ticks 130 = sampled 130 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B: after-1.genba · CPython 3.13.0 · 1.17 s wall · 1.17 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 730 = sampled 730 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-        3 rows: 2 certain, 1 cannot tell
-            B − A              interval         A         B
-          +1.12 s    +936 ms to +1.30 s      0 ns    1.12 s   app.py:1 parse ← app.py:3 load   strptime(row)   only in B
-          −160 ms   −253 ms to −67.2 ms    160 ms      0 ns   app.py:1 parse ← app.py:3 load   fromiso(row)   only in A
-             0 ns    −127 ms to +127 ms   48.0 ms   48.0 ms   app.py:3 load   parse(1)   cannot tell
+            3 rows: 2 certain, 1 cannot tell
+                B − A              interval         A         B
+              +1.12 s    +935 ms to +1.30 s      0 ns    1.12 s   app.py:1 parse ← app.py:3 load   strptime(row)   only in B
+              −160 ms   −253 ms to −66.8 ms    160 ms      0 ns   app.py:1 parse ← app.py:3 load   fromiso(row)   only in A
+                 0 ns    −127 ms to +127 ms   48.0 ms   48.0 ms   app.py:3 load   parse(1)   cannot tell
 
-        functions, each with all its expressions
-            B − A             interval        A        B
-          +960 ms   +754 ms to +1.17 s   160 ms   1.12 s   app.py parse ← app.py load   2 expressions
+            functions, each with all its expressions
+                B − A             interval        A        B
+              +960 ms   +754 ms to +1.17 s   160 ms   1.12 s   app.py parse ← app.py load   2 expressions
 
-        intervals: 98 % for all 5 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-        to tell a change of 5 % in app.py parse ← app.py load: at least 40 recordings of each (genba diff A1 A2 … -- B1 B2 …)
-    "#]],
+            intervals: 98 % for all 5 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+            to tell a change of 5 % in app.py parse ← app.py load: at least 40 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        "#]],
     );
 }
 
@@ -182,7 +182,7 @@ fn waits_are_compared_by_wall_time() {
     expect!["B takes 100.0 % longer than A: +800 ms ± 251 ms of wall time a run, most of it in app.py:4 main"]
         .assert_eq(&all.verdict());
     let cpu = comparison(&before, &after, Some(Weight::Cpu));
-    expect!["no difference that these recordings can tell: B − A is 0 ns ± 29.1 ms of CPU a run"]
+    expect!["no difference that these recordings can tell: B − A is 0 ns ± 29.2 ms of CPU a run"]
         .assert_eq(&cpu.verdict());
     let samples = comparison(&before, &after, Some(Weight::Samples));
     expect!["no difference that these recordings can tell: B − A is 0 ± 18 samples a run"]

@@ -76,8 +76,8 @@ fn machines_read_the_same() {
             "after": 2000000000,
             "change": 800000000,
             "change_share": 0.6666666666666666,
-            "low": 452159944,
-            "high": 1147840056,
+            "low": 451571160,
+            "high": 1148428840,
             "certain": true
           },
           "differences": [
@@ -100,8 +100,8 @@ fn machines_read_the_same() {
               "after": 1600000000,
               "change": 800000000,
               "change_share": 1.0,
-              "low": 522232379,
-              "high": 1077767621,
+              "low": 521495417,
+              "high": 1078504583,
               "certain": true,
               "too_few_samples": false,
               "samples_before": 500,
@@ -129,8 +129,8 @@ fn machines_read_the_same() {
               "after": 1680000000,
               "change": 800000000,
               "change_share": 0.9090909090909091,
-              "low": 509566791,
-              "high": 1090433209,
+              "low": 508861887,
+              "high": 1091138113,
               "certain": true,
               "too_few_samples": false,
               "samples_before": 550,
@@ -177,8 +177,8 @@ fn machines_read_the_same() {
 
         | B − A | interval | A | B | where | expression | |
         |--:|--:|--:|--:|---|---|---|
-        | +800 ms | +522 ms to +1.08 s | 800 ms | 1.60 s | `two.py:3 sum12 ← two.py:6 foo` | `sum(range(m))` |  |
-        | 0 ns | −29.1 ms to +29.1 ms | 80.0 ms | 80.0 ms | `two.py:2 sum12 ← two.py:6 foo` | `sum(range(n))` | cannot tell |
+        | +800 ms | +521 ms to +1.08 s | 800 ms | 1.60 s | `two.py:3 sum12 ← two.py:6 foo` | `sum(range(m))` |  |
+        | 0 ns | −35.5 ms to +35.5 ms | 80.0 ms | 80.0 ms | `two.py:2 sum12 ← two.py:6 foo` | `sum(range(n))` | cannot tell |
 
         2 more rows.
 
@@ -186,8 +186,8 @@ fn machines_read_the_same() {
 
         | B − A | interval | A | B | where | expression | |
         |--:|--:|--:|--:|---|---|---|
-        | +800 ms | +510 ms to +1.09 s | 880 ms | 1.68 s | `two.py sum12 ← two.py foo` | 2 expressions |  |
-        | 0 ns | −94.4 ms to +94.4 ms | 320 ms | 320 ms | `two.py sum12 ← two.py bar` | 2 expressions | cannot tell |
+        | +800 ms | +509 ms to +1.09 s | 880 ms | 1.68 s | `two.py sum12 ← two.py foo` | 2 expressions |  |
+        | 0 ns | −96.5 ms to +96.5 ms | 320 ms | 320 ms | `two.py sum12 ← two.py bar` | 2 expressions | cannot tell |
 
         intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
 
@@ -219,16 +219,16 @@ fn a_narrow_screen_breaks_between_columns() {
 
         4 rows: 1 certain, 3 cannot tell
             B − A             interval        A        B
-          +800 ms   +522 ms to +1.08 s   800 ms   1.60 s   two.py:3 sum12 ← two.py:6 foo
+          +800 ms   +521 ms to +1.08 s   800 ms   1.60 s   two.py:3 sum12 ← two.py:6 foo
               sum(range(m))
-          3 more rows, the largest 0 ns ± 29.1 ms in two.py:3 sum12 ← two.py:9 bar
+          3 more rows, the largest 0 ns ± 35.5 ms in two.py:3 sum12 ← two.py:9 bar
               (--limit 0 shows them all)
 
         functions, each with all its expressions
             B − A             interval        A        B
-          +800 ms   +510 ms to +1.09 s   880 ms   1.68 s   two.py sum12 ← two.py foo
+          +800 ms   +509 ms to +1.09 s   880 ms   1.68 s   two.py sum12 ← two.py foo
               2 expressions
-          1 more row, the largest 0 ns ± 94.4 ms in two.py sum12 ← two.py bar (--limit 0
+          1 more row, the largest 0 ns ± 96.5 ms in two.py sum12 ← two.py bar (--limit 0
               shows them all)
 
         intervals: 98 % for all 7 sums together; so few recordings do not tell how much

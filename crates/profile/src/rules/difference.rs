@@ -9,6 +9,7 @@ mod division;
 pub mod places;
 mod progress;
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
@@ -38,6 +39,8 @@ pub struct Difference {
     /// Functions under one caller, where several expressions of theirs are rows; in the same order.
     pub functions: Vec<Row>,
     pub certainty: Certainty,
+    /// The part of its time that a run waited for a CPU, of the run that waited most.
+    pub busy: f64,
     pub samples_before: u64,
     pub samples_after: u64,
     pub advice: Option<Advice>,
@@ -170,6 +173,8 @@ struct Table {
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
     one_sample: Vec<f64>,
+    /// The largest part of its time that a run waited for a CPU.
+    busy: f64,
 }
 
 impl Table {
@@ -186,11 +191,13 @@ impl Table {
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
+            busy: 0.0,
         }
     }
 
     /// The next run, in the order of both sides.
     fn add(&mut self, side: Side, reading: &Reading) {
+        self.busy = self.busy.max(waited_for_cpu(reading));
         let places = places(reading, self.weight);
         let places = self.aligned(reading, places);
         for (place, series) in &places {
@@ -304,8 +311,7 @@ impl Table {
             let values = |sums: &Sums| sums.before.iter().chain(&sums.after).map(|sum| sum.value).collect::<Vec<_>>();
             values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
         });
-        spread_of.push(&self.whole);
-        let certainty = Certainty::of(&spread_of, compared, self.runs_before, self.runs_after);
+        let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy);
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;
@@ -340,6 +346,7 @@ impl Table {
             rows,
             functions,
             certainty,
+            busy: self.busy,
             samples_before: self.whole.samples_before,
             samples_after: self.whole.samples_after,
             advice,
@@ -371,6 +378,14 @@ impl Table {
     }
 }
 
+/// Of the time in which its threads had something to do, as the kernel counted it.
+fn waited_for_cpu(profile: &Profile) -> f64 {
+    let threads = profile.threads.iter().filter_map(|thread| Some((thread.cpu_queue_ns?, thread.cpu_ns?)));
+    let (queue_ns, cpu_ns) =
+        threads.fold((0.0, 0.0), |sum, (queue_ns, cpu_ns)| (sum.0 + queue_ns as f64, sum.1 + cpu_ns as f64));
+    if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 }
+}
+
 /// The first file that the first process's command line names.
 fn script(profile: &Profile) -> Option<String> {
     let process = profile.processes.iter().find(|process| process.refused.is_none())?;
@@ -379,10 +394,10 @@ fn script(profile: &Profile) -> Option<String> {
 }
 
 fn sort(rows: &mut [Row]) {
-    let rank = |row: &Row| (!row.estimate.certain, row.estimate.is_too_few);
-    rows.sort_by(|one, other| {
-        let size = other.estimate.change().abs().total_cmp(&one.estimate.change().abs());
-        rank(one).cmp(&rank(other)).then(size).then_with(|| place(&one.subject).cmp(&place(&other.subject)))
+    rows.sort_by_cached_key(|row| {
+        let Estimate { certain, is_too_few, .. } = row.estimate;
+        // Bits of floats that are not negative are in their order.
+        (!certain, is_too_few, Reverse(row.estimate.change().abs().to_bits()), place(&row.subject))
     });
 }
 

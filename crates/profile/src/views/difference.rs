@@ -179,12 +179,20 @@ impl Comparison<'_> {
             Some(_) => {
                 format!("runs of one side differ by {part} (standard deviation), beside what their samples tell")
             }
-            None if certainty.spread.part > crate::rules::difference::certainty::ASSUMED_SPREAD => {
+            None if certainty.is_shown() => {
                 format!("runs of one side differ by {part}, and two are too few to measure it")
             }
-            None => format!(
-                "so few recordings do not tell how much runs of one program differ: genba assumes {part} (standard deviation)"
-            ),
+            None => {
+                let busy = self.difference.busy * 100.0;
+                let busy = if busy < 1.0 {
+                    String::new()
+                } else {
+                    format!(", as a run waited for a CPU {busy:.0} % of its time")
+                };
+                format!(
+                    "so few recordings do not tell how much runs of one program differ: genba assumes {part} (standard deviation){busy}"
+                )
+            }
         };
         let mut notes = vec![format!("intervals: {confidence} % for all {rows} together; {spread}")];
         notes.extend(self.difference.advice.as_ref().map(|advice| self.advice(advice)));

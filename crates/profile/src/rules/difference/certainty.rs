@@ -9,7 +9,12 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// Of comparisons of equal programs, those that find a difference in any row. Two thirds below the 5 % that are promised: runs are not always alike.
 pub const ERRORS_IN_ALL_ROWS: f64 = 0.02;
 /// Standard deviation of runs of one program, as a part of a row's time, where too few recordings tell it. docs/reading/diff.md has measured ones.
-pub const ASSUMED_SPREAD: f64 = 0.05;
+const ASSUMED_SPREAD: f64 = 0.05;
+/// So much more where the program waited for a CPU all the time, in proportion: who shares a machine shares its caches and its clock rate.
+const ASSUMED_SPREAD_OF_BUSY: f64 = 0.25;
+/// What an expression may get from its neighbours or give to them, as a part of the whole run, where too few recordings tell it: which of two the
+/// processor is seen in is a matter of where code lies in memory.
+const ASSUMED_EXCHANGE: f64 = 0.003;
 /// No two runs are alike to that part of their time, even if a few of them happen to be.
 const SPREAD_MIN: f64 = 0.002;
 /// Degrees of freedom from which on the variance between runs is measured: three recordings on each side.
@@ -83,6 +88,9 @@ pub struct Certainty {
     pub compared: usize,
     runs_before: usize,
     runs_after: usize,
+    is_shown: bool,
+    /// Assumed, in the unit of the weight.
+    exchange: f64,
     /// Standard errors to each side of a change.
     factor: f64,
     /// For each number of runs a side, from `ADVISED_RUNS_MIN` on: by what the deviation of one run is to be multiplied to be the change that
@@ -91,12 +99,20 @@ pub struct Certainty {
 }
 
 impl Certainty {
-    /// `rows`: all that are compared, of which each is part of what the spread is measured from. Runs: one or more on each side.
+    /// Two or three recordings differ by more than what is assumed.
     #[must_use]
-    pub fn of(rows: &[&Sums], compared: usize, runs_before: usize, runs_after: usize) -> Certainty {
+    pub fn is_shown(&self) -> bool {
+        self.spread.freedom.is_none() && self.is_shown
+    }
+
+    /// `rows`: all that are compared, of which each is part of what the spread is measured from. Each side has one run or more. `busy`: the part
+    /// of its time that a run waited for a CPU, of the run that waited most.
+    #[must_use]
+    pub fn of(rows: &[&Sums], whole: &Sums, compared: usize, busy: f64) -> Certainty {
+        let (runs_before, runs_after) = (whole.before.len(), whole.after.len());
         let freedom = (runs_before + runs_after).saturating_sub(2);
         let (mut between, mut squares) = (0.0, 0.0);
-        for row in rows {
+        for row in rows.iter().copied().chain([whole]) {
             between += pooled_variance(row) - own_variance(row);
             squares += middle(row).powi(2);
         }
@@ -104,14 +120,16 @@ impl Certainty {
         let is_measured = freedom >= FREEDOM_MIN;
         let spread = match is_measured {
             true => Spread { part: measured.max(SPREAD_MIN), freedom: Some(freedom) },
-            false => Spread { part: measured.max(ASSUMED_SPREAD), freedom: None },
+            false => Spread { part: measured.max(ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy), freedom: None },
         };
         let factor = factor(compared, is_measured.then_some(freedom));
         let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX).map(|runs| {
             let factor = self::factor(compared, Some(2 * runs as usize - 2)) + POWER_QUANTILE;
             factor * (2.0 / f64::from(runs)).sqrt()
         });
-        Certainty { spread, compared, runs_before, runs_after, factor, tell: tell.collect() }
+        let is_shown = measured > ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy;
+        let exchange = if is_measured { 0.0 } else { ASSUMED_EXCHANGE * middle(whole) };
+        Certainty { spread, compared, runs_before, runs_after, is_shown, exchange, factor, tell: tell.collect() }
     }
 
     /// `is_compared`: not one with too few samples.
@@ -160,7 +178,7 @@ impl Certainty {
         let of_side = |sums: &[Sum]| {
             let runs = sums.len().max(1) as f64;
             let own = sums.iter().map(|sum| sum.variance).sum::<f64>() / runs;
-            (own + (self.spread.part * mean(sums)).powi(2)) / runs
+            (own + (self.spread.part * mean(sums)).powi(2) + self.exchange.powi(2)) / runs
         };
         let expected = of_side(&row.before) + of_side(&row.after);
         let shown = pooled_variance(row) * self.sides();
@@ -229,7 +247,7 @@ mod tests {
     }
 
     fn estimate(row: &Sums, compared: usize) -> Estimate {
-        Certainty::of(&[row], compared, row.before.len(), row.after.len()).estimate(row, true)
+        Certainty::of(&[], row, compared, 0.0).estimate(row, true)
     }
 
     #[test]
@@ -264,6 +282,15 @@ mod tests {
     }
 
     #[test]
+    fn a_busy_machine_and_neighbours_may_differ_by_more() {
+        let (row, small) = (sums(&[1000.0], &[1300.0], 0.0), sums(&[1.0], &[9.0], 0.0));
+        let at = |busy: f64| Certainty::of(&[], &row, 1, busy).estimate(&row, true).certain;
+        assert!(at(0.0) && !at(0.3));
+        let certainty = Certainty::of(&[&small], &row, 1, 0.0);
+        assert!(!certainty.estimate(&small, true).certain, "8 of 1,000 may be the neighbour's");
+    }
+
+    #[test]
     fn several_runs_tell_how_much_they_differ() {
         let steady = sums(&[100.0, 101.0, 99.0, 100.5], &[105.0, 104.0, 106.0, 105.5], 0.0);
         let told = estimate(&steady, 1);
@@ -277,7 +304,7 @@ mod tests {
     #[test]
     fn the_runs_that_are_asked_for_tell() {
         let row = sums(&[100.0, 102.0, 98.0], &[100.0, 101.0, 99.0], 1.0);
-        let certainty = Certainty::of(&[&row], 10, 3, 3);
+        let certainty = Certainty::of(&[], &row, 10, 0.0);
         let runs = certainty.runs_needed(&row, 5.0).expect("a number of runs");
         let noise = certainty.squared_error(&row) / certainty.sides();
         let error = |runs: u32| (noise * 2.0 / f64::from(runs)).sqrt();
@@ -292,11 +319,12 @@ mod tests {
     #[test]
     fn longer_runs_help_where_samples_are_few_alone() {
         let few = sums(&[100.0; 4], &[100.0; 4], 5.0);
-        let certainty = Certainty::of(&[&few], 10, 4, 4);
+        let certainty = Certainty::of(&[], &few, 10, 0.0);
         let times = certainty.times_longer(&few, 5.0).expect("more samples tell");
         assert!((5.0..50.0).contains(&times), "{times}");
         let restless = sums(&[90.0, 110.0, 95.0, 105.0], &[90.0, 110.0, 95.0, 105.0], 0.1);
-        assert_eq!(Certainty::of(&[&restless], 10, 4, 4).times_longer(&restless, 5.0), None);
-        assert_eq!(Certainty::of(&[&few], 10, 1, 1).times_longer(&few, 5.0), None, "nothing is known of other runs");
+        let one = sums(&[100.0], &[100.0], 5.0);
+        assert_eq!(Certainty::of(&[], &restless, 10, 0.0).times_longer(&restless, 5.0), None);
+        assert_eq!(Certainty::of(&[], &one, 10, 0.0).times_longer(&one, 5.0), None, "nothing is known of other runs");
     }
 }

@@ -17,6 +17,9 @@ const BLOCKS_MAX: u64 = 250;
 /// With fewer blocks their own variance is uncertain: it is then no less than that of independent samples.
 const BLOCKS_MIN: usize = 20;
 
+/// The blocks of a row that has fewer tell nothing about it.
+const SAMPLES_OF_ROW_MIN: u64 = 10;
+
 pub struct Progress {
     /// Where each bin of the clock begins, in bins of progress; and where the last one ends.
     starts: Vec<f64>,
@@ -51,14 +54,16 @@ impl Progress {
     /// Of the sum of one row in this run, by its samples.
     #[must_use]
     pub fn variance(&self, series: &Series, buffer: &mut Vec<f64>) -> f64 {
+        let independent = || {
+            let sum = series.sum();
+            sum * (1.0 - sum / self.whole).clamp(0.0, 1.0) * self.one_sample
+        };
+        if series.samples < SAMPLES_OF_ROW_MIN {
+            return if series.bins.is_empty() { 0.0 } else { independent() };
+        }
         self.spread_out(series, buffer);
         let own = variance_of_sum(buffer);
-        if self.bins >= BLOCKS_MIN * BINS_IN_BLOCK {
-            return own;
-        }
-        let sum = series.sum();
-        let others = (1.0 - sum / self.whole).clamp(0.0, 1.0);
-        own.max(sum * others * self.one_sample)
+        if self.bins >= BLOCKS_MIN * BINS_IN_BLOCK { own } else { own.max(independent()) }
     }
 
     fn spread_out(&self, series: &Series, bins: &mut Vec<f64>) {
