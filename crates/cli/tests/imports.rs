@@ -201,14 +201,17 @@ fn collapsed_stacks() {
           hint: leave --time out
     "#]],
     );
-    sandbox.check("diff py-spy.txt format-7-plain.vmprof", expect![[r#"
+    sandbox.check(
+        "diff py-spy.txt format-7-plain.vmprof",
+        expect![[r#"
         exit code 1
         stdout
         stderr
           error: py-spy.txt cannot be compared
             collapsed stacks tell no times, and how certain a change is follows from the times of the samples
           hint: record with genba run, or compare the files' reports
-    "#]]);
+    "#]],
+    );
     sandbox.check("check py-spy.txt", expect![[r#"
         exit code 0
         stdout
