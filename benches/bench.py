@@ -1,7 +1,7 @@
 """`make bench`: what genba costs, beside a sampler that does nothing and beside other profilers, and its absolute goals.
 
 Owns: the options, the order of the parts, the two files with the results. Never: judges in silence: a goal that is missed is
-named at the end, and by how much. Settings: ROUNDS, WORKS, WAYS, PARTS, or the flags below.
+named at the end, and by how much. Settings: ROUNDS, WORKS, WAYS, PARTS, BEFORE, or the flags below.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="genba-bench-") as name:
         folder = Path(name)
         if "table" in options.parts:
-            chosen = choose(ways.all_ways(options.python, options.genba, folder), options.ways)
+            chosen = choose(ways.all_ways(options.python, options.genba, folder, options.before), options.ways)
             all_measured = run_table(options, chosen, folder)
             results["costs"] = [table.as_data(measured, chosen) for measured in all_measured]
             pages.append(table.markdown(all_measured, chosen))
@@ -98,6 +98,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--python", default=machine.newest_python(), help="interpreter that does the work")
     parser.add_argument("--genba", default=ways.GENBA, help="the command")
+    before = "a genba of before a change, measured in the same rounds: the ways \"before 1 kHz\", \"before 10 kHz\""
+    parser.add_argument("--before", default=os.environ.get("BEFORE", ""), help=before)
     parser.add_argument("--json", default=str(REPOSITORY / "build/bench.json"))
     parser.add_argument("--markdown", default=str(REPOSITORY / "build/bench.md"))
     options = parser.parse_args()

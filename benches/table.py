@@ -17,7 +17,7 @@ SHOWN = {"cpu_ns": "CPU", "wall_ns": "wall", "whole_cpu_ns": "CPU from start to 
 
 @dataclass(frozen=True)
 class Cell:
-    """Times as much as alone; the share of the empty handler of the same rate, for genba."""
+    """Times as much as alone; for genba also beside the empty handler, and the genba of before, at the same rate."""
 
     work: str
     way: str
@@ -32,6 +32,7 @@ def cells(measured: Measured, chosen: list[Way]) -> list[Cell]:
         pairs = [("alone", figure) for figure in SHOWN]
         if way.name.startswith("genba "):
             pairs += [(way.name.replace("genba", "empty"), figure) for figure in ("cpu_ns", "wall_ns")]
+            pairs += [(way.name.replace("genba", "before"), figure) for figure in SHOWN]
         for against, figure in pairs:
             values = measured.both(way.name, against, figure)
             if way.name != against and values[0]:
@@ -53,12 +54,18 @@ def lines(measured: Measured, chosen: list[Way]) -> list[str]:
             shown.append(f"  {way.name:<14} not run: {measured.failed[way.name]}")
         elif way.name != "alone":
             shown.append(f"  {way.name:<14}" + "".join(f" {word:>23}" for word in row(found, way)))
-    return shown
+    return shown + [f"  {line}" for line in beside_before(found)]
+
+
+def beside_before(found: list[Cell]) -> list[str]:
+    """Whether a change of genba costs anything: a line for each figure."""
+    return [f"{cell.way} / {cell.against}: {SHOWN[cell.figure]} {cell.ratio}" for cell in found if cell.against.startswith("before ")]
 
 
 def row(found: list[Cell], way: Way) -> list[str]:
     """CPU, wall; genba's beside the empty handler's; how many rounds."""
-    own = {(cell.figure, cell.against == "alone"): cell.ratio for cell in found if cell.way == way.name}
+    shown = [cell for cell in found if cell.way == way.name and not cell.against.startswith("before ")]
+    own = {(cell.figure, cell.against == "alone"): cell.ratio for cell in shown}
     words = [str(own[key]) if key in own else "" for key in COLUMNS]
     rounds = max((ratio.count for ratio in own.values()), default=0)
     return [*words, str(rounds)]
@@ -88,6 +95,7 @@ def markdown(all_measured: list[Measured], chosen: list[Way]) -> str:
             elif way.name != "alone":
                 out.append(f"| | {way.name} | " + " | ".join(row(found, way)) + " |")
     notes = [way.note for way in chosen if way.note]
+    notes += [f"{measured.work}: {line}" for measured in all_measured for line in beside_before(cells(measured, chosen))]
     return "\n".join([*out, "", *(f"- {note}" for note in notes)])
 
 

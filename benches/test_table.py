@@ -35,6 +35,16 @@ def test_ratios_are_those_of_rounds_in_which_both_ran() -> None:
     assert not any(way == "scalene" for way, _, _ in found)
 
 
+def test_genba_is_divided_by_the_genba_of_before() -> None:
+    runs_of_both = measured()
+    assert table.beside_before(table.cells(runs_of_both, WAYS)) == []
+    runs_of_both.costs["before 1 kHz"] = {0: cost(110), 1: cost(220)}
+    lines = table.lines(runs_of_both, [*WAYS, Way("before 1 kHz", [], sees_c=True)])
+    assert "  genba 1 kHz / before 1 kHz: CPU 1.100 [1.100, 1.100]" in lines
+    # Its own line has what it had without the other.
+    assert [line for line in lines if line in table.lines(measured(), WAYS)] == table.lines(measured(), WAYS)
+
+
 def test_a_way_that_did_not_run_says_why() -> None:
     assert any("scalene" in line and "not run: no wheel" in line for line in table.lines(measured(), WAYS))
     page = table.markdown([measured()], WAYS)

@@ -33,21 +33,22 @@ class Way:
         return min(asked, ROUNDS_OF_PEERS_MAX) if self.is_peer else asked
 
 
-def all_ways(python: str, genba: str, folder: Path) -> list[Way]:
-    """RECORDING, OUT and OUT.json in a command stand for a recording of the run and for a file that nobody reads."""
+def all_ways(python: str, genba: str, folder: Path, before: str = "") -> list[Way]:
+    """RECORDING, OUT and OUT.json in a command stand for a recording of the run and for a file that nobody reads. `before`: another genba."""
     empty = empty_handler(folder)
     own = [
         Way("alone", [python]),
         Way("empty 1 kHz", [python], preloaded(empty, 1_000)),
         Way("empty 10 kHz", [python], preloaded(empty, 10_000)),
         *(genba_way(genba, python, rate) for rate in (1_000, 10_000)),
+        *(genba_way(before, python, rate, "before") for rate in (1_000, 10_000) if before),
     ]
     return own + peers(folder)
 
 
-def genba_way(genba: str, python: str, rate: int) -> Way:
+def genba_way(genba: str, python: str, rate: int, name: str = "genba") -> Way:
     command = [genba, "run", "--quiet", "--force", "--rate", str(rate), "-o", "RECORDING", python]
-    return Way(f"genba {rate // 1_000} kHz", command, sees_c=True)
+    return Way(f"{name} {rate // 1_000} kHz", command, sees_c=True)
 
 
 def preloaded(library: Path, rate: int) -> dict[str, str]:
