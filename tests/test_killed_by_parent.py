@@ -11,6 +11,8 @@ from test_not_recorded import ROUNDED_NS, assert_said, assert_written_before_the
 CHILDREN = 9
 
 
+# How many write within 5 ms depends on who else wants a CPU.
+@pytest.mark.measures
 @pytest.mark.parametrize("way", ["process", "failed_exec", "popen", "group"])
 def test_a_killed_child_has_written_what_it_did(workshop: Workshop, way: str) -> None:
     run = workshop.run(workshop.program("tests/programs/killed_children.py"), way, str(CHILDREN))

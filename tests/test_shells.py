@@ -13,6 +13,7 @@ from recording import binary, genba_said
 VARIABLES = {
     "report": {f"GENBA_{key}" for key in ("BY", "COLOR", "LIMIT", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
     "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
+    "diff": {"GENBA_COLOR", "GENBA_WEIGHT"},
     "lines": {f"GENBA_{key}" for key in ("COLOR", "MIN_SHARE", "SORT", "WEIGHT")},
     "run": {
         f"GENBA_{key}"

@@ -151,8 +151,12 @@ def options_of(line: str) -> list[str]:
 
 def test_readme(reader: Reader) -> None:
     shutil.copytree(REPOSITORY / "casebook", reader.folder / "casebook")
+    # What a reader has from elsewhere: recordings of two versions of a program, and another profiler's log.
+    for name in ("old", "new"):
+        reader.types(f"genba run --quiet -o {name}.genba app.py")
+    shutil.copy(REPOSITORY / "testdata/imports/format-7-plain.vmprof", reader.folder / "app.vmprof")
     commands = type_all(reader, REPOSITORY / "README.md")
-    assert len(commands) >= 8 and {"genba check", "genba html --open"} <= set(commands), commands
+    assert len(commands) >= 10 and {"genba check", "genba html --open", "genba report app.vmprof"} <= set(commands), commands
 
 
 def test_getting_started(reader: Reader) -> None:
