@@ -4,6 +4,7 @@
 
 pub mod aligned;
 pub mod bootstrap;
+pub mod call_tree;
 pub mod certainty;
 mod division;
 pub mod places;
