@@ -24,10 +24,15 @@ pub struct Recordings(Vec<RecordingFile>);
 
 impl RecordingArguments {
     pub fn open(&self) -> Result<Recordings, Failure> {
-        if self.files.is_empty() {
-            return Ok(Recordings(vec![RecordingFile::open(None)?]));
-        }
-        open_apart(&self.files)
+        open_all(&self.files)
+    }
+}
+
+/// None named: the newest here.
+pub fn open_all(paths: &[PathBuf]) -> Result<Recordings, Failure> {
+    match paths {
+        [] => Ok(Recordings(vec![RecordingFile::open(None)?])),
+        paths => open_apart(paths),
     }
 }
 
@@ -56,6 +61,11 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
 }
 
 impl Recordings {
+    /// Those from that position on, which are then by themselves.
+    pub fn split_off(&mut self, position: usize) -> Recordings {
+        Recordings(self.0.split_off(position))
+    }
+
     /// One whose samples have no times.
     pub fn timeless(&self) -> Option<&RecordingFile> {
         self.0.iter().find(|file| file.is_timeless())
