@@ -1,6 +1,8 @@
 // The page: header, verdict, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
 import type { JSX } from "preact";
+import { useSignalEffect } from "@preact/signals";
 import { useRef } from "preact/hooks";
+import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./compare-frame";
 import { Footer } from "./footer";
 import { Header, Kept, Warnings } from "./header";
 import { useAddress } from "./state/address";
@@ -16,6 +18,28 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
   const search = useRef<HTMLInputElement>(null);
   useKeys(state, search);
   useAddress(state);
+  useSignalEffect(() => {
+    document.documentElement.dataset["theme"] = state.view.theme.value;
+  });
+  const compared = isCompared(state) ? state.comparison : null;
+  if (compared !== null) {
+    return (
+      <>
+        <div class="top compared">
+          <CompareHeader state={state} of={compared} />
+          <Tabs state={state} />
+          <CompareWarnings of={compared} />
+        </div>
+        <main class="compared">
+          <div class="stage" role="tabpanel" aria-label={VIEW_WORDS.compare}>
+            <View state={state} onPainted={onPainted} />
+          </div>
+        </main>
+        <CompareFooter state={state} of={compared} />
+        <KeysDialog state={state} />
+      </>
+    );
+  }
   return (
     <>
       <div class="top">

@@ -7,7 +7,8 @@ import type { Kept } from "../../model/tables/kept";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { WEIGHTS } from "../../model/units";
 import type { PageState } from "./page-state";
-import { VIEWS } from "./view";
+import { SIDES } from "./comparison";
+import { ALL_VIEWS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {
@@ -43,11 +44,13 @@ function isTyping(): boolean {
 }
 
 /** What is as on every page is left out. */
-export function addressOf({ view, filters, selection, recording: { profile } }: PageState): string {
+export function addressOf({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState): string {
   const kept = filters.kept.value;
   const { selected, zoom } = selection.words.value;
   const parts: [string, string][] = [
-    ["view", view.name.value === "where" ? "" : view.name.value],
+    ["view", view.name.value === firstView ? "" : view.name.value],
+    ["side", comparison === null || comparison.side.value === "after" ? "" : comparison.side.value],
+    ["change", comparison === null || comparison.zoom.value === 0 ? "" : `${comparison.zoom.value}`],
     ["weight", view.weight.value === profile.meta.defaultWeight ? "" : view.weight.value],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
@@ -63,10 +66,19 @@ export function addressOf({ view, filters, selection, recording: { profile } }: 
 }
 
 /** What is not in it is as at the beginning; what is no answer is left out. */
-export function takeAddress({ view, filters, selection, recording: { profile } }: PageState, hash: string): void {
+export function takeAddress({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
   const word = (name: string): string => words.get(name) ?? "";
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
+  if (comparison !== null) {
+    const side = SIDES.find((at) => at === word("side")) ?? "after";
+    comparison.zoom.value = index("change", comparison.data.boxes.length) ?? 0;
+    if (side !== comparison.side.value) {
+      // The other recording's own page takes the address then.
+      comparison.side.value = side;
+      return;
+    }
+  }
   const kept: Kept = {
     layers: LAYERS.find((at) => at === word("show")) ?? ALL.layers,
     process: index("process", profile.processes.length) as ProcessIndex | null,
@@ -80,6 +92,6 @@ export function takeAddress({ view, filters, selection, recording: { profile } }
     view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
     filters.query.value = word("find");
     selection.restore(word("at"), word("zoom"));
-    view.name.value = VIEWS.find((at) => at === word("view")) ?? "where";
+    view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
   });
 }
