@@ -40,6 +40,9 @@ export function shareWords(share: Share): string {
 export function partWords(share: Share): string {
   return `${(share * 100).toFixed(0)} %`;
 }
+export function coresWords(cores: number): string {
+  return cores > 0 && cores < 0.005 ? "< 0.01 cores" : `${cores.toFixed(2)} ${cores === 1 ? "core" : "cores"}`;
+}
 export function bytesWords(bytes: number): string {
   for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]] as const) {
     if (bytes >= size * 0.9995) return `${threeDigits(bytes / size)} ${unit}`;

@@ -9,6 +9,7 @@ import { useAddress } from "./state/address";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./state/page-state";
 import { Panel } from "./panel";
+import { Strip } from "./strip";
 import { Tip } from "./tip";
 import { Chips, Tabs, VIEW_WORDS } from "./tabs";
 import { Verdict } from "./verdict";
@@ -44,6 +45,7 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
     <>
       <div class="top">
         <Header state={state} search={search} />
+        <Strip state={state} />
         <Tabs state={state} />
         <Kept state={state} />
         <Chips state={state} />

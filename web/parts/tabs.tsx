@@ -10,6 +10,7 @@ import { weightOfAll } from "../model/tables/totals";
 import type { PageState } from "./state/page-state";
 import { isCompared, SideSwitch } from "./compare-frame";
 import { VIEWS } from "./state/view";
+import { rangeWords } from "./strip";
 import type { ViewName } from "./state/view";
 
 export const VIEW_WORDS: Readonly<Record<ViewName, string>> = {
@@ -159,6 +160,7 @@ function chipsOf({ filters, recording: { profile } }: PageState): Chip[] {
     kept.thread === null ? null : { name: "thread", words: profile.threads[kept.thread]?.name ?? "thread", without: { thread: null } },
     kept.focus === "" ? null : { name: "focus", words: `stacks with ${kept.focus}`, without: { focus: "" } },
     kept.hide === "" ? null : { name: "hide", words: `without ${kept.hide}`, without: { hide: "" } },
+    kept.time === null || profile.moments === null ? null : { name: "time", words: rangeWords(kept.time, profile.moments), without: { time: null } },
   ];
   return chips.filter((chip) => chip !== null);
 }

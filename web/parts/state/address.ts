@@ -4,6 +4,9 @@ import { batch, effect } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { ALL, LAYERS } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
+import { binCount } from "../../model/tables/moments";
+import type { Range } from "../../model/tables/moments";
+import type { Moments } from "../../model/tables/profile";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { WEIGHTS } from "../../model/units";
 import type { PageState } from "./page-state";
@@ -57,6 +60,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
     ["focus", kept.focus],
     ["hide", kept.hide],
+    ["time", kept.time === null || profile.moments === null ? "" : timeWord(kept.time, profile.moments)],
     ["find", filters.query.value],
     ["at", selected],
     ["zoom", zoom],
@@ -85,6 +89,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     thread: index("thread", profile.threads.length) as ThreadIndex | null,
     focus: word("focus"),
     hide: word("hide"),
+    time: profile.moments === null ? null : rangeOf(word("time"), profile.moments),
   };
   // One step: in between, the address would be one that nobody asked for.
   batch(() => {
@@ -94,4 +99,19 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     selection.restore(word("at"), word("zoom"));
     view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
   });
+}
+
+/** `1200000000..3400000000`: nanoseconds since the recording began, so that a link fits a recording with other bins. */
+function timeWord({ first, end }: Range, { binLength }: Moments): string {
+  return `${first * binLength}..${end * binLength}`;
+}
+
+/** Null: no range, or nothing of it is in this recording. */
+function rangeOf(word: string, moments: Moments): Range | null {
+  const found = /^(\d{1,15})\.\.(\d{1,15})$/.exec(word);
+  if (found === null) return null;
+  const bins = binCount(moments);
+  const first = Math.floor(Number(found[1]) / moments.binLength);
+  const end = Math.min(bins, Math.ceil(Number(found[2]) / moments.binLength));
+  return first >= end || (first === 0 && end === bins) ? null : { first, end };
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
-use genba_profile::window::Window;
+use genba_profile::window::{Bins, Window};
 
 use crate::read::RecordingFile;
 use crate::read::filter_options::{FilterOptions, nothing_kept};
@@ -73,14 +73,31 @@ impl Recordings {
 
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
+        self.filtered_as(options, |window| self.joined(window))
+    }
+
+    /// The same, with the moments of the samples in at most so many bins: of one recording. Several have no time in common.
+    pub fn filtered_in_bins(&self, options: &FilterOptions, bins_max: u32) -> Result<Reading, Failure> {
+        self.filtered_as(options, |window| match self.0.as_slice() {
+            [file] if !file.is_timeless() => {
+                file.profile_in_bins(window, Bins::of_span(file.accounts().span_ns, bins_max))
+            }
+            _ => self.joined(window),
+        })
+    }
+
+    fn filtered_as(
+        &self,
+        options: &FilterOptions,
+        profile: impl FnOnce(Option<Window>) -> Profile,
+    ) -> Result<Reading, Failure> {
         let filter = options.filter();
         if let Some(file) = self.timeless().filter(|_| filter.window.is_some()) {
             return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
                 .detail("collapsed stacks tell no times")
                 .hint("leave --time out"));
         }
-        let profile = self.joined(filter.window);
-        Reading::filtered(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
+        Reading::filtered(profile(filter.window), &filter).map_err(|nothing| nothing_kept(&nothing))
     }
 
     /// Without their folders.

@@ -37,6 +37,8 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
+/// Of the page's time line: a screen has no more points.
+const BINS_MAX: u32 = 2_000;
 /// The page shows no more lines around a line of a file that is not the user's own (web/parts/panel.tsx).
 const LINES_AROUND: u32 = 4;
 
@@ -112,7 +114,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
 /// Of the newest recording here, or of those that are named, read as one.
 pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions) -> Result<Made, Failure> {
     let recordings = open_all(files)?;
-    let mut reading = recordings.filtered(filters)?;
+    let mut reading = recordings.filtered_in_bins(filters, BINS_MAX)?;
     let weight = reading.choice.weight;
     let warnings = warnings(&reading, weight);
     let (words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
@@ -132,7 +134,7 @@ pub fn page_of_two(before: &[PathBuf], after: &[PathBuf], filters: &FilterOption
     let compared = during("comparing", || page::json(&comparison, &warnings)).map_err(|error| not_written(&error))?;
     drop((before_runs, after_runs));
     let mut side = |letter: &str, side: &Recordings| {
-        let mut reading = side.filtered(filters)?;
+        let mut reading = side.filtered_in_bins(filters, BINS_MAX)?;
         words.push(format!("{letter}: {}", law_line(&reading)));
         let warnings = self::warnings(&reading, reading.choice.weight);
         during("making the page", || numbers(&mut reading, &side.name(), &warnings))
