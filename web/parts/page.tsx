@@ -1,7 +1,7 @@
 // The page: header, verdict, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
 import type { JSX } from "preact";
-import { useSignalEffect } from "@preact/signals";
-import { useRef } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./compare-frame";
 import { Footer } from "./footer";
 import { Header, Kept, Warnings } from "./header";
@@ -19,9 +19,14 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
   const search = useRef<HTMLInputElement>(null);
   useKeys(state, search);
   useAddress(state);
-  useSignalEffect(() => {
-    document.documentElement.dataset["theme"] = state.view.theme.value;
-  });
+  // Before the first picture, as the keys are.
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        document.documentElement.dataset["theme"] = state.view.theme.value;
+      }),
+    [state],
+  );
   const compared = isCompared(state) ? state.comparison : null;
   if (compared !== null) {
     return (

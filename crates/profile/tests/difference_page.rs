@@ -96,3 +96,30 @@ fn too_few_samples_claim_nothing() {
     assert!(page["boxes"].as_array().expect("boxes").iter().all(|of| of["certain"] == false));
     assert!(page["verdict"].as_str().expect("words").starts_with("too few samples to tell"));
 }
+
+#[test]
+fn what_c_functions_of_an_expression_take_from_each_other_is_not_claimed() {
+    let of = |key: u32, (first, second): (u32, u32)| {
+        let mut text = format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |def load(): return sum(range(9))
+            thread 7 main
+            "
+        );
+        for _ in 0..50 {
+            for (name, count) in [("allocate", first), ("release", second)] {
+                let stack = "load^1@app.py:1[19-32] > sum[python3.13]";
+                text += &format!("{stack} > {name}[python3.13] x{count}\n");
+            }
+        }
+        text
+    };
+    let page = compared(&runs("before", &[of(1, (10, 5))]), &runs("after", &[of(2, (5, 10))]));
+    let boxes = told(&page);
+    let expression = "everything > load > sum(range(9)) > sum";
+    assert!(boxes.contains(&format!("{expression} > allocate −400 ms cannot tell")), "{boxes:#?}");
+    // The expression as a whole still tells.
+    let boxes = told(&compared(&runs("before", &[of(1, (10, 5))]), &runs("after", &[of(2, (20, 10))])));
+    assert!(boxes.contains(&format!("{expression} +1.20 s")), "{boxes:#?}");
+}

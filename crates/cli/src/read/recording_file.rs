@@ -41,7 +41,7 @@ impl RecordingFile {
         let path = match path {
             Some(path) => path.to_path_buf(),
             None => {
-                let newest = newest()?.ok_or_else(none_here)?;
+                let newest = newest_here()?;
                 say(&format!("reading {}", newest.display()));
                 newest
             }
@@ -135,6 +135,16 @@ impl ImportedFile {
     fn import(&self) -> Import {
         Import { words: self.words.clone(), faults: self.faults.iter().chain(&self.notes).cloned().collect() }
     }
+}
+
+/// The newest recording in the current directory.
+pub fn newest_here() -> Result<PathBuf, Failure> {
+    newest()?.ok_or_else(none_here)
+}
+
+/// Whether there is such a file, whatever is in it.
+pub fn check_opens(path: &Path) -> Result<(), Failure> {
+    std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
 }
 
 /// Of two with the same time the last by name (`app-2.genba`).
