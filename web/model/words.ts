@@ -10,6 +10,10 @@ export function timeWords(ns: Ns): string {
   for (const [size, unit] of STEPS) if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`;
   return `${ns} ns`;
 }
+/** A moment since the recording began. */
+export function momentWords(ns: Ns): string {
+  return ns === 0 ? "0 s" : timeWords(ns);
+}
 /** As it was asked for: `1 ms`, `50 µs`. */
 export function intervalWords(ns: Ns): string {
   const step = STEPS.find(([size]) => ns >= size);

@@ -5,9 +5,9 @@ import type { JSX } from "preact";
 import { binCount } from "../model/tables/moments";
 import type { Range } from "../model/tables/moments";
 import type { Moments } from "../model/tables/profile";
-import { coresIn, cpuLine, timeSteps } from "../model/time-line";
+import { coresIn, cpuLine, timeSteps } from "../model/time/time-line";
 import type { Ns } from "../model/units";
-import { coresWords, timeWords } from "../model/words";
+import { coresWords, momentWords } from "../model/words";
 import type { PageState } from "./state/page-state";
 
 const LABELS_MAX = 8;
@@ -43,7 +43,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
         </svg>
         <span class="quiet top" aria-hidden="true">{top === 1 ? "1 core" : `${top} cores`}</span>
         {profile.marks.map((mark, row) => (
-          <i key={row} class="event" style={{ left: `${Math.min(100, (mark.at / length) * 100)}%` }} title={`${timeWords(mark.at)}: ${mark.text ?? mark.kind}`} />
+          <i key={row} class="event" style={{ left: `${Math.min(100, (mark.at / length) * 100)}%` }} title={`${momentWords(mark.at)}: ${mark.text ?? mark.kind}`} />
         ))}
         {range === null ? null : (
           <>
@@ -57,7 +57,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
       </div>
       <div class="axis quiet" aria-hidden="true">
         {timeSteps(length, LABELS_MAX).map((step) => (
-          <span key={step} style={{ left: `${(step / length) * 100}%` }}>{timeWords(step)}</span>
+          <span key={step} style={{ left: `${(step / length) * 100}%` }}>{momentWords(step)}</span>
         ))}
       </div>
     </section>
@@ -65,7 +65,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
 }
 
 export function rangeWords({ first, end }: Range, { binLength }: Moments): string {
-  return `${timeWords((first * binLength) as Ns)} to ${timeWords((end * binLength) as Ns)}`;
+  return `${momentWords((first * binLength) as Ns)} to ${momentWords((end * binLength) as Ns)}`;
 }
 
 /** Beside the range, where there is more room. */
@@ -131,7 +131,7 @@ function Handle({ state, moments, bins, range, end }: { state: PageState; moment
       aria-valuemin={least}
       aria-valuemax={most}
       aria-valuenow={value}
-      aria-valuetext={timeWords((value * moments.binLength) as Ns)}
+      aria-valuetext={momentWords((value * moments.binLength) as Ns)}
       style={{ left: `${(value / bins) * 100}%` }}
       onKeyDown={(event) => {
         const moved = moves[event.key];

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { paintLane } from "../../draw/lanes";
 import { TINTS } from "../../model/tint";
-import type { Lane, Lanes } from "../../model/time-line";
+import type { Lane, Lanes } from "../../model/time/time-line";
 import type { Px } from "../../model/units";
 import { readInk } from "../icicle/ink";
 import type { PageState } from "../state/page-state";

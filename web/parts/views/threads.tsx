@@ -1,11 +1,11 @@
 // Threads as rows: what each did when, how much of its wall time it ran, and what it waited for.
 import type { JSX } from "preact";
 import { useComputed, useSignal } from "@preact/signals";
-import { threadRows } from "../../model/threads";
-import type { ThreadRow } from "../../model/threads";
+import { threadRows } from "../../model/time/threads";
+import type { ThreadRow } from "../../model/time/threads";
 import { binCount } from "../../model/tables/moments";
-import { threadLanes } from "../../model/time-line";
-import type { Lane, Lanes } from "../../model/time-line";
+import { threadLanes } from "../../model/time/time-line";
+import type { Lane, Lanes } from "../../model/time/time-line";
 import { isRunning, share } from "../../model/tree/tree";
 import { exactTime, plural, shareWords, stateName, timeWords } from "../../model/words";
 import { LanePicture } from "./lane";

@@ -1,12 +1,12 @@
 // What happened when: CPU over time, and what each thread did in each column of a picture.
 // Keeps: the columns of a lane add up to the thread's wall time in the range.
-import { ownerTint, TINTS } from "./tint";
-import type { Tint } from "./tint";
-import type { Moments, Profile } from "./tables/profile";
-import { binCount } from "./tables/moments";
-import type { Range } from "./tables/moments";
-import { isRunning } from "./tree/tree";
-import type { Ns, ProcessIndex, ThreadIndex } from "./units";
+import { ownerTint, TINTS } from "../tint";
+import type { Tint } from "../tint";
+import type { Moments, Profile } from "../tables/profile";
+import { binCount } from "../tables/moments";
+import type { Range } from "../tables/moments";
+import { isRunning } from "../tree/tree";
+import type { Ns, ProcessIndex, ThreadIndex } from "../units";
 
 /** How many CPUs were busy in each column, and how many of these with collections of garbage. */
 export interface CpuLine {
