@@ -46,7 +46,7 @@ REPLACED = {
     "make": "it is run in the checkout, which a wheel does not have",
 }
 # A server does not end by itself: it is asked to when both workers are there.
-SERVERS = {"genba run gunicorn -w 2 app:app": re.compile(r"(Booting worker.*){2}", re.DOTALL)}
+SERVERS = {"genba run gunicorn -w 2 app:app": re.compile(r"(Booting worker.*){2}", re.DOTALL), "genba view": re.compile("Ctrl-C ends it")}
 
 
 @dataclass

@@ -1,8 +1,12 @@
 // Opens the page: reads the numbers in it and shows them, or says in words why it cannot.
 import { render } from "preact";
 import { Page } from "./parts/page";
+import { Sides } from "./parts/sides";
+import { createComparisonState } from "./parts/state/comparison";
 import { createPageState } from "./parts/state/page-state";
+import type { Theme } from "./parts/state/view";
 import { readNumbers } from "./parts/state/numbers";
+import type { Numbers } from "./parts/state/numbers";
 
 const place = document.querySelector("[data-page]");
 if (place !== null) void show(place);
@@ -11,12 +15,15 @@ async function show(place: Element): Promise<void> {
   const theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   document.documentElement.dataset["theme"] = theme;
   try {
-    const recording = await readNumbers();
+    const numbers = await readNumbers();
     performance.mark("numbers read");
-    const state = createPageState(recording, theme);
-    performance.mark("tree built");
-    document.title = `${state.recording.profile.meta.title ?? "a recording"} · genba`;
-    render(<Page state={state} onPainted={markPainted} />, place);
+    if ("comparison" in numbers) showComparison(place, numbers, theme);
+    else {
+      const state = createPageState(numbers.recording, theme);
+      performance.mark("tree built");
+      document.title = `${state.recording.profile.meta.title ?? "a recording"} · genba`;
+      render(<Page state={state} onPainted={markPainted} />, place);
+    }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     render(
@@ -28,6 +35,16 @@ async function show(place: Element): Promise<void> {
       place,
     );
   }
+}
+
+function showComparison(place: Element, numbers: Extract<Numbers, { comparison: unknown }>, theme: Theme): void {
+  const comparison = createComparisonState(numbers.comparison);
+  const before = createPageState(numbers.before, theme, comparison);
+  // One theme for both sides.
+  const after = createPageState(numbers.after, theme, comparison, before.view);
+  performance.mark("tree built");
+  document.title = `${numbers.comparison.before} → ${numbers.comparison.after} · genba`;
+  render(<Sides comparison={comparison} states={{ before, after }} onPainted={markPainted} />, place);
 }
 
 /** For whoever waits for the picture: tests, and tools that print pages. */

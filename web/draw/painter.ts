@@ -95,7 +95,7 @@ function snapped(tile: Tile, pixelRatio: number): { left: number; width: number 
   return { left, width: Math.max(right - left - GAP_PX, Math.min(1, tile.width)) };
 }
 
-function hatchPattern(canvas: Canvas, palette: Palette): CanvasPattern | null {
+export function hatchPattern(canvas: Canvas, palette: Palette): CanvasPattern | null {
   const side = HATCH_PX * canvas.pixelRatio;
   const scratch = canvas.scratch(side);
   if (scratch === null) return null;

@@ -10,6 +10,10 @@ export function timeWords(ns: Ns): string {
   for (const [size, unit] of STEPS) if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`;
   return `${ns} ns`;
 }
+/** A moment since the recording began. */
+export function momentWords(ns: Ns): string {
+  return ns === 0 ? "0 s" : timeWords(ns);
+}
 /** As it was asked for: `1 ms`, `50 µs`. */
 export function intervalWords(ns: Ns): string {
   const step = STEPS.find(([size]) => ns >= size);
@@ -39,6 +43,9 @@ export function shareWords(share: Share): string {
 /** A part of a row's own weight, as the report rounds it. */
 export function partWords(share: Share): string {
   return `${(share * 100).toFixed(0)} %`;
+}
+export function coresWords(cores: number): string {
+  return cores > 0 && cores < 0.005 ? "< 0.01 cores" : `${cores.toFixed(2)} ${cores === 1 ? "core" : "cores"}`;
 }
 export function bytesWords(bytes: number): string {
   for (const [size, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]] as const) {

@@ -29,6 +29,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["Enter"], shown: "Enter", does: "zoom to the selected box", where: "tree", run: (state) => { state.selection.zoomTo(state.selection.selected.value); } },
   { keys: ["Backspace"], shown: "Backspace", does: "zoom out to the caller", where: "everywhere", run: (state) => { state.selection.zoomOut(); } },
   { keys: VIEWS.map((_, at) => `${at + 1}`), shown: `1 to ${VIEWS.length}`, does: `the views: ${VIEWS.map((name) => VIEW_WORDS[name]).join(", ")}`, where: "everywhere", run: (state, event) => { state.view.name.value = VIEWS[Number(event.key) - 1] ?? "where"; } },
+  { keys: ["c"], shown: "c", does: "compare: what changed between two recordings", where: "everywhere", run: (state) => { state.view.name.value = "compare"; } },
   { keys: ["s"], shown: "s", does: "sandwich: callers and callees of the selected function", where: "everywhere", run: (state) => { state.view.name.value = "sandwich"; } },
   { keys: ["f"], shown: "f", does: "focus: keep the stacks with the selected function", where: "everywhere", run: (state) => { state.keep("focus"); } },
   { keys: ["x"], shown: "x", does: "take the selected function out; its time goes to its callers", where: "everywhere", run: (state) => { state.keep("hide"); } },

@@ -1,12 +1,15 @@
 // The page: header, verdict, warnings, rows over the call tree with the panel beside them, the accounting at the bottom.
 import type { JSX } from "preact";
-import { useRef } from "preact/hooks";
+import { effect } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./compare-frame";
 import { Footer } from "./footer";
 import { Header, Kept, Warnings } from "./header";
 import { useAddress } from "./state/address";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./state/page-state";
 import { Panel } from "./panel";
+import { Strip } from "./strip";
 import { Tip } from "./tip";
 import { Chips, Tabs, VIEW_WORDS } from "./tabs";
 import { Verdict } from "./verdict";
@@ -16,10 +19,38 @@ export function Page({ state, onPainted }: { state: PageState; onPainted: () => 
   const search = useRef<HTMLInputElement>(null);
   useKeys(state, search);
   useAddress(state);
+  // Before the first picture, as the keys are.
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        document.documentElement.dataset["theme"] = state.view.theme.value;
+      }),
+    [state],
+  );
+  const compared = isCompared(state) ? state.comparison : null;
+  if (compared !== null) {
+    return (
+      <>
+        <div class="top compared">
+          <CompareHeader state={state} of={compared} />
+          <Tabs state={state} />
+          <CompareWarnings of={compared} />
+        </div>
+        <main class="compared">
+          <div class="stage" role="tabpanel" aria-label={VIEW_WORDS.compare}>
+            <View state={state} onPainted={onPainted} />
+          </div>
+        </main>
+        <CompareFooter state={state} of={compared} />
+        <KeysDialog state={state} />
+      </>
+    );
+  }
   return (
     <>
       <div class="top">
         <Header state={state} search={search} />
+        <Strip state={state} />
         <Tabs state={state} />
         <Kept state={state} />
         <Chips state={state} />

@@ -8,27 +8,31 @@ import type { ProcessIndex, ThreadIndex } from "../model/units";
 import { shareWords } from "../model/words";
 import { weightOfAll } from "../model/tables/totals";
 import type { PageState } from "./state/page-state";
+import { isCompared, SideSwitch } from "./compare-frame";
 import { VIEWS } from "./state/view";
+import { rangeWords } from "./strip";
 import type { ViewName } from "./state/view";
 
 export const VIEW_WORDS: Readonly<Record<ViewName, string>> = {
-  where: "Where", flame: "Flame", tree: "Tree", sandwich: "Sandwich", source: "Source", functions: "Functions", threads: "Threads", memory: "Memory", gc: "GC",
+  where: "Where", flame: "Flame", tree: "Tree", sandwich: "Sandwich", source: "Source", functions: "Functions", threads: "Threads", memory: "Memory", gc: "GC", compare: "Compare",
 };
 export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
 
 export function Tabs({ state }: { state: PageState }): JSX.Element {
-  const { view, filters } = state;
+  const { view } = state;
+  // On a page of two recordings what changed comes first.
+  const shown: readonly ViewName[] = state.comparison === null ? [...VIEWS, "compare"] : ["compare", ...VIEWS];
   return (
     <nav class="tabs" aria-label="Views">
       <span class="tab-list" role="tablist">
-        {VIEWS.map((name, at) => (
+        {shown.map((name) => (
           <button
             type="button"
             role="tab"
             key={name}
             data-view={name}
             aria-selected={view.name.value === name}
-            aria-keyshortcuts={`${at + 1}`}
+            aria-keyshortcuts={name === "compare" ? "c" : `${VIEWS.indexOf(name) + 1}`}
             onClick={() => {
               view.name.value = name;
             }}
@@ -37,7 +41,17 @@ export function Tabs({ state }: { state: PageState }): JSX.Element {
           </button>
         ))}
       </span>
+      <SideSwitch state={state} />
       <span class="grow" />
+      {isCompared(state) ? null : <FilterMenu state={state} />}
+    </nav>
+  );
+}
+
+function FilterMenu({ state }: { state: PageState }): JSX.Element {
+  const { filters } = state;
+  return (
+    <>
       <details class="menu" data-filter>
         <summary>Filter</summary>
         <div>
@@ -61,7 +75,7 @@ export function Tabs({ state }: { state: PageState }): JSX.Element {
           </button>
         ))}
       </span>
-    </nav>
+    </>
   );
 }
 
@@ -146,6 +160,7 @@ function chipsOf({ filters, recording: { profile } }: PageState): Chip[] {
     kept.thread === null ? null : { name: "thread", words: profile.threads[kept.thread]?.name ?? "thread", without: { thread: null } },
     kept.focus === "" ? null : { name: "focus", words: `stacks with ${kept.focus}`, without: { focus: "" } },
     kept.hide === "" ? null : { name: "hide", words: `without ${kept.hide}`, without: { hide: "" } },
+    kept.time === null || profile.moments === null ? null : { name: "time", words: rangeWords(kept.time, profile.moments), without: { time: null } },
   ];
   return chips.filter((chip) => chip !== null);
 }

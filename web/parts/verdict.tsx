@@ -9,18 +9,24 @@ export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   const { verdict } = state.recording;
   const lines = useComputed(() => (verdict === null ? [] : verdictLines(state.filters.tree.value, verdict, state.view.weight.value)));
   if (verdict === null) return null;
+  const isWhole = state.view.name.value === "where";
   return (
     <section class="verdict" aria-label="Why it is slow" data-verdict>
-      {lines.value.slice(0, state.view.name.value === "where" ? undefined : 1).map((line, at) => (
+      {lines.value.slice(0, isWhole ? undefined : 1).map((line, at) => (
         <p key={at}>
           {at === 0 ? <b>{verdict.name}: </b> : null}
           {line.map((piece, part) => (
-            <Part key={part} state={state} piece={piece} />
+            <Part key={part} state={state} piece={isWhole ? piece : { ...piece, text: withoutOpening(piece.text) }} />
           ))}
         </p>
       ))}
     </section>
   );
+}
+
+/** `… it. Held most by:` opens a list that is not shown. */
+function withoutOpening(text: string): string {
+  return text.replace(/(?<=\.) [^.]*:$/, "");
 }
 
 function Part({ state, piece: { text, box } }: { state: PageState; piece: Piece }): JSX.Element {

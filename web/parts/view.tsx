@@ -2,6 +2,7 @@
 import type { JSX } from "preact";
 import type { PageState } from "./state/page-state";
 import type { ViewName } from "./state/view";
+import { CompareView } from "./views/compare";
 import { FlameView } from "./views/flame";
 import { Functions } from "./views/functions";
 import { GcView } from "./views/gc";
@@ -15,7 +16,7 @@ import { WhereView } from "./views/where";
 type View = (at: { state: PageState; onPainted: () => void }) => JSX.Element;
 
 const VIEW_OF: Readonly<Record<ViewName, View>> = {
-  where: WhereView, flame: FlameView, tree: TreeView, sandwich: SandwichView, source: SourceView, functions: Functions, threads: ThreadsView, memory: MemoryView, gc: GcView,
+  where: WhereView, flame: FlameView, tree: TreeView, sandwich: SandwichView, source: SourceView, functions: Functions, threads: ThreadsView, memory: MemoryView, gc: GcView, compare: CompareView,
 };
 
 export function View({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {

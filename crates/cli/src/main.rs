@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::verbs::{check, completions, diff, export, html, lines, man, report, run, tree, within};
+use crate::verbs::{check, completions, diff, export, html, lines, man, report, run, tree, view, within};
 use crate::words::failure::{self, Failure};
 
 /// Where the time of a Python program goes, and what happens underneath in C.
@@ -39,6 +39,8 @@ enum Verb {
     Lines(lines::Arguments),
     /// What changed between two recordings, or two sets of them, and whether the samples can tell
     Diff(diff::Arguments),
+    /// Look at recordings in the browser, and compare them; the pages are served on this machine only
+    View(view::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
     /// Write one page that shows the recording in any browser, without a network
@@ -57,8 +59,11 @@ enum Verb {
 }
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
-const GROUPS: [(&str, &[&str]); 3] =
-    [("Record", &["run"]), ("Read", &["report", "tree", "lines", "diff", "check"]), ("Share", &["html", "export"])];
+const GROUPS: [(&str, &[&str]); 3] = [
+    ("Record", &["run"]),
+    ("Read", &["report", "tree", "lines", "diff", "view", "check"]),
+    ("Share", &["html", "export"]),
+];
 
 const MORE: &str = "\
 The verbs that read take recordings of genba, logs of vmprof (plain, gzip, bz2) and
@@ -83,6 +88,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Tree(arguments) => tree::tree(&arguments),
         Verb::Lines(arguments) => lines::lines(&arguments),
         Verb::Diff(arguments) => diff::diff(&arguments),
+        Verb::View(arguments) => view::view(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),

@@ -16,8 +16,8 @@ use rustix::termios::tcgetwinsize;
 use crate::words::failure::{Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
-pub use recording_file::{ImportedFile, RecordingFile};
-pub use recordings::{RecordingArguments, Recordings, open_apart};
+pub use recording_file::{ImportedFile, RecordingFile, check_opens, newest_here};
+pub use recordings::{RecordingArguments, Recordings, open_all, open_apart};
 pub use view_options::{ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy};
 
 /// Where a text goes: colour is decided by that.

@@ -11,4 +11,5 @@ pub mod man;
 pub mod report;
 pub mod run;
 pub mod tree;
+pub mod view;
 pub mod within;

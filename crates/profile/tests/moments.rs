@@ -5,13 +5,18 @@ mod notation;
 use std::collections::BTreeMap;
 use std::num::NonZeroU64;
 
+use expect_test::expect_file;
 use genba_format::{Recording, read};
 use genba_profile::build::{Additions, profile_over_time, promoted};
+use genba_profile::export;
 use genba_profile::filter::{Filter, apply};
 use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
+use genba_profile::state::in_words;
 use genba_profile::table::TableIndex;
 use genba_profile::window::{Bins, Window};
 use regex::Regex;
+use serde_json::json;
 
 /// Two processes, waits longer than a bin, and a thread beside another.
 const SEVERAL: &str = "
@@ -78,6 +83,33 @@ fn filters_keep_moments_as_they_keep_samples() {
         let kept = apply(profile(&recording, 1_600_000, filter.window), &filter).expect("something is kept");
         assert_moments_are_the_groups(&kept, &filter.flags().join(" "));
     }
+}
+
+/// What the viewer is tested against: tables with moments, and what each range of bins holds by the moments themselves.
+#[test]
+fn ranges_of_time_as_the_viewer_sums_them() {
+    let profile = profile(&notation::recording(SEVERAL), 4_000_000, None);
+    let bins = 1 + profile.moments.iter().map(|moment| moment.bin).max().expect("moments");
+    let sums = |first: u32, end: u32| {
+        let mut sums: BTreeMap<(Option<usize>, usize, String), [u64; 3]> = BTreeMap::new();
+        for moment in profile.moments.iter().filter(|moment| (first..end).contains(&moment.bin)) {
+            let key = (moment.node.map(TableIndex::position), moment.thread.position(), in_words(moment.state));
+            let sum = sums.entry(key).or_default();
+            *sum = [sum[0] + u64::from(moment.samples), sum[1] + moment.cpu_ns, sum[2] + moment.wall_ns];
+        }
+        let rows = sums.into_iter().filter(|(_, sum)| *sum != [0; 3]);
+        let rows = rows.map(|((node, thread, state), sum)| json!({ "node": node, "thread": thread, "state": state, "samples": sum[0], "cpu_ns": sum[1], "wall_ns": sum[2] }));
+        json!({ "first_bin": first, "end_bin": end, "rows": rows.collect::<Vec<_>>() })
+    };
+    let ranges: Vec<_> = [(0, bins), (0, 1), (3, bins / 2), (bins / 2, bins), (bins - 1, bins)]
+        .map(|(first, end)| sums(first, end))
+        .into();
+    let reading = Reading::of(profile);
+    let context = export::json::Context { genba_version: "1", recording: Some("app.genba"), warnings: &[] };
+    let tables: serde_json::Value =
+        serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
+    let golden = serde_json::to_string_pretty(&json!({ "profile": tables, "ranges": ranges })).expect("JSON") + "\n";
+    expect_file!["../../../testdata/page/moments.json"].assert_eq(&golden);
 }
 
 #[test]

@@ -1,13 +1,15 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Filters, Frame, Process, Profile, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
+import type { Filters, Frame, Mark, Moments, Process, Profile, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import { WEIGHTS } from "../units";
 import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
+/** The command makes fewer. */
+const BINS_MAX = 1 << 16;
 const KINDS = ["python", "c", "inferred", "inlined", "mark"] as const;
 const OWNERS = ["user", "library", "stdlib", "interpreter", "extension", "libc", "native"] as const;
 
@@ -42,6 +44,7 @@ export function decodeProfile(at: Value): Profile {
   const threads = list(top("threads"), (row) => decodeThread(row, processes.length));
   const accounting = object(top("accounting"));
   const meta = object(top("meta"));
+  const samples = decodeSamples(top("samples"), { stacks: stacks.frame.length, threads: threads.length, states: states.length });
   const realtimeNs = orNull(meta("start_realtime_ns"), integer);
   return {
     meta: {
@@ -81,7 +84,10 @@ export function decodeProfile(at: Value): Profile {
     frames,
     stacks,
     states,
-    samples: decodeSamples(top("samples"), { stacks: stacks.frame.length, threads: threads.length, states: states.length }),
+    samples,
+    moments: orNull(top("moments"), (at) => decodeMoments(at, samples.stack.length)),
+    // A page of an earlier genba has no such key.
+    marks: orNull(top("marks"), (at) => list(at, (row) => decodeMark(row, processes.length))) ?? [],
     sources: list(top("sources"), decodeSource),
     rss: list(top("rss"), (row) => decodeRss(row, processes.length)),
     warnings: list(top("warnings"), text),
@@ -151,6 +157,32 @@ function decodeSamples(at: Value, rows: { stacks: number; threads: number; state
   return samples;
 }
 
+function decodeMoments(at: Value, samples: number): Moments {
+  const columns = object(at);
+  const row = list(columns("row"), (at) => index(at, samples));
+  let bin = 0;
+  const moments = {
+    binLength: ns(columns("bin_ns")),
+    bin: list(columns("bins_later"), (at) => (bin += whole(at))),
+    row,
+    samples: list(columns("samples"), count),
+    cpu: list(columns("cpu_ns"), ns),
+    wall: list(columns("wall_ns"), ns),
+  };
+  if (bin >= BINS_MAX) throw damaged({ field: columns("bins_later").field, value: bin }, `at most ${BINS_MAX} bins`);
+  if (moments.binLength === 0) throw damaged(columns("bin_ns"), "a length");
+  sameLength(columns("bins_later"), moments.bin, row);
+  sameLength(columns("samples"), moments.samples, row);
+  sameLength(columns("cpu_ns"), moments.cpu, row);
+  sameLength(columns("wall_ns"), moments.wall, row);
+  return moments;
+}
+
+function decodeMark(at: Value, processes: number): Mark {
+  const mark = object(at);
+  return { process: index(mark("process"), processes) as ProcessIndex, at: ns(mark("at_ns")), kind: text(mark("kind")), text: orNull(mark("text"), text) };
+}
+
 function decodeProcess(at: Value): Process {
   const process = object(at);
   return {
@@ -165,7 +197,7 @@ function decodeProcess(at: Value): Process {
 
 function decodeThread(at: Value, processes: number): Thread {
   const thread = object(at);
-  return { process: index(thread("process"), processes) as ProcessIndex, name: orNull(thread("name"), text) ?? "" };
+  return { process: index(thread("process"), processes) as ProcessIndex, tid: orNull(thread("tid"), whole), name: orNull(thread("name"), text) ?? "" };
 }
 
 function decodeSource(at: Value): Source {

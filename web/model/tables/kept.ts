@@ -3,6 +3,8 @@
 // Keeps: numbers are passed on as they are; a frame that is taken out leaves its time to its caller.
 import type { Frame, Profile, Samples, Stacks } from "./profile";
 import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "../units";
+import { samplesIn } from "./moments";
+import type { Range } from "./moments";
 
 /** Which frames are shown. */
 export const LAYERS = ["both", "python", "c"] as const;
@@ -16,17 +18,20 @@ export interface Kept {
   /** Patterns for a frame's function or file: stacks with such a frame are kept, frames that match are taken out. "": none. */
   readonly focus: string;
   readonly hide: string;
+  /** Null: all the time. */
+  readonly time: Range | null;
 }
 
-export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "" };
+export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "", time: null };
 
 export function isAll(kept: Kept): boolean {
-  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "";
+  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "" && kept.time === null;
 }
 
 /** The profile itself when nothing is left out. Throws SyntaxError where `pattern` does. */
-export function keptProfile(profile: Profile, kept: Kept): Profile {
-  if (isAll(kept)) return profile;
+export function keptProfile(whole: Profile, kept: Kept): Profile {
+  if (isAll(kept)) return whole;
+  const profile = kept.time === null ? whole : { ...whole, samples: samplesIn(whole, kept.time) };
   const [focus, hide] = [pattern(kept.focus), pattern(kept.hide)];
   const isHidden = (frame: Frame): boolean => !isOfLayers(frame, kept.layers) || (hide !== null && matches(frame, hide));
   const focused = focus === null ? null : stacksWith(profile, focus);

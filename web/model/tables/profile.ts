@@ -43,6 +43,27 @@ export interface Samples {
   readonly wall: readonly Ns[];
 }
 
+/** When the samples were, in the order of time: columns of equal length. */
+export interface Moments {
+  readonly binLength: Ns;
+  /** From 0. */
+  readonly bin: readonly number[];
+  /** A row of `Samples`. */
+  readonly row: readonly number[];
+  readonly samples: readonly Count[];
+  readonly cpu: readonly Ns[];
+  readonly wall: readonly Ns[];
+}
+
+/** What happened at one moment: a fork, an exec, words of the program. */
+export interface Mark {
+  readonly process: ProcessIndex;
+  /** Since the recording began. */
+  readonly at: Ns;
+  readonly kind: string;
+  readonly text: string | null;
+}
+
 export interface Accounting {
   readonly ticks: Count;
   readonly sampled: Count;
@@ -75,6 +96,7 @@ export interface Process {
 
 export interface Thread {
   readonly process: ProcessIndex;
+  readonly tid: number | null;
   readonly name: string;
 }
 
@@ -133,6 +155,9 @@ export interface Profile {
   readonly stacks: Stacks;
   readonly states: readonly string[];
   readonly samples: Samples;
+  /** Null: of several recordings, of samples without times, or a page of an earlier genba. */
+  readonly moments: Moments | null;
+  readonly marks: readonly Mark[];
   readonly sources: readonly Source[];
   /** Resident memory, in no order; empty without `--mem`. */
   readonly rss: readonly Rss[];

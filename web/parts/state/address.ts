@@ -4,10 +4,14 @@ import { batch, effect } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
 import { ALL, LAYERS } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
+import { binCount } from "../../model/tables/moments";
+import type { Range } from "../../model/tables/moments";
+import type { Moments } from "../../model/tables/profile";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { WEIGHTS } from "../../model/units";
 import type { PageState } from "./page-state";
-import { VIEWS } from "./view";
+import { SIDES } from "./comparison";
+import { ALL_VIEWS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {
@@ -43,17 +47,20 @@ function isTyping(): boolean {
 }
 
 /** What is as on every page is left out. */
-export function addressOf({ view, filters, selection, recording: { profile } }: PageState): string {
+export function addressOf({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState): string {
   const kept = filters.kept.value;
   const { selected, zoom } = selection.words.value;
   const parts: [string, string][] = [
-    ["view", view.name.value === "where" ? "" : view.name.value],
+    ["view", view.name.value === firstView ? "" : view.name.value],
+    ["side", comparison === null || comparison.side.value === "after" ? "" : comparison.side.value],
+    ["change", comparison === null || comparison.zoom.value === 0 ? "" : `${comparison.zoom.value}`],
     ["weight", view.weight.value === profile.meta.defaultWeight ? "" : view.weight.value],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
     ["focus", kept.focus],
     ["hide", kept.hide],
+    ["time", kept.time === null || profile.moments === null ? "" : timeWord(kept.time, profile.moments)],
     ["find", filters.query.value],
     ["at", selected],
     ["zoom", zoom],
@@ -63,16 +70,26 @@ export function addressOf({ view, filters, selection, recording: { profile } }: 
 }
 
 /** What is not in it is as at the beginning; what is no answer is left out. */
-export function takeAddress({ view, filters, selection, recording: { profile } }: PageState, hash: string): void {
+export function takeAddress({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
   const word = (name: string): string => words.get(name) ?? "";
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
+  if (comparison !== null) {
+    const side = SIDES.find((at) => at === word("side")) ?? "after";
+    comparison.zoom.value = index("change", comparison.data.boxes.length) ?? 0;
+    if (side !== comparison.side.value) {
+      // The other recording's own page takes the address then.
+      comparison.side.value = side;
+      return;
+    }
+  }
   const kept: Kept = {
     layers: LAYERS.find((at) => at === word("show")) ?? ALL.layers,
     process: index("process", profile.processes.length) as ProcessIndex | null,
     thread: index("thread", profile.threads.length) as ThreadIndex | null,
     focus: word("focus"),
     hide: word("hide"),
+    time: profile.moments === null ? null : rangeOf(word("time"), profile.moments),
   };
   // One step: in between, the address would be one that nobody asked for.
   batch(() => {
@@ -80,6 +97,21 @@ export function takeAddress({ view, filters, selection, recording: { profile } }
     view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
     filters.query.value = word("find");
     selection.restore(word("at"), word("zoom"));
-    view.name.value = VIEWS.find((at) => at === word("view")) ?? "where";
+    view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
   });
+}
+
+/** `1200000000..3400000000`: nanoseconds since the recording began, so that a link fits a recording with other bins. */
+function timeWord({ first, end }: Range, { binLength }: Moments): string {
+  return `${first * binLength}..${end * binLength}`;
+}
+
+/** Null: no range, or nothing of it is in this recording. */
+function rangeOf(word: string, moments: Moments): Range | null {
+  const found = /^(\d{1,15})\.\.(\d{1,15})$/.exec(word);
+  if (found === null) return null;
+  const bins = binCount(moments);
+  const first = Math.floor(Number(found[1]) / moments.binLength);
+  const end = Math.min(bins, Math.ceil(Number(found[2]) / moments.binLength));
+  return first >= end || (first === 0 && end === bins) ? null : { first, end };
 }

@@ -14,15 +14,20 @@ import type { Recording } from "../../model/tables/profile";
 import { placeOf } from "../../model/tree/tree";
 import type { BoxIndex, PlaceIndex } from "../../model/units";
 import { placeName } from "../../model/words";
+import type { ComparisonState } from "./comparison";
 import { createFilterState } from "./filters";
 import type { FilterState } from "./filters";
 import { createSelectionState } from "./selection";
 import type { SelectionState } from "./selection";
 import { createViewState } from "./view";
-import type { Theme, ViewState } from "./view";
+import type { Theme, ViewName, ViewState } from "./view";
 
 export interface PageState {
   readonly recording: Recording;
+  /** Of a page of two recordings, of which this is one. */
+  readonly comparison: ComparisonState | null;
+  /** What the page opens with. */
+  readonly firstView: ViewName;
   readonly view: ViewState;
   readonly filters: FilterState;
   readonly selection: SelectionState;
@@ -41,10 +46,12 @@ export interface PageState {
   readonly placeWords: () => string;
 }
 
-export function createPageState(recording: Recording, theme: Theme): PageState {
+/** `shared`: of the other recording of a comparison, so that a switch between them keeps theme and view. */
+export function createPageState(recording: Recording, theme: Theme, comparison: ComparisonState | null = null, shared: ViewState | null = null): PageState {
   const { profile } = recording;
   const title = profile.meta.title ?? profile.meta.recording ?? "the program";
-  const view = createViewState(profile.meta.defaultWeight, theme);
+  const firstView = comparison === null ? "where" : "compare";
+  const view = shared ?? createViewState(profile.meta.defaultWeight, theme, firstView);
   const filters = createFilterState(profile);
   const selection = createSelectionState(filters, view);
   const rows = computed(() => whereRows(filters.tree.value, recording, view.weight.value));
@@ -63,6 +70,8 @@ export function createPageState(recording: Recording, theme: Theme): PageState {
   if (first !== null) selection.select(first);
   return {
     recording,
+    comparison,
+    firstView,
     view,
     filters,
     selection,

@@ -5,7 +5,9 @@ import type { Weight } from "../../model/units";
 
 /** In the order of the keys 1 to 9. */
 export const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"] as const;
-export type ViewName = (typeof VIEWS)[number];
+/** Of two recordings: the key `c`. */
+export const ALL_VIEWS = [...VIEWS, "compare"] as const;
+export type ViewName = (typeof ALL_VIEWS)[number];
 export type Theme = "light" | "dark";
 
 export interface ViewState {
@@ -18,10 +20,10 @@ export interface ViewState {
   readonly switchTheme: () => void;
 }
 
-export function createViewState(weight: Weight, theme: Theme): ViewState {
+export function createViewState(weight: Weight, theme: Theme, first: ViewName): ViewState {
   const themeSignal = signal(theme);
   return {
-    name: signal<ViewName>("where"),
+    name: signal<ViewName>(first),
     weight: signal(weight),
     theme: themeSignal,
     keysShown: signal(false),

@@ -1,7 +1,7 @@
 // What collections cost, and where they ran. A collection runs at an expression; it is not caused by it.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { collectionRows } from "../../model/collections";
+import { collectionRows } from "../../model/time/collections";
 import { ROOT, share, weightOf } from "../../model/tree/tree";
 import type { Weighed } from "../../model/units";
 import { placeWhere, shareWords, weightWords } from "../../model/words";

@@ -1,7 +1,7 @@
 // Resident memory over time, where the recording has it.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { memoryLines } from "../../model/memory";
+import { memoryLines } from "../../model/time/memory";
 import { bytesWords, timeWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 

@@ -13,7 +13,7 @@ use crate::words::failure::Failure;
 /// Names that a failure lists.
 const NAMED_MAX: usize = 8;
 
-#[derive(Args)]
+#[derive(Args, Default)]
 pub struct FilterOptions {
     /// Keep threads of this name (* and ? stand for any) or number, whatever they were doing; repeat for several
     #[arg(long, help_heading = "Filters", value_name = "NAME|TID", value_parser = Glob::new)]

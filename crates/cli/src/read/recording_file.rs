@@ -10,7 +10,7 @@ use genba_import::{Imported, Refused};
 use genba_profile::build::{self, Additions, Import};
 use genba_profile::difference_view::bins_of;
 use genba_profile::profile::Profile;
-use genba_profile::window::Window;
+use genba_profile::window::{Bins, Window};
 
 use crate::finish;
 use crate::words::failure::{Failure, say};
@@ -41,7 +41,7 @@ impl RecordingFile {
         let path = match path {
             Some(path) => path.to_path_buf(),
             None => {
-                let newest = newest()?.ok_or_else(none_here)?;
+                let newest = newest_here()?;
                 say(&format!("reading {}", newest.display()));
                 newest
             }
@@ -87,10 +87,13 @@ impl RecordingFile {
         build::promoted(self.profile_of(Some(ended_ns), None))
     }
 
-    /// With the moments of its samples.
+    /// With the moments of its samples, in as many bins as a comparison wants.
     pub fn profile_over_time(&self, window: Option<Window>) -> Profile {
+        self.profile_in_bins(window, bins_of(&self.accounts()))
+    }
+
+    pub fn profile_in_bins(&self, window: Option<Window>, bins: Bins) -> Profile {
         let additions = self.additions();
-        let bins = bins_of(&self.accounts());
         during("adding up samples", || {
             build::promoted(build::profile_over_time(&self.recording, &additions, window, bins))
         })
@@ -132,6 +135,16 @@ impl ImportedFile {
     fn import(&self) -> Import {
         Import { words: self.words.clone(), faults: self.faults.iter().chain(&self.notes).cloned().collect() }
     }
+}
+
+/// The newest recording in the current directory.
+pub fn newest_here() -> Result<PathBuf, Failure> {
+    newest()?.ok_or_else(none_here)
+}
+
+/// Whether there is such a file, whatever is in it.
+pub fn check_opens(path: &Path) -> Result<(), Failure> {
+    std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
 }
 
 /// Of two with the same time the last by name (`app-2.genba`).

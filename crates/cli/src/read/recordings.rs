@@ -7,7 +7,7 @@ use clap::Args;
 use genba_profile::joined::joined;
 use genba_profile::profile::Profile;
 use genba_profile::reading::Reading;
-use genba_profile::window::Window;
+use genba_profile::window::{Bins, Window};
 
 use crate::read::RecordingFile;
 use crate::read::filter_options::{FilterOptions, nothing_kept};
@@ -24,10 +24,15 @@ pub struct Recordings(Vec<RecordingFile>);
 
 impl RecordingArguments {
     pub fn open(&self) -> Result<Recordings, Failure> {
-        if self.files.is_empty() {
-            return Ok(Recordings(vec![RecordingFile::open(None)?]));
-        }
-        open_apart(&self.files)
+        open_all(&self.files)
+    }
+}
+
+/// None named: the newest here.
+pub fn open_all(paths: &[PathBuf]) -> Result<Recordings, Failure> {
+    match paths {
+        [] => Ok(Recordings(vec![RecordingFile::open(None)?])),
+        paths => open_apart(paths),
     }
 }
 
@@ -56,6 +61,11 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
 }
 
 impl Recordings {
+    /// Those from that position on, which are then by themselves.
+    pub fn split_off(&mut self, position: usize) -> Recordings {
+        Recordings(self.0.split_off(position))
+    }
+
     /// One whose samples have no times.
     pub fn timeless(&self) -> Option<&RecordingFile> {
         self.0.iter().find(|file| file.is_timeless())
@@ -63,14 +73,31 @@ impl Recordings {
 
     /// With what the filters keep. A window counts from the beginning of each recording.
     pub fn filtered(&self, options: &FilterOptions) -> Result<Reading, Failure> {
+        self.filtered_as(options, |window| self.joined(window))
+    }
+
+    /// The same, with the moments of the samples in at most so many bins: of one recording. Several have no time in common.
+    pub fn filtered_in_bins(&self, options: &FilterOptions, bins_max: u32) -> Result<Reading, Failure> {
+        self.filtered_as(options, |window| match self.0.as_slice() {
+            [file] if !file.is_timeless() => {
+                file.profile_in_bins(window, Bins::of_span(file.accounts().span_ns, bins_max))
+            }
+            _ => self.joined(window),
+        })
+    }
+
+    fn filtered_as(
+        &self,
+        options: &FilterOptions,
+        profile: impl FnOnce(Option<Window>) -> Profile,
+    ) -> Result<Reading, Failure> {
         let filter = options.filter();
         if let Some(file) = self.timeless().filter(|_| filter.window.is_some()) {
             return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
                 .detail("collapsed stacks tell no times")
                 .hint("leave --time out"));
         }
-        let profile = self.joined(filter.window);
-        Reading::filtered(profile, &filter).map_err(|nothing| nothing_kept(&nothing))
+        Reading::filtered(profile(filter.window), &filter).map_err(|nothing| nothing_kept(&nothing))
     }
 
     /// Without their folders.

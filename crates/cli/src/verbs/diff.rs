@@ -52,15 +52,10 @@ pub struct Arguments {
 }
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let (before, after) = sides(arguments)?;
+    let (before, after) = sides("diff", &arguments.before, &arguments.after)?;
     let weight: Option<Weight> = arguments.weight.map(Into::into);
-    let recordings = open_apart(&[before, after].concat())?;
-    if let Some(file) = recordings.timeless() {
-        return Err(Failure::no(format!("{} cannot be compared", file.path.display()))
-            .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
-            .hint("record with genba run, or compare the files' reports"));
-    }
-    let mut before_runs = runs(&recordings, arguments)?;
+    let recordings = open_sides(before, after)?;
+    let mut before_runs = runs(&recordings, &arguments.filters)?;
     let after_runs = before_runs.split_off(before.len());
     let comparison = comparison(&before_runs, &after_runs, weight);
     let is_json = arguments.format == Format::Json;
@@ -86,27 +81,44 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// `A B`, or `A1 A2 -- B1 B2`.
-fn sides(arguments: &Arguments) -> Result<(&[PathBuf], &[PathBuf]), Failure> {
-    match (&arguments.before[..], &arguments.after[..]) {
-        ([_, _], []) => Ok(arguments.before.split_at(1)),
+/// `A B`, or `A1 A2 -- B1 B2`, as words of that verb.
+pub fn sides<'a>(
+    verb: &str,
+    before: &'a [PathBuf],
+    after: &'a [PathBuf],
+) -> Result<(&'a [PathBuf], &'a [PathBuf]), Failure> {
+    match (before, after) {
+        ([_, _], []) => Ok(before.split_at(1)),
         ([_], []) => Err(Failure::usage("one recording has nothing to be compared with")
-            .hint(format!("genba diff before.genba {}", arguments.before[0].display()))),
+            .hint(format!("genba {verb} before.genba {}", before[0].display()))),
         (several, []) => {
             Err(Failure::usage(format!("{} recordings, and nothing says which are on which side", several.len()))
-                .hint("genba diff before-1.genba before-2.genba -- after-1.genba after-2.genba"))
+                .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba")))
         }
-        (before, after) => match after.iter().find(|path| path.to_string_lossy().starts_with("--")) {
+        ([], _) => Err(Failure::usage("no recording is named before `--`")
+            .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba"))),
+        (before, after) => match after.iter().find(|path| path.to_string_lossy().starts_with('-')) {
             Some(option) => {
                 Err(Failure::usage(format!("{} stands behind `--`, where only recordings can be", option.display()))
-                    .hint("genba diff OPTIONS before-1.genba before-2.genba -- after-1.genba after-2.genba"))
+                    .hint(format!("genba {verb} OPTIONS before-1.genba before-2.genba -- after-1.genba after-2.genba")))
             }
             None => Ok((before, after)),
         },
     }
 }
 
-fn runs(recordings: &Recordings, arguments: &Arguments) -> Result<Vec<Run>, Failure> {
-    let runs = recordings.each_over_time(&arguments.filters)?;
+/// The recordings of both sides, those before first.
+pub fn open_sides(before: &[PathBuf], after: &[PathBuf]) -> Result<Recordings, Failure> {
+    let recordings = open_apart(&[before, after].concat())?;
+    match recordings.timeless() {
+        None => Ok(recordings),
+        Some(file) => Err(Failure::no(format!("{} cannot be compared", file.path.display()))
+            .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
+            .hint("record with genba run, or compare the files' reports")),
+    }
+}
+
+pub fn runs(recordings: &Recordings, filters: &FilterOptions) -> Result<Vec<Run>, Failure> {
+    let runs = recordings.each_over_time(filters)?;
     Ok(runs.into_iter().map(|(name, reading)| Run { name, reading }).collect())
 }

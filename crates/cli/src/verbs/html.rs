@@ -1,5 +1,6 @@
-//! `genba html`: a recording as one page that needs nothing else, no network either.
+//! `genba html`: a recording, or a comparison, as one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the viewer's page. Never: forms a number (genba-profile does) or a picture (web/ does).
+//! A page of a comparison holds such an object for each side, `{ "comparison": …, "before": …, "after": … }`.
 //! The page holds one JSON object, `{ "profile": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
 //! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that the page shows.
 
@@ -12,6 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use clap::Args;
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use genba_profile::difference_view::{comparison, page};
 use genba_profile::export;
 use genba_profile::figures;
 use genba_profile::near_hits::keep_near_hits;
@@ -22,7 +24,8 @@ use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
 use crate::files::own_file::MARKED_HEAD;
-use crate::read::{self, FilterOptions, RecordingArguments};
+use crate::read::{self, FilterOptions, Recordings, open_all};
+use crate::verbs::diff;
 use crate::verbs::export::delivered;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -34,13 +37,27 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
+/// Of the page's time line: a screen has no more points.
+const BINS_MAX: u32 = 2_000;
 /// The page shows no more lines around a line of a file that is not the user's own (web/parts/panel.tsx).
 const LINES_AROUND: u32 = 4;
 
 #[derive(Args)]
+#[command(
+    override_usage = "genba html [OPTIONS] [FILE]\n       genba html [OPTIONS] BEFORE AFTER\n       genba html [OPTIONS] BEFORE... -- AFTER..."
+)]
 pub struct Arguments {
-    #[command(flatten)]
-    recordings: RecordingArguments,
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; two are compared, before and after [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Several recordings of the program after the change, as in genba diff
+    #[arg(value_name = "AFTER", last = true)]
+    after: Vec<PathBuf>,
+
+    /// Read several recordings as one instead of comparing them
+    #[arg(long, conflicts_with = "after")]
+    as_one: bool,
 
     /// Where to write; - is stdout [default: a new file here, named like the recording]
     #[arg(short, long, value_name = "OUT")]
@@ -54,33 +71,86 @@ pub struct Arguments {
     filters: FilterOptions,
 }
 
+/// A page, and what is said about it.
+pub struct Made {
+    pub page: String,
+    /// Whose name the page gets.
+    named_after: Recordings,
+    ending: &'static str,
+    words: Vec<String>,
+    kept: Option<String>,
+    warnings: Vec<String>,
+}
+
 pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.open && arguments.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
     }
-    let file = arguments.recordings.open()?;
-    let mut reading = file.filtered(&arguments.filters)?;
-    let weight = reading.choice.weight;
-    let warnings = warnings(&reading, weight);
-    let packed = during("making the page", || {
-        let numbers = numbers(&mut reading, &file.name(), &warnings);
-        let numbers = numbers.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-        packed(&numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))
-    })?;
-    let page = PAGE.replacen(HEAD, MARKED_HEAD, 1).replacen(NUMBERS, &packed, 1);
-    let written = delivered(arguments.output.as_deref(), &file, "html", &page)?;
+    let is_one = arguments.after.is_empty() && (arguments.as_one || arguments.files.len() < 2);
+    let made = match is_one {
+        true => page_of_one(&arguments.files, &arguments.filters)?,
+        false => {
+            let (before, after) = diff::sides("html", &arguments.files, &arguments.after).map_err(|failure| {
+                if arguments.after.is_empty() { failure.hint("--as-one reads them as one recording") } else { failure }
+            })?;
+            page_of_two(before, after, &arguments.filters)?
+        }
+    };
+    let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;
     if let Some(path) = &written {
-        let (path, size) = (path.display(), figures::size(page.len() as u64));
+        let (path, size) = (path.display(), figures::size(made.page.len() as u64));
         let next = if arguments.open { "" } else { ": open it in a browser" };
         say(&format!("wrote {path} ({size}){next}"));
-        say(&law_line(&reading));
+        made.words.iter().for_each(|line| say(line));
     }
-    kept_line(&reading, weight).iter().for_each(|kept| say(kept));
-    read::warn(&warnings);
+    made.kept.iter().for_each(|kept| say(kept));
+    read::warn(&made.warnings);
     if let Some(path) = written.filter(|_| arguments.open) {
         show_in_browser(&path)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Of the newest recording here, or of those that are named, read as one.
+pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions) -> Result<Made, Failure> {
+    let recordings = open_all(files)?;
+    let mut reading = recordings.filtered_in_bins(filters, BINS_MAX)?;
+    let weight = reading.choice.weight;
+    let warnings = warnings(&reading, weight);
+    let (words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
+    let page = during("making the page", || page_around(&numbers(&mut reading, &recordings.name(), &warnings)?))?;
+    Ok(Made { page, named_after: recordings, ending: "html", words, kept, warnings })
+}
+
+/// Of a comparison: what changed, and each side as a recording of its own.
+pub fn page_of_two(before: &[PathBuf], after: &[PathBuf], filters: &FilterOptions) -> Result<Made, Failure> {
+    let mut recordings = diff::open_sides(before, after)?;
+    let mut before_runs = diff::runs(&recordings, filters)?;
+    let after_runs = before_runs.split_off(before.len());
+    let after = recordings.split_off(before.len());
+    let comparison = comparison(&before_runs, &after_runs, None);
+    let mut words = vec![comparison.verdict()];
+    let warnings = comparison.warnings();
+    let compared = during("comparing", || page::json(&comparison, &warnings)).map_err(|error| not_written(&error))?;
+    drop((before_runs, after_runs));
+    let mut side = |letter: &str, side: &Recordings| {
+        let mut reading = side.filtered_in_bins(filters, BINS_MAX)?;
+        words.push(format!("{letter}: {}", law_line(&reading)));
+        let warnings = self::warnings(&reading, reading.choice.weight);
+        during("making the page", || numbers(&mut reading, &side.name(), &warnings))
+    };
+    let (a, b) = (side("A", &recordings)?, side("B", &after)?);
+    let page = page_around(&format!(r#"{{"comparison":{compared},"before":{a},"after":{b}}}"#))?;
+    Ok(Made { page, named_after: after, ending: "diff.html", words, kept: None, warnings })
+}
+
+fn page_around(numbers: &str) -> Result<String, Failure> {
+    let packed = packed(numbers).map_err(|error| Failure::ours(format!("cannot compress the page: {error}")))?;
+    Ok(PAGE.replacen(HEAD, MARKED_HEAD, 1).replacen(NUMBERS, &packed, 1))
+}
+
+fn not_written(error: &dyn std::fmt::Display) -> Failure {
+    Failure::ours(format!("cannot write JSON: {error}"))
 }
 
 fn show_in_browser(path: &Path) -> Result<(), Failure> {
@@ -92,17 +162,17 @@ fn show_in_browser(path: &Path) -> Result<(), Failure> {
     })
 }
 
-fn numbers(reading: &mut Reading, recording: &str, warnings: &[String]) -> Result<String, String> {
+fn numbers(reading: &mut Reading, recording: &str, warnings: &[String]) -> Result<String, Failure> {
     let rows = |weight: Weight| {
         let options = Options { weight: Some(weight), ..Options::default() };
         let report = report::report(reading, &options);
-        report::json::json(reading, &report, warnings).map_err(|error| error.to_string())
+        report::json::json(reading, &report, warnings).map_err(|error| not_written(&error))
     };
     let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
     keep_near_hits(&mut reading.profile, LINES_AROUND);
     let context =
         export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
-    let tables = export::json::json(reading, context).map_err(|error| error.to_string())?;
+    let tables = export::json::json(reading, context).map_err(|error| not_written(&error))?;
     Ok(format!(r#"{{"profile":{tables},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
 }
 

@@ -105,13 +105,12 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
 }
 
 /// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
-const OF_OTHERS: [(&str, &str, &str); 7] = [
+const OF_OTHERS: [(&str, &str, &str); 6] = [
     ("record", "`run` starts a program and records it", "genba run …"),
     ("attach", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("dump", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("ps", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
     ("top", "genba has no live view yet", "genba run app.py says at the end where the time went"),
-    ("view", "`html` writes a page that any browser shows", "genba html --open …"),
     (
         "flamegraph",
         "`html` writes a page with the call tree, `export` what flame graph tools read",

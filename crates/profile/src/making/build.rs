@@ -118,6 +118,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         Depth::Samples { bins, .. } => bins,
         Depth::Accounts | Depth::Summed(_) => None,
     };
+    profile.moment_bins = bins;
     let mut ends = reaped::Ends::default();
     for source in &additions.sources {
         profile.sources.add(source);

@@ -4,6 +4,7 @@
 
 pub mod aligned;
 pub mod bootstrap;
+pub mod call_tree;
 pub mod certainty;
 mod division;
 pub mod places;
@@ -117,7 +118,7 @@ pub struct Run {
 /// The bins that a recording with these accounts is to be built with.
 #[must_use]
 pub fn bins_of(accounts: &Profile) -> Bins {
-    Bins::of_span(accounts.span_ns)
+    Bins::of_span(accounts.span_ns, Bins::MAX)
 }
 
 /// Each side has one recording or more. `asked`: the weight.

@@ -8,6 +8,7 @@ use crate::tables::locations::Location;
 use crate::tables::owner::Owner;
 use crate::tables::source_text::{Expression, SourceText, Sources};
 use crate::tables::table::{Table, table_index};
+use crate::tables::window::Bins;
 use genba_format::NO_FILE;
 use genba_format::context::ContextKind;
 use genba_format::measure::{Measure, Totals};
@@ -49,8 +50,10 @@ pub struct Profile {
     pub nodes: Table<NodeIndex, Node>,
     pub contexts: Table<ContextIndex, Context>,
     pub samples: Vec<SampleGroup>,
-    /// When the samples were; empty unless asked for.
+    /// When the samples were, from the recording's beginning on; empty unless asked for.
     pub moments: Vec<Moment>,
+    /// None: they were not asked for.
+    pub moment_bins: Option<Bins>,
     /// What measures other than CPU and wall time gave.
     pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,

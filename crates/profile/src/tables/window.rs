@@ -47,11 +47,11 @@ impl Bins {
     /// What comes later counts for the last bin.
     pub const MAX: u32 = 1 << 12;
 
-    /// As many as there may be, for a recording of that length. No process has a tick in less than 50 µs.
+    /// At most so many, and never more than `MAX`, for a recording of that length. No process has a tick in less than 50 µs.
     #[must_use]
-    pub fn of_span(span_ns: u64) -> Bins {
+    pub fn of_span(span_ns: u64, count_max: u32) -> Bins {
         const LENGTH_NS_MIN: u64 = 50_000;
-        let length_ns = (span_ns / u64::from(Self::MAX) + 1).max(LENGTH_NS_MIN);
+        let length_ns = (span_ns / u64::from(count_max.clamp(1, Self::MAX)) + 1).max(LENGTH_NS_MIN);
         Bins { length_ns: NonZeroU64::new(length_ns).unwrap_or(NonZeroU64::MIN) }
     }
 

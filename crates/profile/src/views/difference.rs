@@ -3,6 +3,7 @@
 
 pub mod json;
 pub mod markdown;
+pub mod page;
 pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};

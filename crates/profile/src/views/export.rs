@@ -2,4 +2,5 @@
 
 pub mod collapsed;
 pub mod json;
+mod moments;
 pub mod speedscope;

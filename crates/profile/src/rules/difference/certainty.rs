@@ -132,6 +132,12 @@ impl Certainty {
         Certainty { spread, compared, runs_before, runs_after, is_shown, exchange, factor, tell: tell.collect() }
     }
 
+    /// The same runs with other sums: that many, which err together as rarely as all rows do.
+    #[must_use]
+    pub fn comparing(&self, compared: usize) -> Certainty {
+        Certainty { compared, factor: factor(compared, self.spread.freedom), ..self.clone() }
+    }
+
     /// `is_compared`: not one with too few samples.
     #[must_use]
     pub fn estimate(&self, row: &Sums, is_compared: bool) -> Estimate {

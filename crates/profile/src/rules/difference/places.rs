@@ -8,6 +8,7 @@ use crate::rules::weight::Weight;
 use crate::tables::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, code_of, own_code};
 use crate::tables::profile::{FrameIndex, Moment, NodeIndex, Profile};
+use genba_format::state::State;
 
 /// Callers further away tell no rows apart.
 const CALLERS_MAX: usize = 8;
@@ -42,6 +43,34 @@ impl Series {
         self.samples = self.samples.saturating_add(other.samples);
         self.bins.extend_from_slice(&other.bins);
     }
+
+    fn add_moment(&mut self, moment: &Moment, weight: Weight) {
+        let is_counted = weight == Weight::Wall || moment.state.is_running();
+        self.samples = self.samples.saturating_add(if is_counted { u64::from(moment.samples) } else { 0 });
+        let value = value(moment, weight);
+        match self.bins.last_mut() {
+            Some((bin, sum)) if *bin == moment.bin => *sum += value,
+            _ if value > 0.0 => self.bins.push((moment.bin, value)),
+            _ => {}
+        }
+    }
+}
+
+/// Each stack with its state, in the order in which they were met. Those without weight are left out.
+#[must_use]
+pub fn leaves(profile: &Profile, weight: Weight) -> Vec<((Option<NodeIndex>, State), Series)> {
+    let mut found: Vec<((Option<NodeIndex>, State), Series)> = Vec::new();
+    let mut position_of: HashMap<(Option<NodeIndex>, State), usize> = HashMap::new();
+    for moment in &profile.moments {
+        let leaf = (moment.node, moment.state);
+        let position = *position_of.entry(leaf).or_insert_with(|| {
+            found.push((leaf, Series::default()));
+            found.len() - 1
+        });
+        found[position].1.add_moment(moment, weight);
+    }
+    found.retain(|(_, series)| !series.bins.is_empty());
+    found
 }
 
 /// In the order in which they were met. Rows without weight are left out.
@@ -60,15 +89,7 @@ pub fn places(profile: &Profile, weight: Weight) -> Vec<(Place, Series)> {
                 found.len() - 1
             })
         });
-        let series = &mut found[position].1;
-        let is_counted = weight == Weight::Wall || moment.state.is_running();
-        series.samples = series.samples.saturating_add(if is_counted { u64::from(moment.samples) } else { 0 });
-        let value = value(moment, weight);
-        match series.bins.last_mut() {
-            Some((bin, sum)) if *bin == moment.bin => *sum += value,
-            _ if value > 0.0 => series.bins.push((moment.bin, value)),
-            _ => {}
-        }
+        found[position].1.add_moment(moment, weight);
     }
     found.retain(|(_, series)| !series.bins.is_empty());
     found

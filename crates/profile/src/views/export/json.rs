@@ -13,6 +13,7 @@ use crate::tables::profile::{
 use crate::tables::source_text::{Lack, SourceText};
 use crate::tables::state::in_words;
 use crate::tables::table::TableIndex;
+use crate::views::export::moments::MomentRows;
 use crate::views::report::json::{FiltersPage, filters_page};
 use genba_format::state::State;
 
@@ -46,6 +47,7 @@ struct Page<'a> {
     nodes: Nodes,
     states: Vec<String>,
     samples: Samples,
+    moments: Option<MomentRows>,
     sources: Vec<SourceRow<'a>>,
     rss: Vec<RssRow>,
     marks: Vec<MarkRow<'a>>,
@@ -235,6 +237,7 @@ fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'
             frame: profile.nodes.iter().map(|node| node.frame.position()).collect(),
         },
         samples: samples(profile, &states),
+        moments: MomentRows::of(profile),
         states: states.iter().copied().map(in_words).collect(),
         sources: profile.sources.iter().map(source).collect(),
         rss: profile

@@ -1,7 +1,7 @@
 // Where collections ran: samples taken in the collector, by the place they ran at.
-import type { Tree } from "./tree/tree";
-import { parentOf, placeOf } from "./tree/tree";
-import type { BoxIndex, PlaceIndex, Weighed, Weight } from "./units";
+import type { Tree } from "../tree/tree";
+import { parentOf, placeOf } from "../tree/tree";
+import type { BoxIndex, PlaceIndex, Weighed, Weight } from "../units";
 
 export interface CollectionRow {
   /** The heaviest box of the place. */

@@ -1,6 +1,6 @@
 // Resident memory over time, one line a process.
-import type { Profile } from "./tables/profile";
-import type { Ns, ProcessIndex } from "./units";
+import type { Profile } from "../tables/profile";
+import type { Ns, ProcessIndex } from "../units";
 
 export interface MemoryLine {
   readonly process: ProcessIndex;

@@ -1,6 +1,6 @@
 // What each thread did in its wall time: running, collecting, waiting for what.
-import type { Profile } from "./tables/profile";
-import type { Ns, ThreadIndex } from "./units";
+import type { Profile } from "../tables/profile";
+import type { Ns, ThreadIndex } from "../units";
 
 export interface ThreadRow {
   readonly thread: ThreadIndex;

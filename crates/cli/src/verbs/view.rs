@@ -1,0 +1,97 @@
+//! `genba view`: the viewer on this machine. Recordings are read anew for each page, so a reload shows how far a run has come.
+//! Owns: which files are shown, the address with its secret, the browser, and the end by Ctrl-C. Never: answers a request (`view/site.rs`
+//! does) or listens on anything but 127.0.0.1.
+
+mod server;
+mod site;
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use clap::Args;
+use rustix::rand::{GetRandomFlags, getrandom};
+use signal_hook::consts::SIGINT;
+use signal_hook::iterator::Signals;
+
+use crate::read::{check_opens, newest_here, print};
+use crate::verbs::view::site::Site;
+use crate::words::failure::{Failure, of_system, say};
+
+const SECRET_BYTES: usize = 24;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; any two can be compared [default: the newest *.genba here]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Listen on this port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
+
+    /// Print the address only; without this the browser is opened where there is one
+    #[arg(long)]
+    no_open: bool,
+}
+
+pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let files = match arguments.files.as_slice() {
+        [] => vec![newest_here()?],
+        files => files.to_vec(),
+    };
+    files.iter().try_for_each(|file| check_opens(file))?;
+    let listener = listener(arguments.port)?;
+    let cannot_tell = |error: std::io::Error| Failure::ours(format!("cannot tell the port: {}", of_system(&error)));
+    let port = listener.local_addr().map_err(cannot_tell)?.port();
+    let site = Site::new(files, port, secret()?);
+    // Before the address is known to anybody, who may then end genba by Ctrl-C.
+    let mut signals =
+        Signals::new([SIGINT]).map_err(|error| Failure::ours(format!("cannot wait for Ctrl-C: {error}")))?;
+    std::thread::spawn(move || {
+        if signals.forever().next().is_some() {
+            std::process::exit(0);
+        }
+    });
+    let address = site.address();
+    print(&format!("{address}\n"))?;
+    say(&format!("showing {}; only this machine can open the address; Ctrl-C ends it", site.names()));
+    if !arguments.no_open && has_screen() {
+        // The address is printed: a browser that does not start is no reason to end.
+        if let Err(error) = open::that_detached(&address) {
+            say(&format!("no browser could be started: {}", of_system(&error)));
+        }
+    }
+    server::serve(listener, site)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listener(port: Option<u16>) -> Result<TcpListener, Failure> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port.unwrap_or(0))).map_err(|error| {
+        let at = port.map_or_else(|| "127.0.0.1".to_owned(), |port| format!("127.0.0.1:{port}"));
+        let failure = Failure::no(format!("cannot listen on {at}: {}", of_system(&error)));
+        match port {
+            Some(_) => failure.hint("name another --port, or leave it out: genba then takes a free one"),
+            None => failure,
+        }
+    })
+}
+
+/// Other users of this machine can connect, but not guess it.
+fn secret() -> Result<String, Failure> {
+    let mut bytes = [0; SECRET_BYTES];
+    match getrandom(&mut bytes, GetRandomFlags::empty()) {
+        Ok(SECRET_BYTES) => Ok(URL_SAFE_NO_PAD.encode(bytes)),
+        Ok(_) => Err(Failure::ours("the system gave too few random bytes for a secret address")),
+        Err(error) => Err(Failure::ours(format!("the system gave no random bytes for a secret address: {error}"))),
+    }
+}
+
+/// Without a screen `xdg-open` starts a browser in the terminal, over what stands there.
+fn has_screen() -> bool {
+    ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
+}

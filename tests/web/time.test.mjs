@@ -1,0 +1,159 @@
+// Time in a real Chromium: a range that is dragged or typed is kept in every view and lies in the address; the threads' lanes are drawn.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { openPage, pageOf, withChromium } from "./chromium.mjs";
+import { twoCallers } from "./made.mjs";
+
+const BIN_NS = 10_000_000;
+let at;
+let finish;
+before(async () => {
+  const started = new Promise((resolve) => {
+    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
+  });
+  const { handles, done } = await started;
+  at = handles;
+  finish = done;
+});
+after(() => finish());
+
+/** foo in bins 0 to 9, bar in bins 10 to 19: each row of samples in one bin. */
+function firstFooThenBar() {
+  const made = twoCallers();
+  const { nodes, frames, samples } = made.profile;
+  const root = (node) => (nodes.parent[node] === null ? frames[nodes.frame[node]].name : root(nodes.parent[node]));
+  const rows = samples.node.map((node, row) => ({ row, bin: (root(node) === "foo" ? 0 : 10) + (row === samples.node.length - 1 ? 9 : row % 9) })).sort((a, b) => a.bin - b.bin || a.row - b.row);
+  const column = (values) => rows.map(({ row }) => values[row]);
+  made.profile.moments = {
+    bin_ns: BIN_NS,
+    bins_later: rows.map(({ bin }, place) => bin - (rows[place - 1]?.bin ?? 0)),
+    row: rows.map(({ row }) => row),
+    samples: column(samples.samples), cpu_ns: column(samples.cpu_ns), wall_ns: column(samples.wall_ns),
+  };
+  made.profile.marks = [{ process: 0, at_ns: 5 * BIN_NS, kind: "fork", text: null, value: null }];
+  return made;
+}
+
+async function onPage(documents, use, screen = {}) {
+  const path = await pageOf(at, documents);
+  const page = await openPage(at, path, screen);
+  await use(page, path);
+  assert.deepEqual(page.asked, [], "the page asked the network");
+  assert.deepEqual(page.complaints, [], "the console complained");
+  await page.context().close();
+}
+const words = async (page, selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+const callers = async (page) => {
+  await page.keyboard.press("3");
+  await page.keyboard.press("Home");
+  return (await page.locator("[data-tree] [role=treeitem] .name").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim()).slice(1);
+};
+async function drag(page, from, to) {
+  const box = await page.locator("[data-strip] .chart").boundingBox();
+  const y = box.y + box.height / 2;
+  await page.mouse.move(box.x + from * box.width, y);
+  await page.mouse.down();
+  await page.mouse.move(box.x + ((from + to) / 2) * box.width, y);
+  await page.mouse.move(box.x + to * box.width, y);
+  await page.mouse.up();
+}
+
+for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
+  test(`a range that is dragged is kept in every view, and Esc takes it away, ${theme}, ${width} pixels wide`, async () => {
+    await onPage(firstFooThenBar(), async (page) => {
+      assert.deepEqual(await callers(page), ["▸foo two.py:1", "▸bar two.py:5"]);
+      await drag(page, 0.01, 0.49);
+      assert.match(await words(page, "[data-chips]"), /^0 s to 100 ms × 55\.0 % of the recording/);
+      assert.match(await words(page, "[data-range]"), /^0 s to 100 ms · 1\.10 cores$/);
+      assert.deepEqual(await callers(page), ["▸foo two.py:1"]);
+      await drag(page, 0.51, 0.99);
+      assert.match(await words(page, "[data-chips]"), /^100 ms to 200 ms × 45\.0 %/);
+      assert.deepEqual(await callers(page), ["▸bar two.py:5"]);
+      await page.keyboard.press("6");
+      assert.doesNotMatch(await words(page, ".stage"), /foo/);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await page.keyboard.press("Escape");
+      assert.equal(await page.locator("[data-chips]").count(), 0);
+      assert.deepEqual(await callers(page), ["▸foo two.py:1", "▸bar two.py:5"]);
+    }, { theme, width });
+  });
+}
+
+test("a click takes the range away, and is none", async () => {
+  await onPage(firstFooThenBar(), async (page) => {
+    await drag(page, 0.2, 0.6);
+    assert.equal(await page.locator("[data-chips]").count(), 1);
+    await drag(page, 0.8, 0.8);
+    assert.equal(await page.locator("[data-chips]").count(), 0);
+  });
+});
+
+test("both ends move by keys, and say where they are", async () => {
+  await onPage(firstFooThenBar(), async (page) => {
+    const [first, end] = [page.locator("[data-handle=first]"), page.locator("[data-handle=end]")];
+    await end.focus();
+    assert.deepEqual([await end.getAttribute("aria-valuetext"), await end.getAttribute("aria-valuemax")], ["200 ms", "20"]);
+    for (let press = 0; press < 10; press += 1) await page.keyboard.press("ArrowLeft");
+    assert.equal(await end.getAttribute("aria-valuetext"), "100 ms");
+    await first.focus();
+    await page.keyboard.press("ArrowRight");
+    assert.match(await words(page, "[data-chips]"), /^10\.0 ms to 100 ms/);
+    await page.keyboard.press("End");
+    assert.equal(await first.getAttribute("aria-valuetext"), "90.0 ms", "the ends do not cross");
+    await page.keyboard.press("Home");
+    await end.focus();
+    await page.keyboard.press("End");
+    assert.equal(await page.locator("[data-chips]").count(), 0, "all of the time is no filter");
+  });
+});
+
+test("the range lies in the address, and a fresh browser shows the same", async () => {
+  await onPage(firstFooThenBar(), async (page, path) => {
+    await drag(page, 0.51, 0.99);
+    await page.keyboard.press("2");
+    const hash = await page.evaluate(() => location.hash);
+    assert.match(hash, /time=100000000\.\.200000000/);
+    const fresh = await (await at.browser.newContext()).newPage();
+    await fresh.goto(`file://${path}${hash}`);
+    await fresh.waitForSelector("html[data-painted]");
+    assert.match(await words(fresh, "[data-chips]"), /^100 ms to 200 ms/);
+    await fresh.evaluate(() => { location.hash = "#time=900000000..950000000"; });
+    await fresh.waitForFunction(() => document.querySelector("[data-chips]") === null);
+    await fresh.context().close();
+    await page.goBack();
+    await page.goBack();
+    assert.equal(await page.locator("[data-chips]").count(), 0, "the back button undoes it");
+  });
+});
+
+test("a lane shows when its thread ran", async () => {
+  await onPage(firstFooThenBar(), async (page) => {
+    await page.keyboard.press("7");
+    const drawn = await page.locator("[data-lane]").evaluateAll((lanes) => lanes.map((canvas) => {
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, height - 2, width, 1);
+      const columns = Array.from({ length: 20 }, (_, bin) => data[4 * Math.floor(((bin + 0.5) / 20) * width) + 3] > 0);
+      return columns.map((is) => (is ? "#" : ".")).join("");
+    }));
+    const { moments, samples } = firstFooThenBar().profile;
+    const bins = [new Set(), new Set()];
+    let bin = 0;
+    moments.row.forEach((row, place) => {
+      bin += moments.bins_later[place];
+      bins[samples.thread[row]].add(bin);
+    });
+    const expected = bins.map((of) => Array.from({ length: 20 }, (_, at) => (of.has(at) ? "#" : ".")).join(""));
+    assert.ok(expected.every((lane) => lane.includes("#")));
+    assert.deepEqual(drawn.sort(), expected.sort());
+    assert.equal(await page.locator("[data-strip] .event").count(), 1);
+  });
+});
+
+test("a recording without times has no strip, and its threads have bars", async () => {
+  await onPage(twoCallers(), async (page) => {
+    assert.equal(await page.locator("[data-strip]").count(), 0);
+    await page.keyboard.press("7");
+    assert.equal(await page.locator("[data-lane]").count(), 0);
+    assert.equal(await page.locator("[data-thread-row] .states").count(), 2);
+  });
+});

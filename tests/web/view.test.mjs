@@ -1,0 +1,94 @@
+// `genba view` in a real Chromium: the list, a recording, a comparison, a reload of a run that goes on, and a file that cannot be read.
+// Needs the built command, as html.test.mjs.
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { withChromium } from "./chromium.mjs";
+
+const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
+const PYTHON = process.env.GENBA_PYTHON ?? "python3";
+const program = (count) => `
+def load(n):
+    return sum(range(n))
+
+for _ in range(200):
+    load(${count})
+`;
+
+let folder;
+let view;
+let address;
+before(async () => {
+  assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
+  folder = mkdtempSync(join(tmpdir(), "genba-view-"));
+  for (const [name, count] of [["short", "100_000"], ["long", "1_000_000"]]) {
+    writeFileSync(join(folder, "app.py"), program(count));
+    execFileSync(GENBA, ["run", "--quiet", "-o", `${name}.genba`, PYTHON, "app.py"], { cwd: folder });
+  }
+  writeFileSync(join(folder, "broken.genba"), "no recording");
+  view = spawn(GENBA, ["view", "--no-open", "short.genba", "long.genba", "broken.genba"], { cwd: folder, stdio: ["ignore", "pipe", "ignore"] });
+  [address] = await once(createInterface({ input: view.stdout }), "line");
+});
+after(async () => {
+  view.kill("SIGINT");
+  const [code] = await once(view, "exit");
+  rmSync(folder, { recursive: true, force: true });
+  assert.equal(code, 0, "Ctrl-C ends it well");
+});
+
+for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
+  test(`listed, opened and compared, ${theme}, ${width} pixels wide`, async () => {
+    await withChromium(async ({ browser }) => {
+      const context = await browser.newContext({ viewport: { width, height: 860 }, colorScheme: theme });
+      const page = await context.newPage();
+      const [asked, complaints] = [[], []];
+      page.on("request", (request) => {
+        if (!request.url().startsWith(address) && !request.url().startsWith("data:")) asked.push(request.url());
+      });
+      page.on("console", (message) => {
+        if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+      });
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      const words = (selector) => page.locator(selector).first().innerText();
+      const ticks = async () => Number(/ticks ([\d,]+) = /.exec(await words("[data-accounting]"))[1].replaceAll(",", ""));
+
+      await page.goto(address);
+      assert.deepEqual(await page.locator("li a").allInnerTexts(), ["short.genba", "long.genba", "broken.genba"]);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await page.getByRole("link", { name: "short.genba" }).click();
+      await page.waitForSelector("html[data-painted]");
+      assert.ok(await page.locator("[data-hit]").count() > 0);
+      const first = await ticks();
+
+      await page.goBack();
+      await page.getByRole("button", { name: "Compare" }).click();
+      await page.waitForSelector("html[data-painted]");
+      assert.match(await words("[data-compare-verdict]"), /^B (takes|differs)/);
+      await page.keyboard.press("1");
+      await page.waitForSelector("[data-flame]");
+
+      // The file grows: a reload shows the new state.
+      await page.goto(`${address}recording/0#view=tree`);
+      const kept = readFileSync(join(folder, "short.genba"));
+      copyFileSync(join(folder, "long.genba"), join(folder, "short.genba"));
+      await page.reload();
+      await page.waitForSelector("[data-tree]");
+      assert.ok(await ticks() > first);
+      writeFileSync(join(folder, "short.genba"), kept);
+      assert.deepEqual(complaints, [], "the console complained");
+
+      await page.goto(`${address}recording/2`);
+      assert.match(await words("pre"), /^error: broken\.genba is not a recording\n[^]*hint: genba run app\.py makes one$/);
+      await page.goto(`${address}recording/1`);
+      await page.waitForSelector("html[data-painted]");
+      assert.deepEqual(asked, [], "something elsewhere was asked");
+      await context.close();
+    });
+  });
+}
