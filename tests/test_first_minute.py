@@ -53,7 +53,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def recorded(done: subprocess.CompletedProcess[str]) -> str:
     """The name in the last line."""
     last = done.stderr.splitlines()[-1]
-    said = re.fullmatch(r"recorded (.+) \(\d[\d.]* (?:[kM]B|bytes)\) · next: genba lines (.+)", last)
+    said = re.fullmatch(r"recorded (.+) \(\d[\d.]* (?:[kM]B|bytes)\) · next: genba view (.+)", last)
     assert done.returncode == 0 and said and said[1] == said[2], done.stderr
     return said[1]
 

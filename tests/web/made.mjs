@@ -63,7 +63,7 @@ export function recording({ title, stacks, sources = [], rows = [], verdict = nu
     const key = weight === "samples" ? "samples" : `${weight}_ns`;
     const whole = sum(samples[key].map((value, at) => (weight === "samples" && samples.cpu_ns[at] === 0 ? 0 : value)));
     const shown = rows.filter((row) => row[key] > 0).sort((a, b) => b[key] - a[key]);
-    return { version: 1, weight, verdict, rows: shown.map((row) => ({ ...row, share: row[key] / whole })) };
+    return { version: 1, weight, verdict, rows: shown.map((row) => ({ ...row, share: row[key] / whole })), folded: { rows: 0, share: 0 } };
   };
   return { profile, reports: { cpu: report("cpu"), wall: report("wall"), samples: report("samples") } };
 }

@@ -303,3 +303,15 @@ test("on a phone the order stays, and the panel is a sheet from below", async ()
     assert.equal(await page.locator("[data-panel] .figures").isVisible(), true);
   }, { width: 390, height: 844 });
 });
+
+test("what a page has no room for is counted, with what keeps it", async () => {
+  const documents = slices();
+  documents.rare = { calls: 24_310, share: 0.0002, samples: 20, cpu_ns: 20_000_000, wall_ns: 20_000_000 };
+  for (const report of Object.values(documents.reports)) report.folded = { rows: 1_200, share: 0.034 };
+  await onPage(documents, async (page) => {
+    assert.match(await words(page, "[data-rare]"), /^24,310 calls below 0\.02 % each, \d\.\d % together, are marks$/);
+    assert.match(await page.locator("[data-rare]").getAttribute("title"), /genba html --all-samples/);
+    await page.locator(".rows .more").click();
+    assert.match(await words(page, "[data-folded-rows]"), /^1,200 more expressions, 3\.4 % together: genba html --all-samples keeps each of them\.$/);
+  });
+});

@@ -20,6 +20,7 @@ function recorded(text: string, rows: readonly Said[], verdict?: unknown): Recor
   const report = (weight: string): unknown => ({
     weight,
     verdict,
+    folded: { rows: 0, share: 0 },
     rows: rows.map(({ line, expression, share, chain, split = [] }) => ({
       file: "/app.py", line, end_line: line, byte_column: null, byte_end_column: null, function: "main", expression, column: 4, end_column: 4 + expression.length,
       samples: 3, cpu_ns: 3_000_000, wall_ns: 3_000_000, share, chain, chain_share: chain.length > 0 ? 0.9 : null, split: split.map((name) => ({ name, share: 0.2 })), callers: [], phase: null,

@@ -1,6 +1,8 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Reason } from "./tables/profile";
+import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Profile, Rare, Reason } from "./tables/profile";
+import { weightOfAll } from "./tables/totals";
+import { share } from "./tree/tree";
 import type { Place } from "./tree/tree";
 import type { Count, Ns, Px, Share, Weighed, Weight } from "./units";
 
@@ -180,6 +182,12 @@ export function keptWords(filters: Filters, weight: Weight): string {
   const unit = weight === "cpu" ? "CPU" : weight;
   const words = weightWords(whole as number as Weighed, weight);
   return `kept: ${shareWords(share)} of ${words} ${unit} (${filters.flags.join(" ")}). Shares are of what is kept.`;
+}
+
+/** What a page has no room for: `24,310 calls below 0.02 % each, 3.4 % together, are marks` */
+export function rareWords(rare: Rare, profile: Profile, weight: Weight): string {
+  const together = share(rare.totals[weight], weightOfAll(profile, weight));
+  return `${plural(rare.calls, "call")} below ${String(rare.share * 100)} % each, ${shareWords(together)} together, are marks`;
 }
 
 /** The accounting in words; `strains` is empty when both laws are at ease. */

@@ -2,7 +2,7 @@
 // strained.
 import type { JSX } from "preact";
 import type { Tint } from "../model/tint";
-import { accountingWords } from "../model/words";
+import { accountingWords, rareWords } from "../model/words";
 import type { PageState } from "./state/page-state";
 
 const LEGEND: readonly [Tint, string][] = [
@@ -16,7 +16,8 @@ const LEGEND: readonly [Tint, string][] = [
 ];
 
 export function Footer({ state }: { state: PageState }): JSX.Element {
-  const { accounting, clocks, processes } = state.recording.profile;
+  const { profile, rare } = state.recording;
+  const { accounting, clocks, processes } = profile;
   const words = accountingWords(accounting, clocks, processes.some((process) => process.imported !== null));
   return (
     <footer>
@@ -27,6 +28,7 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
           <span key={strain}>{strain}</span>
         ))}
       </span>
+      {rare === null ? null : <span data-rare title="genba html --all-samples keeps each of them">{rareWords(rare, profile, state.view.weight.value)}</span>}
       <span class="grow" />
       <span class="legend">
         {LEGEND.map(([tint, name]) => (

@@ -262,6 +262,6 @@ fn the_last_line_says_what_was_recorded_and_what_comes_next() {
     let output = sandbox.genba(&["run", "app.py"]).output().expect("genba starts");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     let last = words.lines().last().unwrap_or_default();
-    assert!(last.starts_with("recorded app.genba (") && last.ends_with(") · next: genba lines app.genba"), "{words}");
+    assert!(last.starts_with("recorded app.genba (") && last.ends_with(") · next: genba view app.genba"), "{words}");
     assert_eq!(String::from_utf8_lossy(&output.stdout), "python3 app.py\n");
 }

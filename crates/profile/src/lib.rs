@@ -11,7 +11,7 @@ mod tables;
 mod views;
 mod words;
 
-pub use making::{build, growing, joined, near_hits};
+pub use making::{build, growing, joined, near_hits, rare};
 pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::difference as difference_view;

@@ -6,3 +6,4 @@ pub mod build;
 pub mod growing;
 pub mod joined;
 pub mod near_hits;
+pub mod rare;

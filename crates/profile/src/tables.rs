@@ -9,6 +9,7 @@ pub mod own_code;
 pub mod owner;
 pub mod profile;
 pub mod source_text;
+pub mod stacks;
 pub mod state;
 pub mod stored;
 pub mod table;

@@ -54,7 +54,7 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   const copying = row({ line: 1, expression: "f()", share: 0.75, chain: ["copy", "memmove"] });
   const waiting = row({ line: 2, expression: "sleep()", share: 0.5, chain: ["sleep", "in nanosleep(2)"] });
   const foreign = row({ name: "work", line: 9, expression: "q.get()", share: 0.25, chain: ["wait"] });
-  const report = (weight: string, rows: unknown[]): unknown => ({ weight, rows });
+  const report = (weight: string, rows: unknown[]): unknown => ({ weight, rows, folded: { rows: 0, share: 0 } });
   const recording = decodeRecording({
     profile: madeDocument(text),
     reports: { cpu: report("cpu", [copying, foreign]), wall: report("wall", [waiting, copying]), samples: report("samples", [copying, waiting, row({ line: 1, expression: "g()", share: 0.2, chain: [] })]) },

@@ -1,7 +1,7 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
-import type { Filters, Frame, Mark, Moments, Process, Profile, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
+import type { Filters, Folded, Frame, Mark, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import { WEIGHTS } from "../units";
@@ -21,9 +21,13 @@ export function decodeRecording(value: unknown): Recording {
     oneOf(report("weight"), [weight]);
     return list(report("rows"), decodeRow);
   };
+  const folded = (weight: Weight): Folded => {
+    const found = object(object(reports(weight))("folded"));
+    return { rows: whole(found("rows")), share: fraction(found("share")) as Share };
+  };
   // The same in each of the three.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
-  return { profile: decodeProfile(page("profile")), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") } };
+  return { profile: decodeProfile(page("profile")), rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples") } };
 }
 
 function decodeRss(at: Value, processes: number): Rss {
@@ -96,11 +100,17 @@ export function decodeProfile(at: Value): Profile {
 
 function decodeFilters(at: Value): Filters {
   const filters = object(at);
-  const totals = (row: Value): Totals => {
-    const total = object(row);
-    return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")) };
-  };
-  return { flags: list(filters("flags"), text), kept: totals(filters("kept")), whole: totals(filters("whole")) };
+  return { flags: list(filters("flags"), text), kept: decodeTotals(filters("kept")), whole: decodeTotals(filters("whole")) };
+}
+
+function decodeTotals(at: Value): Totals {
+  const total = object(at);
+  return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")) };
+}
+
+function decodeRare(at: Value): Rare {
+  const rare = object(at);
+  return { calls: whole(rare("calls")), share: fraction(rare("share")) as Share, totals: decodeTotals(at) };
 }
 
 function decodeFrame(at: Value): Frame {

@@ -218,10 +218,28 @@ export interface SourcePlace {
   readonly function: string;
 }
 
+/** Calls that a page has no room for: each is part of a mark below its caller. */
+export interface Rare {
+  readonly calls: number;
+  /** Of all; each of them is below it. */
+  readonly share: Share;
+  /** Together. */
+  readonly totals: Totals;
+}
+
+export interface Folded {
+  readonly rows: number;
+  readonly share: Share;
+}
+
 /** What a page holds. */
 export interface Recording {
   readonly profile: Profile;
+  /** Null: every call is there. */
+  readonly rare: Rare | null;
   /** Null: the page is of an earlier genba. */
   readonly verdict: Verdict | null;
   readonly rows: Readonly<Record<Weight, readonly Row[]>>;
+  /** Rows that a page has no room for. */
+  readonly folded: Readonly<Record<Weight, Folded>>;
 }

@@ -14,6 +14,7 @@ const HOT_SHARE = 0.2;
 export function Where({ state }: { state: PageState }): JSX.Element {
   const all = useSignal(false);
   const rows = state.rows.value;
+  const folded = state.recording.folded[state.view.weight.value];
   if (rows.length === 0) {
     return (
       <section class="rows" aria-label="Where it goes">
@@ -40,8 +41,13 @@ export function Where({ state }: { state: PageState }): JSX.Element {
             all.value = !all.value;
           }}
         >
-          {all.value ? `Only the first ${FIRST_ROWS}` : plural(rows.length - shown.length, "more expression")}
+          {all.value ? `Only the first ${FIRST_ROWS}` : plural(rows.length - shown.length + folded.rows, "more expression")}
         </button>
+      ) : null}
+      {all.value && folded.rows > 0 ? (
+        <p class="quiet" data-folded-rows>
+          {plural(folded.rows, "more expression")}, {shareWords(folded.share)} together: genba html --all-samples keeps each of them.
+        </p>
       ) : null}
     </section>
   );

@@ -1,7 +1,7 @@
 //! `genba html`: a recording, or a comparison, as one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the viewer's page. Never: forms a number (genba-profile does) or a picture (web/ does).
 //! A page of a comparison holds such an object for each side, `{ "comparison": …, "before": …, "after": … }`.
-//! The page holds one JSON object, `{ "profile": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
+//! The page holds one JSON object, `{ "profile": …, "rare": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
 //! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that the page shows.
 
 use std::io::Write;
@@ -17,6 +17,7 @@ use genba_profile::difference_view::{comparison, page};
 use genba_profile::export;
 use genba_profile::figures;
 use genba_profile::near_hits::keep_near_hits;
+use genba_profile::rare::{Rare, join_rare};
 use genba_profile::reading::Reading;
 use genba_profile::report::{self, Options};
 use genba_profile::summary::{kept_line, law_line};
@@ -37,6 +38,10 @@ const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
+/// A page with more calls than these leaves rare ones out. What is below it opens at once, and is below 300 kB as a rule.
+const CALLS_MAX: usize = 20_000;
+/// Of the samples, the CPU time and the wall time.
+const RARE_SHARE: f64 = 0.0002;
 /// Of the page's time line: a screen has no more points.
 const BINS_MAX: u32 = 2_000;
 /// The page shows no more lines around a line of a file that is not the user's own (web/parts/panel.tsx).
@@ -63,12 +68,23 @@ pub struct Arguments {
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
 
+    /// Every call of a large recording, also those rarer than 0.02 %
+    #[arg(long)]
+    all_samples: bool,
+
     /// Show the page in the browser
     #[arg(long)]
     open: bool,
 
     #[command(flatten)]
     filters: FilterOptions,
+}
+
+/// Whether a page is to be small.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    OfAFile,
+    Unlimited,
 }
 
 /// A page, and what is said about it.
@@ -87,13 +103,14 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
     }
     let is_one = arguments.after.is_empty() && (arguments.as_one || arguments.files.len() < 2);
+    let room = if arguments.all_samples { Room::Unlimited } else { Room::OfAFile };
     let made = match is_one {
-        true => page_of_one(&arguments.files, &arguments.filters)?,
+        true => page_of_one(&arguments.files, &arguments.filters, room)?,
         false => {
             let (before, after) = diff::sides("html", &arguments.files, &arguments.after).map_err(|failure| {
                 if arguments.after.is_empty() { failure.hint("--as-one reads them as one recording") } else { failure }
             })?;
-            page_of_two(before, after, &arguments.filters)?
+            page_of_two(before, after, &arguments.filters, room)?
         }
     };
     let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;
@@ -112,18 +129,23 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// Of the newest recording here, or of those that are named, read as one.
-pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions) -> Result<Made, Failure> {
+pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Result<Made, Failure> {
     let recordings = open_all(files)?;
     let mut reading = recordings.filtered_in_bins(filters, BINS_MAX)?;
     let weight = reading.choice.weight;
     let warnings = warnings(&reading, weight);
     let (words, kept) = (vec![law_line(&reading)], kept_line(&reading, weight));
-    let page = during("making the page", || page_around(&numbers(&mut reading, &recordings.name(), &warnings)?))?;
+    let page = during("making the page", || page_around(&numbers(&mut reading, &recordings.name(), &warnings, room)?))?;
     Ok(Made { page, named_after: recordings, ending: "html", words, kept, warnings })
 }
 
 /// Of a comparison: what changed, and each side as a recording of its own.
-pub fn page_of_two(before: &[PathBuf], after: &[PathBuf], filters: &FilterOptions) -> Result<Made, Failure> {
+pub fn page_of_two(
+    before: &[PathBuf],
+    after: &[PathBuf],
+    filters: &FilterOptions,
+    room: Room,
+) -> Result<Made, Failure> {
     let mut recordings = diff::open_sides(before, after)?;
     let mut before_runs = diff::runs(&recordings, filters)?;
     let after_runs = before_runs.split_off(before.len());
@@ -137,7 +159,7 @@ pub fn page_of_two(before: &[PathBuf], after: &[PathBuf], filters: &FilterOption
         let mut reading = side.filtered_in_bins(filters, BINS_MAX)?;
         words.push(format!("{letter}: {}", law_line(&reading)));
         let warnings = self::warnings(&reading, reading.choice.weight);
-        during("making the page", || numbers(&mut reading, &side.name(), &warnings))
+        during("making the page", || numbers(&mut reading, &side.name(), &warnings, room))
     };
     let (a, b) = (side("A", &recordings)?, side("B", &after)?);
     let page = page_around(&format!(r#"{{"comparison":{compared},"before":{a},"after":{b}}}"#))?;
@@ -162,18 +184,26 @@ fn show_in_browser(path: &Path) -> Result<(), Failure> {
     })
 }
 
-fn numbers(reading: &mut Reading, recording: &str, warnings: &[String]) -> Result<String, Failure> {
+fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room: Room) -> Result<String, Failure> {
+    let is_crowded = room == Room::OfAFile && reading.profile.nodes.len() > CALLS_MAX;
     let rows = |weight: Weight| {
-        let options = Options { weight: Some(weight), ..Options::default() };
+        let share_min = if is_crowded { RARE_SHARE } else { 0.0 };
+        let options = Options { weight: Some(weight), share_min, ..Options::default() };
         let report = report::report(reading, &options);
         report::json::json(reading, &report, warnings).map_err(|error| not_written(&error))
     };
     let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
     keep_near_hits(&mut reading.profile, LINES_AROUND);
+    let rare = is_crowded.then(|| {
+        let rare = join_rare(&mut reading.profile, RARE_SHARE, "rarer than 0.02 %");
+        let Rare { nodes, samples, cpu_ns, wall_ns } = rare;
+        format!(r#"{{"calls":{nodes},"share":{RARE_SHARE},"samples":{samples},"cpu_ns":{cpu_ns},"wall_ns":{wall_ns}}}"#)
+    });
+    let rare = rare.unwrap_or_else(|| "null".to_owned());
     let context =
         export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
     let tables = export::json::json(reading, context).map_err(|error| not_written(&error))?;
-    Ok(format!(r#"{{"profile":{tables},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
+    Ok(format!(r#"{{"profile":{tables},"rare":{rare},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}}}}}"#))
 }
 
 /// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element.

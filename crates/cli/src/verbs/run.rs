@@ -215,7 +215,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         // What was not on the screen yet.
-        say(&format!("recorded {shown} ({size}) · next: genba lines {shown}"));
+        say(&format!("recorded {shown} ({size}) · next: genba view {shown}"));
     }
     Ok(ExitCode::from(ending.exit_code()))
 }

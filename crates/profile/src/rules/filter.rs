@@ -2,15 +2,13 @@
 //! Owns: what each filter keeps, and the facts when one keeps nothing. Never: touches the accounting (it speaks of the
 //! whole recording), or the choice of the weight and the verdict, which are made before anything is left out.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use regex::Regex;
 
-use crate::tables::profile::{
-    Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, Thread, ThreadIndex,
-};
-use crate::tables::table::{Table, TableIndex};
+use crate::tables::profile::{Frame, Home, NodeIndex, Profile, Thread, ThreadIndex};
+use crate::tables::stacks::{Nodes, mark, regroup};
+use crate::tables::table::TableIndex;
 use crate::tables::window::Window;
 use crate::words::figures::setting;
 use crate::words::glob::Glob;
@@ -220,52 +218,12 @@ fn take_out(profile: &mut Profile, hide: &Regex) -> Result<(), NothingKept> {
             false => Some(nodes.node(parent, node.frame)),
         });
     }
-    let mut position_of = HashMap::new();
-    let mut groups: Vec<SampleGroup> = Vec::new();
-    let mut mark: Option<NodeIndex> = None;
-    let mut left_of = |profile: &mut Profile, node: NodeIndex| match new_of[node.position()] {
+    let mut mark_node: Option<NodeIndex> = None;
+    regroup(profile, |profile, node| match new_of[node.position()] {
         Some(left) => left,
         // All of its frames were hidden, which is not the same as a sample without a stack.
-        None => *mark.get_or_insert_with(|| nodes.node(None, hidden(profile))),
-    };
-    for position in 0..profile.moments.len() {
-        let node = profile.moments[position].node.map(|node| left_of(profile, node));
-        profile.moments[position].node = node;
-    }
-    for group in std::mem::take(&mut profile.samples) {
-        let node = group.node.map(|node| left_of(profile, node));
-        let position = *position_of.entry((node, group.thread, group.state, group.context)).or_insert(groups.len());
-        match groups.get_mut(position) {
-            None => groups.push(SampleGroup { node, ..group }),
-            Some(sum) => {
-                sum.samples = sum.samples.saturating_add(group.samples);
-                sum.ticks = sum.ticks.saturating_add(group.ticks);
-                sum.cpu_ns = sum.cpu_ns.saturating_add(group.cpu_ns);
-                sum.cpu_us2 = sum.cpu_us2.saturating_add(group.cpu_us2);
-                sum.wall_ns = sum.wall_ns.saturating_add(group.wall_ns);
-                sum.beside_native_ns = sum.beside_native_ns.saturating_add(group.beside_native_ns);
-            }
-        }
-    }
-    profile.samples = groups;
+        None => *mark_node.get_or_insert_with(|| nodes.node(None, mark(profile, "hidden"))),
+    });
     profile.nodes = nodes.table;
     Ok(())
-}
-
-/// The mark that stands for a stack of which nothing is left.
-fn hidden(profile: &mut Profile) -> FrameIndex {
-    let function = profile.functions.push(Function { name: "hidden".to_string(), home: Home::Mark });
-    profile.frames.push(Frame { function, kind: FrameKind::Mark, location: None, expression: None, c_line: None })
-}
-
-#[derive(Default)]
-struct Nodes {
-    table: Table<NodeIndex, Node>,
-    known: HashMap<(Option<NodeIndex>, FrameIndex), NodeIndex>,
-}
-
-impl Nodes {
-    fn node(&mut self, parent: Option<NodeIndex>, frame: FrameIndex) -> NodeIndex {
-        *self.known.entry((parent, frame)).or_insert_with(|| self.table.push(Node { parent, frame }))
-    }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use genba_profile::figures;
 
 use crate::read::FilterOptions;
-use crate::verbs::html::{page_of_one, page_of_two};
+use crate::verbs::html::{Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
 pub struct Site {
@@ -76,14 +76,14 @@ impl Site {
         let filters = FilterOptions::default();
         let made = match place {
             "" if self.files.len() > 1 => return Answer::page(200, self.list()),
-            "" => page_of_one(&self.files, &filters),
+            "" => page_of_one(&self.files, &filters, Room::Unlimited),
             "compare" => {
                 let side = |name: &str| parameter(&asked.query, name).and_then(file).cloned();
                 let (Some(before), Some(after)) = (side("before"), side("after")) else { return not_there() };
-                page_of_two(&[before], &[after], &filters)
+                page_of_two(&[before], &[after], &filters, Room::Unlimited)
             }
             place => match place.strip_prefix("recording/").and_then(file) {
-                Some(path) => page_of_one(std::slice::from_ref(path), &filters),
+                Some(path) => page_of_one(std::slice::from_ref(path), &filters, Room::Unlimited),
                 None => return not_there(),
             },
         };
