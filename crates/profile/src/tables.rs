@@ -1,7 +1,6 @@
 //! A recording in memory, and what can be asked of one row of it, or of one stack: also whose code it is and what the event loop runs.
 //! Never: adds samples up, or decides what matters.
 
-pub mod event_loop;
 pub mod file_names;
 pub mod hits;
 pub mod locations;

@@ -2,7 +2,7 @@
 //! Owns: which stacks are part of it. Never: counts a stack with code of the user's or of a library's (a `.pth` file, an `atexit` function) that runs
 //! in the interpreter's beginning or end, or that the loop was given to run.
 
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::owner::{Owner, is_nameless};
 use crate::tables::profile::{File, FrameIndex, Home, NodeIndex, Profile};
 

@@ -2,7 +2,9 @@
 //! Owns: that rule. A sample counts for the deepest of them; without any, for the deepest Python frame. Below asyncio's event loop only
 //! what the loop was given to run counts: who started the loop is on every task's stack, and is the place of none.
 
-use crate::tables::event_loop::EventLoop;
+pub mod event_loop;
+
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{File, FileIndex, FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use crate::tables::table::TableIndex;

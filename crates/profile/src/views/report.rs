@@ -19,8 +19,8 @@ use crate::rules::reading::Reading;
 use crate::rules::show::Show;
 use crate::rules::verdict::Verdict;
 use crate::rules::weight::{Choice, Totals, Weight};
-use crate::tables::event_loop::EventLoop;
 use crate::tables::locations::ByteColumns;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, own_code_and};
 use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,

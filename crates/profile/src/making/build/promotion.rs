@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::owner::{self, Owner};
 use crate::tables::profile::{

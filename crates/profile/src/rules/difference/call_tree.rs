@@ -12,7 +12,7 @@ use crate::rules::difference::places::{Series, leaves};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, SIDE_SAMPLES_MIN, script};
 use crate::rules::phase::Phase;
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{own_code, without_parts};
 use crate::tables::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use crate::tables::state::in_words;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::rules::phase::Phase;
 use crate::rules::weight::Weight;
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, code_of, own_code};
 use crate::tables::profile::{FrameIndex, Moment, NodeIndex, Profile};
 use genba_format::state::State;

@@ -2,7 +2,7 @@
 //! Owns: which steps those are. Never: adds steps up; each was proved to be one by the agent, and may have been longer.
 
 use super::thresholds::BLOCKS_NS_MIN;
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::profile::{FrameIndex, NodeIndex, Profile};
 

@@ -8,7 +8,7 @@ use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
 use crate::rules::phase::Phase;
 use crate::rules::short_waits::ShortWaits;
 use crate::rules::weight::Totals;
-use crate::tables::event_loop::EventLoop;
+use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::owner::{Owner, package_of};
 use crate::tables::profile::{
