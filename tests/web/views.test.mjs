@@ -217,3 +217,19 @@ test("an address that says nothing useful opens the page as it is", async () => 
   assert.deepEqual(page.complaints, []);
   await page.context().close();
 });
+
+test("Y copies the stack of the selected box, and C names are grouped by their source", async () => {
+  await onPage(slices(), async (page) => {
+    await page.evaluate(() => {
+      Object.defineProperty(navigator, "clipboard", { value: { writeText: (text) => { window.copied = text; return Promise.resolve(); } } });
+    });
+    await page.keyboard.press("Y");
+    const lines = (await page.evaluate(() => window.copied)).split("\n");
+    assert.equal(lines.at(-1).split("  ")[0], await selected(page));
+    assert.ok(lines.length > 2 && lines.every((line) => line !== ""), lines.join("|"));
+    assert.match(lines[1], /  slices\.py:\d+$/);
+    await page.keyboard.press("6");
+    await page.locator("[data-by=origin]").click();
+    assert.match(await words(page, "[data-functions] tbody"), /inferred, /);
+  });
+});

@@ -1,10 +1,10 @@
-// Tables: what each expression, line, function, file or kind of code weighs, wherever it stands. In a recursion a group's total counts once.
+// Tables: what each expression, line, function, file, kind of code or source of C names weighs, wherever it stands. In a recursion a group's total counts once.
 import type { Place, Tree } from "./tree/tree";
 import { parentOf, placeOf, ROOT } from "./tree/tree";
 import type { BoxIndex, Weight } from "./units";
 import { WEIGHTS } from "./units";
 
-export const GROUPINGS = ["expression", "line", "function", "file", "owner"] as const;
+export const GROUPINGS = ["expression", "line", "function", "file", "owner", "origin"] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface GroupRow {
@@ -65,6 +65,10 @@ function groups(tree: Tree, by: Grouping): { keys: string[]; ofBox: Int32Array }
 }
 
 function keyOf(place: Place, by: Grouping, key: string): string | null {
+  if (by === "origin") {
+    if (place.kind !== "foreign" || place.frame.kind === "mark") return null;
+    return `${place.frame.kind}:${place.frame.origin ?? ""}`;
+  }
   if (place.kind === "expression") {
     if (by === "expression") return key;
     return by === "line" ? `${place.frame.line ?? ""} ${place.frame.file ?? ""}` : null;

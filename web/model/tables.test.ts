@@ -8,13 +8,13 @@ import { madeProfile } from "./tables/made";
 import { buildTree, placeOf, ROOT } from "./tree/tree";
 import type { Tree } from "./tree/tree";
 import type { BoxIndex, PlaceIndex } from "./units";
-import { placeName } from "./words";
+import { originName, placeName } from "./words";
 
 const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
 function table(text: string, by: Grouping): string {
   const tree = buildTree(madeProfile(text));
   const rows = groupRows(tree, by, "samples").sort((a, b) => b.total.samples - a.total.samples || (a.key < b.key ? -1 : 1));
-  return rows.map((row) => `${by === "owner" || by === "file" ? row.key : nameOf(tree, row.box)} ${row.total.samples}(${row.self.samples})`).join(", ");
+  return rows.map((row) => `${by === "owner" || by === "file" || by === "origin" ? row.key : nameOf(tree, row.box)} ${row.total.samples}(${row.self.samples})`).join(", ");
 }
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {
   const self = tree.self.samples[box] ?? 0;
@@ -38,6 +38,11 @@ test("expressions, files and whose code it is", () => {
   assert.equal(table(text, "expression"), "b[i:] 5(0), g() 3(0)");
   assert.equal(table(text, "line"), "b[i:] 5(0), g() 3(0)");
   assert.equal(table(text, "owner"), "user 8(0), interpreter 5(0), libc 5(5), library 3(3)");
+});
+
+test("C functions by what they are and where their names are from", () => {
+  assert.equal(table("main:1[f()];+getitem;~copy;%memmove x5 | main;&inline x2 | !cut x1", "origin"), "c: 5(5), inferred: 5(0), inlined: 2(2)");
+  assert.deepEqual(["c:symbol table", "inferred:symbol table", "inlined:debug information", "c:"].map(originName), ["symbol table", "inferred, symbol table", "inlined, debug information", "no name"]);
 });
 
 test("callers and callees of one function, merged over all places where it stands", () => {

@@ -171,6 +171,12 @@ const OWNER_WORDS = {
 export function ownerName(owner: string): string {
   return owner === "user" ? "your own code" : owner in OWNER_WORDS ? OWNER_WORDS[owner as keyof typeof OWNER_WORDS] : owner;
 }
+/** Of a group of C functions, by what they are and where their names are from: `c:symbol table`. */
+export function originName(key: string): string {
+  const [kind, origin] = key.split(":", 2);
+  const source = origin === "" || origin === undefined ? "no name" : origin;
+  return kind === "inferred" ? `inferred, ${source}` : kind === "inlined" ? `inlined, ${source}` : source;
+}
 function ownerWords(frame: Frame): string {
   return frame.owner === null || frame.owner === "user" ? "your own function" : `function of the ${OWNER_WORDS[frame.owner]}`;
 }

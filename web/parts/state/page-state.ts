@@ -11,9 +11,9 @@ import type { WhereRow } from "../../model/rows";
 import { lineShares } from "../../model/source";
 import type { LineShares } from "../../model/source";
 import type { Recording } from "../../model/tables/profile";
-import { placeOf } from "../../model/tree/tree";
+import { pathTo, placeOf } from "../../model/tree/tree";
 import type { BoxIndex, PlaceIndex } from "../../model/units";
-import { placeName } from "../../model/words";
+import { placeName, placeWhere } from "../../model/words";
 import type { ComparisonState } from "./comparison";
 import { createFilterState } from "./filters";
 import type { FilterState } from "./filters";
@@ -44,6 +44,8 @@ export interface PageState {
   readonly keep: (how: "focus" | "hide") => void;
   /** `path:line` of the selected box, or its name. */
   readonly placeWords: () => string;
+  /** The calls that lead to the selected box, one a line, the outermost first. */
+  readonly stackWords: () => string;
 }
 
 /** `shared`: of the other recording of a comparison, so that a switch between them keeps theme and view. */
@@ -94,6 +96,14 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
       const at = "frame" in place ? place.frame : null;
       const line = place.kind === "function" ? at?.firstLine : at?.line;
       return at === null || at.file === null ? (at?.name ?? "") : `${at.file}:${line ?? 1}`;
+    },
+    stackWords: () => {
+      // Folded calls are on the stack, too.
+      const tree = filters.tree.value;
+      return pathTo(tree, selection.selected.value).map((at) => {
+        const place = placeOf(tree, at);
+        return [placeName(place, { title, processes: profile.processes }), placeWhere(place)].filter((words) => words !== "").join("  ");
+      }).join("\n");
     },
     nextFound: (step) => {
       const stops = found.value?.stops ?? [];

@@ -1,15 +1,18 @@
-// A table of what each expression, line, function, file or kind of code weighs, wherever it stands.
+// A table of what each expression, line, function, file, kind of code or source of C names weighs, wherever it stands.
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { GROUPINGS, groupRows } from "../../model/groups";
 import type { Grouping, GroupRow } from "../../model/groups";
 import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
 import type { Ns, Weighed, Weight } from "../../model/units";
-import { exactTime, fileName, ownerName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import { exactTime, fileName, originName, ownerName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 
 const ROWS_FIRST = 200;
-const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code" };
+const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code", origin: "Source of C names" };
+
+/** Of groups that are more than one place. */
+const NAME_OF: Partial<Readonly<Record<Grouping, (key: string) => string>>> = { owner: ownerName, file: fileName, origin: originName };
 
 /** `by`: fixed, without the switch. */
 export function Functions({ state, by: fixed }: { state: PageState; by?: Grouping }): JSX.Element {
@@ -99,8 +102,8 @@ function Row({ state, row, by }: { state: PageState; row: GroupRow; by: Grouping
       <Figure state={state} row={row} column="total" weight={weight} />
       <Figure state={state} row={row} column="self" weight={weight} />
       <td class="name">
-        <button type="button">{by === "owner" ? ownerName(row.key) : by === "file" ? fileName(row.key) : by === "line" ? placeWhere(place) : state.nameOf(row.box)}</button>
-        <span class="where">{by === "owner" ? "" : by === "file" ? row.key : placeWhere(place)}</span>
+        <button type="button">{NAME_OF[by]?.(row.key) ?? (by === "line" ? placeWhere(place) : state.nameOf(row.box))}</button>
+        <span class="where">{by === "owner" ? "" : by === "origin" ? `mostly ${state.nameOf(row.box)}` : by === "file" ? row.key : placeWhere(place)}</span>
       </td>
     </tr>
   );
