@@ -233,3 +233,19 @@ test("Y copies the stack of the selected box, and C names are grouped by their s
     assert.match(await words(page, "[data-functions] tbody"), /inferred, /);
   });
 });
+
+test("the selected place is a link into the reader's editor, once one is chosen", async () => {
+  await onPage(slices(), async (page) => {
+    assert.equal(await page.locator("[data-editor] a").count(), 0);
+    await page.locator("[data-editor] select").selectOption("VS Code");
+    assert.match(await page.locator("[data-editor] a").getAttribute("href"), /^vscode:\/\/file\/.*slices\.py:\d+:\d+$/);
+    await page.locator("[data-editor] select").selectOption("own");
+    await page.locator("[data-editor] input").fill("javascript:alert({path})");
+    await page.keyboard.press("Tab");
+    assert.equal(await page.locator("[data-editor] a").count(), 0, "nothing that runs in the page");
+    assert.equal(await page.locator("[data-editor] [role=alert]").count(), 1);
+    await page.locator("[data-editor] input").fill("ed:{path}+{line}");
+    await page.keyboard.press("Tab");
+    assert.match(await page.locator("[data-editor] a").getAttribute("href"), /^ed:\/.*slices\.py\+\d+$/);
+  });
+});

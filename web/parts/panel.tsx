@@ -6,6 +6,7 @@ import { parentOf, placeOf, share, siteOf, weightOf, ROOT } from "../model/tree/
 import type { Place } from "../model/tree/tree";
 import type { BoxIndex, Share } from "../model/units";
 import { placeNature, placeWhere, plural, shareWords } from "../model/words";
+import { EditorLink } from "./editor-link";
 import { Figures } from "./figures";
 import type { PageState } from "./state/page-state";
 
@@ -35,6 +36,7 @@ export function Panel({ state }: { state: PageState }): JSX.Element {
           {placeNature(place)}
         </p>
       </div>
+      {"frame" in place ? <EditorLink frame={place.frame} /> : null}
       <Fold state={state} box={box} />
       <Figures state={state} box={box} />
       <Below state={state} box={box} />
