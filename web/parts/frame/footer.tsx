@@ -1,9 +1,9 @@
 // The accounting, always in view, and what the colours mean. It turns to the warning colour, with words, when a law is
 // strained.
 import type { JSX } from "preact";
-import type { Tint } from "../model/tint";
-import { accountingWords } from "../model/words";
-import type { PageState } from "./state/page-state";
+import type { Tint } from "../../model/tint";
+import { accountingWords } from "../../model/words";
+import type { PageState } from "../state/page-state";
 
 const LEGEND: readonly [Tint, string][] = [
   ["own", "your code"],
