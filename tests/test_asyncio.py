@@ -163,6 +163,8 @@ asyncio.run(what()) if asyncio.iscoroutinefunction(what) else what()
 """
 
 
+# Where others want the CPUs, a thread that starts or waits for the GIL keeps the loop for 50 ms and more, and the report says so.
+@pytest.mark.measures
 @pytest.mark.parametrize("kind", ["short", "borderline", "tasks", "awaits", "threads", "contexts"])
 def test_of_callbacks_that_give_way_nothing_is_told(workshop: Workshop, kind: str) -> None:
     run = workshop.run(workshop.write("healthy.py", HEALTHY), kind, flags=("--rate", "1000"), python_flags=("-W", "ignore"))

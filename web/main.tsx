@@ -1,7 +1,7 @@
 // Opens the page: reads the numbers in it and shows them, or says in words why it cannot.
 import { render } from "preact";
 import { Page } from "./parts/page";
-import { Sides } from "./parts/sides";
+import { Sides } from "./parts/frame/sides";
 import { createComparisonState } from "./parts/state/comparison";
 import { createPageState } from "./parts/state/page-state";
 import type { Theme } from "./parts/state/view";

@@ -6,7 +6,7 @@ import { ALL, LAYERS } from "../model/tables/kept";
 import { WEIGHTS } from "../model/units";
 import type { PageState } from "./state/page-state";
 import { VIEWS } from "./state/view";
-import { VIEW_WORDS } from "./tabs";
+import { VIEW_WORDS } from "./frame/tabs";
 
 interface Binding {
   readonly keys: readonly string[];

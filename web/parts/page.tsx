@@ -2,17 +2,17 @@
 import type { JSX } from "preact";
 import { effect } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./compare-frame";
-import { Footer } from "./footer";
-import { Header, Kept, Warnings } from "./header";
+import { CompareFooter, CompareHeader, CompareWarnings, isCompared } from "./frame/compare-frame";
+import { Footer } from "./frame/footer";
+import { Header, Kept, Warnings } from "./frame/header";
 import { useAddress } from "./state/address";
 import { KeysDialog, useKeys } from "./keys";
 import type { PageState } from "./state/page-state";
 import { Panel } from "./panel";
-import { Strip } from "./strip";
+import { Strip } from "./frame/strip";
 import { Tip } from "./tip";
-import { Chips, Tabs, VIEW_WORDS } from "./tabs";
-import { Verdict } from "./verdict";
+import { Chips, Tabs, VIEW_WORDS } from "./frame/tabs";
+import { Verdict } from "./frame/verdict";
 import { View } from "./view";
 
 export function Page({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {

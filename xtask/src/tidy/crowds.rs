@@ -8,7 +8,7 @@ use crate::violation::Violation;
 
 const FILES_MAX: usize = 12;
 const REASON: &str = "Over twelve files:";
-const CODE: &[&str] = &["rs", "ts", "py"];
+const CODE: &[&str] = &["rs", "ts", "tsx", "py"];
 
 pub fn check(files: &[SourceFile], violations: &mut Vec<Violation>) {
     let mut folders: BTreeMap<&str, usize> = BTreeMap::new();

@@ -218,6 +218,21 @@ mod tests {
     }
 
     #[test]
+    fn the_map_has_the_same_table() {
+        let cells = |row: &str| row.split('|').map(str::trim).collect::<Vec<_>>().join("|");
+        let map: Vec<String> = include_str!("../../../../ARCHITECTURE.md").lines().map(cells).collect();
+        let rows: Vec<String> = include_str!("life.rs")
+            .lines()
+            .filter_map(|line| line.strip_prefix("//! "))
+            .filter(|line| line.starts_with('|'))
+            .map(cells)
+            .collect();
+        let beginning = map.iter().position(|row| *row == rows[0]).expect("ARCHITECTURE.md has the table");
+        // The second row is the line below the names of the columns.
+        assert_eq!(map[beginning..][2..rows.len()], rows[2..]);
+    }
+
+    #[test]
     fn every_state_is_reached_and_has_a_way_to_the_end() {
         let reached = |from: State| {
             let mut reached = vec![from];

@@ -1,17 +1,17 @@
 // The views as tabs, and the switches that hold for all of them: languages, process, thread; what is kept, as chips.
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
-import { LAYERS } from "../model/tables/kept";
-import type { Kept, Layers } from "../model/tables/kept";
-import { share } from "../model/tree/tree";
-import type { ProcessIndex, ThreadIndex } from "../model/units";
-import { shareWords } from "../model/words";
-import { weightOfAll } from "../model/tables/totals";
-import type { PageState } from "./state/page-state";
+import { LAYERS } from "../../model/tables/kept";
+import type { Kept, Layers } from "../../model/tables/kept";
+import { share } from "../../model/tree/tree";
+import type { ProcessIndex, ThreadIndex } from "../../model/units";
+import { shareWords } from "../../model/words";
+import { weightOfAll } from "../../model/tables/totals";
+import type { PageState } from "../state/page-state";
 import { isCompared, SideSwitch } from "./compare-frame";
-import { VIEWS } from "./state/view";
+import { VIEWS } from "../state/view";
 import { rangeWords } from "./strip";
-import type { ViewName } from "./state/view";
+import type { ViewName } from "../state/view";
 
 export const VIEW_WORDS: Readonly<Record<ViewName, string>> = {
   where: "Where", flame: "Flame", tree: "Tree", sandwich: "Sandwich", source: "Source", functions: "Functions", threads: "Threads", memory: "Memory", gc: "GC", compare: "Compare",

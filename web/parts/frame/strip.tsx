@@ -2,13 +2,13 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import type { JSX } from "preact";
-import { binCount } from "../model/tables/moments";
-import type { Range } from "../model/tables/moments";
-import type { Moments } from "../model/tables/profile";
-import { coresIn, cpuLine, timeSteps } from "../model/time/time-line";
-import type { Ns } from "../model/units";
-import { coresWords, momentWords } from "../model/words";
-import type { PageState } from "./state/page-state";
+import { binCount } from "../../model/tables/moments";
+import type { Range } from "../../model/tables/moments";
+import type { Moments } from "../../model/tables/profile";
+import { coresIn, cpuLine, timeSteps } from "../../model/time/time-line";
+import type { Ns } from "../../model/units";
+import { coresWords, momentWords } from "../../model/words";
+import type { PageState } from "../state/page-state";
 
 const LABELS_MAX = 8;
 /** Finer ones show single samples, and no load. */

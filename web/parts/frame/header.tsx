@@ -1,10 +1,10 @@
 // What was recorded, the weight, search, theme; below it what a filter kept and the recording's warnings, always in view.
 import type { JSX, RefObject } from "preact";
-import type { Profile } from "../model/tables/profile";
-import { WEIGHTS } from "../model/units";
-import type { Count } from "../model/units";
-import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../model/words";
-import type { PageState } from "./state/page-state";
+import type { Profile } from "../../model/tables/profile";
+import { WEIGHTS } from "../../model/units";
+import type { Count } from "../../model/units";
+import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../../model/words";
+import type { PageState } from "../state/page-state";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
   const { profile } = state.recording;

@@ -1,9 +1,9 @@
 // Why the program is slow, in the report's words; each place leads to its box in the call tree.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { verdictLines } from "../model/verdict";
-import type { Piece } from "../model/verdict";
-import type { PageState } from "./state/page-state";
+import { verdictLines } from "../../model/verdict";
+import type { Piece } from "../../model/verdict";
+import type { PageState } from "../state/page-state";
 
 export function Verdict({ state }: { state: PageState }): JSX.Element | null {
   const { verdict } = state.recording;

@@ -1,9 +1,9 @@
 // What stands around the views on a page of a comparison: both recordings' names, the switch between them, both accountings.
 import { batch } from "@preact/signals";
 import type { JSX } from "preact";
-import type { ComparisonState } from "./state/comparison";
-import { SIDE_LETTERS, SIDES } from "./state/comparison";
-import type { PageState } from "./state/page-state";
+import type { ComparisonState } from "../state/comparison";
+import { SIDE_LETTERS, SIDES } from "../state/comparison";
+import type { PageState } from "../state/page-state";
 
 /** Whether the view on the screen is of both recordings. */
 export function isCompared(state: PageState): boolean {
