@@ -1,15 +1,9 @@
 // The accounting, always in view, and what the colours mean. It turns to the warning colour, with words, when a law is
 // strained.
 import type { JSX } from "preact";
-<<<<<<< HEAD:web/parts/footer.tsx
-import type { Tint } from "../model/tint";
-import { accountingWords, rareWords } from "../model/words";
-import type { PageState } from "./state/page-state";
-=======
 import type { Tint } from "../../model/tint";
 import { accountingWords, rareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
->>>>>>> main:web/parts/frame/footer.tsx
 
 const LEGEND: readonly [Tint, string][] = [
   ["own", "your code"],
