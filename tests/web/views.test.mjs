@@ -249,3 +249,15 @@ test("the selected place is a link into the reader's editor, once one is chosen"
     assert.match(await page.locator("[data-editor] a").getAttribute("href"), /^ed:\/.*slices\.py\+\d+$/);
   });
 });
+
+test("recursion is one call by key and by switch, and lies in the address", async () => {
+  await onPage(twoCallers(), async (page) => {
+    await page.keyboard.press("r");
+    assert.match(await words(page, "[data-chips]"), /^recursion as one call × 100\.0 %/);
+    assert.match(await address(page), /recursion=folded/);
+    await page.locator("[data-filter] summary").click();
+    assert.equal(await page.locator("[data-recursion]").isChecked(), true);
+    await page.locator("[data-recursion]").click();
+    assert.equal(await page.locator("[data-chips]").count(), 0);
+  });
+});

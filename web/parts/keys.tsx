@@ -34,6 +34,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["f"], shown: "f", does: "focus: keep the stacks with the selected function", where: "everywhere", run: (state) => { state.keep("focus"); } },
   { keys: ["x"], shown: "x", does: "take the selected function out; its time goes to its callers", where: "everywhere", run: (state) => { state.keep("hide"); } },
   { keys: ["p"], shown: "p", does: "Python + C, Python, C", where: "everywhere", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
+  { keys: ["r"], shown: "r", does: "recursion as one call, or each depth", where: "everywhere", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
   { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.placeWords()); } },
   { keys: ["Y"], shown: "Y", does: "copy the stack of the selected box, a call a line, the outermost first", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.stackWords()); } },
   { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.view.weight.value = WEIGHTS[(WEIGHTS.indexOf(state.view.weight.value) + 1) % WEIGHTS.length] ?? "cpu"; } },

@@ -55,3 +55,11 @@ test("a box keeps its word through a filter, or the nearest box above it", () =>
   assert.equal(nameOf(python, boxOf(python, wordOf(whole, box))), "load");
   assert.equal(boxOf(whole, "no.such.word"), ROOT);
 });
+
+test("recursion as one call: each function once, with the line it was at, and no sample lost", () => {
+  const text = "main;fib:3[fib(n)];fib:3[fib(n)];fib:4[add(n)];+add x5 | main;fib:3[fib(n)];fib x2 | main;fib x1 | main;even;odd;even;odd x4 | main;+sort;+sort;key x3";
+  const shown = left({ foldsRecursion: true }, text);
+  assert.equal(shown, "app.py 15 [main 15 [fib 8 [add(n) 5 [add 5]], even 4 [odd 4 [even 4 [odd 4]]], sort 3 [key 3]]]");
+  // A function that is taken out does not keep the calls around it apart.
+  assert.equal(left({ foldsRecursion: true, hide: "^odd$" }, "even;odd;even;odd x4"), "app.py 4 [even 4]");
+});

@@ -20,12 +20,14 @@ export interface Kept {
   readonly hide: string;
   /** Null: all the time. */
   readonly time: Range | null;
+  /** Calls of a function by itself are one call. */
+  readonly foldsRecursion: boolean;
 }
 
-export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "", time: null };
+export const ALL: Kept = { layers: "both", process: null, thread: null, focus: "", hide: "", time: null, foldsRecursion: false };
 
 export function isAll(kept: Kept): boolean {
-  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "" && kept.time === null;
+  return kept.layers === "both" && kept.process === null && kept.thread === null && kept.focus === "" && kept.hide === "" && kept.time === null && !kept.foldsRecursion;
 }
 
 /** The profile itself when nothing is left out. Throws SyntaxError where `pattern` does. */
@@ -43,7 +45,7 @@ export function keptProfile(whole: Profile, kept: Kept): Profile {
     const leaf = stack[row] ?? null;
     return focused === null || (leaf !== null && focused[leaf] === 1);
   };
-  const { stacks, nodeOf } = shownStacks(profile, isHidden);
+  const { stacks, nodeOf } = shownStacks(profile, isHidden, kept.foldsRecursion);
   return { ...profile, stacks, samples: shownSamples(profile.samples, isKept, nodeOf) };
 }
 
@@ -72,10 +74,14 @@ function stacksWith({ stacks, frames }: Profile, wanted: RegExp): Uint8Array {
   return found;
 }
 
-/** The stacks without their hidden frames, and for each stack what is left of it; null: nothing. */
-function shownStacks({ stacks, frames }: Profile, isHidden: (frame: Frame) => boolean): { stacks: Stacks; nodeOf: (StackIndex | null)[] } {
+/**
+ * The stacks without their hidden frames, and for each stack what is left of it; null: nothing. Of a function that calls itself the innermost call stays:
+ * it says where the function was.
+ */
+function shownStacks({ stacks, frames }: Profile, isHidden: (frame: Frame) => boolean, foldsRecursion: boolean): { stacks: Stacks; nodeOf: (StackIndex | null)[] } {
   const hidden = frames.map(isHidden);
-  if (!hidden.includes(true)) return { stacks, nodeOf: stacks.parent.map((_, stack) => stack as StackIndex) };
+  const functionOf = foldsRecursion ? functionsOf(frames) : null;
+  if (!hidden.includes(true) && functionOf === null) return { stacks, nodeOf: stacks.parent.map((_, stack) => stack as StackIndex) };
   const shown = { parent: [] as (StackIndex | null)[], frame: [] as FrameIndex[] };
   const nodeOf: (StackIndex | null)[] = [];
   stacks.parent.forEach((parent, stack) => {
@@ -86,10 +92,22 @@ function shownStacks({ stacks, frames }: Profile, isHidden: (frame: Frame) => bo
       return;
     }
     nodeOf.push(shown.frame.length as StackIndex);
-    shown.parent.push(above);
+    const isAgain = functionOf !== null && above !== null && functionOf[shown.frame[above] ?? 0] === functionOf[frame];
+    shown.parent.push(isAgain ? (shown.parent[above] ?? null) : above);
     shown.frame.push(frame);
   });
   return { stacks: shown, nodeOf };
+}
+
+/** Of each frame the number of its function: frames of one function stand at different lines. Marks are no function. */
+function functionsOf(frames: readonly Frame[]): number[] {
+  const numbers = new Map<string, number>();
+  return frames.map((frame, at) => {
+    const key = frame.kind === "mark" ? `mark ${at}` : JSON.stringify([frame.kind === "python", frame.name, frame.firstLine, frame.kind === "python" ? frame.file : frame.module]);
+    const known = numbers.get(key) ?? numbers.size;
+    numbers.set(key, known);
+    return known;
+  });
 }
 
 function shownSamples(samples: Samples, isKept: (row: number) => boolean, nodeOf: readonly (StackIndex | null)[]): Samples {

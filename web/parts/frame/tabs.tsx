@@ -58,6 +58,17 @@ function FilterMenu({ state }: { state: PageState }): JSX.Element {
           <Owners state={state} />
           <PatternInput state={state} name="focus" words="Keep stacks with" />
           <PatternInput state={state} name="hide" words="Take out" />
+          <label>
+            <input
+              type="checkbox"
+              data-recursion
+              checked={filters.kept.value.foldsRecursion}
+              onChange={({ currentTarget: { checked } }) => {
+                filters.change({ foldsRecursion: checked });
+              }}
+            />{" "}
+            Recursion as one call
+          </label>
         </div>
       </details>
       <span class="segments" role="group" aria-label="Frames">
@@ -158,6 +169,7 @@ function chipsOf({ filters, recording: { profile } }: PageState): Chip[] {
     kept.layers === "both" ? null : { name: "layers", words: `${LAYER_WORDS[kept.layers]} only`, without: { layers: "both" } },
     kept.process === null ? null : { name: "process", words: `process ${profile.processes[kept.process]?.pid ?? "?"}`, without: { process: null } },
     kept.thread === null ? null : { name: "thread", words: profile.threads[kept.thread]?.name ?? "thread", without: { thread: null } },
+    kept.foldsRecursion ? { name: "foldsRecursion", words: "recursion as one call", without: { foldsRecursion: false } } : null,
     kept.focus === "" ? null : { name: "focus", words: `stacks with ${kept.focus}`, without: { focus: "" } },
     kept.hide === "" ? null : { name: "hide", words: `without ${kept.hide}`, without: { hide: "" } },
     kept.time === null || profile.moments === null ? null : { name: "time", words: rangeWords(kept.time, profile.moments), without: { time: null } },

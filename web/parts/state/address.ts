@@ -58,6 +58,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
+    ["recursion", kept.foldsRecursion ? "folded" : ""],
     ["focus", kept.focus],
     ["hide", kept.hide],
     ["time", kept.time === null || profile.moments === null ? "" : timeWord(kept.time, profile.moments)],
@@ -89,6 +90,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     thread: index("thread", profile.threads.length) as ThreadIndex | null,
     focus: word("focus"),
     hide: word("hide"),
+    foldsRecursion: word("recursion") === "folded",
     time: profile.moments === null ? null : rangeOf(word("time"), profile.moments),
   };
   // One step: in between, the address would be one that nobody asked for.
