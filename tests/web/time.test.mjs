@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { twoCallers } from "./made.mjs";
+import { BIN_NS, firstFooThenBar, twoCallers } from "./made.mjs";
 
-const BIN_NS = 10_000_000;
 let at;
 let finish;
 before(async () => {
@@ -16,23 +15,6 @@ before(async () => {
   finish = done;
 });
 after(() => finish());
-
-/** foo in bins 0 to 9, bar in bins 10 to 19: each row of samples in one bin. */
-function firstFooThenBar() {
-  const made = twoCallers();
-  const { nodes, frames, samples } = made.profile;
-  const root = (node) => (nodes.parent[node] === null ? frames[nodes.frame[node]].name : root(nodes.parent[node]));
-  const rows = samples.node.map((node, row) => ({ row, bin: (root(node) === "foo" ? 0 : 10) + (row === samples.node.length - 1 ? 9 : row % 9) })).sort((a, b) => a.bin - b.bin || a.row - b.row);
-  const column = (values) => rows.map(({ row }) => values[row]);
-  made.profile.moments = {
-    bin_ns: BIN_NS,
-    bins_later: rows.map(({ bin }, place) => bin - (rows[place - 1]?.bin ?? 0)),
-    row: rows.map(({ row }) => row),
-    samples: column(samples.samples), cpu_ns: column(samples.cpu_ns), wall_ns: column(samples.wall_ns),
-  };
-  made.profile.marks = [{ process: 0, at_ns: 5 * BIN_NS, kind: "fork", text: null, value: null }];
-  return made;
-}
 
 async function onPage(documents, use, screen = {}) {
   const path = await pageOf(at, documents);

@@ -76,7 +76,7 @@ test("a place of the verdict leads to the heaviest box in that line", () => {
   const said = verdictLines(tree, recording.verdict, "cpu").map((line) =>
     line.map(({ text, box }) => {
       const place = box === null ? null : placeOf(tree, box);
-      return place === null ? text : `⟦${text}→${placeName(place, { title: "", processes: [] })}⟧`;
+      return place === null ? text : `⟦${text}→${placeName(place, { title: "", processes: [], threads: [] })}⟧`;
     }).join(""),
   );
   assert.deepEqual(said, [

@@ -10,7 +10,7 @@ import type { Tree } from "./tree/tree";
 import type { BoxIndex, PlaceIndex } from "./units";
 import { originName, placeName } from "./words";
 
-const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 function table(text: string, by: Grouping): string {
   const tree = buildTree(madeProfile(text));
   const rows = groupRows(tree, by, "samples").sort((a, b) => b.total.samples - a.total.samples || (a.key < b.key ? -1 : 1));
@@ -23,7 +23,7 @@ function drawn(tree: Tree, box: BoxIndex = ROOT): string {
 }
 function halves(text: string, name: string): { callers: string; callees: string } {
   const tree = buildTree(madeProfile(text));
-  const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [] }) === name) as PlaceIndex;
+  const place = tree.places.findIndex((at) => placeName(at, { title: "app.py", processes: [], threads: [] }) === name) as PlaceIndex;
   const made = sandwich(tree, place);
   return { callers: drawn(made.callers), callees: drawn(made.callees) };
 }

@@ -9,6 +9,7 @@ export function tintOf(place: Place): Tint {
   switch (place.kind) {
     case "root":
     case "process":
+    case "thread":
       return "root";
     case "expression":
       return "own-2";

@@ -1,6 +1,6 @@
 // Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
-import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Profile, Rare, Reason } from "./tables/profile";
+import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Profile, Rare, Reason, Thread } from "./tables/profile";
 import { weightOfAll } from "./tables/totals";
 import { share } from "./tree/tree";
 import type { Place } from "./tree/tree";
@@ -84,13 +84,18 @@ export function callersWords(callers: readonly Caller[]): string {
 }
 
 /** What a box says. */
-export function placeName(place: Place, at: { title: string; processes: readonly Process[] }): string {
+export function placeName(place: Place, at: { title: string; processes: readonly Process[]; threads: readonly Thread[] }): string {
   switch (place.kind) {
     case "root":
       return at.title;
     case "process": {
       const process = at.processes[place.process];
       return process === undefined ? "process" : `process ${process.pid ?? "whose first block was lost"}${process.argv.length > 0 ? `  ${process.argv.join(" ")}` : ""}`;
+    }
+    case "thread": {
+      const thread = at.threads[place.thread];
+      const of = at.processes.length > 1 && thread !== undefined ? ` of process ${at.processes[thread.process]?.pid ?? "?"}` : "";
+      return `thread ${thread?.name ?? "?"}${of}`;
     }
     case "function":
     case "foreign":
@@ -117,6 +122,7 @@ export function placeWhere(place: Place): string {
   switch (place.kind) {
     case "root":
     case "process":
+    case "thread":
     case "state":
     case "folded":
       return "";
@@ -141,12 +147,14 @@ export function placeNature(place: Place): string {
       return "everything that was recorded";
     case "process":
       return "one process";
+    case "thread":
+      return "one thread, in the order of time";
     case "function":
       return ownerWords(place.frame);
     case "expression":
       return "the expression that was being executed";
     case "folded":
-      return "calls that lead to the next one; a click, or Enter, shows each";
+      return place.opens ? "calls that lead to the next one; a click, or Enter, shows each" : "calls that lead to the next one; the order by weight can show each";
     case "state":
       return place.state === "in gc" ? "a collection was running" : "not running: wall time, no CPU";
     case "foreign": {

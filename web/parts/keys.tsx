@@ -1,11 +1,13 @@
 // The keyboard: one table for what the keys do and for the page that lists them.
 import type { JSX, RefObject } from "preact";
+import { batch } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/tree/layout";
 import { ALL, LAYERS } from "../model/tables/kept";
 import { WEIGHTS } from "../model/units";
 import type { PageState } from "./state/page-state";
-import { VIEWS } from "./state/view";
+import { orderOf, VIEWS } from "./state/view";
+import type { Order, ViewName } from "./state/view";
 import { VIEW_WORDS } from "./frame/tabs";
 
 interface Binding {
@@ -33,6 +35,8 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["s"], shown: "s", does: "sandwich: callers and callees of the selected function", where: "everywhere", run: (state) => { state.view.name.value = "sandwich"; } },
   { keys: ["f"], shown: "f", does: "focus: keep the stacks with the selected function", where: "everywhere", run: (state) => { state.keep("focus"); } },
   { keys: ["x"], shown: "x", does: "take the selected function out; its time goes to its callers", where: "everywhere", run: (state) => { state.keep("hide"); } },
+  { keys: ["i"], shown: "i", does: "upside down: what has time of its own, and below it its callers", where: "everywhere", run: (state) => { turn(state, "inverted", ["flame", "tree"]); } },
+  { keys: ["o"], shown: "o", does: "the flame graph in the order of time, or the heaviest first", where: "everywhere", run: (state) => { turn(state, "time", ["flame"]); } },
   { keys: ["p"], shown: "p", does: "Python + C, Python, C", where: "everywhere", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
   { keys: ["r"], shown: "r", does: "recursion as one call, or each depth", where: "everywhere", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
   { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.placeWords()); } },
@@ -42,6 +46,15 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", where: "everywhere", run: (state) => { leave(state); } },
   { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.view.keysShown.value = true; } },
 ];
+
+/** An order and back; in the first of its views, if the view that is shown has it not. */
+function turn({ view }: PageState, order: Order, views: readonly [ViewName, ...ViewName[]]): void {
+  batch(() => {
+    const isThere = orderOf(view) === order;
+    if (!views.includes(view.name.value)) view.name.value = views[0];
+    view.order.value = isThere ? "heaviest" : order;
+  });
+}
 
 function leave(state: PageState): void {
   // Beside the views the panel is always there: only as a sheet can it be closed.

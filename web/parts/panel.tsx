@@ -9,6 +9,7 @@ import { placeNature, placeWhere, plural, shareWords } from "../model/words";
 import { EditorLink } from "./editor-link";
 import { Figures } from "./figures";
 import type { PageState } from "./state/page-state";
+import { orderOf } from "./state/view";
 
 const BARS_MAX = 5;
 const LINES_AROUND = 4;
@@ -68,6 +69,11 @@ function Fold({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
 function Site({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
   const tree = state.selection.tree.value;
   const place = placeOf(tree, box);
+  if (orderOf(state.view) === "inverted") {
+    // Above it stands what it called.
+    const where = placeWhere(place);
+    return where === "" ? null : <><code>{where}</code> · </>;
+  }
   if (place.kind === "expression") {
     return <><code>{placeWhere(place)}</code> in <code>{state.nameOf(parentOf(tree, box))}</code> · </>;
   }
@@ -83,9 +89,11 @@ function Site({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
 
 interface Bar {
   readonly box: BoxIndex;
+  readonly name: string;
   readonly share: Share;
+  readonly pick: () => void;
 }
-function Bars({ state, title, bars }: { state: PageState; title: string; bars: readonly Bar[] }): JSX.Element | null {
+function Bars({ title, bars }: { title: string; bars: readonly Bar[] }): JSX.Element | null {
   if (bars.length === 0) return null;
   const more = bars.length - BARS_MAX;
   return (
@@ -97,11 +105,9 @@ function Bars({ state, title, bars }: { state: PageState; title: string; bars: r
           key={bar.box}
           class="bar"
           style={{ "--share": `${bar.share * 100}%` }}
-          onClick={() => {
-            state.selection.select(bar.box);
-          }}
+          onClick={bar.pick}
         >
-          <span>{state.nameOf(bar.box)}</span>
+          <span>{bar.name}</span>
           <span>{shareWords(bar.share)}</span>
         </button>
       ))}
@@ -113,9 +119,17 @@ function Bars({ state, title, bars }: { state: PageState; title: string; bars: r
 /** Shares of this box. */
 function Below({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
   const weight = state.view.weight.value;
-  const whole = weightOf(state.selection.tree.value.total, box, weight);
-  const bars = state.selection.tree.value.childrenOf(box, weight).map((child) => ({ box: child, share: share(weightOf(state.selection.tree.value.total, child, weight), whole) }));
-  return <Bars state={state} title="Below" bars={bars} />;
+  const tree = state.selection.tree.value;
+  const whole = weightOf(tree.total, box, weight);
+  const bars = tree.childrenOf(box, weight).map((child) => ({
+    box: child,
+    name: state.nameOf(child),
+    share: share(weightOf(tree.total, child, weight), whole),
+    pick: () => {
+      state.selection.select(child);
+    },
+  }));
+  return <Bars title={orderOf(state.view) === "inverted" && box !== ROOT ? "Called by" : "Below"} bars={bars} />;
 }
 
 /** Shares of what this place weighs everywhere. */
@@ -124,8 +138,16 @@ function Above({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element
   const everywhere = state.everywhere(box);
   const weight = state.view.weight.value;
   const whole = everywhere.total[weight];
-  const bars = callersOf(state.selection.foldOf(box) === "closed" ? state.selection.tree.value : state.filters.tree.value, everywhere, weight).map((caller) => ({ box: caller.box, share: share(caller.weight, whole) }));
-  return <Bars state={state} title="Above, everywhere" bars={bars} />;
+  const bars = callersOf(everywhere.tree, everywhere, weight).map((caller) => ({
+    box: caller.box,
+    name: state.nameOf(caller.box, everywhere.tree),
+    share: share(caller.weight, whole),
+    pick: () => {
+      if (everywhere.tree === state.filters.tree.value) state.selection.showCall(caller.box);
+      else state.selection.select(caller.box);
+    },
+  }));
+  return <Bars title="Above, everywhere" bars={bars} />;
 }
 
 function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element | null {
@@ -151,7 +173,7 @@ function Peek({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element 
 }
 
 function siteSpot(state: PageState, box: BoxIndex): { file: string; line: number } | null {
-  const site = siteOf(state.selection.tree.value, box);
+  const site = orderOf(state.view) === "inverted" ? null : siteOf(state.selection.tree.value, box);
   return site === null ? null : spotOf(placeOf(state.selection.tree.value, site));
 }
 function spotOf(place: Place): { file: string; line: number } | null {

@@ -11,7 +11,7 @@ import type { BoxIndex, ProcessIndex, ThreadIndex } from "../units";
 import { placeName } from "../words";
 
 const STACKS = "main;load;+loads;%memcpy x5 | main;load x1 | main;save;+write x2 in poll(2) | @lib;main;load x1";
-const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {
   const below = tree.childrenOf(box, "wall").map((child) => drawn(tree, child));

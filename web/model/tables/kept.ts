@@ -3,7 +3,7 @@
 // Keeps: numbers are passed on as they are; a frame that is taken out leaves its time to its caller.
 import type { Frame, Profile, Samples, Stacks } from "./profile";
 import type { FrameIndex, ProcessIndex, StackIndex, ThreadIndex } from "../units";
-import { samplesIn } from "./moments";
+import { momentsOf, profileIn } from "./moments";
 import type { Range } from "./moments";
 
 /** Which frames are shown. */
@@ -33,7 +33,7 @@ export function isAll(kept: Kept): boolean {
 /** The profile itself when nothing is left out. Throws SyntaxError where `pattern` does. */
 export function keptProfile(whole: Profile, kept: Kept): Profile {
   if (isAll(kept)) return whole;
-  const profile = kept.time === null ? whole : { ...whole, samples: samplesIn(whole, kept.time) };
+  const profile = kept.time === null ? whole : profileIn(whole, kept.time);
   const [focus, hide] = [pattern(kept.focus), pattern(kept.hide)];
   const isHidden = (frame: Frame): boolean => !isOfLayers(frame, kept.layers) || (hide !== null && matches(frame, hide));
   const focused = focus === null ? null : stacksWith(profile, focus);
@@ -46,7 +46,9 @@ export function keptProfile(whole: Profile, kept: Kept): Profile {
     return focused === null || (leaf !== null && focused[leaf] === 1);
   };
   const { stacks, nodeOf } = shownStacks(profile, isHidden, kept.foldsRecursion);
-  return { ...profile, stacks, samples: shownSamples(profile.samples, isKept, nodeOf) };
+  const rows = profile.samples.stack.map((_, row) => row).filter(isKept);
+  const moments = profile.moments === null ? null : momentsOf(profile.moments, rows);
+  return { ...profile, stacks, samples: shownSamples(profile.samples, rows, nodeOf), moments };
 }
 
 /** Null: nothing was asked for. Throws SyntaxError, with words for the reader, when it is none. */
@@ -110,8 +112,7 @@ function functionsOf(frames: readonly Frame[]): number[] {
   });
 }
 
-function shownSamples(samples: Samples, isKept: (row: number) => boolean, nodeOf: readonly (StackIndex | null)[]): Samples {
-  const rows = samples.stack.map((_, row) => row).filter(isKept);
+function shownSamples(samples: Samples, rows: readonly number[], nodeOf: readonly (StackIndex | null)[]): Samples {
   const column = <T>(values: readonly T[]): T[] => rows.map((row) => values[row] as T);
   return {
     stack: column(samples.stack).map((leaf) => (leaf === null ? null : (nodeOf[leaf] ?? null))),

@@ -14,8 +14,31 @@ export function binCount(moments: Moments): number {
   return (moments.bin.at(-1) ?? -1) + 1;
 }
 
-export function samplesIn({ samples, moments }: Profile, range: Range): Samples {
-  if (moments === null) return samples;
+/** What is in the range, with moments of its own. */
+export function profileIn(profile: Profile, range: Range): Profile {
+  const { samples, rows } = samplesIn(profile, range);
+  return { ...profile, samples, moments: profile.moments === null ? null : momentsOf(profile.moments, rows, range) };
+}
+
+/** Of those rows of the samples, which have the numbers from 0 now. */
+export function momentsOf(moments: Moments, rows: readonly number[], range: Range = { first: 0, end: Infinity }): Moments {
+  const rowOf = new Map(rows.map((row, at) => [row, at]));
+  const kept: number[] = [];
+  for (let at = firstAt(moments, range.first); at < moments.bin.length && (moments.bin[at] ?? 0) < range.end; at += 1) if (rowOf.has(moments.row[at] ?? -1)) kept.push(at);
+  const column = <T>(values: readonly T[]): T[] => kept.map((at) => values[at] as T);
+  return {
+    binLength: moments.binLength,
+    bin: column(moments.bin),
+    row: kept.map((at) => rowOf.get(moments.row[at] ?? -1) ?? 0),
+    samples: column(moments.samples),
+    cpu: column(moments.cpu),
+    wall: column(moments.wall),
+  };
+}
+
+/** `rows`: which they were. */
+export function samplesIn({ samples, moments }: Profile, range: Range): { samples: Samples; rows: readonly number[] } {
+  if (moments === null) return { samples, rows: samples.stack.map((_, row) => row) };
   const length = samples.stack.length;
   const [count, cpu, wall] = [new Float64Array(length), new Float64Array(length), new Float64Array(length)];
   for (let at = firstAt(moments, range.first); at < moments.bin.length && (moments.bin[at] ?? 0) < range.end; at += 1) {
@@ -27,12 +50,15 @@ export function samplesIn({ samples, moments }: Profile, range: Range): Samples 
   const rows: number[] = [];
   for (let row = 0; row < length; row += 1) if (count[row] !== 0 || cpu[row] !== 0 || wall[row] !== 0) rows.push(row);
   return {
-    stack: rows.map((row) => samples.stack[row] ?? null),
-    thread: rows.map((row) => samples.thread[row] as Samples["thread"][number]),
-    state: rows.map((row) => samples.state[row] as Samples["state"][number]),
-    samples: rows.map((row) => count[row] as Count),
-    cpu: rows.map((row) => cpu[row] as Ns),
-    wall: rows.map((row) => wall[row] as Ns),
+    rows,
+    samples: {
+      stack: rows.map((row) => samples.stack[row] ?? null),
+      thread: rows.map((row) => samples.thread[row] as Samples["thread"][number]),
+      state: rows.map((row) => samples.state[row] as Samples["state"][number]),
+      samples: rows.map((row) => count[row] as Count),
+      cpu: rows.map((row) => cpu[row] as Ns),
+      wall: rows.map((row) => wall[row] as Ns),
+    },
   };
 }
 

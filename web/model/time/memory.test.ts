@@ -8,7 +8,7 @@ import type { Tree } from "../tree/tree";
 import type { BoxIndex, Ns } from "../units";
 import { placeName } from "../words";
 
-const names = (tree: Tree, stack: readonly BoxIndex[]): string => stack.map((box) => placeName(placeOf(tree, box), { title: "app.py", processes: [] })).join(" ");
+const names = (tree: Tree, stack: readonly BoxIndex[]): string => stack.map((box) => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] })).join(" ");
 
 test("the calls on every stack, and the stack with the most time of its own", () => {
   const tree = buildTree(madeProfile("main;load;read x5 | main;load;parse;walk x2 | main;load;parse;walk;walk x3 | main;load x1"));

@@ -58,6 +58,7 @@ function textsOf(place: Place): string[] {
   switch (place.kind) {
     case "root":
     case "process":
+    case "thread":
     case "folded":
       return [];
     case "state":

@@ -8,7 +8,7 @@ import type { Tree } from "./tree";
 import type { BoxIndex } from "../units";
 import { placeName } from "../words";
 
-const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 function drawn(tree: Tree, box: BoxIndex = ROOT): string {
   const self = tree.self.samples[box] ?? 0;
   const below = tree.childrenOf(box, "samples").map((child) => drawn(tree, child));

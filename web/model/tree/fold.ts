@@ -25,7 +25,7 @@ export interface FoldedTree extends Tree {
 }
 
 /** `opened`: calls whose runs stay open. */
-export function foldTree(tree: Tree, weight: Weight, opened: ReadonlySet<BoxIndex>): FoldedTree {
+export function foldTree<Whole extends Tree>(tree: Whole, weight: Weight, opened: ReadonlySet<BoxIndex>): FoldedTree & Whole {
   const runs = runsOf(tree, weight).filter((calls) => !calls.some((call) => opened.has(call)));
   const runOf = new Map(runs.flatMap((calls) => calls.map((call) => [call, calls] as const)));
   if (runs.length === 0) return { ...tree, runOf };
@@ -33,7 +33,7 @@ export function foldTree(tree: Tree, weight: Weight, opened: ReadonlySet<BoxInde
   const [parent, place, depth] = [tree.parent.slice(), tree.place.slice(), tree.depth.slice()];
   for (const calls of runs) {
     const [first = ROOT] = calls;
-    place[first] = places.push({ kind: "folded", calls: calls.length }) - 1;
+    place[first] = places.push({ kind: "folded", calls: calls.length, opens: true }) - 1;
   }
   for (let box = ROOT + 1; box < parent.length; box += 1) {
     const run = runOf.get(parentOf(tree, box as BoxIndex));

@@ -10,7 +10,7 @@ import type { Tree } from "./tree";
 import type { BoxIndex, Px } from "../units";
 import { placeName } from "../words";
 
-const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+const nameOf = (tree: Tree, box: BoxIndex): string => placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
 const boxNamed = (tree: Tree, name: string): BoxIndex => tree.parent.findIndex((_, box) => nameOf(tree, box as BoxIndex) === name) as BoxIndex;
 
 function checkRows(text: string, at: { zoom?: string; width: number }, expected: string[]): void {

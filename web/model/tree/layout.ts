@@ -1,5 +1,6 @@
 // Where the boxes stand: an icicle, root on top, one row a level, widths by weight. Boxes narrower than
-// `NARROW_PX_MAX` merge, with all that is below them, into one grey run per parent, which knows how many they are.
+// `NARROW_PX_MAX` merge, with all that is below them, into one grey run where they are neighbours, which knows how many they are: one per parent
+// if the heaviest stand first.
 // Cost goes with what is drawn, not with the size of the tree.
 import type { BoxIndex, Count, Px, Weighed, Weight } from "../units";
 import type { Tree } from "./tree";
@@ -12,7 +13,7 @@ export interface Slot {
   readonly width: Px;
   readonly shows: { readonly kind: "box"; readonly box: BoxIndex } | Run;
 }
-/** Boxes too narrow to draw: the children of `parent` from the `first` on, heaviest first. */
+/** Boxes too narrow to draw: neighbours among the children of `parent`. */
 export interface Run {
   readonly kind: "run";
   readonly parent: BoxIndex;
@@ -48,19 +49,26 @@ function layOutChildren(tree: Tree, weight: Weight, slot: Slot, box: BoxIndex, o
   const perWeight = slot.width / whole;
   const children = tree.childrenOf(box, weight);
   let x: number = slot.x;
-  for (const [position, child] of children.entries()) {
+  let narrow: BoxIndex[] = [];
+  const endRun = (): void => {
+    if (narrow.length === 0) return;
+    const sum = narrow.reduce((sum, at) => sum + (weights[at] ?? 0), 0);
+    const boxes = narrow.reduce((count, at) => count + 1 + (tree.below[at] ?? 0), 0) as Count;
+    out.push({ x: x as Px, width: (sum * perWeight) as Px, shows: { kind: "run", parent: box, children: narrow, boxes, weight: sum as Weighed } });
+    x += sum * perWeight;
+    narrow = [];
+  };
+  for (const child of children) {
     const width = (weights[child] ?? 0) * perWeight;
     if (width < NARROW_PX_MAX) {
-      // Heaviest first: all that follow are narrow, too.
-      const narrow = children.slice(position);
-      const sum = narrow.reduce((sum, at) => sum + (weights[at] ?? 0), 0);
-      const boxes = narrow.reduce((count, at) => count + 1 + (tree.below[at] ?? 0), 0) as Count;
-      out.push({ x: x as Px, width: (sum * perWeight) as Px, shows: { kind: "run", parent: box, children: narrow, boxes, weight: sum as Weighed } });
-      return;
+      narrow.push(child);
+      continue;
     }
+    endRun();
     out.push({ x: x as Px, width: width as Px, shows: { kind: "box", box: child } });
     x += width;
   }
+  endRun();
 }
 
 /** The slot at a point, or null where nothing is drawn. A run is as easy to hit as it is drawn. */

@@ -13,7 +13,7 @@ function drawn(tree: Tree, weight: Weight, box: BoxIndex = ROOT): string {
   const total = (tree.total[weight][box] ?? 0) / divisor;
   const self = (tree.self[weight][box] ?? 0) / divisor;
   const below = tree.childrenOf(box, weight).map((child) => drawn(tree, weight, child));
-  const name = placeName(placeOf(tree, box), { title: "app.py", processes: [] });
+  const name = placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });
   return `${name} ${total}${self === 0 ? "" : `(${self})`}${below.length === 0 ? "" : ` [${below.join(", ")}]`}`;
 }
 function checkTree(text: string, expected: string, weight: Weight = "samples"): void {
@@ -71,6 +71,6 @@ test("everywhere, a recursion counts once and every caller is named", () => {
   const everywhere = sumEverywhere(tree, fib);
   assert.equal(everywhere.total.samples, 7);
   assert.equal(everywhere.self.samples, 7);
-  const callers = callersOf(tree, everywhere, "samples").map(({ box, weight }) => `${placeName(placeOf(tree, box), { title: "", processes: [] })} ${weight}`);
+  const callers = callersOf(tree, everywhere, "samples").map(({ box, weight }) => `${placeName(placeOf(tree, box), { title: "", processes: [], threads: [] })} ${weight}`);
   assert.deepEqual(callers, ["other 4", "main 3"]);
 });

@@ -4,7 +4,7 @@
 // stood at. A waiting sample ends in a box named by its state.
 import { Column, Pairs } from "./columns";
 import type { Frame, Profile } from "../tables/profile";
-import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, Weighed, Weight } from "../units";
+import type { BoxIndex, Count, FrameIndex, Ns, PlaceIndex, ProcessIndex, Share, StackIndex, ThreadIndex, Weighed, Weight } from "../units";
 
 /** What a box says. Two boxes of one place are the same function (or expression, or state) reached in two ways. */
 export type Place =
@@ -14,8 +14,9 @@ export type Place =
   | { readonly kind: "expression"; readonly frame: Frame }
   | { readonly kind: "foreign"; readonly frame: Frame }
   | { readonly kind: "state"; readonly state: string }
-  /** How many calls of the interpreter this box replaces: fold.ts. */
-  | { readonly kind: "folded"; readonly calls: number };
+  | { readonly kind: "thread"; readonly thread: ThreadIndex }
+  /** How many calls of the interpreter this box replaces (fold.ts), and whether a click shows them. */
+  | { readonly kind: "folded"; readonly calls: number; readonly opens: boolean };
 
 export interface Tree {
   readonly places: readonly Place[];
@@ -31,6 +32,11 @@ export interface Tree {
   readonly self: Weights;
   readonly childrenOf: (box: BoxIndex, weight: Weight) => readonly BoxIndex[];
 }
+/** The tree of a profile's samples. */
+export interface CallTree extends Tree {
+  /** Of each row of `Samples` the box that it ended in. */
+  readonly leafOf: Int32Array;
+}
 export interface Weights {
   readonly cpu: Float64Array;
   readonly wall: Float64Array;
@@ -39,7 +45,7 @@ export interface Weights {
 
 export const ROOT = 0 as BoxIndex;
 
-export function buildTree(profile: Profile): Tree {
+export function buildTree(profile: Profile): CallTree {
   const growing = new Growing(profile);
   const { stack, thread, state, samples, cpu, wall } = profile.samples;
   const owners = stack.map((_, row) => profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex));
@@ -69,7 +75,7 @@ export function buildTree(profile: Profile): Tree {
     total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
     below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
   }
-  return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, childrenOf: childrenByWeight(parents, total) };
+  return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, leafOf: leaves, childrenOf: childrenByWeight(parents, total) };
 }
 
 /** Running threads are observed; waiting threads only have wall time. */

@@ -1,22 +1,19 @@
-// The views as tabs, and the switches that hold for all of them: languages, process, thread; what is kept, as chips.
+// The views as tabs; what is kept, as chips.
 import type { JSX } from "preact";
-import { useSignal } from "@preact/signals";
-import { LAYERS } from "../../model/tables/kept";
-import type { Kept, Layers } from "../../model/tables/kept";
+import type { Kept } from "../../model/tables/kept";
 import { share } from "../../model/tree/tree";
-import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { shareWords } from "../../model/words";
 import { weightOfAll } from "../../model/tables/totals";
 import type { PageState } from "../state/page-state";
 import { isCompared, SideSwitch } from "./compare-frame";
 import { VIEWS } from "../state/view";
 import { rangeWords } from "./strip";
+import { LAYER_WORDS, Switches } from "./switches";
 import type { ViewName } from "../state/view";
 
 export const VIEW_WORDS: Readonly<Record<ViewName, string>> = {
   where: "Where", flame: "Flame", tree: "Tree", sandwich: "Sandwich", source: "Source", functions: "Functions", threads: "Threads", memory: "Memory", gc: "GC", compare: "Compare",
 };
-export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
 
 export function Tabs({ state }: { state: PageState }): JSX.Element {
   const { view } = state;
@@ -43,91 +40,8 @@ export function Tabs({ state }: { state: PageState }): JSX.Element {
       </span>
       <SideSwitch state={state} />
       <span class="grow" />
-      {isCompared(state) ? null : <FilterMenu state={state} />}
+      {isCompared(state) ? null : <Switches state={state} />}
     </nav>
-  );
-}
-
-function FilterMenu({ state }: { state: PageState }): JSX.Element {
-  const { filters } = state;
-  return (
-    <>
-      <details class="menu" data-filter>
-        <summary>Filter</summary>
-        <div>
-          <Owners state={state} />
-          <PatternInput state={state} name="focus" words="Keep stacks with" />
-          <PatternInput state={state} name="hide" words="Take out" />
-          <label>
-            <input
-              type="checkbox"
-              data-recursion
-              checked={filters.kept.value.foldsRecursion}
-              onChange={({ currentTarget: { checked } }) => {
-                filters.change({ foldsRecursion: checked });
-              }}
-            />{" "}
-            Recursion as one call
-          </label>
-        </div>
-      </details>
-      <span class="segments" role="group" aria-label="Frames">
-        {LAYERS.map((layers) => (
-          <button
-            type="button"
-            key={layers}
-            data-layers={layers}
-            aria-pressed={filters.kept.value.layers === layers}
-            onClick={() => {
-              filters.change({ layers });
-            }}
-          >
-            {LAYER_WORDS[layers]}
-          </button>
-        ))}
-      </span>
-    </>
-  );
-}
-
-/** Which process, which thread: only where there are several. */
-function Owners({ state }: { state: PageState }): JSX.Element {
-  const { processes, threads } = state.recording.profile;
-  const { kept } = state.filters;
-  const listed = threads.map((thread, at) => ({ thread, at })).filter(({ thread }) => kept.value.process === null || thread.process === kept.value.process);
-  return (
-    <>
-      {processes.length < 2 ? null : (
-        <select
-          aria-label="Process"
-          data-process
-          value={kept.value.process ?? ""}
-          onChange={({ currentTarget: { value } }) => {
-            state.filters.change({ process: value === "" ? null : (Number(value) as ProcessIndex), thread: null });
-          }}
-        >
-          <option value="">all processes</option>
-          {processes.map((process, at) => (
-            <option key={at} value={at}>{process.pid ?? "?"} {process.argv.slice(0, 3).join(" ")}</option>
-          ))}
-        </select>
-      )}
-      {threads.length < 2 ? null : (
-        <select
-          aria-label="Thread"
-          data-thread
-          value={kept.value.thread ?? ""}
-          onChange={({ currentTarget: { value } }) => {
-            state.filters.change({ thread: value === "" ? null : (Number(value) as ThreadIndex) });
-          }}
-        >
-          <option value="">all threads</option>
-          {listed.map(({ thread, at }) => (
-            <option key={at} value={at}>{thread.name}</option>
-          ))}
-        </select>
-      )}
-    </>
   );
 }
 
@@ -175,25 +89,4 @@ function chipsOf({ filters, recording: { profile } }: PageState): Chip[] {
     kept.time === null || profile.moments === null ? null : { name: "time", words: rangeWords(kept.time, profile.moments), without: { time: null } },
   ];
   return chips.filter((chip) => chip !== null);
-}
-
-/** A pattern to keep stacks by, or to take frames out by. */
-function PatternInput({ state, name, words }: { state: PageState; name: "focus" | "hide"; words: string }): JSX.Element {
-  const wrong = useSignal<string | null>(null);
-  return (
-    <label class="pattern">
-      {words}
-      <input
-        type="text"
-        placeholder="function or file, a pattern"
-        data-pattern={name}
-        value={state.filters.kept.value[name]}
-        aria-invalid={wrong.value !== null}
-        onChange={(event) => {
-          wrong.value = state.filters.change({ [name]: event.currentTarget.value });
-        }}
-      />
-      {wrong.value === null ? null : <span class="wrong" role="alert">not a pattern: {wrong.value}</span>}
-    </label>
-  );
 }

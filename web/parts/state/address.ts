@@ -11,7 +11,7 @@ import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { WEIGHTS } from "../../model/units";
 import type { PageState } from "./page-state";
 import { SIDES } from "./comparison";
-import { ALL_VIEWS } from "./view";
+import { ALL_VIEWS, ORDERS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {
@@ -55,6 +55,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["side", comparison === null || comparison.side.value === "after" ? "" : comparison.side.value],
     ["change", comparison === null || comparison.zoom.value === 0 ? "" : `${comparison.zoom.value}`],
     ["weight", view.weight.value === profile.meta.defaultWeight ? "" : view.weight.value],
+    ["order", view.order.value === "heaviest" ? "" : view.order.value],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
@@ -98,8 +99,10 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     if (filters.change(kept) !== null) filters.change({ ...kept, focus: "", hide: "" });
     view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
     filters.query.value = word("find");
-    selection.restore(word("at"), word("zoom"));
     view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
+    view.order.value = ORDERS.find((at) => at === word("order")) ?? "heaviest";
+    // Boxes are named in the tree that is on the screen.
+    selection.restore(word("at"), word("zoom"));
   });
 }
 

@@ -5,14 +5,14 @@ import { ALL, keptProfile, pattern } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
 import type { Profile } from "../../model/tables/profile";
 import { buildTree } from "../../model/tree/tree";
-import type { Tree } from "../../model/tree/tree";
+import type { CallTree } from "../../model/tree/tree";
 
 export interface FilterState {
   readonly kept: Signal<Kept>;
   /** What is searched for: it takes nothing out. */
   readonly query: Signal<string>;
   readonly profile: ReadonlySignal<Profile>;
-  readonly tree: ReadonlySignal<Tree>;
+  readonly tree: ReadonlySignal<CallTree>;
   /** Takes over what is given. Null: done; else why a pattern is none, and all stays as it was. */
   readonly change: (change: Partial<Kept>) => string | null;
 }

@@ -11,7 +11,8 @@ import type { WhereRow } from "../../model/rows";
 import { lineShares } from "../../model/source";
 import type { LineShares } from "../../model/source";
 import type { Recording } from "../../model/tables/profile";
-import { pathTo, placeOf } from "../../model/tree/tree";
+import { pathTo, placeOf, ROOT } from "../../model/tree/tree";
+import type { Tree } from "../../model/tree/tree";
 import type { BoxIndex, PlaceIndex } from "../../model/units";
 import { placeName, placeWhere } from "../../model/words";
 import type { ComparisonState } from "./comparison";
@@ -19,7 +20,7 @@ import { createFilterState } from "./filters";
 import type { FilterState } from "./filters";
 import { createSelectionState } from "./selection";
 import type { SelectionState } from "./selection";
-import { createViewState } from "./view";
+import { createViewState, orderOf } from "./view";
 import type { Theme, ViewName, ViewState } from "./view";
 
 export interface PageState {
@@ -34,9 +35,10 @@ export interface PageState {
   readonly rows: ReadonlySignal<readonly WhereRow[]>;
   readonly found: ReadonlySignal<Found | null>;
   readonly lineShares: ReadonlySignal<LineShares>;
-  readonly nameOf: (box: BoxIndex) => string;
-  /** Of the place of a box; the last one is kept. */
-  readonly everywhere: (box: BoxIndex) => Everywhere;
+  /** `tree`: that on the screen, if none is given. */
+  readonly nameOf: (box: BoxIndex, tree?: Tree) => string;
+  /** Of the place of a box on the screen, and in which tree it was summed; the last one is kept. */
+  readonly everywhere: (box: BoxIndex) => Everywhere & { readonly tree: Tree };
   /** Selects a box where it can be seen, with the panel. */
   readonly showBox: (box: BoxIndex) => void;
   readonly nextFound: (step: 1 | -1) => void;
@@ -57,15 +59,15 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
   const filters = createFilterState(profile);
   const selection = createSelectionState(filters, view);
   const rows = computed(() => whereRows(filters.tree.value, recording, view.weight.value));
-  const found = computed(() => find(filters.tree.value, view.weight.value, filters.query.value));
-  let kept: { readonly tree: object; readonly place: PlaceIndex; readonly sums: Everywhere } | null = null;
-  const everywhere = (box: BoxIndex): Everywhere => {
+  const found = computed(() => find(selection.whole.value, view.weight.value, filters.query.value));
+  let kept: { readonly tree: object; readonly place: PlaceIndex; readonly sums: Everywhere & { readonly tree: Tree } } | null = null;
+  const everywhere: PageState["everywhere"] = (box) => {
     const folded = selection.tree.value;
     const tree = filters.tree.value;
-    // The box of a run has one place; every other box is summed with the folded boxes of its function.
-    if (folded.runOf.has(box)) return sumEverywhere(folded, (folded.place[box] ?? 0) as PlaceIndex);
-    const place = (tree.place[box] ?? 0) as PlaceIndex;
-    if (kept?.place !== place || kept.tree !== tree) kept = { tree, place, sums: sumEverywhere(tree, place) };
+    // Places that the call tree has not are those of runs and of threads. Every other box is summed with the folded boxes of its function.
+    const place = (folded.place[box] ?? 0) as PlaceIndex;
+    if (place >= tree.places.length) return { ...sumEverywhere(folded, place), tree: folded };
+    if (kept?.place !== place || kept.tree !== tree) kept = { tree, place, sums: { ...sumEverywhere(tree, place), tree } };
     return kept.sums;
   };
   const first = rows.value[0]?.box ?? null;
@@ -80,10 +82,10 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     rows,
     found,
     lineShares: computed(() => lineShares(filters.profile.value, view.weight.value)),
-    nameOf: (box) => placeName(placeOf(selection.tree.value, box), { title, processes: profile.processes }),
+    nameOf: (box, tree = selection.tree.value) => placeName(placeOf(tree, box), { title, processes: profile.processes, threads: profile.threads }),
     everywhere,
     showBox: (box) => {
-      selection.show(box);
+      selection.showCall(box);
       view.panelShown.value = true;
     },
     keep: (how) => {
@@ -99,10 +101,12 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     },
     stackWords: () => {
       // Folded calls are on the stack, too.
-      const tree = filters.tree.value;
-      return pathTo(tree, selection.selected.value).map((at) => {
+      const tree = selection.whole.value;
+      const path = pathTo(tree, selection.selected.value);
+      const calls = orderOf(view) === "inverted" ? [ROOT, ...path.slice(1).reverse()] : path;
+      return calls.map((at) => {
         const place = placeOf(tree, at);
-        return [placeName(place, { title, processes: profile.processes }), placeWhere(place)].filter((words) => words !== "").join("  ");
+        return [placeName(place, { title, processes: profile.processes, threads: profile.threads }), placeWhere(place)].filter((words) => words !== "").join("  ");
       }).join("\n");
     },
     nextFound: (step) => {

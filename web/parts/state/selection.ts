@@ -3,7 +3,11 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { boxOf, wordOf } from "../../model/tree/box-path";
+import { counterpart } from "../../model/tree/counterpart";
+import type { Standing } from "../../model/tree/counterpart";
 import { foldTree, standsFor } from "../../model/tree/fold";
+import { inTime } from "../../model/tree/in-time";
+import { inverted } from "../../model/tree/inverted";
 import type { FoldedTree } from "../../model/tree/fold";
 import { neighbour, zoomFor } from "../../model/tree/layout";
 import type { Direction, Run } from "../../model/tree/layout";
@@ -11,6 +15,7 @@ import { parentOf, pathTo, ROOT, weightOf } from "../../model/tree/tree";
 import type { Tree } from "../../model/tree/tree";
 import type { BoxIndex, Px } from "../../model/units";
 import type { FilterState } from "./filters";
+import { orderOf } from "./view";
 import type { ViewState } from "./view";
 
 /** What the pointer is over, and where it is on the screen. */
@@ -21,8 +26,10 @@ export interface Hover {
 }
 
 export interface SelectionState {
-  /** The tree on the screen: the interpreter's calls are folded unless the reader opened them. */
+  /** The tree on the screen, in the order that the reader chose: the interpreter's calls are folded unless the reader opened them. */
   readonly tree: ReadonlySignal<FoldedTree>;
+  /** The same with no call folded. Of the call tree itself: `FilterState.tree`. */
+  readonly whole: ReadonlySignal<Tree>;
   readonly selected: ReadonlySignal<BoxIndex>;
   readonly zoom: ReadonlySignal<BoxIndex>;
   readonly hover: Signal<Hover | null>;
@@ -38,6 +45,8 @@ export interface SelectionState {
   readonly walk: (direction: Direction) => void;
   /** Selects a box and zooms to it and its neighbours. */
   readonly show: (box: BoxIndex) => void;
+  /** The same for a box of the call tree, whichever order is on the screen. */
+  readonly showCall: (box: BoxIndex) => void;
   /** Both at once, as a link names them. */
   readonly restore: (selected: string, zoom: string) => void;
   /** What a link says of them. */
@@ -45,30 +54,37 @@ export interface SelectionState {
 }
 
 /** A box of one tree. */
-interface At {
-  readonly tree: Tree;
+interface At extends Standing {
   readonly box: BoxIndex;
 }
 
 export function createSelectionState(filters: FilterState, view: ViewState): SelectionState {
-  const at = (box: BoxIndex): At => ({ tree: filters.tree.peek(), box });
+  const order = computed(() => orderOf(view));
+  const turned = computed(() => (order.value === "inverted" ? inverted(filters.tree.value) : null));
+  const timed = computed(() => {
+    const { moments } = filters.profile.value;
+    return order.value === "time" && moments !== null ? inTime(foldTree(filters.tree.value, view.weight.value, new Set()), filters.profile.value, moments) : null;
+  });
+  const whole = computed(() => turned.value ?? timed.value ?? filters.tree.value);
+  const at = (box: BoxIndex): At => ({ tree: whole.peek(), isInverted: turned.peek() !== null, box });
   const [selectedAt, zoomAt] = [signal(at(ROOT)), signal(at(ROOT))];
-  const opened = signal<{ readonly tree: Tree; readonly boxes: ReadonlySet<BoxIndex> }>({ tree: filters.tree.peek(), boxes: new Set() });
-  const openedHere = (): ReadonlySet<BoxIndex> => (opened.value.tree === filters.tree.value ? opened.value.boxes : new Set());
-  const folded = computed(() => foldTree(filters.tree.value, view.weight.value, openedHere()));
-  const everyRun = computed(() => foldTree(filters.tree.value, view.weight.value, new Set()).runOf);
-  const here = ({ tree, box }: At): BoxIndex => (tree === filters.tree.value ? box : boxOf(filters.tree.value, wordOf(tree, box)));
+  const opened = signal<{ readonly tree: Tree; readonly boxes: ReadonlySet<BoxIndex> }>({ tree: whole.peek(), boxes: new Set() });
+  const openedHere = (): ReadonlySet<BoxIndex> => (opened.value.tree === whole.value ? opened.value.boxes : new Set());
+  const folds = (boxes: ReadonlySet<BoxIndex>): FoldedTree => turned.value ?? timed.value ?? foldTree(filters.tree.value, view.weight.value, boxes);
+  const folded = computed(() => folds(openedHere()));
+  const everyRun = computed(() => folds(new Set()).runOf);
+  const here = ({ box, ...from }: At): BoxIndex => counterpart(from, box, { tree: whole.value, isInverted: turned.value !== null }, view.weight.value);
   const selected = computed(() => standsFor(folded.value, here(selectedAt.value)));
   const zoom = computed(() => {
     // A box that weighs nothing in the weight cannot be zoomed to: up to one that does.
-    const path = pathTo(filters.tree.value, here(zoomAt.value));
-    return standsFor(folded.value, path.findLast((box) => weightOf(filters.tree.value.total, box, view.weight.value) > 0) ?? ROOT);
+    const path = pathTo(whole.value, here(zoomAt.value));
+    return standsFor(folded.value, path.findLast((box) => weightOf(whole.value.total, box, view.weight.value) > 0) ?? ROOT);
   });
   const hover = signal<Hover | null>(null);
 
   const open = (box: BoxIndex): void => {
     const run = folded.value.runOf.get(box);
-    if (run !== undefined) opened.value = { tree: filters.tree.value, boxes: new Set([...openedHere(), ...run]) };
+    if (run !== undefined) opened.value = { tree: whole.value, boxes: new Set([...openedHere(), ...run]) };
   };
   /** Opens the run of a folded box, so that the box is on the screen. */
   const reveal = (box: BoxIndex): void => {
@@ -80,8 +96,14 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
     const isInZoom = pathTo(folded.value, box).includes(zoom.value) || pathTo(folded.value, zoom.value).includes(box);
     if (!isInZoom) zoomAt.value = at(zoomFor(folded.value, box));
   };
+  const show = (box: BoxIndex): void => {
+    reveal(box);
+    zoomAt.value = at(zoomFor(folded.value, box));
+    selectedAt.value = at(box);
+  };
   return {
     tree: folded,
+    whole,
     selected,
     zoom,
     hover,
@@ -93,7 +115,7 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
         return;
       }
       const run = new Set(everyRun.value.get(box));
-      opened.value = { tree: filters.tree.value, boxes: new Set([...openedHere()].filter((call) => !run.has(call))) };
+      opened.value = { tree: whole.value, boxes: new Set([...openedHere()].filter((call) => !run.has(call))) };
     },
     select,
     zoomTo: (box) => {
@@ -109,15 +131,14 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
     walk: (direction) => {
       select(neighbour(folded.value, view.weight.value, selected.value, direction));
     },
-    show: (box) => {
-      reveal(box);
-      zoomAt.value = at(zoomFor(folded.value, box));
-      selectedAt.value = at(box);
+    show,
+    showCall: (box) => {
+      show(here({ tree: filters.tree.value, isInverted: false, box }));
     },
     restore: (selectedWord, zoomWord) => {
-      selectedAt.value = at(boxOf(filters.tree.value, selectedWord));
-      zoomAt.value = at(boxOf(filters.tree.value, zoomWord));
+      selectedAt.value = at(boxOf(whole.value, selectedWord));
+      zoomAt.value = at(boxOf(whole.value, zoomWord));
     },
-    words: computed(() => ({ selected: wordOf(filters.tree.value, selected.value), zoom: wordOf(filters.tree.value, zoom.value) })),
+    words: computed(() => ({ selected: wordOf(whole.value, selected.value), zoom: wordOf(whole.value, zoom.value) })),
   };
 }

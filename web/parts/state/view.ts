@@ -8,11 +8,18 @@ export const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions
 /** Of two recordings: the key `c`. */
 export const ALL_VIEWS = [...VIEWS, "compare"] as const;
 export type ViewName = (typeof ALL_VIEWS)[number];
+/** How the boxes of a call tree stand: by weight, in the order of time, or upside down, callees above their callers. */
+export const ORDERS = ["heaviest", "time", "inverted"] as const;
+export type Order = (typeof ORDERS)[number];
+/** Which orders a view of the call tree has; the others have the first only. */
+export const ORDERS_OF: Partial<Readonly<Record<ViewName, readonly Order[]>>> = { flame: ORDERS, tree: ["heaviest", "inverted"] };
 export type Theme = "light" | "dark";
 
 export interface ViewState {
   readonly name: Signal<ViewName>;
   readonly weight: Signal<Weight>;
+  /** What the reader chose, for the views that have it. */
+  readonly order: Signal<Order>;
   readonly theme: Signal<Theme>;
   readonly keysShown: Signal<boolean>;
   /** On narrow screens the panel is a sheet that comes up when asked for. */
@@ -20,11 +27,17 @@ export interface ViewState {
   readonly switchTheme: () => void;
 }
 
+/** Of the view that is shown. */
+export function orderOf({ name, order }: Pick<ViewState, "name" | "order">): Order {
+  return ORDERS_OF[name.value]?.find((at) => at === order.value) ?? "heaviest";
+}
+
 export function createViewState(weight: Weight, theme: Theme, first: ViewName): ViewState {
   const themeSignal = signal(theme);
   return {
     name: signal<ViewName>(first),
     weight: signal(weight),
+    order: signal<Order>("heaviest"),
     theme: themeSignal,
     keysShown: signal(false),
     panelShown: signal(false),

@@ -23,7 +23,7 @@ export function SandwichView({ state }: { state: PageState }): JSX.Element {
   const hover = useSignal<Hover | null>(null);
   const hovered = useComputed(() => hover.value?.shows ?? null);
   const [callers, callees] = [useComputed(() => halves.value.callers), useComputed(() => halves.value.callees)];
-  const names = { title: profile.meta.title ?? "the program", processes: profile.processes };
+  const names = { title: profile.meta.title ?? "the program", processes: profile.processes, threads: profile.threads };
   const picture = (tree: Picture["tree"], upwards: boolean, label: string): Picture => {
     const nameOf = (box: BoxIndex): string => placeName(placeOf(tree.value, box), names);
     /** Another function becomes the middle. */

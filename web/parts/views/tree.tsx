@@ -24,13 +24,13 @@ export function TreeView({ state }: { state: PageState }): JSX.Element {
   const top = useSignal(0 as Px);
   const height = useSignal(600 as Px);
   /** Boxes of one tree that were opened or closed by hand; the way to the selected one is open anyway. */
-  const turned = useSignal<Turned>({ tree: state.filters.tree.value, boxes: new Map() });
-  const turnedHere = useComputed(() => (turned.value.tree === state.filters.tree.value ? turned.value.boxes : NONE));
+  const turned = useSignal<Turned>({ tree: selection.whole.value, boxes: new Map() });
+  const turnedHere = useComputed(() => (turned.value.tree === selection.whole.value ? turned.value.boxes : NONE));
   const wayDown = useComputed(() => new Set(pathTo(selection.tree.value, selection.selected.value).slice(0, -1)));
   const isOpen = (box: BoxIndex): boolean => turnedHere.value.get(box) ?? (box === ROOT || wayDown.value.has(box));
   const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen));
   const turn = (box: BoxIndex, open: boolean): void => {
-    turned.value = { tree: state.filters.tree.value, boxes: new Map([...turnedHere.value, [box, open]]) };
+    turned.value = { tree: selection.whole.value, boxes: new Map([...turnedHere.value, [box, open]]) };
   };
   useLayoutEffect(() => {
     const element = scroller.current;

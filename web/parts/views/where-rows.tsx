@@ -56,7 +56,7 @@ export function Where({ state }: { state: PageState }): JSX.Element {
 function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
   const { row: spot } = row;
   const weight = state.view.weight.value;
-  const on = row.box !== null && state.filters.tree.value.place[row.box] === state.filters.tree.value.place[state.selection.selected.value];
+  const on = row.box !== null && state.filters.tree.value.place[row.box] === state.selection.whole.value.place[state.selection.selected.value];
   return (
     <button
       type="button"

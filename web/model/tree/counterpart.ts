@@ -1,0 +1,42 @@
+// A box of one tree in another tree of the same program: by the way to it where both have the root on top, else by what it says.
+import { boxOf, wordOf } from "./box-path";
+import { functionOf } from "./everywhere";
+import type { Tree } from "./tree";
+import { parentOf, ROOT } from "./tree";
+import type { BoxIndex, Weight } from "../units";
+
+/** A tree and whether it is upside down. */
+export interface Standing {
+  readonly tree: Tree;
+  readonly isInverted: boolean;
+}
+
+/** The nearest box there is. */
+export function counterpart(from: Standing, box: BoxIndex, to: Standing, weight: Weight): BoxIndex {
+  if (from.tree === to.tree) return box;
+  if (from.isInverted === to.isInverted) return boxOf(to.tree, wordOf(from.tree, box));
+  if (box === ROOT) return ROOT;
+  // What an inverted path is about is its top; what has no time of its own is found as a caller.
+  const said = from.isInverted ? topOf(from.tree, box) : box;
+  return heaviest(to.tree, keyOf(from.tree, said), weight) ?? heaviest(to.tree, keyOf(from.tree, functionOf(from.tree, said)), weight) ?? ROOT;
+}
+
+function keyOf(tree: Tree, box: BoxIndex): string {
+  return tree.keys[tree.place[box] ?? 0] ?? "";
+}
+
+function topOf(tree: Tree, box: BoxIndex): BoxIndex {
+  let at = box;
+  while (parentOf(tree, at) !== ROOT) at = parentOf(tree, at);
+  return at;
+}
+
+function heaviest(tree: Tree, key: string, weight: Weight): BoxIndex | null {
+  const place = tree.keys.indexOf(key);
+  const weights = tree.total[weight];
+  let best: number | null = null;
+  tree.place.forEach((at, box) => {
+    if (at === place && box !== ROOT && (best === null || (weights[box] ?? 0) > (weights[best] ?? 0))) best = box;
+  });
+  return best;
+}

@@ -1,0 +1,183 @@
+// Which stacks and frames are shown, and in which order: switches where there is room, and the menu of the filters.
+import type { JSX } from "preact";
+import { useSignal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import { LAYERS } from "../../model/tables/kept";
+import type { Layers } from "../../model/tables/kept";
+import type { ProcessIndex, ThreadIndex } from "../../model/units";
+import type { PageState } from "../state/page-state";
+import { orderOf, ORDERS_OF } from "../state/view";
+import type { Order } from "../state/view";
+
+export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
+const ORDER_WORDS: Readonly<Record<Order, string>> = { heaviest: "Heaviest first", time: "In time", inverted: "Inverted" };
+
+/** Which stacks and frames are shown, and how: as switches where there is room, else in the menu with the filters. */
+export function Switches({ state }: { state: PageState }): JSX.Element {
+  const { filters } = state;
+  const isNarrow = useNarrow();
+  const switches = (
+    <>
+      <Orders state={state} />
+      <Segments
+        label="Frames"
+        all={LAYERS}
+        words={LAYER_WORDS}
+        chosen={filters.kept.value.layers}
+        attribute="data-layers"
+        choose={(layers) => {
+          filters.change({ layers });
+        }}
+      />
+    </>
+  );
+  return (
+    <>
+      <details class="menu" data-filter>
+        <summary>{isNarrow.value ? "Show" : "Filter"}</summary>
+        <div>
+          {isNarrow.value ? switches : null}
+          <Owners state={state} />
+          <PatternInput state={state} name="focus" words="Keep stacks with" />
+          <PatternInput state={state} name="hide" words="Take out" />
+          <label>
+            <input
+              type="checkbox"
+              data-recursion
+              checked={filters.kept.value.foldsRecursion}
+              onChange={({ currentTarget: { checked } }) => {
+                filters.change({ foldsRecursion: checked });
+              }}
+            />{" "}
+            Recursion as one call
+          </label>
+        </div>
+      </details>
+      {isNarrow.value ? null : switches}
+    </>
+  );
+}
+
+const NARROW = "(max-width: 1399px)";
+function useNarrow(): ReadonlySignal<boolean> {
+  const isNarrow = useSignal(matchMedia(NARROW).matches);
+  useEffect(() => {
+    const query = matchMedia(NARROW);
+    const onChange = (): void => {
+      isNarrow.value = query.matches;
+    };
+    query.addEventListener("change", onChange);
+    return () => {
+      query.removeEventListener("change", onChange);
+    };
+  }, [isNarrow]);
+  return isNarrow;
+}
+
+/** In which order the boxes of the view stand: only where there is a choice. */
+function Orders({ state: { view, recording } }: { state: PageState }): JSX.Element | null {
+  const orders = ORDERS_OF[view.name.value]?.filter((order) => order !== "time" || recording.profile.moments !== null) ?? [];
+  return orders.length < 2 ? null : (
+    <Segments
+      label="Order"
+      all={orders}
+      words={ORDER_WORDS}
+      chosen={orderOf(view)}
+      attribute="data-order"
+      choose={(order) => {
+        view.order.value = order;
+      }}
+    />
+  );
+}
+
+interface SegmentsOf<Name extends string> {
+  readonly label: string;
+  readonly all: readonly Name[];
+  readonly words: Readonly<Record<Name, string>>;
+  readonly chosen: Name;
+  readonly attribute: `data-${string}`;
+  readonly choose: (name: Name) => void;
+}
+function Segments<Name extends string>({ label, all, words, chosen, attribute, choose }: SegmentsOf<Name>): JSX.Element {
+  return (
+    <span class="segments" role="group" aria-label={label}>
+      {all.map((name) => (
+        <button
+          type="button"
+          key={name}
+          {...{ [attribute]: name }}
+          aria-pressed={chosen === name}
+          onClick={() => {
+            choose(name);
+          }}
+        >
+          {words[name]}
+        </button>
+      ))}
+    </span>
+  );
+}
+
+/** Which process, which thread: only where there are several. */
+function Owners({ state }: { state: PageState }): JSX.Element {
+  const { processes, threads } = state.recording.profile;
+  const { kept } = state.filters;
+  const listed = threads.map((thread, at) => ({ thread, at })).filter(({ thread }) => kept.value.process === null || thread.process === kept.value.process);
+  return (
+    <>
+      {processes.length < 2 ? null : (
+        <select
+          aria-label="Process"
+          data-process
+          value={kept.value.process ?? ""}
+          onChange={({ currentTarget: { value } }) => {
+            state.filters.change({ process: value === "" ? null : (Number(value) as ProcessIndex), thread: null });
+          }}
+        >
+          <option value="">all processes</option>
+          {processes.map((process, at) => (
+            <option key={at} value={at}>{process.pid ?? "?"} {process.argv.slice(0, 3).join(" ")}</option>
+          ))}
+        </select>
+      )}
+      {threads.length < 2 ? null : (
+        <select
+          aria-label="Thread"
+          data-thread
+          value={kept.value.thread ?? ""}
+          onChange={({ currentTarget: { value } }) => {
+            state.filters.change({ thread: value === "" ? null : (Number(value) as ThreadIndex) });
+          }}
+        >
+          <option value="">all threads</option>
+          {listed.map(({ thread, at }) => (
+            <option key={at} value={at}>{thread.name}</option>
+          ))}
+        </select>
+      )}
+    </>
+  );
+}
+
+/** A pattern to keep stacks by, or to take frames out by. */
+function PatternInput({ state, name, words }: { state: PageState; name: "focus" | "hide"; words: string }): JSX.Element {
+  const wrong = useSignal<string | null>(null);
+  return (
+    <label class="pattern">
+      {words}
+      <input
+        type="text"
+        placeholder="function or file, a pattern"
+        data-pattern={name}
+        value={state.filters.kept.value[name]}
+        aria-invalid={wrong.value !== null}
+        onChange={(event) => {
+          wrong.value = state.filters.change({ [name]: event.currentTarget.value });
+        }}
+      />
+      {wrong.value === null ? null : <span class="wrong" role="alert">not a pattern: {wrong.value}</span>}
+    </label>
+  );
+}
