@@ -3,11 +3,11 @@
 import { computed, signal } from "@preact/signals";
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import { boxOf, wordOf } from "../../model/tree/box-path";
-import { counterpart } from "../../model/tree/counterpart";
-import type { Standing } from "../../model/tree/counterpart";
+import { counterpart } from "../../model/tree/orders/counterpart";
+import type { Standing } from "../../model/tree/orders/counterpart";
 import { foldTree, standsFor } from "../../model/tree/fold";
-import { inTime } from "../../model/tree/in-time";
-import { inverted } from "../../model/tree/inverted";
+import { inTime } from "../../model/tree/orders/in-time";
+import { inverted } from "../../model/tree/orders/inverted";
 import type { FoldedTree } from "../../model/tree/fold";
 import { neighbour, zoomFor } from "../../model/tree/layout";
 import type { Direction, Run } from "../../model/tree/layout";

@@ -1,13 +1,13 @@
 // The call tree in the order of time, a thread below the other: boxes of equal places merge only where one follows the other.
 // Within a bin of time the order is not known: its samples stand in the order of the call tree.
-import { Column } from "./columns";
-import { standsFor } from "./fold";
-import type { FoldedTree } from "./fold";
-import type { Moments, Profile } from "../tables/profile";
-import type { CallTree, Place } from "./tree";
-import { emptyWeights, isRunning, parentOf, pathTo, placeOf, ROOT } from "./tree";
-import type { BoxIndex, PlaceIndex, ThreadIndex, Weight } from "../units";
-import { WEIGHTS } from "../units";
+import { Column } from "../columns";
+import { standsFor } from "../fold";
+import type { FoldedTree } from "../fold";
+import type { Moments, Profile } from "../../tables/profile";
+import type { CallTree, Place } from "../tree";
+import { emptyWeights, isRunning, parentOf, pathTo, placeOf, ROOT } from "../tree";
+import type { BoxIndex, PlaceIndex, ThreadIndex, Weight } from "../../units";
+import { WEIGHTS } from "../../units";
 
 /** `tree` is that of `profile`, whose moments these are. The interpreter's calls are folded as in `tree`, and stay so. */
 export function inTime(tree: FoldedTree & CallTree, profile: Profile, moments: Moments): FoldedTree {

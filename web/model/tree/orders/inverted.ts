@@ -1,11 +1,11 @@
 // The tree upside down: below the root all that had time of its own, below each its callers. A box weighs what the place at the top of its
 // path spent itself, where it was reached by this path.
-import type { FoldedTree } from "./fold";
-import { Merged } from "./merged";
-import type { Tree } from "./tree";
-import { emptyWeights, parentOf, ROOT } from "./tree";
-import type { BoxIndex, PlaceIndex } from "../units";
-import { WEIGHTS } from "../units";
+import type { FoldedTree } from "../fold";
+import { Merged } from "../merged";
+import type { Tree } from "../tree";
+import { emptyWeights, parentOf, ROOT } from "../tree";
+import type { BoxIndex, PlaceIndex } from "../../units";
+import { WEIGHTS } from "../../units";
 
 export function inverted(tree: Tree): FoldedTree {
   const merged = new Merged(tree, 0 as PlaceIndex);

@@ -2,16 +2,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { counterpart } from "./counterpart";
-import { foldTree } from "./fold";
+import { foldTree } from "../fold";
 import { inTime } from "./in-time";
 import { inverted } from "./inverted";
-import { madeProfile } from "../tables/made";
-import { ALL, keptProfile } from "../tables/kept";
-import type { Moments, Profile } from "../tables/profile";
-import { buildTree, pathTo, placeOf, ROOT } from "./tree";
-import type { Tree } from "./tree";
-import type { BoxIndex, Count, Ns, ThreadIndex, Weight } from "../units";
-import { placeName } from "../words";
+import { madeProfile } from "../../tables/made";
+import { ALL, keptProfile } from "../../tables/kept";
+import type { Moments, Profile } from "../../tables/profile";
+import { buildTree, pathTo, placeOf, ROOT } from "../tree";
+import type { Tree } from "../tree";
+import type { BoxIndex, Count, Ns, ThreadIndex, Weight } from "../../units";
+import { placeName } from "../../words";
 
 function named(tree: Tree, box: BoxIndex): string {
   return placeName(placeOf(tree, box), { title: "app.py", processes: [], threads: [] });

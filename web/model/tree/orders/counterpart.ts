@@ -1,9 +1,9 @@
 // A box of one tree in another tree of the same program: by the way to it where both have the root on top, else by what it says.
-import { boxOf, wordOf } from "./box-path";
-import { functionOf } from "./everywhere";
-import type { Tree } from "./tree";
-import { parentOf, ROOT } from "./tree";
-import type { BoxIndex, Weight } from "../units";
+import { boxOf, wordOf } from "../box-path";
+import { functionOf } from "../everywhere";
+import type { Tree } from "../tree";
+import { parentOf, ROOT } from "../tree";
+import type { BoxIndex, Weight } from "../../units";
 
 /** A tree and whether it is upside down. */
 export interface Standing {
