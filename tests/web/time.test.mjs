@@ -139,3 +139,12 @@ test("a recording without times has no strip, and its threads have bars", async 
     assert.equal(await page.locator("[data-thread-row] .states").count(), 2);
   });
 });
+
+test("compare says how the kept time is compared with as much before it", async () => {
+  await onPage(firstFooThenBar(), async (page) => {
+    await page.keyboard.press("c");
+    assert.match(await words(page, "[data-two-times]"), /^Drag over the strip above/);
+    await drag(page, 0.5, 1);
+    assert.equal(await words(page, "[data-two-times] code"), "genba html --before-time 0ms..100ms --after-time 100ms..200ms made.genba");
+  });
+});

@@ -4,6 +4,7 @@
 mod filter_options;
 mod recording_file;
 mod recordings;
+mod sides;
 mod view_options;
 
 use std::io::{ErrorKind, IsTerminal, Write};
@@ -17,7 +18,8 @@ use crate::words::failure::{Failure, say};
 
 pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::{ImportedFile, RecordingFile, check_opens, newest_here};
-pub use recordings::{RecordingArguments, Recordings, open_all, open_apart};
+pub use recordings::{RecordingArguments, Recordings, open_all};
+pub use sides::{SideTimes, Sides};
 pub use view_options::{ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy};
 
 /// Where a text goes: colour is decided by that.

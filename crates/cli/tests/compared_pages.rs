@@ -148,6 +148,7 @@ fn stacks_without_times_are_not_compared() {
               error: stacks.txt cannot be compared
                 collapsed stacks tell no times, and how certain a change is follows from the times of the samples
               hint: record with genba run, or compare the files' reports
+              hint: --as-one reads them as one recording
         "#]],
     );
     sandbox.check(
@@ -158,6 +159,19 @@ fn stacks_without_times_are_not_compared() {
             stderr
               error: cannot open missing.genba: there is no such file
               hint: the newest recording here is b2.genba
+              hint: --as-one reads them as one recording
         "#]],
     );
+}
+
+#[test]
+fn two_times_of_one_recording_are_two_sides() {
+    let sandbox = with_recordings("html-times");
+    let said = shown(&sandbox, "html --before-time ..300ms --after-time 300ms..600ms a1.genba -o two.html");
+    assert!(said.contains("no difference that these recordings can tell"), "{said}");
+    let page = numbers(&sandbox, "two.html");
+    assert!(page["comparison"].is_object());
+    let kept = |side: &str| page[side]["profile"]["filters"]["flags"].to_string();
+    assert_eq!(kept("before"), r#"["--time ..300ms"]"#);
+    assert_eq!(kept("after"), r#"["--time 300ms..600ms"]"#);
 }

@@ -211,24 +211,26 @@ fn what_is_no_pair() {
     sandbox.check(
         "diff",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: the following required arguments were not provided:
-            <BEFORE>...
-          hint: usage: genba diff [OPTIONS] BEFORE AFTER
-             or: genba diff [OPTIONS] BEFORE... -- AFTER...
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: the following required arguments were not provided:
+                <BEFORE>...
+              hint: usage: genba diff [OPTIONS] BEFORE AFTER
+                 or: genba diff [OPTIONS] BEFORE... -- AFTER...
+                 or: genba diff [OPTIONS] --before-time A..B --after-time C..D FILE
+        "#]],
     );
     sandbox.check(
         "diff a1.genba",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: one recording has nothing to be compared with
-          hint: genba diff before.genba a1.genba
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: one recording has nothing to be compared with
+              hint: genba diff before.genba a1.genba
+              hint: genba diff --before-time ..2s --after-time 2s..4s a1.genba compares two times of it
+        "#]],
     );
     sandbox.check(
         "diff a1.genba a2.genba b1.genba",
@@ -320,5 +322,79 @@ fn what_is_no_pair() {
           intervals: 98 % for all 1 sum together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
         stderr
           warning: nothing.genba: no samples: the program ended after 0 ns, before the first tick; try --rate 10000
+    "#]]);
+}
+
+#[test]
+fn two_times_of_one_recording() {
+    let sandbox = with_recordings("diff-times");
+    sandbox.check("diff --before-time ..300ms --after-time 300ms..600ms --limit 2 a1.genba", expect![[r#"
+        exit code 0
+        stdout
+          no difference that these recordings can tell: B − A is 0 ns ± 102 ms of CPU
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+             ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+             kept: 41.6 % of 720 ms CPU (--time ..300ms)
+          B: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+             ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+             kept: 41.6 % of 720 ms CPU (--time 300ms..600ms)
+
+          2 rows: 0 certain, 2 cannot tell
+               B − A               interval        A        B
+            −9.60 ms   −62.9 ms to +43.7 ms   165 ms   155 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
+            +9.60 ms   −41.5 ms to +60.7 ms   134 ms   144 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
+
+          intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 78 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        stderr
+          warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
+    "#]]);
+    sandbox.check("diff --before-time ..300ms --after-time 300ms.. a1.genba", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: the two times are not equally long
+            --before-time has 300 ms, --after-time 420 ms
+          hint: genba diff --before-time ..2s --after-time 2s..4s FILE
+    "#]]);
+    sandbox.check("diff --before-time ..300ms --after-time 200ms..500ms a1.genba", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: the two times overlap
+            what is in both would be compared with itself
+          hint: genba diff --before-time ..2s --after-time 2s..4s FILE
+    "#]]);
+    sandbox.check("diff --before-time ..300ms a1.genba", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: the following required arguments were not provided:
+            --after-time <A..B>
+          hint: usage: genba diff [OPTIONS] BEFORE AFTER
+             or: genba diff [OPTIONS] BEFORE... -- AFTER...
+             or: genba diff [OPTIONS] --before-time A..B --after-time C..D FILE
+    "#]]);
+    sandbox.check("diff --before-time ..300ms --after-time ..300ms a1.genba b1.genba --limit 1", expect![[r#"
+        exit code 0
+        stdout
+          no difference that these recordings can tell: B − A is 0 ns ± 102 ms of CPU
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+             ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+             kept: 41.6 % of 720 ms CPU (--time ..300ms)
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
+             ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+             kept: 32.8 % of 912 ms CPU (--time ..300ms)
+
+          2 rows: 0 certain, 2 cannot tell
+               B − A               interval        A        B
+            +27.2 ms   −27.7 ms to +82.1 ms   165 ms   192 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
+            1 more row, the largest −27.2 ms ± 48.7 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+
+          intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 61 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        stderr
+          warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
+          warning: b1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);
 }

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { decodeProfile } from "./decode";
 import { ALL, keptProfile } from "./kept";
-import { binCount, samplesIn } from "./moments";
+import { beside, binCount, samplesIn } from "./moments";
 import type { Samples } from "./profile";
 
 interface Golden {
@@ -45,4 +45,10 @@ test("all bins hold all samples", () => {
   assert.ok(all.end > 5);
   assert.deepEqual(words(samplesIn(profile, all).samples), words(profile.samples));
   assert.deepEqual(samplesIn(profile, { first: all.end, end: all.end + 5 }).samples.stack, []);
+});
+
+test("a range is compared with as much before it, or behind it", () => {
+  assert.deepEqual(beside({ first: 5, end: 8 }, 10), [{ first: 2, end: 5 }, { first: 5, end: 8 }]);
+  assert.deepEqual(beside({ first: 0, end: 4 }, 10), [{ first: 0, end: 4 }, { first: 4, end: 8 }]);
+  assert.equal(beside({ first: 2, end: 8 }, 10), null);
 });

@@ -14,6 +14,13 @@ export function binCount(moments: Moments): number {
   return (moments.bin.at(-1) ?? -1) + 1;
 }
 
+/** A range and its neighbour of the same length, the earlier one first: the neighbour before it if there is room, else the one behind it. Null: neither. */
+export function beside(range: Range, bins: number): readonly [Range, Range] | null {
+  const length = range.end - range.first;
+  if (range.first >= length) return [{ first: range.first - length, end: range.first }, range];
+  return range.end + length <= bins ? [range, { first: range.end, end: range.end + length }] : null;
+}
+
 /** What is in the range, with moments of its own. */
 export function profileIn(profile: Profile, range: Range): Profile {
   const { samples, rows } = samplesIn(profile, range);

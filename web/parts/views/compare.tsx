@@ -6,6 +6,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { barOf, boxBeside, pathOf, placedBoxes, toneOf } from "../../model/changes";
 import type { Tone } from "../../model/changes";
 import type { ChangedRow, Estimate } from "../../model/tables/comparison";
+import { beside, binCount } from "../../model/tables/moments";
+import type { Range } from "../../model/tables/moments";
 import { plural } from "../../model/words";
 import type { ComparisonState } from "../state/comparison";
 import type { PageState } from "../state/page-state";
@@ -13,14 +15,31 @@ import type { PageState } from "../state/page-state";
 const ROWS_MAX = 12;
 const ROWS_MIN = 3;
 
+/** The kept range beside its neighbour of the same length, the earlier one first: a command. Null: no range, or no room for two. */
+function timesToCompare({ filters, recording: { profile } }: PageState): string | null {
+  const { moments, meta } = profile;
+  const { time } = filters.kept.value;
+  if (moments === null || time === null) return null;
+  const pair = beside(time, binCount(moments));
+  if (pair === null) return null;
+  const words = ({ first, end }: Range): string => `${(first * moments.binLength) / 1e6}ms..${(end * moments.binLength) / 1e6}ms`;
+  return `genba html --before-time ${words(pair[0])} --after-time ${words(pair[1])} ${meta.recording ?? "FILE"}`;
+}
+
 export function CompareView({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
   useLayoutEffect(onPainted, [onPainted]);
   const { comparison } = state;
   if (comparison === null) {
+    const times = timesToCompare(state);
     return (
-      <p class="absent">
-        This page holds one recording. <code>genba html before.genba after.genba</code> writes a page that compares two, and <code>genba diff</code> says the same in the terminal.
-      </p>
+      <>
+        <p class="absent">
+          This page holds one recording. <code>genba html before.genba after.genba</code> writes a page that compares two, and <code>genba diff</code> says the same in the terminal.
+        </p>
+        <p class="absent" data-two-times>
+          {times === null ? "Drag over the strip above: the command that compares that time with the time before it stands here then." : <>The time that is kept, and as much before or after it: <code>{times}</code></>}
+        </p>
+      </>
     );
   }
   const { data } = comparison;

@@ -13,7 +13,7 @@ use crate::words::failure::Failure;
 /// Names that a failure lists.
 const NAMED_MAX: usize = 8;
 
-#[derive(Args, Default)]
+#[derive(Args, Clone, Default)]
 pub struct FilterOptions {
     /// Keep threads of this name (* and ? stand for any) or number, whatever they were doing; repeat for several
     #[arg(long, help_heading = "Filters", value_name = "NAME|TID", value_parser = Glob::new)]
@@ -37,6 +37,10 @@ pub struct FilterOptions {
 }
 
 impl FilterOptions {
+    pub fn at_time(&self, window: Window) -> FilterOptions {
+        FilterOptions { time: Some(window), ..self.clone() }
+    }
+
     pub fn filter(&self) -> Filter {
         Filter {
             threads: self.thread.clone(),
@@ -48,7 +52,7 @@ impl FilterOptions {
     }
 }
 
-fn window(text: &str) -> Result<Window, String> {
+pub fn window(text: &str) -> Result<Window, String> {
     let expected = || "expected a time from the recording's beginning, such as 1s..2.5s, 500ms.. or ..2s".to_owned();
     let (start, end) = text.split_once("..").filter(|_| text != "..").ok_or_else(expected)?;
     let at = |text: &str| duration_ns(text).map_err(|_| expected());

@@ -1,7 +1,7 @@
 //! The recordings that a view is made from, read as one.
 //! Owns: what is said about several of them. Never: reads one that is named twice as two.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use genba_profile::joined::joined;
@@ -60,7 +60,21 @@ pub fn open_apart(paths: &[PathBuf]) -> Result<Recordings, Failure> {
     Ok(Recordings(files))
 }
 
+/// One recording twice, for two times of it.
+pub fn open_twice(path: &Path) -> Result<Recordings, Failure> {
+    Ok(Recordings(vec![RecordingFile::open(Some(path))?, RecordingFile::open(Some(path))?]))
+}
+
 impl Recordings {
+    /// How long each is, from its beginning to its last block.
+    pub fn spans_ns(&self) -> Vec<u64> {
+        self.0.iter().map(|file| file.accounts().span_ns).collect()
+    }
+
+    pub fn is_one_twice(&self) -> bool {
+        matches!(self.0.as_slice(), [one, other] if one.path == other.path)
+    }
+
     /// Those from that position on, which are then by themselves.
     pub fn split_off(&mut self, position: usize) -> Recordings {
         Recordings(self.0.split_off(position))
@@ -111,21 +125,24 @@ impl Recordings {
         stem.map_or_else(|| "genba".to_owned(), |stem| stem.to_string_lossy().into_owned())
     }
 
-    /// Each by itself, with its name and when its samples were. A window counts from the beginning of each recording.
-    pub fn each_over_time(&self, options: &FilterOptions) -> Result<Vec<(String, Reading)>, Failure> {
-        let filter = options.filter();
-        let reading = |file: &RecordingFile| {
+    /// Each by itself, with its name and when its samples were. A window counts from the beginning of each recording. `options`: by position.
+    pub fn each_over_time<'o>(
+        &self,
+        options: impl Fn(usize) -> &'o FilterOptions,
+    ) -> Result<Vec<(String, Reading)>, Failure> {
+        let reading = |(position, file): (usize, &RecordingFile)| {
+            let filter = options(position).filter();
             let reading = Reading::filtered(file.profile_over_time(filter.window), &filter);
             let reading =
                 reading.map_err(|nothing| nothing_kept(&nothing).detail(format!("in {}", file.path.display())));
             Ok((self.told_apart(file), reading?))
         };
-        self.0.iter().map(reading).collect()
+        self.0.iter().enumerate().map(reading).collect()
     }
 
     /// The file's name, with its folder where another has the same.
     fn told_apart(&self, file: &RecordingFile) -> String {
-        let others = self.0.iter().filter(|other| other.name() == file.name()).count();
+        let others = self.0.iter().filter(|other| other.name() == file.name() && !self.is_one_twice()).count();
         if others > 1 { file.path.display().to_string() } else { file.name() }
     }
 

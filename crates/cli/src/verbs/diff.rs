@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use genba_profile::difference_view::{Run, comparison, json, markdown, text};
+use genba_profile::difference_view::{comparison, json, markdown, text};
 use genba_profile::weight::Weight;
 
-use crate::read::{self, ColourWhen, FilterOptions, Format, Recordings, Stream, WeightBy, open_apart};
+use crate::read::{self, ColourWhen, FilterOptions, Format, SideTimes, Sides, Stream, WeightBy};
 use crate::words::failure::Failure;
 
 /// What a screen shows; JSON leaves nothing out unless asked.
@@ -16,7 +16,9 @@ const ROWS_ON_SCREEN: usize = 20;
 const WARNINGS_ON_SCREEN: usize = 6;
 
 #[derive(Args)]
-#[command(override_usage = "genba diff [OPTIONS] BEFORE AFTER\n       genba diff [OPTIONS] BEFORE... -- AFTER...")]
+#[command(
+    override_usage = "genba diff [OPTIONS] BEFORE AFTER\n       genba diff [OPTIONS] BEFORE... -- AFTER...\n       genba diff [OPTIONS] --before-time A..B --after-time C..D FILE"
+)]
 pub struct Arguments {
     /// The recording of the program before the change, and of it after; or several of it before
     #[arg(value_name = "BEFORE", required = true)]
@@ -40,6 +42,9 @@ pub struct Arguments {
     color: ColourWhen,
 
     #[command(flatten)]
+    times: SideTimes,
+
+    #[command(flatten)]
     filters: FilterOptions,
 
     /// Fold all but the first N rows; 0 shows all [default: 20 as text and Markdown, else 0]
@@ -52,11 +57,10 @@ pub struct Arguments {
 }
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let (before, after) = sides("diff", &arguments.before, &arguments.after)?;
     let weight: Option<Weight> = arguments.weight.map(Into::into);
-    let recordings = open_sides(before, after)?;
-    let mut before_runs = runs(&recordings, &arguments.filters)?;
-    let after_runs = before_runs.split_off(before.len());
+    let files = (arguments.before.as_slice(), arguments.after.as_slice());
+    let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
+    let (before_runs, after_runs) = sides.runs()?;
     let comparison = comparison(&before_runs, &after_runs, weight);
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
@@ -79,46 +83,4 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Format::Markdown => read::print(&markdown::markdown(&comparison, rows_max, &warnings))?,
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// `A B`, or `A1 A2 -- B1 B2`, as words of that verb.
-pub fn sides<'a>(
-    verb: &str,
-    before: &'a [PathBuf],
-    after: &'a [PathBuf],
-) -> Result<(&'a [PathBuf], &'a [PathBuf]), Failure> {
-    match (before, after) {
-        ([_, _], []) => Ok(before.split_at(1)),
-        ([_], []) => Err(Failure::usage("one recording has nothing to be compared with")
-            .hint(format!("genba {verb} before.genba {}", before[0].display()))),
-        (several, []) => {
-            Err(Failure::usage(format!("{} recordings, and nothing says which are on which side", several.len()))
-                .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba")))
-        }
-        ([], _) => Err(Failure::usage("no recording is named before `--`")
-            .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba"))),
-        (before, after) => match after.iter().find(|path| path.to_string_lossy().starts_with('-')) {
-            Some(option) => {
-                Err(Failure::usage(format!("{} stands behind `--`, where only recordings can be", option.display()))
-                    .hint(format!("genba {verb} OPTIONS before-1.genba before-2.genba -- after-1.genba after-2.genba")))
-            }
-            None => Ok((before, after)),
-        },
-    }
-}
-
-/// The recordings of both sides, those before first.
-pub fn open_sides(before: &[PathBuf], after: &[PathBuf]) -> Result<Recordings, Failure> {
-    let recordings = open_apart(&[before, after].concat())?;
-    match recordings.timeless() {
-        None => Ok(recordings),
-        Some(file) => Err(Failure::no(format!("{} cannot be compared", file.path.display()))
-            .detail("collapsed stacks tell no times, and how certain a change is follows from the times of the samples")
-            .hint("record with genba run, or compare the files' reports")),
-    }
-}
-
-pub fn runs(recordings: &Recordings, filters: &FilterOptions) -> Result<Vec<Run>, Failure> {
-    let runs = recordings.each_over_time(filters)?;
-    Ok(runs.into_iter().map(|(name, reading)| Run { name, reading }).collect())
 }

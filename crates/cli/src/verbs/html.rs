@@ -25,8 +25,7 @@ use genba_profile::warnings::warnings;
 use genba_profile::weight::Weight;
 
 use crate::files::own_file::MARKED_HEAD;
-use crate::read::{self, FilterOptions, Recordings, open_all};
-use crate::verbs::diff;
+use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, open_all};
 use crate::verbs::export::delivered;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -61,7 +60,7 @@ pub struct Arguments {
     after: Vec<PathBuf>,
 
     /// Read several recordings as one instead of comparing them
-    #[arg(long, conflicts_with = "after")]
+    #[arg(long, conflicts_with_all = ["after", "before_time"])]
     as_one: bool,
 
     /// Where to write; - is stdout [default: a new file here, named like the recording]
@@ -75,6 +74,9 @@ pub struct Arguments {
     /// Show the page in the browser
     #[arg(long)]
     open: bool,
+
+    #[command(flatten)]
+    times: SideTimes,
 
     #[command(flatten)]
     filters: FilterOptions,
@@ -102,15 +104,17 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.open && arguments.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("--open shows a file, and -o - writes none").hint("leave one of them out"));
     }
-    let is_one = arguments.after.is_empty() && (arguments.as_one || arguments.files.len() < 2);
+    let has_times = arguments.times.before_time.is_some();
+    let is_one = arguments.after.is_empty() && !has_times && (arguments.as_one || arguments.files.len() < 2);
     let room = if arguments.all_samples { Room::Unlimited } else { Room::OfAFile };
     let made = match is_one {
         true => page_of_one(&arguments.files, &arguments.filters, room)?,
         false => {
-            let (before, after) = diff::sides("html", &arguments.files, &arguments.after).map_err(|failure| {
+            let files = (arguments.files.as_slice(), arguments.after.as_slice());
+            let sides = Sides::open("html", files, &arguments.times, &arguments.filters).map_err(|failure| {
                 if arguments.after.is_empty() { failure.hint("--as-one reads them as one recording") } else { failure }
             })?;
-            page_of_two(before, after, &arguments.filters, room)?
+            page_of_two(sides, room)?
         }
     };
     let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;
@@ -140,28 +144,21 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
 }
 
 /// Of a comparison: what changed, and each side as a recording of its own.
-pub fn page_of_two(
-    before: &[PathBuf],
-    after: &[PathBuf],
-    filters: &FilterOptions,
-    room: Room,
-) -> Result<Made, Failure> {
-    let mut recordings = diff::open_sides(before, after)?;
-    let mut before_runs = diff::runs(&recordings, filters)?;
-    let after_runs = before_runs.split_off(before.len());
-    let after = recordings.split_off(before.len());
+pub fn page_of_two(sides: Sides, room: Room) -> Result<Made, Failure> {
+    let (before_runs, after_runs) = sides.runs()?;
     let comparison = comparison(&before_runs, &after_runs, None);
     let mut words = vec![comparison.verdict()];
     let warnings = comparison.warnings();
     let compared = during("comparing", || page::json(&comparison, &warnings)).map_err(|error| not_written(&error))?;
     drop((before_runs, after_runs));
-    let mut side = |letter: &str, side: &Recordings| {
+    let mut side = |letter: &str, side: &Recordings, filters: &FilterOptions| {
         let mut reading = side.filtered_in_bins(filters, BINS_MAX)?;
         words.push(format!("{letter}: {}", law_line(&reading)));
         let warnings = self::warnings(&reading, reading.choice.weight);
         during("making the page", || numbers(&mut reading, &side.name(), &warnings, room))
     };
-    let (a, b) = (side("A", &recordings)?, side("B", &after)?);
+    let [(before, before_filters), (after, after_filters)] = sides.apart();
+    let (a, b) = (side("A", &before, &before_filters)?, side("B", &after, &after_filters)?);
     let page = page_around(&format!(r#"{{"comparison":{compared},"before":{a},"after":{b}}}"#))?;
     Ok(Made { page, named_after: after, ending: "diff.html", words, kept: None, warnings })
 }

@@ -101,7 +101,7 @@ impl Comparison<'_> {
                 };
                 let most = largest.filter(|row| row.estimate.change() / whole.change() >= 0.5);
                 let most = most.map_or(String::new(), |row| format!(", most of it in {}", self.name(row)));
-                format!("{takes}: {measured}{} a run{most}", self.unit())
+                format!("{takes}: {measured}{}{most}", self.of_each())
             }
             (false, Some(largest)) => {
                 let certain = self.difference.rows.iter().filter(|row| row.estimate.certain).count() as u64;
@@ -111,13 +111,13 @@ impl Comparison<'_> {
                 };
                 let change = self.margin(&largest.estimate);
                 format!(
-                    "B differs from A in {}: {change}{} a run.{rows} The change of the whole, {measured}, is not certain",
+                    "B differs from A in {}: {change}{}.{rows} The change of the whole, {measured}, is not certain",
                     self.name(largest),
-                    self.unit()
+                    self.of_each()
                 )
             }
             (false, None) => {
-                format!("no difference that these recordings can tell: B − A is {measured}{} a run", self.unit())
+                format!("no difference that these recordings can tell: B − A is {measured}{}", self.of_each())
             }
         }
     }
@@ -135,7 +135,9 @@ impl Comparison<'_> {
             let said = warnings(&run.reading, weight).into_iter();
             said.map(|warning| format!("{}: {warning}", run.name)).collect::<Vec<_>>()
         };
-        let mut all: Vec<String> = runs().flat_map(of_run).collect();
+        // One recording can be both sides.
+        let mut said = BTreeSet::new();
+        let mut all: Vec<String> = runs().flat_map(of_run).filter(|warning| said.insert(warning.clone())).collect();
         let paces: BTreeSet<Option<u64>> = runs().map(|run| Pace::of(&run.reading).mostly_ns).collect();
         if weight == Weight::Samples && paces.len() > 1 {
             all.push("the recordings have different intervals between ticks, so counts of samples differ; --weight cpu compares time".to_string());
@@ -242,6 +244,15 @@ impl Comparison<'_> {
             (_, _, false, true) => "too few samples",
             (_, _, false, false) => "cannot tell",
         }
+    }
+
+    /// ` of CPU a run`; of times in a run ` of CPU`
+    fn of_each(&self) -> String {
+        let is_part = |run: &Run| {
+            run.reading.kept.as_ref().is_some_and(|kept| kept.flags.iter().any(|flag| flag.starts_with("--time")))
+        };
+        let a_run = if self.before.iter().chain(self.after).any(is_part) { "" } else { " a run" };
+        format!("{}{a_run}", self.unit())
     }
 
     fn unit(&self) -> &'static str {

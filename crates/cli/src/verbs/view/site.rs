@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use genba_profile::figures;
 
-use crate::read::FilterOptions;
+use crate::read::{FilterOptions, SideTimes, Sides};
 use crate::verbs::html::{Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
@@ -80,7 +80,9 @@ impl Site {
             "compare" => {
                 let side = |name: &str| parameter(&asked.query, name).and_then(file).cloned();
                 let (Some(before), Some(after)) = (side("before"), side("after")) else { return not_there() };
-                page_of_two(&[before], &[after], &filters, Room::Unlimited)
+                let files = (std::slice::from_ref(&before), std::slice::from_ref(&after));
+                Sides::open("html", files, &SideTimes::default(), &filters)
+                    .and_then(|sides| page_of_two(sides, Room::Unlimited))
             }
             place => match place.strip_prefix("recording/").and_then(file) {
                 Some(path) => page_of_one(std::slice::from_ref(path), &filters, Room::Unlimited),
