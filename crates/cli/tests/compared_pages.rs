@@ -148,7 +148,6 @@ fn stacks_without_times_are_not_compared() {
               error: stacks.txt cannot be compared
                 collapsed stacks tell no times, and how certain a change is follows from the times of the samples
               hint: record with genba run, or compare the files' reports
-              hint: --as-one reads them as one recording
         "#]],
     );
     sandbox.check(
@@ -159,7 +158,6 @@ fn stacks_without_times_are_not_compared() {
             stderr
               error: cannot open missing.genba: there is no such file
               hint: the newest recording here is b2.genba
-              hint: --as-one reads them as one recording
         "#]],
     );
 }

@@ -349,23 +349,31 @@ fn two_times_of_one_recording() {
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);
-    sandbox.check("diff --before-time ..300ms --after-time 300ms.. a1.genba", expect![[r#"
+    sandbox.check(
+        "diff --before-time ..300ms --after-time 300ms.. a1.genba",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: the two times are not equally long
             --before-time has 300 ms, --after-time 420 ms
           hint: genba diff --before-time ..2s --after-time 2s..4s FILE
-    "#]]);
-    sandbox.check("diff --before-time ..300ms --after-time 200ms..500ms a1.genba", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "diff --before-time ..300ms --after-time 200ms..500ms a1.genba",
+        expect![[r#"
         exit code 2
         stdout
         stderr
           error: the two times overlap
             what is in both would be compared with itself
           hint: genba diff --before-time ..2s --after-time 2s..4s FILE
-    "#]]);
-    sandbox.check("diff --before-time ..300ms a1.genba", expect![[r#"
+    "#]],
+    );
+    sandbox.check(
+        "diff --before-time ..300ms a1.genba",
+        expect![[r#"
         exit code 2
         stdout
         stderr
@@ -374,7 +382,8 @@ fn two_times_of_one_recording() {
           hint: usage: genba diff [OPTIONS] BEFORE AFTER
              or: genba diff [OPTIONS] BEFORE... -- AFTER...
              or: genba diff [OPTIONS] --before-time A..B --after-time C..D FILE
-    "#]]);
+    "#]],
+    );
     sandbox.check("diff --before-time ..300ms --after-time ..300ms a1.genba b1.genba --limit 1", expect![[r#"
         exit code 0
         stdout

@@ -4,9 +4,6 @@
 mod notation;
 mod sandbox;
 
-use std::fs::File;
-use std::time::{Duration, SystemTime};
-
 use expect_test::expect;
 use sandbox::Sandbox;
 
@@ -32,8 +29,7 @@ fn the_newest_recording_is_read_and_named() {
     let sandbox = with_slices("readers-newest");
     sandbox.file("work/older.genba", b"not even a recording");
     sandbox.file("work/newest.txt", b"nor this");
-    let older = File::options().write(true).open(sandbox.path("work/older.genba")).expect("it was just written");
-    older.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(1)).expect("set its time");
+    sandbox.age("work/older.genba");
     sandbox.check(
         "report",
         expect![[r#"

@@ -133,8 +133,10 @@ fn named<'a>(
                 file.display()
             ))),
         (several, []) => {
-            Err(Failure::usage(format!("{} recordings, and nothing says which are on which side", several.len()))
-                .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba")))
+            let failure =
+                Failure::usage(format!("{} recordings, and nothing says which are on which side", several.len()))
+                    .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba"));
+            Err(if verb == "html" { failure.hint("--as-one reads them as one recording") } else { failure })
         }
         ([], _) => Err(Failure::usage("no recording is named before `--`")
             .hint(format!("genba {verb} before-1.genba before-2.genba -- after-1.genba after-2.genba"))),

@@ -111,10 +111,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
         true => page_of_one(&arguments.files, &arguments.filters, room)?,
         false => {
             let files = (arguments.files.as_slice(), arguments.after.as_slice());
-            let sides = Sides::open("html", files, &arguments.times, &arguments.filters).map_err(|failure| {
-                if arguments.after.is_empty() { failure.hint("--as-one reads them as one recording") } else { failure }
-            })?;
-            page_of_two(sides, room)?
+            page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, room)?
         }
     };
     let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;

@@ -4,10 +4,12 @@
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
+use std::cell::Cell;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, SystemTime};
 
 use expect_test::Expect;
 use genba_format::{BlockHeader, compress, encode_block, proto};
@@ -16,6 +18,7 @@ pub struct Sandbox {
     pub folder: PathBuf,
     /// What follows the sandbox's own `bin` on PATH.
     pub system_path: &'static str,
+    pub recordings: Cell<u64>,
 }
 
 /// Appends the block prepared by the sandbox to the recording named in GENBA_SESSION.
@@ -31,7 +34,7 @@ impl Sandbox {
     pub fn new(name: &str) -> Sandbox {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&folder);
-        let sandbox = Sandbox { folder, system_path: ":/usr/bin:/bin" };
+        let sandbox = Sandbox { folder, system_path: ":/usr/bin:/bin", recordings: Cell::new(0) };
         fs::create_dir_all(sandbox.path("work")).expect("the folder for tests can be written");
         sandbox.file("block", &block_with_start(""));
         sandbox.script("bin/python3", &format!("echo \"python3 $*\"; {RECORD}"));
@@ -42,10 +45,25 @@ impl Sandbox {
         self.folder.join(name)
     }
 
+    /// A recording is a second newer than the one written before it, whatever the machine's clock does meanwhile.
     pub fn file(&self, name: &str, bytes: &[u8]) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().expect("a folder above")).expect("make the folder");
         fs::write(path, bytes).expect("write the file");
+        if name.ends_with(".genba") {
+            self.recordings.set(self.recordings.get() + 1);
+            self.modified(name, 1_000_000_000 + self.recordings.get());
+        }
+    }
+
+    /// Makes the file that old that every recording written here is newer.
+    pub fn age(&self, name: &str) {
+        self.modified(name, 1);
+    }
+
+    fn modified(&self, name: &str, second: u64) {
+        let file = File::options().write(true).open(self.path(name)).expect("it was just written");
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(second)).expect("set its time");
     }
 
     /// An executable file.
