@@ -96,11 +96,21 @@ test("one function called from two places: apart in the tree, together in the sa
 test("the source has a bar a line and an underlined expression that leads to its box", async () => {
   await onPage(slices(), async (page) => {
     await page.keyboard.press("5");
-    assert.equal(await words(page, "[data-line='7']"), "7 91.1 % 1.0 % n += len(b[i:][:2])");
+    // The selected line says which of its expressions costs what, and where in C: drawn as a bar, spoken as text.
+    assert.equal(
+      await words(page, "[data-line='7']"),
+      "7 91.1 % 1.0 % n += len(b[i:][:2]) b[i:] 90.0 % b[i:] bytes.__getitem__ → PyBytes_FromStringAndSize → memmove 90 % len(b[i:][:2]) 1.0 % len(b[i:][:2])",
+    );
+    const bar = await page.locator("[data-line='7'] .mark-bar").first().boundingBox();
+    const underlined = await page.locator("[data-line='7'] u").nth(1).boundingBox();
+    // The browser lays out in fractions of a pixel.
+    assert.ok(Math.abs(bar.x - underlined.x) < 1 && Math.abs(bar.width - underlined.width) < 1, `${bar.x} ${underlined.x}`);
     assert.deepEqual(await all(page, "[data-line='7'] u"), ["len(", "b[i:]", "[:2])"]);
     await page.locator("[data-line='14'] u").first().click();
     assert.equal(await selected(page), "b[i:i + 2]");
     assert.equal(await page.locator(".source-view li.on").getAttribute("data-line"), "14");
+    assert.equal(await page.locator("[data-line='14'] [data-mark]").count(), 1);
+    assert.equal(await words(page, "[data-line='7']"), "7 91.1 % 1.0 % n += len(b[i:][:2])");
   });
 });
 

@@ -6,8 +6,9 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { filesByShare, markedLine, sourceLines } from "../../model/source-view";
 import type { ListedLine } from "../../model/source-view";
 import { placeOf, siteOf } from "../../model/tree/tree";
-import { fileName, placeWhere, shareWords } from "../../model/words";
+import { fileName, placeWhere, plural, shareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { Chain } from "../chain";
 
 export function SourceView({ state }: { state: PageState }): JSX.Element {
   const { filters, view, recording: { profile } } = state;
@@ -79,7 +80,36 @@ function Line({ state, line, on }: { state: PageState; line: ListedLine; on: boo
           </Fragment>
         ))}
       </span>
+      {on ? <Marks state={state} line={line} /> : null}
     </li>
+  );
+}
+
+const MARKS_MAX = 8;
+
+/** Of the selected line: a bar under each expression that ran, with its share and its chain into C. */
+function Marks({ state, line: { text, expressions } }: { state: PageState; line: ListedLine }): JSX.Element | null {
+  if (expressions.length === 0) return null;
+  const characters = Array.from(text);
+  const { place } = state.filters.tree.value;
+  const more = expressions.length - MARKS_MAX;
+  return (
+    <ul class="marks" data-marks>
+      {expressions.slice(0, MARKS_MAX).map((expression) => {
+        const row = state.rows.value.find(({ box }) => box !== null && place[box] === place[expression.box]);
+        // The text itself, unseen, keeps the bar under it, whatever its characters are wide.
+        return (
+          <li key={expression.box} data-mark>
+            <span class="unseen" aria-hidden="true">{characters.slice(0, expression.from).join("")}</span>
+            <span class="mark-bar" aria-hidden="true">{characters.slice(expression.from, expression.to).join("")}</span>
+            <b>{shareWords(expression.share)}</b>
+            <span class="spoken"> {characters.slice(expression.from, expression.to).join("")}</span>
+            {row === undefined ? null : <Chain row={row} />}
+          </li>
+        );
+      })}
+      {more > 0 ? <li class="quiet">and {plural(more, "smaller one")}</li> : null}
+    </ul>
   );
 }
 

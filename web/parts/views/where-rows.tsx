@@ -1,12 +1,12 @@
 // "Where it goes": the user's own expressions, underlined in their source, each with its chain into C.
 import { useSignal } from "@preact/signals";
-import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { markExpression } from "../../model/source";
-import type { Link, WhereRow } from "../../model/rows";
+import type { WhereRow } from "../../model/rows";
 import { expressionKey } from "../../model/tree/tree";
-import { callersWords, exactTime, fileName, plural, partWords, shareWords, weightWords } from "../../model/words";
+import { callersWords, exactTime, fileName, plural, shareWords, weightWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { Chain } from "../chain";
 
 const FIRST_ROWS = 3;
 const HOT_SHARE = 0.2;
@@ -101,38 +101,6 @@ function SourceLine({ state, row }: { state: PageState; row: WhereRow }): JSX.El
       {marked.moreLines > 0 ? <span class="quiet"> … {plural(marked.moreLines, "more line")}</span> : null}
     </span>
   );
-}
-
-/** Longer chains keep both ends, and say what is between. */
-const CHAIN_ENDS = 4;
-
-function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.Element | null {
-  if (chain.length === 0 && split.length === 0) return null;
-  const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
-  const isLong = between.length > 1;
-  const shown = isLong ? [...chain.slice(0, CHAIN_ENDS), between, ...chain.slice(-CHAIN_ENDS)] : chain;
-  return (
-    <span class="chain">
-      {shown.map((link, at) => (
-        <Fragment key={at}>
-          {at === 0 ? null : " → "}
-          {"name" in link ? <Step link={link} /> : <abbr title={link.map(({ name }) => name).join(" → ")}>{link.length} more</abbr>}
-        </Fragment>
-      ))}
-      {row.chainShare === null ? null : ` ${partWords(row.chainShare)}`}
-      {split.map(({ link, share }, at) => (
-        <Fragment key={link.name}>
-          {at > 0 ? ", " : chain.length > 0 ? " | " : null}
-          <Step link={link} /> {partWords(share)}
-        </Fragment>
-      ))}
-    </span>
-  );
-}
-
-function Step({ link }: { link: Link }): JSX.Element {
-  const why = link.inferred ? "inferred: a tail call had taken it off the stack" : undefined;
-  return <i class={link.inferred ? "inferred" : `tint-${link.tint}`} title={why}>{link.name}</i>;
 }
 
 function keyOf({ row }: WhereRow): string {
