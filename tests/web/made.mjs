@@ -8,7 +8,7 @@ const blank = {
 };
 
 /** `stacks`: [frames, { samples, state?, cpu_ns?, wall_ns?, thread? }]. Gives the two documents that lie in a page. */
-export function recording({ title, stacks, sources = [], rows = [], verdict = null, refused = {}, warnings = [], processes = 1, missed_ns = 0 }) {
+export function recording({ title, stacks, sources = [], rows = [], verdict = null, refused = {}, warnings = [], processes = 1, parents = [], missed_ns = 0 }) {
   const frames = [];
   const frameRows = new Map();
   const nodes = { parent: [], frame: [] };
@@ -51,7 +51,7 @@ export function recording({ title, stacks, sources = [], rows = [], verdict = nu
     },
     accounting: { ...accounting, ...clocks, wall_not_sampled_ns: 0 },
     processes: Array.from({ length: processes }, (_, at) => ({
-      pid: 4127 + at, parent: null, python: "3.15.2", executable: "/usr/bin/python3.15", argv: title.split(" "), cwd: "/home/me",
+      pid: 4127 + at, parent: parents[at] ?? null, python: "3.15.2", executable: "/usr/bin/python3.15", argv: title.split(" "), cwd: "/home/me",
       refused: null, imported: null, ended: "exit", threads: 1, ...clocks, accounting,
     })),
     threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", start_ns: 0, ended: false })),
@@ -74,7 +74,7 @@ function rowOf(rows, key, make) {
 }
 
 const file = "/home/me/slices.py";
-const python = (name, first_line, line, column, end_column, expression) => ({ kind: "python", owner: "user", name, file, first_line, line, end_line: line, column, end_column, expression });
+export const python = (name, first_line, line, column, end_column, expression) => ({ kind: "python", owner: "user", name, file, first_line, line, end_line: line, column, end_column, expression });
 const c = (name, owner, origin) => ({ kind: "c", owner, name, module: owner === "libc" ? "/usr/lib/x86_64-linux-gnu/libc.so.6" : "/usr/bin/python3.15", origin });
 const inferred = (name) => ({ ...c(name, "interpreter", "method table"), kind: "inferred" });
 

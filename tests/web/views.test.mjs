@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { slices, twoCallers } from "./made.mjs";
+import { python, recording, slices, twoCallers } from "./made.mjs";
 
 const VIEWS = ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"];
 let at;
@@ -142,6 +142,22 @@ test("a thread is kept by a click, its share is said, and the chip takes the fil
     await page.locator(".chip").click();
     assert.equal(await page.locator("[data-chips]").count(), 0);
     assert.deepEqual(await all(page, "[data-tree] [role=treeitem] .name"), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
+  });
+});
+
+test("processes are listed as the tree in which they were started, and one of them is kept", async () => {
+  const stacks = ["first", "child", "second", "grandchild"].map((name, thread) => [[python(name, 1, 2, 4, 8, "work")], { samples: 10 * (thread + 1), thread }]);
+  await onPage(recording({ title: "python3.15 app.py", stacks, processes: 4, parents: [null, 0, null, 1] }), async (page) => {
+    await page.locator("[data-filter] summary").click();
+    const options = await page.locator("[data-process] option").allTextContents();
+    assert.deepEqual(options.map((option) => option.replace(/ · .*/, "").replaceAll("\u00a0", ".")), [
+      "all processes", "4127 python3.15 app.py", "...4128 python3.15 app.py", "......4130 python3.15 app.py", "4129 python3.15 app.py",
+    ]);
+    await page.locator("[data-process]").selectOption("3");
+    assert.match(await address(page), /process=3/);
+    await page.keyboard.press("6");
+    await page.locator("[data-by=function]").click();
+    assert.deepEqual(await all(page, "[data-row] .name"), ["grandchildslices.py:1"]);
   });
 });
 

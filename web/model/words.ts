@@ -12,6 +12,12 @@ export function timeWords(ns: Ns): string {
   for (const [size, unit] of STEPS) if (ns >= size * 0.9995) return `${threeDigits(ns / size)} ${unit}`;
   return `${ns} ns`;
 }
+/** As in the list of processes: its number, what was started, and its CPU. */
+export function processWords({ pid, argv, cpu, imported }: Process): string {
+  const words = [String(pid ?? "?"), ...argv.slice(0, 3)].join(" ");
+  return imported === null ? `${words} · ${timeWords(cpu)} CPU` : words;
+}
+
 /** A moment since the recording began. */
 export function momentWords(ns: Ns): string {
   return ns === 0 ? "0 s" : timeWords(ns);

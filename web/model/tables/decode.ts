@@ -44,7 +44,8 @@ export function decodeProfile(at: Value): Profile {
   const frames = list(top("frames"), decodeFrame);
   const stacks = decodeStacks(top("nodes"), frames.length);
   const states = list(top("states"), text);
-  const processes = list(top("processes"), decodeProcess);
+  const known = list(top("processes"), object).length;
+  const processes = list(top("processes"), (row) => decodeProcess(row, known));
   const threads = list(top("threads"), (row) => decodeThread(row, processes.length));
   const accounting = object(top("accounting"));
   const meta = object(top("meta"));
@@ -193,10 +194,12 @@ function decodeMark(at: Value, processes: number): Mark {
   return { process: index(mark("process"), processes) as ProcessIndex, at: ns(mark("at_ns")), kind: text(mark("kind")), text: orNull(mark("text"), text) };
 }
 
-function decodeProcess(at: Value): Process {
+function decodeProcess(at: Value, processes: number): Process {
   const process = object(at);
   return {
     pid: orNull(process("pid"), whole),
+    parent: orNull(process("parent"), (parent) => index(parent, processes) as ProcessIndex),
+    cpu: ns(process("cpu_ns")),
     python: orNull(process("python"), text),
     argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
     refused: orNull(process("refused"), text),

@@ -86,6 +86,9 @@ export interface Clocks {
 
 export interface Process {
   readonly pid: number | null;
+  /** None: what started it was not recorded. */
+  readonly parent: ProcessIndex | null;
+  readonly cpu: Ns;
   readonly python: string | null;
   readonly argv: readonly string[];
   readonly refused: string | null;

@@ -3,9 +3,11 @@ import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
+import { forkTree } from "../../model/processes";
 import { LAYERS } from "../../model/tables/kept";
 import type { Layers } from "../../model/tables/kept";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
+import { processWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { orderOf, ORDERS_OF } from "../state/view";
 import type { Order } from "../state/view";
@@ -120,6 +122,9 @@ function Segments<Name extends string>({ label, all, words, chosen, attribute, c
   );
 }
 
+/** A list of options keeps no other space. */
+const INDENT = "\u00a0\u00a0\u00a0";
+
 /** Which process, which thread: only where there are several. */
 function Owners({ state }: { state: PageState }): JSX.Element {
   const { processes, threads } = state.recording.profile;
@@ -137,9 +142,10 @@ function Owners({ state }: { state: PageState }): JSX.Element {
           }}
         >
           <option value="">all processes</option>
-          {processes.map((process, at) => (
-            <option key={at} value={at}>{process.pid ?? "?"} {process.argv.slice(0, 3).join(" ")}</option>
-          ))}
+          {forkTree(processes).map(({ process, depth }) => {
+            const row = processes[process];
+            return row === undefined ? null : <option key={process} value={process}>{INDENT.repeat(depth) + processWords(row)}</option>;
+          })}
         </select>
       )}
       {threads.length < 2 ? null : (
