@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
 use expect_test::expect;
-use sandbox::Sandbox;
+use sandbox::{RECORD, Sandbox};
 
 fn recording(key: u8, count: u32) -> Vec<u8> {
     let mut text = format!(
@@ -257,4 +257,26 @@ fn what_cannot_be_shown_is_refused() {
         stderr
     "#]],
     );
+}
+
+#[test]
+fn a_run_shows_its_recording_until_ctrl_c_and_ends_as_the_program_did() {
+    let sandbox = Sandbox::new("view-run");
+    sandbox.script("bin/python3", &format!("echo \"the program's own\"; {RECORD}; exit 3"));
+    sandbox.file("work/app.py", b"print('made up')\n");
+    let mut command = sandbox.genba(&["run", "--view", "app.py"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("genba starts");
+    let mut said = BufReader::new(child.stderr.take().expect("stderr")).lines().map(|line| line.expect("text"));
+    let address = said.find(|line| line.starts_with("http://")).expect("the address");
+    assert_eq!(
+        said.next().expect("a line"),
+        "showing app.genba; only this machine can open the address; Ctrl-C ends it"
+    );
+    let (host, path) = address["http://".len()..].split_once('/').expect("a path");
+    let mut view = View { child, host: host.to_owned(), root: format!("/{path}") };
+    assert_eq!(view.get("").0, 200);
+    assert!(Command::new("kill").args(["-INT", &view.child.id().to_string()]).status().expect("kill").success());
+    let mut printed = String::new();
+    view.child.stdout.take().expect("stdout").read_to_string(&mut printed).expect("text");
+    assert_eq!((view.child.wait().expect("it ends").code(), printed.as_str()), (Some(3), "the program's own\n"));
 }

@@ -27,7 +27,7 @@ use genba_profile::{build, figures};
 
 use crate::finish::{self, SourceText};
 use crate::read;
-use crate::verbs::report;
+use crate::verbs::{report, view};
 use crate::words::durations;
 use crate::words::failure::{self, Failure, say, show};
 use crate::words::progress::during;
@@ -114,6 +114,10 @@ pub struct Arguments {
     /// Takes a setting back
     #[arg(long, hide = true, overrides_with = "quiet")]
     no_quiet: bool,
+
+    /// Show the recording in the browser when the program has ended, as `genba view` does, until Ctrl-C
+    #[arg(long)]
+    view: bool,
 
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
@@ -215,7 +219,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         // What was not on the screen yet.
-        say(&format!("recorded {shown} ({size}) · next: genba view {shown}"));
+        let next = if arguments.view { String::new() } else { format!(" · next: genba view {shown}") };
+        say(&format!("recorded {shown} ({size}){next}"));
+    }
+    if arguments.view {
+        return Err(view::in_place_of_this(&output.path, ending.exit_code()));
     }
     Ok(ExitCode::from(ending.exit_code()))
 }

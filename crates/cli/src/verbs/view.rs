@@ -6,8 +6,10 @@ mod server;
 mod site;
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
-use std::process::ExitCode;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -35,9 +37,35 @@ pub struct Arguments {
     /// Print the address only; without this the browser is opened where there is one
     #[arg(long)]
     no_open: bool,
+
+    /// Of the program that was recorded just before
+    #[arg(long, value_name = "CODE", hide = true, default_value_t = 0)]
+    exit_code: u8,
+}
+
+/// `genba view` of the recording, which ends with the program's exit code. It takes the place of this process, so nothing is left that
+/// waits for the program's signals. The address goes to stderr: stdout was the program's. Returns only where that failed.
+pub fn in_place_of_this(recording: &Path, exit_code: u8) -> Failure {
+    // As a reader would type it.
+    let here = std::env::current_dir().ok();
+    let recording = here.and_then(|here| recording.strip_prefix(here).ok()).unwrap_or(recording);
+    let cannot = |error: std::io::Error| {
+        Failure::no(format!("cannot show the recording: {}", of_system(&error)))
+            .hint(format!("genba view {}", recording.display()))
+            .with_exit_code(exit_code.max(1))
+    };
+    let started = || -> std::io::Result<std::io::Error> {
+        let genba = std::env::current_exe()?;
+        let out = std::io::stderr().as_fd().try_clone_to_owned()?;
+        let mut command = Command::new(genba);
+        command.args(["view", "--exit-code", &exit_code.to_string(), "--"]).arg(recording).stdout(out);
+        Ok(command.exec())
+    };
+    cannot(started().unwrap_or_else(|error| error))
 }
 
 pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let exit_code = i32::from(arguments.exit_code);
     let files = match arguments.files.as_slice() {
         [] => vec![newest_here()?],
         files => files.to_vec(),
@@ -52,7 +80,7 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Signals::new([SIGINT]).map_err(|error| Failure::ours(format!("cannot wait for Ctrl-C: {error}")))?;
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
-            std::process::exit(0);
+            std::process::exit(exit_code);
         }
     });
     let address = site.address();
