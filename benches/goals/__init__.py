@@ -14,7 +14,7 @@ from pathlib import Path
 import machine
 import recordings
 import table
-from goals import faulthandler, handler, memory, page, reading, real, sampler, size, startup
+from goals import faulthandler, handler, memory, page, reading, real, sampler, size, startup, viewer
 from row import Row
 from runs import Measured
 from ways import Way
@@ -31,6 +31,7 @@ ABSOLUTE = {
     "size": size,
     "reading": reading,
     "page": page,
+    "viewer": viewer,
 }
 
 
