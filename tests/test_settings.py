@@ -63,6 +63,7 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
         "tag": (["a=1", "b=2"], "pyproject.toml:7"),
         "source": ("all", "default"),
         "quiet": (False, "default"),
+        "view": (False, "default"),
         "weight": (None, "default: cpu, or wall when the program mostly waited"),
         "show": ("both", "default"),
         "min-share": (None, "not set"),

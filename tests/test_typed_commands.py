@@ -45,8 +45,12 @@ REPLACED = {
     "make test": "it runs this test",
     "make": "it is run in the checkout, which a wheel does not have",
 }
-# A server does not end by itself: it is asked to when both workers are there.
-SERVERS = {"genba run gunicorn -w 2 app:app": re.compile(r"(Booting worker.*){2}", re.DOTALL), "genba view": re.compile("Ctrl-C ends it")}
+# A server does not end by itself: it is asked to when it has said this.
+SERVERS = {
+    "genba run gunicorn -w 2 app:app": re.compile(r"(Booting worker.*){2}", re.DOTALL),
+    "genba view": re.compile("Ctrl-C ends it"),
+    "genba run --view app.py": re.compile("Ctrl-C ends it"),
+}
 
 
 @dataclass

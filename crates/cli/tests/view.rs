@@ -265,15 +265,16 @@ fn a_run_shows_its_recording_until_ctrl_c_and_ends_as_the_program_did() {
     sandbox.script("bin/python3", &format!("echo \"the program's own\"; {RECORD}; exit 3"));
     sandbox.file("work/app.py", b"print('made up')\n");
     let mut command = sandbox.genba(&["run", "--view", "app.py"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("genba starts");
-    let mut said = BufReader::new(child.stderr.take().expect("stderr")).lines().map(|line| line.expect("text"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("genba starts");
+    let mut view = View { child, host: String::new(), root: String::new() };
+    let mut said = BufReader::new(view.child.stderr.take().expect("stderr")).lines().map(|line| line.expect("text"));
     let address = said.find(|line| line.starts_with("http://")).expect("the address");
     assert_eq!(
         said.next().expect("a line"),
         "showing app.genba; only this machine can open the address; Ctrl-C ends it"
     );
     let (host, path) = address["http://".len()..].split_once('/').expect("a path");
-    let mut view = View { child, host: host.to_owned(), root: format!("/{path}") };
+    (view.host, view.root) = (host.to_owned(), format!("/{path}"));
     assert_eq!(view.get("").0, 200);
     assert!(Command::new("kill").args(["-INT", &view.child.id().to_string()]).status().expect("kill").success());
     let mut printed = String::new();
