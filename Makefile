@@ -1,8 +1,8 @@
 # genba's chores. `make` alone prints the verbs. Settings: GENBA_SID (folder of a Debian sid with CPython 3.14 and 3.15),
-# GENBA_STANDALONE (folder of python-build-standalone), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
+# GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-web-and-fuzz test-python
+.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-web-and-fuzz test-python cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -15,7 +15,7 @@ help: ## print these verbs
 include make/build.mk
 
 prepare: ## set this machine up: tools, packages, Debian sid and its debug files (as root), python-build-standalone
-	@make/prepare.sh tools packages prose sid debug standalone compiled
+	@make/prepare.sh tools packages prose sid debug standalone compiled schemathesis s3
 
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
@@ -34,7 +34,7 @@ test-web-and-fuzz:
 
 # Tests that measure what others on the machine disturb run alone. The others run side by side.
 test-python: build wheel twin
-	@make/prepare.sh tools compiled
+	@make/prepare.sh tools compiled schemathesis s3
 	@failed=0; \
 	$(TOOLS)/bin/pytest -n 2 -m 'not measures or steady' tests benches || failed=1; \
 	$(TOOLS)/bin/pytest -m 'measures and not steady' tests || failed=1; \
@@ -44,11 +44,16 @@ test-python: build wheel twin
 # beside what measures. PART="tests/harmless tests/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
-	@make/prepare.sh tools compiled
+	@make/prepare.sh tools compiled schemathesis s3
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 tests || failed=1; \
+	$(MAKE) --no-print-directory cluster || failed=1; \
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
+
+cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some are killed; builds Garage once
+	@make/prepare.sh tools packages garage
+	$(TOOLS)/bin/pytest --timeout 1800 tests/serve/cluster.py
 
 check: web/node_modules prose ## formatting, lints, house rules, edges, generated code, the handler's symbols, prose
 	cargo fmt --all --check

@@ -70,6 +70,16 @@ def test_the_handler_from_inside(tmp_path: Path) -> None:
     assert all(row["value"] > 0 for row in data["goals"])
 
 
+def test_attaching_and_dumping(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "attach", folder=tmp_path, ATTACHES="2", DUMPS="2", ROUNDS="1")
+    found = {row["goal"]: row for row in data["goals"]}
+    stopped = [row for goal, row in found.items() if goal.startswith(("attach: a thread", "dump: a running thread"))]
+    assert len(stopped) == 3 and all(0 <= row["value"] < 1_000 for row in stopped), stopped
+    assert found["dump: time, median of 2"]["value"] > 0
+    slowed = [row for goal, row in found.items() if goal.endswith("while attached, beside genba run")]
+    assert len(slowed) == 4 and all(0.2 < row["value"] < 5 for row in slowed), slowed
+
+
 def test_a_way_that_does_not_exist_is_refused() -> None:
     command = [sys.executable, str(HERE / "bench.py"), "--ways", "gprof", "--parts", "table", "--genba", ways.GENBA]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -1,6 +1,7 @@
 # How the command is built: the viewer, the agent for an old glibc, the command that carries both.
-# crates/cli/build.rs builds the agent with the linker of the cargo that builds the command, so that one call to
-# cargo-zigbuild settles the newest glibc symbol of both; `cargo xtask glibc` looks afterwards.
+# crates/cli/build.rs builds the agent with the linker of the cargo that builds the command, so that one call of
+# maturin settles the newest glibc symbol of both; `cargo xtask glibc` looks afterwards. pip builds the wheel by the
+# same maturin with the same words: what `build` compiled is not compiled again.
 
 GLIBC := 2.17
 TRIPLE := x86_64-unknown-linux-gnu
@@ -13,7 +14,7 @@ CARRIED := ls -t $(BUILT)/build/genba-*/out/genba-agent.so | head -n 1
 build: web-dist ## the command, at target/release/genba
 	@make/prepare.sh tools
 	PATH="$(TOOLS)/bin:$$PATH" CARGO_TARGET_DIR="$(CURDIR)/target" \
-		cargo zigbuild --quiet --locked --release --package genba --target $(TRIPLE).$(GLIBC)
+		maturin build --quiet --release --zig --compatibility manylinux_2_17 --interpreter $(TOOLS)/bin/python --out build/built
 	cargo xtask glibc $(BUILT)/genba $(GLIBC)
 	cargo xtask glibc "$$($(CARRIED))" $(GLIBC)
 	@mkdir -p target/release

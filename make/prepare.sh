@@ -1,8 +1,8 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, compiled. Each one does only what is missing and
-# says what it does.
-# Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), $GENBA_SID,
-# $GENBA_DEBUG and $GENBA_STANDALONE.
+# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, compiled, schemathesis, s3, garage. Each one does
+# only what is missing and says what it does.
+# Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), cargo's caches
+# (verbs s3 and garage), $GENBA_SID, $GENBA_DEBUG, $GENBA_STANDALONE, $GENBA_S3 and $GENBA_GARAGE.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
@@ -10,6 +10,8 @@ tools=$root/build/tools
 sid=${GENBA_SID:-$HOME/.cache/genba/sid}
 debug=${GENBA_DEBUG:-$HOME/.cache/genba/debug}
 standalone=${GENBA_STANDALONE:-$HOME/.cache/genba/standalone}
+s3=${GENBA_S3:-$HOME/.cache/genba/s3}
+garage=${GENBA_GARAGE:-$HOME/.cache/genba/garage}
 libraries=/usr/lib/x86_64-linux-gnu
 
 say() { echo "prepare: $*" >&2; }
@@ -32,7 +34,7 @@ python_for_tools() {
 }
 
 prepare_tools() {
-    wanted=$(find "$root/make" -name 'requirements*.txt' ! -name '*-peers.txt' -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum)
+    wanted=$(find "$root/make" -name 'requirements*.txt' ! -name '*-peers.txt' ! -name '*-schemathesis.txt' -print0 | LC_ALL=C sort -z | xargs -0 cat | sha256sum)
     if [ -x "$tools/bin/python" ] && [ "$(cat "$tools/wanted" 2>/dev/null)" = "$wanted" ]; then
         return
     fi
@@ -50,13 +52,15 @@ prepare_tools() {
 # Commands that the chores need and the packages that bring them on Debian.
 prepare_packages() {
     missing=
-    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk man:man-db fish:fish zsh:zsh; do
+    for pair in cc:gcc c++:g++ objdump:binutils chromium:chromium debootstrap:debootstrap make:make zstd:zstd gdb:gdb strace:strace wrk:wrk man:man-db fish:fish zsh:zsh tmux:tmux; do
         command -v "${pair%%:*}" >/dev/null 2>&1 || missing="$missing ${pair##*:}"
     done
     [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
     # Allocators that programs preload.
     [ -e $libraries/libjemalloc.so.2 ] || missing="$missing libjemalloc2"
     [ -e $libraries/libtcmalloc_minimal.so.4 ] || missing="$missing libtcmalloc-minimal4"
+    # The database of several servers; Debian keeps its programs out of PATH.
+    ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || missing="$missing postgresql"
     if [ -z "$missing" ]; then
         return
     fi
@@ -241,6 +245,9 @@ prepare_peers() {
     # Compiled, and what many programs import first: for start-up, beside the interpreter of the tools.
     "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/pandas" pandas 2>"$root/build/peers/log" ||
         { complete=no && say "pandas cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
+    # Read by the program whose heap is measured.
+    "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/heaps" guppy3 objgraph pympler 2>"$root/build/peers/log" ||
+        { complete=no && say "guppy3, objgraph or pympler cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
     if [ "$complete" = yes ]; then
         echo "$wanted" >"$root/build/peers/wanted"
     fi
@@ -273,10 +280,61 @@ prepare_compiled() {
     done
 }
 
+# The tool that tests the server by its OpenAPI file, in an environment of its own: it adds plugins to the pytest beside it.
+prepare_schemathesis() {
+    pins=$root/make/requirements-schemathesis.txt
+    folder=$root/build/schemathesis
+    wanted=$(sha256sum <"$pins")
+    if [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    python=$(python_for_tools)
+    say "schemathesis of make/requirements-schemathesis.txt into build/schemathesis, with $python"
+    rm -rf "$folder"
+    "$python" -m venv "$folder"
+    "$folder/bin/python" -m pip install --quiet --requirement "$pins"
+    echo "$wanted" >"$folder/wanted"
+}
+
+# Programs that only tests need, built once from a crate and kept: FOLDER, CRATE, VERSION, LOST (what is skipped without), cargo's further words.
+prepare_crate() {
+    folder=$1 crate=$2 version=$3 lost=$4
+    shift 4
+    wanted="$crate $version $*"
+    if [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    # A folder that somebody made and named stays what it is.
+    if [ -e "$folder/bin/$crate" ] && [ ! -e "$folder/wanted" ]; then
+        return
+    fi
+    say "$crate $version into $folder: built once, which takes minutes"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    if CARGO_TARGET_DIR=$folder/target nice cargo install --quiet --locked --root "$folder" --version "=$version" "$crate" "$@" \
+        >"$root/build/$crate.log" 2>&1; then
+        echo "$wanted" >"$folder/wanted"
+    else
+        say "it cannot be built today, see build/$crate.log: $(grep -m 1 '^error' "$root/build/$crate.log"); $lost, in words"
+    fi
+    rm -rf "$folder/target"
+}
+
+# A small S3 server. Later versions need a Rust newer than genba does. Tests wait for the disk, not for it: unoptimised is fast enough, and built
+# in a tenth of the time.
+prepare_s3() {
+    prepare_crate "$s3" s3s-fs 0.14.1 "tests of several servers are skipped" --features binary --debug --config profile.dev.debug=0
+}
+
+# An S3 server of several machines, for `make cluster` alone.
+prepare_garage() {
+    prepare_crate "$garage" garage 2.5.0 "\`make cluster\` does not run"
+}
+
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | prose | packages | sid | debug | standalone | peers | compiled) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, compiled" ;;
+    tools | prose | packages | sid | debug | standalone | peers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, compiled, schemathesis, s3, garage" ;;
     esac
 done

@@ -16,9 +16,10 @@ from built import bounce, late, masks, spin  # noqa: F401  (fixtures)
 from compiled import cython_source, cythonized, throws  # noqa: F401  (fixtures)
 from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
-from recording import REPOSITORY, Place, Workshop, binary
+from places import make_place
+from recording import REPOSITORY, Workshop, binary
 from sittings import Sittings
-from soak import SOAK
+from soak import SOAK, share_out
 from stalls import stalls  # noqa: F401  (fixture)
 
 
@@ -41,12 +42,17 @@ class FailuresAtOnce:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it, where it is not steady")
     config.addinivalue_line("markers", "steady: what it measures is the same on a busy machine; `make test` runs it beside others")
+    config.addinivalue_line("markers", "in_turns: the short form runs each case of the file on three interpreters; `make soak` on all")
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))
     if SOAK and "GENBA_FIGURES" in os.environ:
         parts, versions = (os.environ.get(name, "").split() for name in ("PART", "VERSIONS"))
         config.pluginmanager.register(Sittings(Path(os.environ["GENBA_FIGURES"]), config.rootpath, parts, versions))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    share_out(items)
 
 
 def pytest_report_header() -> list[str]:
@@ -106,18 +112,6 @@ def sid_session(command: Path) -> Iterator[Path]:
         shutil.copytree(site_packages, folder / "build/tools/site-packages")
     yield folder
     shutil.rmtree(folder)
-
-
-def make_place(python: Interpreter, request: pytest.FixtureRequest, name: str) -> Place:
-    if python.root is None:
-        outside = request.getfixturevalue("tmp_path_factory").mktemp(name)
-        return Place(python, outside, str(outside), str(binary()), str(REPOSITORY))
-    session: Path = request.getfixturevalue("sid_session")
-    number = sum(1 for _ in session.glob(f"{name}-*"))
-    outside = session / f"{name}-{number}"
-    outside.mkdir()
-    inside = "/" + str(session.relative_to(python.root))
-    return Place(python, outside, f"{inside}/{outside.name}", f"{inside}/genba", inside)
 
 
 @pytest.fixture

@@ -81,7 +81,9 @@ class Profile:
             process, state = self.tables["threads"][thread]["process"], self.tables["states"][columns["state"][number]]
             all_ticks, cpu_ns = sampled.get(process, (0, 0))
             sampled[process] = all_ticks + ticks, cpu_ns + row_cpu_ns
-            assert ticks >= 1 and samples >= 1, (number, ticks, samples)
+            # A stack that was seen at copies or allocations alone has no samples.
+            is_of_bytes = any(columns.get(name, [0] * (number + 1))[number] > 0 for name in ("copied_bytes", "allocated_bytes"))
+            assert is_of_bytes or ticks >= 1 and samples >= 1, (number, ticks, samples)
             assert state in RUNNING or row_cpu_ns == 0, (number, state, row_cpu_ns)
         for index, process in enumerate(self.tables["processes"]):
             parts = process["cpu_sampled_ns"] + process["cpu_not_sampled_ns"] + process["cpu_genba_ns"]

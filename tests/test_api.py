@@ -9,7 +9,10 @@ import pytest
 
 from inside import WORK, Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
-from recording import REPOSITORY, genba, genba_said
+from recording import genba
+
+pytestmark = pytest.mark.in_turns
+
 
 def test_a_piece_of_the_program(inside: Inside) -> None:
     lines = inside.said(
@@ -485,16 +488,3 @@ def test_without_c(inside: Inside) -> None:
     inside.said('genba.start("app.genba", native=False)\nduring(150)\ngenba.stop()\n')
     rows = inside.recording("app.genba").profile().rows()
     assert rows and all(frame["kind"] in ("python", "mark") for row in rows for frame in row.frames)
-
-
-def test_the_types_are_checked() -> None:
-    tool = REPOSITORY / "build/tools/bin/mypy"
-    if not tool.exists():
-        pytest.skip("no mypy in build/tools (make prepare)")
-    command = [str(tool), "--strict", "--no-error-summary", "--cache-dir", "/dev/null", "python/genba"]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (0, "")
-
-
-def test_the_command_behind_it_says_what_it_is_for() -> None:
-    assert "within" not in genba_said("--help")

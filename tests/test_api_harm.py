@@ -2,8 +2,12 @@
 
 import signal
 
+import pytest
+
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+
+pytestmark = pytest.mark.in_turns
 
 
 def test_locks_of_the_heap_over_forks(inside: Inside) -> None:

@@ -14,7 +14,7 @@ def test_under_pytest(inside: Inside) -> None:
     if not (site / "pytest").exists():
         pytest.skip("no pytest in build/tools/site-packages (make prepare)")
     inside.workshop.write(
-        "test_mine.py", WORK + '\ndef test_mine(tmp_path):\n    with genba.record("app.genba"):\n        assert during(200)\n'
+        "test_mine.py", WORK + '\ndef test_mine(tmp_path):\n    with genba.record("app.genba"):\n        assert during(800)\n'
     )
     path = f"{inside.environment['PYTHONPATH']}:{inside.workshop.program('build/tools/site-packages')}"
     python = inside.workshop.interpreter.path

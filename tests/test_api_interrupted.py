@@ -1,8 +1,12 @@
 """Calls of `import genba` that an exception ends at any moment (Ctrl-C, a signal handler's), and pauses in the middle of which something else
 happens: nothing stays behind that nobody knows of, and what passed in a pause is in no sample."""
 
+import pytest
+
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+
+pytestmark = pytest.mark.in_turns
 
 # `ended_at(call, moment)`: the call is ended by an exception at its so manieth moment at which CPython looks for signals: where a Python
 # function begins and where a C function has returned. False: it has not so many.

@@ -6,6 +6,8 @@ import pytest
 from profile_tables import RUNNING, Profile
 from recording import Run, Workshop
 
+pytestmark = pytest.mark.in_turns
+
 SAMPLES_MIN = 100
 # A process that leaves by _exit loses what was not yet written: at most the 250 ms between two blocks, and the time until a
 # sampler that waits for a CPU gets it (three busy processes on one CPU, a slice of 4 ms each).

@@ -11,7 +11,7 @@ from profile_tables import RUNNING
 from recording import Workshop
 from stalls import Stalls
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.in_turns]
 
 # Longer than a glance's distance, so that each burst is met.
 BURST_CPU_MS = 20

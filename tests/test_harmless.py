@@ -9,6 +9,8 @@ import interpreters
 from built import PROGRAMS
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 
 @pytest.fixture(scope="session")
 def guest(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -8,6 +8,8 @@ import pytest
 
 from recording import REPOSITORY, Run, Workshop
 
+pytestmark = pytest.mark.in_turns
+
 # Who copies in a slice of bytes: which of them are functions of their own, and have a name of their own, differs between builds.
 COPIERS = {"PyBytes_FromStringAndSize", "bytes_subscript", "bytes.__getitem__"}
 # Some 0.3 s: the program's start weighs little beside them.

@@ -6,7 +6,11 @@ What is used shows in the stacks: down to the thread's first frame they are whol
 import os
 from pathlib import Path
 
+import pytest
+
 from recording import Run, Workshop
+
+pytestmark = pytest.mark.in_turns
 
 HASHES = """
 import hashlib, time

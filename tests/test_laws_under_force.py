@@ -20,7 +20,7 @@ from figures import Figure
 from profile_tables import RUNNING, Profile
 from recording import REPOSITORY, Workshop
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.in_turns]
 
 BUFFERS = 2
 # utime and stime each come in whole microseconds, rounded down.

@@ -7,6 +7,8 @@ import pytest
 
 from recording import Run, Workshop
 
+pytestmark = pytest.mark.in_turns
+
 BLOCKING = """
 import ctypes, signal, sys, threading, time
 def work(seconds):

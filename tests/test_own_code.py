@@ -4,6 +4,8 @@ import pytest
 
 from recording import Run, Workshop
 
+pytestmark = pytest.mark.in_turns
+
 WORK = """
 import json, time
 DATA = [{"name": "x" * 50, "numbers": list(range(20))}] * 20

@@ -5,6 +5,8 @@ import pytest
 from profile_tables import RUNNING
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 # Under nohup SIGHUP is inherited as ignored.
 WORK = "import os, signal, sys, time\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\nwhile time.process_time() < 0.1: sum(range(100))\n"
 ENDS = {

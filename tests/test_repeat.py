@@ -8,7 +8,7 @@ from interpreters import Interpreter
 from profile_tables import RUNNING, Profile
 from recording import Workshop
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.in_turns]
 
 LIST_FUNCTIONS = ("list_repeat", "list_dealloc", "list.__mul__", "list.__rmul__", "list.sq_repeat", "list.tp_dealloc")
 COPIES = ("memmove", "memset", "memcpy")

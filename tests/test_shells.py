@@ -14,12 +14,20 @@ VARIABLES = {
     "report": {f"GENBA_{key}" for key in ("BY", "COLOR", "LIMIT", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
     "tree": {f"GENBA_{key}" for key in ("COLOR", "INVERTED", "MAX_DEPTH", "MIN_SHARE", "SHOW", "SORT", "WEIGHT")},
     "diff": {"GENBA_COLOR", "GENBA_WEIGHT"},
+    "attach": {
+        f"GENBA_{key}" for key in "ALLOC BUDGET CHILDREN COLOR COPIES DURATION GC INTERVAL MEM MIN_SHARE NATIVE QUIET RATE SHOW SORT SOURCE TAG WEIGHT".split()
+    },
+    "dump": {"GENBA_COLOR"},
+    "gc": {"GENBA_COLOR"},
     "lines": {f"GENBA_{key}" for key in ("COLOR", "MIN_SHARE", "SORT", "WEIGHT")},
     "run": {
         f"GENBA_{key}"
-        for key in "BUDGET CHILDREN COLOR DURATION INTERVAL MEM MIN_SHARE NATIVE PYTHON QUIET RATE SHOW SORT SOURCE TAG WEIGHT".split()
+        for key in "ALLOC BUDGET CHILDREN COLOR COPIES DURATION GC INTERVAL MEM MIN_SHARE NATIVE PUSH PYTHON QUIET RATE SHOW SORT SOURCE TAG WEIGHT".split()
     },
 }
+
+# Verbs of a verb that have options of their own.
+NESTED = (("serve", "token", "add"), ("serve", "prune"), ("gc", "try"), ("heap", "refs"))
 
 
 def verbs() -> list[str]:
@@ -27,9 +35,9 @@ def verbs() -> list[str]:
     return re.findall(r"^  ([a-z]+) ", genba_said("--help"), re.MULTILINE)
 
 
-def options_of(verb: str) -> set[str]:
+def options_of(*verb: str) -> set[str]:
     """The long options in `--help`, in the column where they stand."""
-    return set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)", genba_said(verb, "--help"), re.MULTILINE))
+    return set(re.findall(r"^ {2,6}(?:-\w, )?(--[a-z-]+)", genba_said(*verb, "--help"), re.MULTILINE))
 
 
 def shell(name: str, script: str, folder: Path, *arguments: str) -> str:
@@ -90,7 +98,8 @@ def test_zsh_takes_the_function(tmp_path: Path) -> None:
     first, *body = shell("zsh", script, tmp_path).splitlines()
     assert first == "_genba"
     offered = set(re.findall(r"'(?:\([^)]*\))?\*?(--[a-z-]+)[=\[+]", "\n".join(body)))
-    assert offered == {option for verb in verbs() for option in options_of(verb)} | {"--version"}
+    nested = {option for words in NESTED for option in options_of(*words)}
+    assert offered == {option for verb in verbs() for option in options_of(verb)} | nested | {"--version"}
 
 
 def test_a_shell_that_genba_does_not_know(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Run, Workshop
 
-pytestmark = pytest.mark.measures
+pytestmark = [pytest.mark.measures, pytest.mark.in_turns]
 
 # At 1 kHz each wait is shorter than the time between two ticks.
 FLAGS = ("--rate", "1000")

@@ -2,8 +2,12 @@
 
 import json
 
+import pytest
+
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
+
+pytestmark = pytest.mark.in_turns
 
 # What `traceback` says of the caller, and what genba says: (file, line, function) from the outermost call.
 BOTH = """

@@ -1,5 +1,6 @@
 """What python-build-standalone's own builds cannot bear, shown without genba (docs/limits.md), and that genba does them no harm."""
 
+import ctypes
 import subprocess
 
 import pytest
@@ -22,6 +23,9 @@ for name in sys.argv[1:]:
         finally: os._exit(0)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
+# What the kernel says that a signal's frame needs (AT_MINSIGSTKSZ). Up to this size it has no room for the registers of AVX-512. With such room, which stays
+# unwritten while nothing uses them, most frames have a hole where these functions keep their data.
+FRAME_WITHOUT_HOLE_BYTES_MAX = 2_700
 FUNCTIONS = {"_blake2.blake2b": -11, "_sha2.sha512": -11, "_sha2.sha256": -11, "_blake2.blake2s": 0, "_sha1.sha1": 0}
 
 
@@ -29,6 +33,8 @@ def test_a_build_dies_of_any_signal_in_a_few_functions(python: Interpreter) -> N
     """When this fails, the build was mended: its words in docs/limits.md are out of date."""
     if not python.is_standalone or python.version != BROKEN:
         pytest.skip(f"a fault of python-build-standalone's CPython {BROKEN}")
+    if (frame_bytes := ctypes.CDLL(None).getauxval(51)) > FRAME_WITHOUT_HOLE_BYTES_MAX:
+        pytest.skip(f"this CPU's signal frames of {frame_bytes} bytes have a hole where these functions keep their data")
     done = subprocess.run([python.path, "-c", PROGRAM, *FUNCTIONS], capture_output=True, text=True, timeout=120)
     ends = dict(zip(FUNCTIONS, map(int, done.stdout.split()), strict=True))
     assert ends == FUNCTIONS, done.stderr

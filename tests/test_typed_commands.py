@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -43,6 +43,7 @@ REPLACED = {
     "pip install .": "the built wheel is installed: the build has tests of its own",
     "make demo": "it builds; that `make` knows the verb is what is tried",
     "make test": "it runs this test",
+    "genba top": "it needs a terminal: tests/test_top.py types into one",
     "make": "it is run in the checkout, which a wheel does not have",
 }
 # A server does not end by itself: it is asked to when it has said this.
@@ -51,6 +52,8 @@ SERVERS = {
     "genba view": re.compile("Ctrl-C ends it"),
     "genba run --view app.py": re.compile("Ctrl-C ends it"),
 }
+# This one serves the lines below it, until the page ends.
+KEPT_SERVER, SERVES = "genba serve", re.compile("Ctrl-C ends it")
 
 
 @dataclass
@@ -59,6 +62,21 @@ class Reader:
 
     folder: Path
     environment: dict[str, str]
+    kept: list[subprocess.Popen[str]] = field(default_factory=list)
+
+    def serves(self) -> None:
+        command = KEPT_SERVER.split()
+        server = subprocess.Popen(
+            command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        self.kept.append(server)
+        self.wait_for(server, SERVES)
+
+    def ends(self) -> None:
+        for server in self.kept:
+            server.send_signal(signal.SIGINT)
+            _, stderr = server.communicate(timeout=60)
+            assert server.returncode == 0, stderr
 
     def types(self, line: str) -> subprocess.CompletedProcess[str]:
         command = ["bash", "-c", f"set -o pipefail; {line}"]
@@ -118,7 +136,9 @@ def reader(installed: Path, tmp_path: Path) -> Iterator[Reader]:
         "PATH": f"{installed}:/usr/bin:/bin", "HOME": str(home), "VIRTUAL_ENV": str(installed.parent), "COLUMNS": str(COLUMNS),
         "GUNICORN_CMD_ARGS": "--bind 127.0.0.1:0", "DISPLAY": ":0", "TERM": "dumb", "LC_ALL": "C.UTF-8", "MANROFFOPT": "-c",
     }
-    yield Reader(folder, environment)
+    reader = Reader(folder, environment)
+    yield reader
+    reader.ends()
 
 
 def lines_of(page: Path) -> list[str]:
@@ -161,6 +181,7 @@ def test_readme(reader: Reader) -> None:
     shutil.copy(REPOSITORY / "testdata/imports/format-7-plain.vmprof", reader.folder / "app.vmprof")
     commands = type_all(reader, REPOSITORY / "README.md")
     assert len(commands) >= 10 and {"genba check", "genba html --open", "genba report app.vmprof"} <= set(commands), commands
+    assert len(reader.kept) == 1 and sum("push" in command for command in commands) == 2, commands
 
 
 def test_getting_started(reader: Reader) -> None:
@@ -194,6 +215,8 @@ def type_all(reader: Reader, page: Path) -> list[str]:
         elif command in REPLACED:
             if command.startswith("make"):
                 subprocess.run(["make", "--dry-run", *command.split()[1:]], cwd=REPOSITORY, check=True, capture_output=True)
+        elif command == KEPT_SERVER:
+            reader.serves()
         else:
             assert command.startswith(("genba ", "source <(genba ")), f"{page.name} has a line that this test has no rule for: {line!r}"
             typed.append(command)

@@ -14,6 +14,7 @@ import pytest
 from chains import assert_chains_are_the_trees
 from compiled import package_folder
 from recording import REPOSITORY, Run, Workshop
+from soak import skip_where_others_will_do
 
 pytestmark = pytest.mark.measures
 
@@ -50,6 +51,9 @@ PROGRAMS = {
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_first_screen_says_why(workshop: Workshop, name: str) -> None:
     slow = PROGRAMS[name]
+    # What is compiled is not there for every interpreter.
+    if slow.needs is None:
+        skip_where_others_will_do(workshop.interpreter, list(PROGRAMS).index(name))
     environment = dict(slow.environment)
     if slow.needs:
         pure = (REPOSITORY / "build/tools/site-packages" / slow.needs).exists()

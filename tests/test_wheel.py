@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from interpreters import CHROOT, Interpreter
-from recording import REPOSITORY
+from recording import REPOSITORY, genba_said
 
 PROGRAM = "import sys\nprint(sys.executable)\nfor _ in range(200_000): sum((1, 2))\nsys.exit(3)\n"
 
@@ -100,3 +100,16 @@ def test_a_missing_command_is_said_with_a_hint(installed: Installed) -> None:
     first, *_, last = done.stderr.splitlines()
     assert first == "error: the genba command is not installed beside this package", done.stderr
     assert last.startswith("hint: "), done.stderr
+
+
+def test_the_types_are_checked() -> None:
+    tool = REPOSITORY / "build/tools/bin/mypy"
+    if not tool.exists():
+        pytest.skip("no mypy in build/tools (make prepare)")
+    command = [str(tool), "--strict", "--no-error-summary", "--cache-dir", "/dev/null", "python/genba"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_the_command_behind_it_says_what_it_is_for() -> None:
+    assert "within" not in genba_said("--help")

@@ -1,4 +1,5 @@
-// Builds the viewer: dist/viewer.html is the whole page, script and style inside, with one place left for the numbers.
+// Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/server.html, all pages in
+// front of it; and dist/follow.js, which `genba serve` adds to the viewer's page of a live recording.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
 import { build } from "esbuild";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -6,34 +7,53 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const numbers = "@GENBA_NUMBERS@"; // crates/cli/src/verbs/html.rs and tests/web put gzip + base64 here
+const numbers = "@GENBA_NUMBERS@"; // crates/page/src/lib.rs and tests/web put gzip + base64 here
 
 if (process.argv.includes("--tests")) await bundleTests();
-else await bundlePage();
+else {
+  await mkdir(join(here, "dist"), { recursive: true });
+  await bundleViewer();
+  await bundleServer();
+}
 
-async function bundlePage() {
+async function bundleViewer() {
+  const parts = await bundle({ script: "main.tsx", style: "style/page.css" });
+  const page = await filled("shell.html", parts);
+  if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
+  await writeFile(join(here, "dist/viewer.js"), parts.script);
+  await writeFile(join(here, "dist/viewer.css"), parts.style);
+  await writeFile(join(here, "dist/viewer.html"), page);
+}
+
+async function bundleServer() {
+  const parts = await bundle({ script: "server/main.tsx", style: "style/server/server.css" });
+  await writeFile(join(here, "dist/server.html"), await filled("server/shell.html", parts));
+  const { script } = await bundle({ script: "server/follow.ts" });
+  await writeFile(join(here, "dist/follow.js"), script);
+}
+
+/** `</script` and `</style` inside would end the page there. */
+async function bundle({ script: entry, style: sheet }) {
   const shared = { bundle: true, minify: true, write: false, absWorkingDir: here, logLevel: "warning", charset: "utf8" };
   const script = await build({
     ...shared,
-    entryPoints: ["main.tsx"],
+    entryPoints: [entry],
     format: "iife",
     target: ["chrome103", "firefox113", "safari16.4"],
     jsx: "automatic",
     jsxImportSource: "preact",
     define: { "process.env.NODE_ENV": '"production"' },
   });
-  const style = await build({ ...shared, entryPoints: ["style/page.css"] });
-  const parts = { script: script.outputFiles[0].text.trim(), style: style.outputFiles[0].text.trim() };
-  if (/<\/script/i.test(parts.script)) throw new Error("viewer.js holds `</script`: the page would end there");
-  if (/<\/style/i.test(parts.style)) throw new Error("viewer.css holds `</style`: the page would end there");
+  const style = sheet === undefined ? null : await build({ ...shared, entryPoints: [sheet] });
+  const parts = { script: script.outputFiles[0].text.trim(), style: style?.outputFiles[0].text.trim() ?? "" };
+  if (/<\/script/i.test(parts.script)) throw new Error(`${entry}: its script holds \`</script\``);
+  if (/<\/style/i.test(parts.style)) throw new Error(`${sheet}: it holds \`</style\``);
+  return parts;
+}
 
-  const shell = await readFile(join(here, "shell.html"), "utf8");
-  const page = shell.replace("@STYLE@", () => parts.style).replace("@SCRIPT@", () => parts.script);
-  if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
-  await mkdir(join(here, "dist"), { recursive: true });
-  await writeFile(join(here, "dist/viewer.js"), parts.script);
-  await writeFile(join(here, "dist/viewer.css"), parts.style);
-  await writeFile(join(here, "dist/viewer.html"), page);
+async function filled(shell, { script, style }) {
+  const text = await readFile(join(here, shell), "utf8");
+  return text.replace("@STYLE@", () => style).replace("@SCRIPT@", () => script);
 }
 
 async function bundleTests() {

@@ -28,7 +28,7 @@ export default tseslint.config(
     files: ["model/**"],
     rules: {
       "no-restricted-globals": noGlobals([...page, ...network], "model is pure: tables in, tables out"),
-      "no-restricted-imports": noImports(["preact*", "@preact/*", "**/draw/*", "**/parts/*"], "model imports nothing of ours"),
+      "no-restricted-imports": noImports(["preact*", "@preact/*", "**/draw/*", "**/parts/*", "**/web/server/*"], "model imports nothing of ours"),
     },
   },
   {
@@ -37,6 +37,19 @@ export default tseslint.config(
       "no-restricted-globals": noGlobals([...page, ...network], "draw gets its canvas and colours handed in"),
       "no-restricted-imports": noImports(["preact*", "@preact/*", "**/parts/*"], "draw may import model only"),
     },
+  },
+  {
+    // The pages in front of the viewer: the only part that asks anything of the network, and only of its own server.
+    files: ["server/**"],
+    rules: {
+      "no-restricted-globals": noGlobals(["XMLHttpRequest", "WebSocket"], "server asks with fetch (api/ask.ts) and hears with EventSource"),
+      "no-restricted-imports": noImports(["**/parts/*"], "server and the viewer's parts know nothing of each other"),
+    },
+  },
+  {
+    files: ["server/**"],
+    ignores: ["server/api/**", "server/follow.ts"],
+    rules: { "no-restricted-globals": noGlobals(network, "requests are made in server/api") },
   },
   { files: ["**/*.test.ts"], rules: { "@typescript-eslint/no-floating-promises": "off" } },
 );

@@ -1,6 +1,7 @@
 """The absolute goals: each figure beside its bound and its yardstick of the same run.
 
 Owns: the shape of a row, how rows are written, the goals that the table of costs answers. Never: measures (the modules of this package do).
+Over twelve files: one goal each, and nothing else.
 With GENBA_FIGURES set, each row is also one JSON line there, as the tests write theirs.
 """
 
@@ -14,7 +15,7 @@ from pathlib import Path
 import machine
 import recordings
 import table
-from goals import faulthandler, handler, memory, page, reading, real, sampler, size, startup, viewer
+from goals import allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, viewer
 from row import Row
 from runs import Measured
 from ways import Way
@@ -32,6 +33,12 @@ ABSOLUTE = {
     "reading": reading,
     "page": page,
     "viewer": viewer,
+    "server": server,
+    "attach": attach,
+    "copies": copies,
+    "allocations": allocations,
+    "gc": gc,
+    "heap": heap,
 }
 
 

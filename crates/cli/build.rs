@@ -1,6 +1,6 @@
-//! Puts what the command carries where it includes it: the agent's shared library with its hash, and the viewer's page.
-//! Owns: `genba-agent.so` in OUT_DIR, GENBA_AGENT_SHA256, and the first making of web/dist. Never: looks for a linker;
-//! the agent is linked as the command is (so that cargo-zigbuild and maturin settle the glibc of both).
+//! Puts the shared libraries of the agent, the copies and the allocations, each with its hash, where the command includes them. The viewer's page is in genba-page.
+//! Owns: `genba-agent.so`, `genba-copies.so` and `genba-allocations.so` in OUT_DIR, and GENBA_…_SHA256 of each. Never: looks for a linker;
+//! they are linked as the command is (so that maturin settles the glibc of both).
 //!
 //! GENBA_AGENT_SO names a library built before, e.g. one that does nothing, to work on the command alone.
 
@@ -10,30 +10,39 @@ use std::process::Command;
 
 use sha2::{Digest, Sha256};
 
+const LIBRARIES: [&str; 3] = ["agent", "copies", "allocations"];
+
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    make_page(&root.join("web"));
-
     println!("cargo::rerun-if-env-changed=GENBA_AGENT_SO");
-    let library = match std::env::var_os("GENBA_AGENT_SO") {
-        Some(path) => PathBuf::from(path),
-        None => build_agent(&root),
-    };
+    match std::env::var_os("GENBA_AGENT_SO").map(PathBuf::from) {
+        Some(path) => LIBRARIES.into_iter().for_each(|name| carry(&path, name)),
+        None => {
+            let folder = build_libraries(&root);
+            LIBRARIES.into_iter().for_each(|name| carry(&folder.join(format!("libgenba_{name}.so")), name));
+        }
+    }
+}
+
+fn carry(library: &Path, name: &str) {
     println!("cargo::rerun-if-changed={}", library.display());
-    let bytes = std::fs::read(&library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));
-    let carried = Path::new(&variable("OUT_DIR")).join("genba-agent.so");
+    let bytes = std::fs::read(library).unwrap_or_else(|error| panic!("{}: {error}", library.display()));
+    let carried = Path::new(&variable("OUT_DIR")).join(format!("genba-{name}.so"));
     std::fs::write(&carried, &bytes).unwrap_or_else(|error| panic!("{}: {error}", carried.display()));
     let hash: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-    println!("cargo::rustc-env=GENBA_AGENT_SHA256={hash}");
+    println!("cargo::rustc-env=GENBA_{}_SHA256={hash}", name.to_uppercase());
 }
 
 /// Always optimised: its handler has a budget of microseconds, whatever the command is built for.
-fn build_agent(root: &Path) -> PathBuf {
+fn build_libraries(root: &Path) -> PathBuf {
     for source in [
         "crates/agent",
+        "crates/copies",
+        "crates/allocations",
         "crates/python",
         "crates/signal",
         "crates/bells",
+        "crates/heap",
         "crates/format/src",
         "crates/format/Cargo.toml",
         "Cargo.toml",
@@ -44,7 +53,20 @@ fn build_agent(root: &Path) -> PathBuf {
     let (triple, folder) = (variable("TARGET"), Path::new(&variable("OUT_DIR")).join("agent"));
     let mut cargo = Command::new(variable("CARGO"));
     cargo
-        .args(["build", "--release", "--locked", "--package", "genba-agent", "--target", &triple, "--target-dir"])
+        .args([
+            "build",
+            "--release",
+            "--locked",
+            "--package",
+            "genba-agent",
+            "--package",
+            "genba-copies",
+            "--package",
+            "genba-allocations",
+            "--target",
+            &triple,
+            "--target-dir",
+        ])
         .arg(&folder)
         .arg("--manifest-path")
         .arg(root.join("Cargo.toml"))
@@ -56,19 +78,7 @@ fn build_agent(root: &Path) -> PathBuf {
         cargo.env_remove(decided);
     }
     must_succeed(&mut cargo);
-    folder.join(triple).join("release/libgenba_agent.so")
-}
-
-/// The page is made here only when it is missing (a fresh checkout, pip); `make build` keeps it up to date.
-fn make_page(web: &Path) {
-    let page = web.join("dist/viewer.html");
-    println!("cargo::rerun-if-changed={}", page.display());
-    if page.is_file() {
-        return;
-    }
-    for words in [["ci", "--silent"].as_slice(), &["run", "--silent", "build"]] {
-        must_succeed(Command::new("npm").arg("--prefix").arg(web).args(words));
-    }
+    folder.join(triple).join("release")
 }
 
 fn must_succeed(command: &mut Command) {

@@ -8,6 +8,9 @@ use std::panic::catch_unwind;
 use genba_format::{
     Event, Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Reader, Recording, compress, encode_block, laws, read,
 };
+use genba_profile::build::Import;
+
+use crate::shown::shown;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Wrong {
@@ -44,6 +47,7 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
             kept(bytes, &recording)?;
             again(&recording)?;
             fed(bytes, &recording)?;
+            page(&recording, None)?;
             Ok((recording.faults.len() + violations.len()) as u64)
         }
     }
@@ -65,9 +69,16 @@ fn imported(bytes: &[u8]) -> Result<u64, Wrong> {
                 let faults: Vec<String> = second.faults.iter().map(ToString::to_string).collect();
                 hold(faults.is_empty(), &format!("an imported file that is a damaged recording: {faults:?}"))?;
             }
+            page(&imported.recording, Some(Import { words: imported.words, faults: imported.faults.clone() }))?;
             Ok(imported.faults.len() as u64)
         }
     }
+}
+
+/// Whatever was read can be shown.
+fn page(recording: &Recording, import: Option<Import>) -> Result<(), Wrong> {
+    let shown = catch_unwind(|| shown(recording, import));
+    shown.map_err(|cause| Wrong::Panic(panic_text(&*cause)))?.map_err(Wrong::Answer)
 }
 
 fn panic_text(cause: &(dyn std::any::Any + Send)) -> String {

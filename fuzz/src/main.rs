@@ -1,4 +1,4 @@
-//! Feeds the readers of recordings and of other profilers' files with damaged and random bytes: `cargo run -p genba-fuzz -- --seconds 60 --seed 1`.
+//! Feeds the readers of recordings and of other profilers' files, and what makes a page of them, with damaged and random bytes: `cargo run -p genba-fuzz -- --seconds 60 --seed 1`.
 //! Owns: the loop, its clock and its words. Never: remembers anything from one input to the next, so that an input
 //! is made again from its seed and number alone.
 #![forbid(unsafe_code)]
@@ -6,6 +6,7 @@
 mod judge;
 mod mutation;
 mod random;
+mod shown;
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -8,9 +8,10 @@
 
 `start`, `stop`, `pause`, `resume` and `record` record this process; `is_active` and `path` tell whether and where; `open`
 reads a recording; `snapshot` tells this thread's stack at this moment. Nothing is loaded into the process before the first of them
-is called. `python -m genba` is the command `genba`, with this interpreter.
+is called. `gc.after_response` moves garbage collections behind the responses of a server. `python -m genba` is the command `genba`, with this interpreter.
 """
 
+from genba import gc
 from genba._command import CommandNotFound, find_command
 from genba._profile import Accounting, Node, Profile, Row, Verdict
 from genba._profile import open_recording as open
@@ -33,6 +34,7 @@ __all__ = [
     "Row",
     "Verdict",
     "find_command",
+    "gc",
     "is_active",
     "open",
     "path",

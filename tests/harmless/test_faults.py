@@ -7,6 +7,8 @@ import pytest
 from both_ways import built, same_both_ways
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 FAST = ("--rate", "5000")
 PROGRAM = """
 import ctypes, sys

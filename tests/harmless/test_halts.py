@@ -10,6 +10,8 @@ import pytest
 
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 STOP_NS = 1_500_000_000
 # The calls in which genba's thread sleeps until the next tick (futex), and in which it rests (rt_sigtimedwait).
 ASLEEP, RESTING = "202 ", "128 "

@@ -13,6 +13,8 @@ from built import PROGRAMS
 from recording import REPOSITORY, Workshop
 from soak import SOAK
 
+pytestmark = pytest.mark.in_turns
+
 FAST = ("--rate", "10000")
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 PROGRAM = """
 import ctypes, fcntl, os, resource, sys, tempfile, threading
 import time

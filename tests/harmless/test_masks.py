@@ -7,6 +7,8 @@ import pytest
 from both_ways import same_both_ways
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 FAST = ("--rate", "10000")
 LOAD = "import ctypes, sys\nlibrary = ctypes.CDLL(sys.argv[1])\n"
 

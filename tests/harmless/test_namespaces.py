@@ -6,6 +6,8 @@ from both_ways import same_both_ways
 from profile_tables import RUNNING
 from recording import Workshop
 
+pytestmark = pytest.mark.in_turns
+
 CALLS = """
 import ctypes, os, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)

@@ -8,6 +8,8 @@ import pytest
 from profile_tables import RUNNING
 from recording import Run, Workshop
 
+pytestmark = pytest.mark.in_turns
+
 # What each of three threads runs tells which it is; the others only wait.
 THREADS = """
 import json, os, sys, threading, time

@@ -10,6 +10,8 @@ from both_ways import same_both_ways
 from recording import Workshop
 from soak import SOAK
 
+pytestmark = pytest.mark.in_turns
+
 FAST = ("--rate", "10000")
 
 # Every other image is replaced while it blocks all signals: a sample is pending then, and stays so into the next one.

@@ -13,6 +13,8 @@ from built import PROGRAMS
 from recording import Workshop
 from soak import SOAK
 
+pytestmark = pytest.mark.in_turns
+
 MANY, SHORT_LIVED = (1000, 5000) if SOAK else (300, 1000)
 LIBRARIES = 60
 ALLOCATORS = ("libjemalloc.so.2", "libtcmalloc_minimal.so.4")

@@ -11,6 +11,8 @@ from interpreters import SUPPORTED
 from recording import Workshop
 from soak import SOAK
 
+pytestmark = pytest.mark.in_turns
+
 LOAD = "import ctypes, json, sys\nlibrary = ctypes.CDLL(sys.argv[1])\nlong = ctypes.c_long\n"
 WAITS = 2000 if SOAK else 200
 

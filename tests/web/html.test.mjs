@@ -77,3 +77,32 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     assert.deepEqual(part.complaints, [], "the console complained");
   });
 });
+
+const CYCLES = `
+import gc
+def cycles():
+    for _ in range(20_000):
+        own = []
+        own.append(own)
+cycles()
+gc.collect()
+`;
+
+test("a recording with --gc, opened: the view GC counts what genba gc counts", async () => {
+  await withChromium(async (at) => {
+    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    writeFileSync(join(at.folder, "cycles.py"), CYCLES);
+    genba("run", "--quiet", "--gc", "-o", "cycles.genba", PYTHON, "cycles.py");
+    genba("html", "cycles.genba", "-o", "cycles.html");
+    const { collections } = JSON.parse(genba("gc", "cycles.genba", "--format", "json"));
+    assert.ok(collections.some(({ reason }) => reason === "explicit"));
+    const page = await openPage(at, join(at.folder, "cycles.html"));
+    await page.keyboard.press("9");
+    const count = (number) => number.toLocaleString("en-US");
+    assert.ok((await page.locator(".gc-view > p").first().innerText()).startsWith(collections.length === 1 ? "1 collection held" : `${count(collections.length)} collections held`));
+    const rows = await page.locator(".gc-view table tbody tr").allInnerTexts();
+    const collected = collections.filter(({ generation }) => generation === 2).reduce((sum, row) => sum + row.collected, 0);
+    assert.ok(rows.some((row) => /^2\s/.test(row) && row.trim().endsWith(count(collected))), rows.join("\n"));
+    assert.deepEqual(page.complaints, []);
+  });
+});

@@ -192,3 +192,19 @@ export function firstFooThenBar() {
   made.profile.marks = [{ process: 0, at_ns: 5 * BIN_NS, kind: "fork", text: null, value: null }];
   return made;
 }
+
+/** Beside `firstFooThenBar`: two short ones while foo ran, a long one while bar did. */
+export function threeCollections() {
+  const rows = {
+    process: [0, 0, 0],
+    at_ns: [20, 60, 150].map((ms) => ms * MS),
+    pause_ns: [0.5, 1, 30].map((ms) => ms * MS),
+    generation: [0, 1, 2],
+    reason: ["threshold", "threshold", "explicit"],
+    examined: [700, 700, 90_000],
+    collected: [0, 0, 12],
+    uncollectable: [0, 0, 0],
+    place: [0, 0, 1],
+  };
+  return { rows, places: ["two.py:2 foo", "two.py:6 bar"], left_out: 0, before: 0, lost: 0, incremental: false, wall_ns: 200 * MS, advice: ["with gc.set_threshold(5000) none of the 2 collections would have run"] };
+}

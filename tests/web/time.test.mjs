@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { BIN_NS, firstFooThenBar, twoCallers } from "./made.mjs";
+import { BIN_NS, firstFooThenBar, threeCollections, twoCallers } from "./made.mjs";
 
 let at;
 let finish;
@@ -30,6 +30,8 @@ const callers = async (page) => {
   await page.keyboard.press("Home");
   return (await page.locator("[data-tree] [role=treeitem] .name").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim()).slice(1);
 };
+const all = async (page, selector) => (await page.locator(selector).allInnerTexts()).map((text) => text.replace(/\s+/g, " ").trim());
+
 async function drag(page, from, to) {
   const box = await page.locator("[data-strip] .chart").boundingBox();
   const y = box.y + box.height / 2;
@@ -57,6 +59,24 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
       await page.keyboard.press("Escape");
       assert.equal(await page.locator("[data-chips]").count(), 0);
       assert.deepEqual(await callers(page), ["▸foo two.py:1", "▸bar two.py:5"]);
+    }, { theme, width });
+  });
+}
+
+for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
+  test(`each collection is told, and a range keeps those that began in it, ${theme}, ${width} pixels wide`, async () => {
+    await onPage({ ...firstFooThenBar(), collections: threeCollections() }, async (page) => {
+      await page.keyboard.press("9");
+      assert.match(await words(page, ".gc-view > p"), /^3 collections held the program up for 31\.5 ms in all, 15\.8 % of 200 ms; the longest for 30\.0 ms\./);
+      assert.match(await words(page, "[data-advice]"), /^Advice: with gc\.set_threshold\(5000\)/);
+      assert.equal(await page.locator(".pauses rect").count(), 3);
+      assert.match(await page.locator(".pauses rect[data-generation='2'] title").textContent(), /^At 150 ms: generation 2, explicit, 30\.0 ms; 90,000 objects examined, 12 collected; ran at two\.py:6 bar$/);
+      assert.deepEqual(await all(page, ".pause-bins tbody tr"), ["below 1 ms 1", "below 10 ms 1", "below 100 ms 1"]);
+      assert.match(await words(page, ".stage"), /two\.py:6 bar 1 30\.0 ms 30\.0 ms 90,000 12 two\.py:2 foo 2 1\.50 ms 1\.00 ms 1,400 0/);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await drag(page, 0.01, 0.49);
+      assert.match(await words(page, ".gc-view > p"), /^2 collections held the program up for 1\.50 ms; the longest for 1\.00 ms\./);
+      assert.equal(await page.locator("[data-advice]").count(), 0, "advice is for the whole recording");
     }, { theme, width });
   });
 }

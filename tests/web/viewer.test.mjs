@@ -217,6 +217,25 @@ test("search counts, dims the rest, and n walks through what was found", async (
   });
 });
 
+for (const [weight, name] of [["copied", "Copied"], ["allocated", "Allocated"]]) {
+  test(`bytes are a weight where they were recorded: ${weight}`, async () => {
+    const made = slices();
+    await onPage(made, async (page) => {
+      assert.equal(await page.locator(`[data-weight="${weight}"]`).count(), 0, "no switch without bytes");
+    });
+    // All of it at one stack, whose row is not the heaviest of the report.
+    made.profile.samples[`${weight}_bytes`] = made.profile.samples.node.map((_, row) => (row === 5 ? 4_000_000_000 : 0));
+    const rows = made.reports.cpu.rows.map((row, at) => ({ ...row, [`${weight}_bytes`]: at === 1 ? 4_000_000_000 : 0, share: at === 1 ? 1 : 0 })).sort((a, b) => b.share - a.share);
+    made.reports[weight] = { ...made.reports.cpu, weight, rows };
+    await onPage(made, async (page) => {
+      assert.equal(await page.locator(`[data-weight="${weight}"]`).innerText(), name);
+      await page.locator(`[data-weight="${weight}"]`).click();
+      assert.match(await words(page, "[data-hit]"), /100\.0 %.*4\.00 GB/);
+      assert.match(await words(page, "[data-hit]"), /slices\.py:14/);
+    });
+  });
+}
+
 test("the weight changes rows, widths and shares; waiting is wall time", async () => {
   await onPage(slices(), async (page) => {
     await page.locator('[data-weight="wall"]').click();

@@ -14,6 +14,10 @@ const TEXTS: readonly [string, readonly string[]][] = [
   ["accent", GROUNDS],
   ["hot", GROUNDS],
   ["warn", ["warn-soft"]],
+  // Placeholders of fields, heads of the server's list and of its tokens.
+  ["faint", ["sheet"]],
+  // Buttons that are filled, and the letters of what is chosen.
+  ["on-accent", ["accent", "accent-strong"]],
   ["more-text", ["sheet", "ground", "accent-soft"]],
   ["less-text", ["sheet", "ground", "accent-soft"]],
   // Names and shares in boxes.

@@ -6,13 +6,16 @@ type Branded<Name extends string> = number & { readonly [unit]: Name };
 
 /** Nanoseconds. Integers up to the screen (words.ts). */
 export type Ns = Branded<"ns">;
+/** Milliseconds since 1970, in UTC. */
+export type Ms = Branded<"ms">;
 /** Observations of running threads, or ticks: whole numbers. */
 export type Count = Branded<"count">;
 /** 0…1 of something that the name says. */
 export type Share = Branded<"share">;
 /** CSS pixels. */
 export type Px = Branded<"px">;
-/** A number in whichever weight is chosen: nanoseconds or samples. */
+export type Bytes = Branded<"bytes">;
+/** A number in whichever weight is chosen: nanoseconds, samples or bytes. */
 export type Weighed = Branded<"weighed">;
 
 /** Row of `Profile.frames`. */
@@ -28,5 +31,6 @@ export type PlaceIndex = Branded<"place">;
 export type BoxIndex = Branded<"box">;
 
 /** What the boxes' widths mean. */
-export type Weight = "cpu" | "wall" | "samples";
-export const WEIGHTS: readonly Weight[] = ["cpu", "wall", "samples"];
+export type Weight = "cpu" | "wall" | "samples" | "copied" | "allocated";
+/** All; copied bytes are told by a recording with `--copies` only, allocated ones by one with `--alloc` (`weightsOf`). */
+export const WEIGHTS: readonly Weight[] = ["cpu", "wall", "samples", "copied", "allocated"];

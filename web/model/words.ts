@@ -42,6 +42,7 @@ export function countWords(count: Count): string {
   return grouped(count);
 }
 export function weightWords(value: Weighed, weight: Weight): string {
+  if (weight === "copied" || weight === "allocated") return bytesWords(value);
   return weight === "samples" ? grouped(value) : timeWords(value as number as Ns);
 }
 export function shareWords(share: Share): string {
@@ -65,13 +66,13 @@ function threeDigits(value: number): string {
   const digits = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
   return digits === 0 ? grouped(Math.round(value)) : value.toFixed(digits);
 }
-function grouped(value: number): string {
+export function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
-export const WEIGHT_WORDS: Readonly<Record<Weight, string>> = { cpu: "CPU", wall: "Wall", samples: "Samples" };
+export const WEIGHT_WORDS: Readonly<Record<Weight, string>> = { cpu: "CPU", wall: "Wall", samples: "Samples", copied: "Copied", allocated: "Allocated" };
 
 /** The last part of a path. */
 export function fileName(path: string): string {

@@ -1,8 +1,9 @@
 // The table of figures of one box: here and everywhere, in all weights. Exact numbers in the title of each cell.
 import type { JSX } from "preact";
+import { weightsOf } from "../model/tables/totals";
 import { cpuOf, samplesOf, share, wallOf, weightOf, ROOT } from "../model/tree/tree";
 import type { BoxIndex, Count, Ns } from "../model/units";
-import { countWords, exactTime, shareWords, timeWords } from "../model/words";
+import { bytesWords, countWords, grouped, exactTime, shareWords, timeWords } from "../model/words";
 import type { PageState } from "./state/page-state";
 
 export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JSX.Element {
@@ -29,6 +30,8 @@ export function Figures({ state, box }: { state: PageState; box: BoxIndex }): JS
         <TimeRow name="CPU self" here={cpuOf(tree.self, box)} there={everywhere.self.cpu as Ns} />
         <TimeRow name="Wall total" here={wallOf(tree.total, box)} there={everywhere.total.wall as Ns} />
         <TimeRow name="Wall self" here={wallOf(tree.self, box)} there={everywhere.self.wall as Ns} />
+        {weightsOf(state.recording.profile).includes("copied") ? <BytesRow name="Copied" here={weightOf(tree.total, box, "copied")} there={everywhere.total.copied} /> : null}
+        {weightsOf(state.recording.profile).includes("allocated") ? <BytesRow name="Allocated" here={weightOf(tree.total, box, "allocated")} there={everywhere.total.allocated} /> : null}
         <CountRow name="Samples" here={samplesOf(tree.total, box)} there={everywhere.total.samples as Count} />
         <CountRow name="Samples self" here={samplesOf(tree.self, box)} there={everywhere.self.samples as Count} />
       </tbody>
@@ -42,6 +45,16 @@ function TimeRow({ name, here, there }: { name: string; here: Ns; there: Ns }): 
       <th scope="row">{name}</th>
       <td data-figure={`${name} here`} title={exactTime(here)}>{timeWords(here)}</td>
       <td data-figure={`${name} everywhere`} title={exactTime(there)}>{timeWords(there)}</td>
+    </tr>
+  );
+}
+
+function BytesRow({ name, here, there }: { name: string; here: number; there: number }): JSX.Element {
+  return (
+    <tr>
+      <th scope="row">{name}</th>
+      <td data-figure={`${name} here`} title={`${grouped(here)} bytes`}>{bytesWords(here)}</td>
+      <td data-figure={`${name} everywhere`} title={`${grouped(there)} bytes`}>{bytesWords(there)}</td>
     </tr>
   );
 }

@@ -4,7 +4,7 @@ import { batch } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/tree/layout";
 import { ALL, LAYERS } from "../model/tables/kept";
-import { WEIGHTS } from "../model/units";
+import { weightsOf } from "../model/tables/totals";
 import type { PageState } from "./state/page-state";
 import { orderOf, VIEWS } from "./state/view";
 import type { Order, ViewName } from "./state/view";
@@ -41,7 +41,7 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["r"], shown: "r", does: "recursion as one call, or each depth", where: "everywhere", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
   { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.placeWords()); } },
   { keys: ["Y"], shown: "Y", does: "copy the stack of the selected box, a call a line, the outermost first", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.stackWords()); } },
-  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples", where: "everywhere", run: (state) => { state.view.weight.value = WEIGHTS[(WEIGHTS.indexOf(state.view.weight.value) + 1) % WEIGHTS.length] ?? "cpu"; } },
+  { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples, copied and allocated bytes", where: "everywhere", run: (state) => { const weights = weightsOf(state.recording.profile); state.view.weight.value = weights[(weights.indexOf(state.view.weight.value) + 1) % weights.length] ?? "cpu"; } },
   { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.view.switchTheme(); } },
   { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", where: "everywhere", run: (state) => { leave(state); } },
   { keys: ["?"], shown: "?", does: "these keys", where: "everywhere", run: (state) => { state.view.keysShown.value = true; } },

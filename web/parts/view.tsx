@@ -5,7 +5,7 @@ import type { ViewName } from "./state/view";
 import { CompareView } from "./views/compare";
 import { FlameView } from "./views/flame";
 import { Functions } from "./views/functions";
-import { GcView } from "./views/gc";
+import { GcView } from "./views/gc/gc";
 import { MemoryView } from "./views/memory";
 import { SandwichView } from "./views/sandwich";
 import { SourceView } from "./views/source";

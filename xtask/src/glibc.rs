@@ -20,7 +20,7 @@ pub fn run(_root: &Path, arguments: &[String]) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{file} asks for glibc symbols newer than {}.{}:\n  {}\nhint: build it with cargo zigbuild --target x86_64-unknown-linux-gnu.{}.{}",
+        "{file} asks for glibc symbols newer than {}.{}:\n  {}\nhint: link it with zig, as make build does: maturin build --zig --compatibility manylinux_{}_{}",
         newest.0,
         newest.1,
         too_new.join("\n  "),

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use framehop::x86_64::UnwinderX86_64;
 use framehop::{ExplicitModuleSectionInfo, Module, Unwinder};
+use genba_python::stack::walked::{PythonEnd, PythonEntry};
 use genba_python::thread_states::ThreadHints;
-use genba_python::walked::{PythonEnd, PythonEntry};
 use genba_signal::handler::{SAMPLE_CODE, SHARED};
 use genba_signal::memory::Guarded;
 use genba_signal::request::{POOL, Question, Reading};

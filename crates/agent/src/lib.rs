@@ -2,7 +2,9 @@
 //! Never: prints, exits, calls the program's malloc from its own thread, brings the program down (style 6.8).
 //! ARCHITECTURE.md lists the invariants I-NN that the parts keep.
 
+mod collections;
 mod doors;
+mod heap;
 mod lifecycle;
 mod process;
 mod reading;

@@ -3,7 +3,7 @@
 
 pub mod cfi;
 pub mod codes;
-pub mod merge;
+pub mod count_hooks;
 pub mod modules;
 pub mod stacks;
 pub mod tail_calls;

@@ -13,33 +13,36 @@ mod kept;
 mod kept_file;
 mod packages;
 mod pieces;
+mod root;
 mod sources;
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::Path;
 
 use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode_block, proto};
 use genba_profile::build::Additions;
-use genba_profile::hits;
+use genba_profile::hits::{self, HitAddresses, HitModule, Hits};
 use genba_profile::owner::is_in;
 
 use crate::words::failure::Failure;
-pub use sources::{SourceText, Told};
+pub use root::Root;
+pub use sources::encoding::decoded;
+pub use sources::{Places, SourceText, Told};
 
 /// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
-/// with the program where `recorder` tells how. `told`: source texts that stand in no file.
+/// with the program where `recorder` tells how.
 /// Ok: what was left out, in words.
 /// Err: they could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
     recorder: Option<proto::Recorder>,
-    source: SourceText,
-    told: &Told,
+    places: Places<'_>,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
-    let (found, mut left_out) = found(recording, told, source);
+    let (found, mut left_out) = found(recording, places);
     let Additions { c_names, c_places, sources, packages, .. } = found;
     let block = proto::Block { c_names, c_places, sources, packages, recorder, ..Default::default() };
     let (blocks, too_large) = blocks::of_format(block);
@@ -57,30 +60,44 @@ pub fn found_beside(recording: &Recording) -> Additions {
     if finished || named {
         return Additions::default();
     }
-    found(recording, &Told::new(), SourceText::All).0
+    found(recording, Places::own(&Told::new(), SourceText::All)).0
 }
 
 /// Sources for a recording that was made of another profiler's file: it has the names that there are.
 pub fn sources_beside(recording: &Recording) -> Additions {
-    let sources = sources::read(&hits::hits(recording).files, &Told::new(), SourceText::All).0;
+    let sources = sources::read(&hits::hits(recording).files, Places::own(&Told::new(), SourceText::All)).0;
     Additions { sources, ..Additions::default() }
 }
 
 /// Names and sources for a recording that goes on, of files that the program has open now. `told`: as above.
 pub fn found_now(recording: &Recording, told: &Told) -> Additions {
-    found(recording, told, SourceText::Hit).0
+    found(recording, Places::own(told, SourceText::Hit)).0
+}
+
+/// The same for whoever knows what the samples hit, and may not wait: another thread can look while the recording grows.
+pub fn found_of_hits(hits: Hits, root: &Root) -> Additions {
+    of_hits(hits, Places { root, told: &Told::new(), source: SourceText::Hit }).0
+}
+
+/// Names of functions in files that a process has mapped.
+pub fn c_names(modules: &BTreeMap<HitModule, HitAddresses>, root: &Root) -> Vec<proto::CName> {
+    c_names::find(root, modules).names
 }
 
 /// And what was left out, in words.
-fn found(recording: &Recording, told: &Told, source: SourceText) -> (Additions, Vec<String>) {
-    let mut hits = hits::hits(recording);
-    let own = hits.files.iter().filter(|(_, file)| file.is_users_own);
-    let packages: Vec<String> = packages::packages_of(own.map(|(path, _)| path.as_str())).into_iter().collect();
+fn found(recording: &Recording, places: Places<'_>) -> (Additions, Vec<String>) {
+    of_hits(hits::hits(recording), places)
+}
+
+fn of_hits(mut hits: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
+    let own_files = hits.files.iter().filter(|(_, file)| file.is_users_own);
+    let packages: Vec<String> =
+        packages::packages_of(places.root, own_files.map(|(path, _)| path.as_str())).into_iter().collect();
     for (path, file) in &mut hits.files {
         file.is_users_own &= !is_in(&packages, path);
     }
-    let c_names::Found { names: c_names, places: c_places } = c_names::find(&hits.modules);
-    let (sources, left_out) = sources::read(&hits.files, told, source);
+    let c_names::Found { names: c_names, places: c_places } = c_names::find(places.root, &hits.modules);
+    let (sources, left_out) = sources::read(&hits.files, places);
     (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
 }
 
@@ -122,7 +139,7 @@ fn random_key() -> std::io::Result<ProcessKey> {
 #[cfg(test)]
 mod tests {
     use super::SourceText;
-    use super::{Told, append_names_and_sources, found_beside};
+    use super::{Places, Told, append_names_and_sources, found_beside};
     use expect_test::expect;
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};
@@ -240,8 +257,7 @@ mod tests {
             &path,
             &read_back(&path),
             Some(recorder.clone()),
-            SourceText::All,
-            &Told::new(),
+            Places::own(&Told::new(), SourceText::All),
             16_000,
         )
         .unwrap();
@@ -276,7 +292,8 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(&path, &read_back(&path), None, SourceText::None, &Told::new(), 16_000).unwrap();
+        append_names_and_sources(&path, &read_back(&path), None, Places::own(&Told::new(), SourceText::None), 16_000)
+            .unwrap();
         let added = &read_back(&path).blocks[1].block;
         // For the whole module that its file is another one.
         assert_eq!(shown(&added.c_names, &added.sources), "0-ffffffffffffffff  (replaced)\n");
@@ -288,7 +305,8 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure = append_names_and_sources(&gone, &recording, None, SourceText::None, &Told::new(), 16_000);
+        let failure =
+            append_names_and_sources(&gone, &recording, None, Places::own(&Told::new(), SourceText::None), 16_000);
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

@@ -6,7 +6,9 @@
 mod files;
 mod finish;
 mod read;
+mod recording;
 mod settings;
+mod upload;
 mod verbs;
 mod words;
 
@@ -15,7 +17,10 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::verbs::{check, completions, diff, export, html, lines, man, report, run, tree, view, within};
+use crate::verbs::{
+    attach, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, push, report, run, serve,
+    top, tree, view, within,
+};
 use crate::words::failure::{self, Failure};
 
 /// Where the time of a Python program goes, and what happens underneath in C.
@@ -31,6 +36,10 @@ struct Genba {
 enum Verb {
     /// Start a program and record it
     Run(run::Arguments),
+    /// Record a process that is running already, and leave it as it was
+    Attach(attach::Arguments),
+    /// Watch a recording grow, live in the terminal: where the time goes while the program runs
+    Top(top::Arguments),
     /// The answer: which expressions of your own code the time goes to, and what happens underneath
     Report(report::Arguments),
     /// Whole call paths, from root to leaf
@@ -39,14 +48,28 @@ enum Verb {
     Lines(lines::Arguments),
     /// What changed between two recordings, or two sets of them, and whether the samples can tell
     Diff(diff::Arguments),
+    /// Garbage collections: pauses, where they ran, what they gained, and what would spare the program some (recorded with --gc)
+    Gc(gc::Arguments),
     /// Look at recordings in the browser, and compare them; the pages are served on this machine only
     View(view::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
+    /// Python processes on this machine, and whether genba may look at them
+    Ps(ps::Arguments),
+    /// What every thread of a running Python process is doing now
+    Dump(dump::Arguments),
+    /// Which classes fill the heap of a running Python process
+    Heap(heap::Arguments),
+    /// What is allowed on this machine, or with one process; and what would allow the rest
+    Doctor(doctor::Arguments),
     /// Write one page that shows the recording in any browser, without a network
     Html(html::Arguments),
     /// Write the recording in another format
     Export(export::Arguments),
+    /// Send a recording to a genba server, and print the address of its page
+    Push(push::Arguments),
+    /// The server of a team: keep recordings, find them again, share them
+    Serve(serve::Arguments),
     /// What a shell needs to complete genba's words: source <(genba completions bash)
     #[command(hide = true)]
     Completions(completions::Arguments),
@@ -59,10 +82,11 @@ enum Verb {
 }
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
-const GROUPS: [(&str, &[&str]); 3] = [
-    ("Record", &["run"]),
-    ("Read", &["report", "tree", "lines", "diff", "view", "check"]),
-    ("Share", &["html", "export"]),
+const GROUPS: [(&str, &[&str]); 4] = [
+    ("Record", &["run", "attach", "top"]),
+    ("Read", &["report", "tree", "lines", "diff", "gc", "view", "check"]),
+    ("Look at a process", &["ps", "dump", "heap", "doctor"]),
+    ("Share", &["html", "export", "push", "serve"]),
 ];
 
 const MORE: &str = "\
@@ -84,14 +108,23 @@ fn main() -> ExitCode {
 fn perform(verb: Verb) -> Result<ExitCode, Failure> {
     match verb {
         Verb::Run(arguments) => run::run(&arguments),
+        Verb::Attach(arguments) => attach::attach(&arguments),
+        Verb::Top(arguments) => top::top(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Tree(arguments) => tree::tree(&arguments),
         Verb::Lines(arguments) => lines::lines(&arguments),
         Verb::Diff(arguments) => diff::diff(&arguments),
+        Verb::Gc(arguments) => gc::gc(&arguments),
         Verb::View(arguments) => view::view(&arguments),
+        Verb::Serve(arguments) => serve::serve(&arguments),
+        Verb::Ps(arguments) => ps::ps(&arguments),
+        Verb::Dump(arguments) => dump::dump(&arguments),
+        Verb::Heap(arguments) => heap::heap(&arguments),
+        Verb::Doctor(arguments) => doctor::doctor(&arguments),
         Verb::Check(arguments) => check::check(&arguments),
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
+        Verb::Push(arguments) => push::push(&arguments),
         Verb::Completions(arguments) => completions::completions(&arguments, &command()),
         Verb::Man(arguments) => man::man(&arguments, command()),
         Verb::Within(arguments) => within::within(&arguments),

@@ -4,3 +4,5 @@
 pub mod durations;
 pub mod failure;
 pub mod progress;
+pub mod refused;
+pub mod tags;

@@ -73,35 +73,23 @@ fn verbs_of_other_profilers() {
     sandbox.check(
         "record app.py -x",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: `record` is not a verb of genba
-            `run` starts a program and records it
-          hint: genba run app.py -x
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: `record` is not a verb of genba
+                `run` starts a program and records it, `attach` records one that runs
+              hint: genba run app.py -x
+        "#]],
     );
     sandbox.check(
         "attach 4711",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: `attach` is not a verb of genba
-            genba cannot look at a process that runs already yet
-          hint: start the program with it: genba run app.py
-    "#]],
-    );
-    sandbox.check(
-        "top",
-        expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: `top` is not a verb of genba
-            genba has no live view yet
-          hint: genba run app.py says at the end where the time went
-    "#]],
+            exit code 1
+            stdout
+            stderr
+              error: there is no process 4711
+              hint: genba ps lists the Python processes
+        "#]],
     );
 }
 

@@ -52,7 +52,7 @@ fn two_recordings() {
                0 ns   −94.8 ms to +94.8 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 23 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check("diff a1.genba a2.genba --limit 1", expect![[r#"
@@ -70,7 +70,7 @@ fn two_recordings() {
             1 more row, the largest 0 ns ± 92.6 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 32 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 38 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
 }
@@ -95,7 +95,7 @@ fn several_on_each_side() {
                0 ns   −75.0 ms to +75.0 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; runs of one side differ by 0.2 % (standard deviation), beside what their samples tell
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: 23 recordings of each, or as many as now, each 17 times as long or with so much higher a --rate (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check("diff --weight samples --format markdown --limit 1 a1.genba a2.genba -- b1.genba", expect![[r#"
@@ -119,7 +119,7 @@ fn several_on_each_side() {
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
 
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 22 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 28 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
 }
@@ -178,7 +178,7 @@ fn filters_hold_for_each() {
              0 ns   −62.2 ms to +62.2 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 2 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 7 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check(
@@ -345,7 +345,7 @@ fn two_times_of_one_recording() {
             +9.60 ms   −41.5 ms to +60.7 ms   134 ms   144 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 78 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 86 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);
@@ -401,7 +401,7 @@ fn two_times_of_one_recording() {
             1 more row, the largest −27.2 ms ± 48.7 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 61 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 68 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
           warning: b1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run

@@ -268,11 +268,9 @@ fn a_run_shows_its_recording_until_ctrl_c_and_ends_as_the_program_did() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("genba starts");
     let mut view = View { child, host: String::new(), root: String::new() };
     let mut said = BufReader::new(view.child.stderr.take().expect("stderr")).lines().map(|line| line.expect("text"));
-    let address = said.find(|line| line.starts_with("http://")).expect("the address");
-    assert_eq!(
-        said.next().expect("a line"),
-        "showing app.genba; only this machine can open the address; Ctrl-C ends it"
-    );
+    let showing = said.find(|line| line.starts_with("showing ")).expect("what is shown");
+    assert_eq!(showing, "showing app.genba; only this machine can open the address; Ctrl-C ends it");
+    let address = said.next().filter(|line| line.starts_with("http://")).expect("the address");
     let (host, path) = address["http://".len()..].split_once('/').expect("a path");
     (view.host, view.root) = (host.to_owned(), format!("/{path}"));
     assert_eq!(view.get("").0, 200);

@@ -8,12 +8,20 @@ use crate::proto;
 pub enum Measure {
     /// Nanoseconds on a CPU. Its weights are `Samples.cpu_quanta`, its totals stand in fields of `Accounting` of their own.
     Cpu,
+    /// Bytes copied by memcpy, memmove and their checked forms.
+    Copied,
+    /// Bytes asked for of CPython's small object allocator, malloc, calloc, realloc and the aligned ones.
+    Allocated,
     /// A measure that a newer genba wrote.
     Other(u32),
 }
 
 /// Every kind, with its name and unit.
-const KINDS: [(u32, Measure, &str, &str); 1] = [(0, Measure::Cpu, "CPU", "ns")];
+const KINDS: [(u32, Measure, &str, &str); 3] = [
+    (0, Measure::Cpu, "CPU", "ns"),
+    (1, Measure::Copied, "copied", "bytes"),
+    (2, Measure::Allocated, "allocated", "bytes"),
+];
 
 /// Totals since the process began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +73,13 @@ pub fn totals(accounting: &proto::Accounting) -> impl Iterator<Item = (Measure, 
         (Measure::from_stored(kind), Totals { exact, genba, sampled, not_sampled })
     });
     std::iter::once((Measure::Cpu, cpu)).chain(others)
+}
+
+/// The totals of a measure other than CPU, as a block stores them.
+#[must_use]
+pub fn told(measure: Measure, totals: Totals) -> proto::Measure {
+    let Totals { exact, genba, sampled, not_sampled } = totals;
+    proto::Measure { kind: measure.stored(), exact, genba, sampled, not_sampled }
 }
 
 #[cfg(test)]

@@ -45,6 +45,12 @@ pub struct Block {
     /// since version 3: what measures other than CPU and wall time gave in this block, at most one message each
     #[prost(message, repeated, tag = "14")]
     pub weights: ::prost::alloc::vec::Vec<Weights>,
+    /// since version 3, with --gc: garbage collections that ended since the block before, in the order of their ends
+    #[prost(message, repeated, tag = "16")]
+    pub collections: ::prost::alloc::vec::Vec<Collection>,
+    /// likewise
+    #[prost(message, optional, tag = "17")]
+    pub collector: ::core::option::Option<Collector>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -307,6 +313,9 @@ pub struct Weights {
     /// in the measure's unit
     #[prost(uint64, repeated, tag = "6")]
     pub weight: ::prost::alloc::vec::Vec<u64>,
+    /// of the estimate, weight is in bytes; 1,024 bytes squared. No rows at all: not told
+    #[prost(uint64, repeated, tag = "7")]
+    pub variance_kib2: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Count {
@@ -430,6 +439,55 @@ pub struct Mark {
     /// the other thread's index + 1; 0 = there is none
     #[prost(uint32, tag = "7")]
     pub other: u32,
+}
+/// One garbage collection of the process's main interpreter.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Collection {
+    /// CLOCK_MONOTONIC, behind the program's own callbacks of the start
+    #[prost(uint64, tag = "1")]
+    pub start_ns: u64,
+    /// up to its end, before the program's own callbacks of the end
+    #[prost(uint64, tag = "2")]
+    pub pause_ns: u64,
+    /// as gc.callbacks tell it
+    #[prost(uint32, tag = "3")]
+    pub generation: u32,
+    #[prost(enumeration = "CollectionReason", tag = "4")]
+    pub reason: i32,
+    /// objects + 1; 0 = not known
+    #[prost(uint64, tag = "5")]
+    pub examined: u64,
+    /// objects
+    #[prost(uint64, tag = "6")]
+    pub collected: u64,
+    /// objects
+    #[prost(uint64, tag = "7")]
+    pub uncollectable: u64,
+    /// thread index + 1; 0 = not known
+    #[prost(uint32, tag = "8")]
+    pub thread: u32,
+    /// leaf node index + 1 of the Python stack in which it ran; 0 = not known
+    #[prost(uint32, tag = "9")]
+    pub node: u32,
+    /// objects that the youngest generation's counter had reached when it began
+    #[prost(uint64, tag = "10")]
+    pub young: u64,
+    /// of the youngest generation at that moment
+    #[prost(uint64, tag = "11")]
+    pub threshold: u64,
+}
+/// What is known of the collector beside its collections.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Collector {
+    /// collections of each generation before the first that this process key could tell; in the first block that tells them
+    #[prost(uint64, repeated, tag = "1")]
+    pub before: ::prost::alloc::vec::Vec<u64>,
+    /// collections since the block before for which there was no room
+    #[prost(uint64, tag = "2")]
+    pub lost: u64,
+    /// CPython 3.14.0 to 3.14.4: a collection of generation 1 is one increment
+    #[prost(bool, tag = "3")]
+    pub incremental: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct End {
@@ -637,6 +695,45 @@ impl MarkKind {
             "MASKED" => Some(Self::Masked),
             "STEP" => Some(Self::Step),
             "HELD" => Some(Self::Held),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum CollectionReason {
+    Unknown = 0,
+    /// the interpreter's own decision
+    Threshold = 1,
+    /// gc.collect()
+    Explicit = 2,
+    /// PyGC_Collect
+    CCall = 3,
+    /// the interpreter ends
+    Shutdown = 4,
+}
+impl CollectionReason {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unknown => "UNKNOWN",
+            Self::Threshold => "THRESHOLD",
+            Self::Explicit => "EXPLICIT",
+            Self::CCall => "C_CALL",
+            Self::Shutdown => "SHUTDOWN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "UNKNOWN" => Some(Self::Unknown),
+            "THRESHOLD" => Some(Self::Threshold),
+            "EXPLICIT" => Some(Self::Explicit),
+            "C_CALL" => Some(Self::CCall),
+            "SHUTDOWN" => Some(Self::Shutdown),
             _ => None,
         }
     }

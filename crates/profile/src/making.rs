@@ -3,6 +3,7 @@
 //! Never: opens a file.
 
 pub mod build;
+pub mod cpu_over_time;
 pub mod growing;
 pub mod joined;
 pub mod near_hits;

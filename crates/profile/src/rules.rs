@@ -1,6 +1,7 @@
 //! What is decided from the tables: which weight, what the filters keep, which verdict.
 //! Never: lays out text.
 
+pub mod collections;
 pub mod difference;
 pub mod filter;
 pub mod nameless;

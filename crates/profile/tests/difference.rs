@@ -57,7 +57,7 @@ fn a_changed_argument_shows_under_its_caller_only() {
                  0 ns   −96.5 ms to +96.5 ms   320 ms   320 ms   two.py sum12 ← two.py bar   2 expressions   cannot tell
 
             intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-            to tell a change of 5 % in two.py sum12 ← two.py foo: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+            to tell a change of 5 % in two.py sum12 ← two.py foo: at least 10 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         "#]],
     );
 }
@@ -161,7 +161,7 @@ fn what_is_on_one_side_only_is_there() {
               +960 ms   +754 ms to +1.17 s   160 ms   1.12 s   app.py parse ← app.py load   2 expressions
 
             intervals: 98 % for all 5 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-            to tell a change of 5 % in app.py parse ← app.py load: at least 40 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+            to tell a change of 5 % in app.py parse ← app.py load: at least 47 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         "#]],
     );
 }

@@ -156,7 +156,7 @@ fn machines_read_the_same() {
               "function": "foo",
               "expression": null
             },
-            "runs": 5,
+            "runs": 10,
             "times_longer": null,
             "is_enough": false
           },
@@ -191,7 +191,7 @@ fn machines_read_the_same() {
 
         intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
 
-        to tell a change of 5 % in two.py sum12 ← two.py foo: at least 5 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        to tell a change of 5 % in two.py sum12 ← two.py foo: at least 10 recordings of each (genba diff A1 A2 … -- B1 B2 …)
 
         **warning:** a warning
     "#]].assert_eq(&markdown::markdown(&all, Some(2), &["a warning".to_string()]));
@@ -233,7 +233,7 @@ fn a_narrow_screen_breaks_between_columns() {
 
         intervals: 98 % for all 7 sums together; so few recordings do not tell how much
           runs of one program differ: genba assumes 5.0 % (standard deviation)
-        to tell a change of 5 % in two.py sum12 ← two.py foo: at least 5 recordings of
+        to tell a change of 5 % in two.py sum12 ← two.py foo: at least 10 recordings of
           each (genba diff A1 A2 … -- B1 B2 …)
     "#]]
     .assert_eq(&text::text(&all, Some(1), Some(80), Paint::Plain));

@@ -89,3 +89,24 @@ fn a_damaged_block_is_a_fault_and_those_behind_it_are_there() {
     assert_eq!(growing.recording().blocks, whole.blocks);
     assert_eq!(sorted(growing.recording()), sorted(&whole));
 }
+
+#[test]
+fn the_newest_blocks_alone_have_their_own_samples_and_everybodys_accounting() {
+    let (mut growing, mut reader) = (Growing::default(), Reader::default());
+    reader.feed(GOLDEN[2]);
+    add_all(&mut growing, &mut reader);
+    let ends: Vec<u64> = growing.recording().blocks.iter().map(|read| read.header.end_ns).collect();
+    let (newest_ns, oldest_ns) = (*ends.iter().max().unwrap(), *ends.iter().min().unwrap());
+    let samples = |profile: &Profile| profile.samples.iter().map(|group| group.samples).sum::<u64>();
+    let whole = growing.profile(&Additions::default());
+    let last = growing.profile_of_last(newest_ns - oldest_ns, &Additions::default());
+    let newer = growing.recording().blocks.iter().filter(|read| read.header.end_ns > oldest_ns);
+    let newer_samples: usize = newer.filter_map(|read| read.samples.as_ref()).map(|samples| samples.len()).sum();
+    assert_eq!(samples(&last), newer_samples as u64);
+    assert!(samples(&last) < samples(&whole), "{} of {}", samples(&last), samples(&whole));
+    assert_eq!(last.accounting(), whole.accounting());
+    assert_eq!(last.clocks(), whole.clocks());
+    let all = growing.profile_of_last(u64::MAX, &Additions::default());
+    assert_eq!(samples(&all), samples(&whole));
+    assert_eq!(samples(&growing.profile(&Additions::default())), samples(&whole), "the earlier ones are back");
+}

@@ -67,6 +67,7 @@ fn as_json() {
               }
             ],
             "blocks": null,
+            "allocations": [],
             "lines": [
               [
                 {

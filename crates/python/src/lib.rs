@@ -1,4 +1,5 @@
-//! CPython's structures: which version it is, where things lie in it, which thread states are a thread's, the walk over its frames.
+//! CPython's structures: which version it is, where things lie in it, which thread states are a thread's, the walk over its frames, and their
+//! place among the C frames (`merge`).
 //! Generic over `Memory` and `Symbols`, so that the handler, the sampler and a reader of another process share it.
 //! Never: has a static, asks the dynamic linker, makes a system call. What the handler runs of it is generic or inline, so that it
 //! is compiled with the handler's crate (`cargo xtask handler`; I-04).
@@ -11,12 +12,13 @@ pub mod check;
 pub mod code_capture;
 #[cfg(feature = "std")]
 pub mod find;
-pub mod frames;
+#[cfg(feature = "std")]
+pub mod interpreter;
 pub mod layout;
 #[cfg(feature = "std")]
 pub mod lists;
 pub mod locks;
 pub mod memory;
+pub mod stack;
 pub mod symbols;
 pub mod thread_states;
-pub mod walked;

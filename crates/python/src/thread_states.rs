@@ -4,13 +4,15 @@
 
 use crate::layout::{CurrentFrame, Layout};
 use crate::memory::{Address, Fault, Memory};
-use crate::walked::PythonEnd;
+use crate::stack::walked::PythonEnd;
 
 /// Thread states of one thread that may have frames: one for each interpreter that it is in.
 pub const THREAD_STATES_MAX: usize = 16;
 /// The search looks at so many interpreters, and at so many thread states of each: new ones stand first in the lists.
 const INTERPRETERS_MAX: usize = 64;
 const NEWEST_MAX: usize = 16;
+/// So many thread states are looked at for one thread.
+const LISTED_MAX: usize = 1024;
 const THREAD_STATE_BYTES_MAX: u64 = 1024;
 const FIRST_STACK_BYTES: u64 = 64 << 20;
 /// Flag of a thread state: it is the last one that its thread activated. It stays set while the thread waits.
@@ -169,6 +171,30 @@ fn search<M: Memory>(memory: &M, layout: &Layout, tid: u64, found: &mut OwnState
         next_interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next));
     }
     Ok(())
+}
+
+/// All thread states with the number of `tid`, for who has no hints of the sampler's. They are hints, too: lists change. The loop ends after
+/// `LISTED_MAX` thread states.
+pub fn of_thread<M: Memory>(memory: &M, layout: &Layout, tid: u32, states: &mut States) {
+    *states = States::EMPTY;
+    let mut left = LISTED_MAX;
+    let mut next_interpreter = memory.address(Address(layout.runtime.address).at(layout.runtime.interpreters_head));
+    for _ in 0..INTERPRETERS_MAX {
+        let Some(interpreter) = next_interpreter.ok().filter(|interpreter| !interpreter.is_null()) else { break };
+        let mut next = memory.address(interpreter.at(layout.runtime.threads_head));
+        while let Some(state) = next.ok().filter(|state| !state.is_null()) {
+            if left == 0 {
+                return;
+            }
+            left -= 1;
+            if memory.word(state.at(layout.threads.native_id)) == Ok(u64::from(tid)) && !states.add(state) {
+                states.more = true;
+                return;
+            }
+            next = memory.address(state.at(layout.threads.next));
+        }
+        next_interpreter = memory.address(interpreter.at(layout.runtime.interpreter_next));
+    }
 }
 
 /// What tells whether a C local lies on the thread's stack.

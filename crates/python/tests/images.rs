@@ -2,7 +2,7 @@
 
 mod image;
 
-use genba_python::walked::PythonEnd;
+use genba_python::stack::walked::PythonEnd;
 use image::{Image, Look, look};
 use proptest::prelude::*;
 

@@ -2,9 +2,9 @@
 
 mod layouts;
 
-use genba_python::frames::{Frames, walk};
 use genba_python::memory::{Address, Fault, Memory};
-use genba_python::walked::{PYTHON_MAX, PythonEnd, PythonWord};
+use genba_python::stack::frames::{Frames, walk};
+use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonWord};
 
 use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
 use layouts::{CODE_TYPE, LAYOUTS, REGION};

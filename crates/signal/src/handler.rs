@@ -8,11 +8,11 @@ use crate::rows::{Modules, Registers};
 use crate::unwind::NativeEnd;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 use genba_python::code_capture::{Seen, Tail};
-use genba_python::frames::{self, Frames};
 use genba_python::layout::Layout;
 use genba_python::memory::Memory;
+use genba_python::stack::frames::{self, Frames};
+use genba_python::stack::walked::PythonEnd;
 use genba_python::thread_states::{self, OwnStates};
-use genba_python::walked::PythonEnd;
 
 /// Published by the sampler (I-08). A table that was replaced is freed only after no buffer is Walking, so what a handler
 /// loads after its swap to Walking outlives it.

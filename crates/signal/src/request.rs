@@ -12,8 +12,8 @@ use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
 use crate::walk_memory::WalkMemory;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
+use genba_python::stack::walked::{Operand, PYTHON_MAX, PythonEnd, PythonWord};
 use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
-use genba_python::walked::{Operand, PYTHON_MAX, PythonEnd, PythonWord};
 
 pub const REQUESTS: usize = 64;
 /// Words for code objects seen for the first time.
@@ -55,6 +55,27 @@ impl Chain {
     pub const EMPTY: Chain = Chain { len: 0, end: PythonEnd::Complete, operand: None };
 }
 
+/// What threads count by themselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counted {
+    Copies,
+    Allocations,
+}
+
+/// A copy or an allocation, for which a thread left its stack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cause {
+    pub of: Counted,
+    pub tid: u32,
+    pub bytes: u64,
+    /// Mean distance of the bytes at one of which the copy was chosen.
+    pub mean_bytes: u64,
+}
+
+impl Cause {
+    pub const NONE: Cause = Cause { of: Counted::Copies, tid: 0, bytes: 0, mean_bytes: 0 };
+}
+
 /// What the handler saw. Arrays are valid up to their lengths.
 #[repr(C)]
 pub struct Answer {
@@ -78,6 +99,8 @@ pub struct Answer {
     pub native: [NativeFrame; NATIVE_MAX],
     pub python: [PythonWord; PYTHON_MAX],
     pub tail: [u64; TAIL_WORDS],
+    /// Of a deposit: what it is about.
+    pub cause: Cause,
     /// What the last walk into this buffer found; no part of the answer.
     pub walk_memory: WalkMemory,
 }
@@ -98,6 +121,7 @@ impl Answer {
         native: [NativeFrame { pc: 0, cfa: 0 }; NATIVE_MAX],
         python: [PythonWord::EMPTY; PYTHON_MAX],
         tail: [0; TAIL_WORDS],
+        cause: Cause::NONE,
         walk_memory: WalkMemory::EMPTY,
     };
 }
@@ -198,6 +222,12 @@ impl<const N: usize> Pool<N> {
         }
     }
 
+    /// How many buffers are not free.
+    #[must_use]
+    pub fn in_use(&self) -> usize {
+        (0..N).filter(|&index| self.phase(index) != Phase::Free).count()
+    }
+
     /// No handler and no thread of the program is inside a buffer.
     #[must_use]
     pub fn nobody_walks(&self) -> bool {
@@ -289,6 +319,20 @@ impl<const N: usize> Pool<N> {
             }
         }
         None
+    }
+
+    /// Gives back a buffer of `begin_own` without an answer.
+    pub(crate) fn give_up(&self, ticket: Ticket) {
+        // Walking is left by its one writer alone, so the swap cannot fail.
+        let _ = self.request(ticket.index).swap(ticket.generation, Phase::Walking, Phase::Free);
+    }
+
+    /// The ticket of whoever walks or has answered there.
+    #[must_use]
+    pub fn begun_at(&self, index: usize) -> Option<Ticket> {
+        let now = self.request(index).state.load(Ordering::SeqCst);
+        let is_begun = matches!(now & 3, phase if phase == Phase::Walking as u64 || phase == Phase::Answered as u64);
+        is_begun.then_some(Ticket { index: index & (N - 1), generation: now >> PHASE_BITS })
     }
 
     /// The ticket of an answer that nobody asked for, for the sampler to take.

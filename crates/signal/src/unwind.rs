@@ -5,41 +5,12 @@
 use crate::jit::JIT;
 use crate::rows::{Modules, Registers, Rule, RuleKind};
 use genba_python::memory::{Address, Memory};
+pub use genba_python::stack::native::{NativeEnd, NativeFrame};
 
 /// Native frames a stack may have; a deeper one is cut at the root and says so.
 pub const NATIVE_MAX: usize = 512;
 /// Distance in bytes that a stack may span.
 const SPAN_BYTES_MAX: u64 = 1 << 32;
-
-/// A frame: its program counter and its canonical frame address (the stack pointer of its caller at the call).
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct NativeFrame {
-    pub pc: u64,
-    pub cfa: u64,
-}
-
-/// Why a walk ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u32)]
-pub enum NativeEnd {
-    /// At the thread's first frame.
-    Complete = 0,
-    /// The pc is in no known module.
-    NoModule = 1,
-    /// The module has no rule for the pc.
-    NoRule = 2,
-    /// The stack could not be read.
-    Fault = 3,
-    /// NATIVE_MAX frames.
-    TooDeep = 4,
-    /// The caller's frame did not lie above its callee's.
-    NotRising = 5,
-    /// A sleeping thread's rbp is not known from outside.
-    NoFramePointer = 6,
-    /// Not asked for.
-    Off = 7,
-}
 
 /// Where a walk stands between two frames.
 pub struct Walk {

@@ -1,9 +1,9 @@
 //! Threads of a program that leave stacks by themselves: one writer a buffer (I-05), nothing written over that was not taken.
 
+use genba_python::stack::walked::PythonEnd;
 use genba_python::thread_states::{States, ThreadHints};
-use genba_python::walked::PythonEnd;
-use genba_signal::deposits::{DEPOSITS, POOL, leave};
-use genba_signal::request::{Question, Reading};
+use genba_signal::deposits::{DEPOSITS, NotLeft, POOL, leave};
+use genba_signal::request::{Cause, Question, Reading};
 use genba_signal::rows::Registers;
 use genba_signal::unwind::NativeEnd;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
@@ -37,8 +37,12 @@ fn take() -> usize {
 fn each_is_left_and_taken_once_or_finds_no_room() {
     let registers = Registers { rip: 1, rsp: 8, rbp: Some(0) };
     assert_eq!(take(), 0);
-    let tickets: Vec<_> = (0..DEPOSITS).map(|_| leave(&question(), registers).expect("a free buffer")).collect();
-    assert!(leave(&question(), registers).is_none(), "all are in use");
+    for _ in 0..2 * DEPOSITS {
+        assert_eq!(leave(|| None, registers, Cause::NONE), Err(NotLeft::NotNow), "its buffer is given back");
+    }
+    let tickets: Vec<_> =
+        (0..DEPOSITS).map(|_| leave(|| Some(question()), registers, Cause::NONE).expect("a free buffer")).collect();
+    assert_eq!(leave(|| Some(question()), registers, Cause::NONE), Err(NotLeft::NoBuffer), "all are in use");
     assert!(!POOL.cancel(tickets[0]), "nobody asked for it");
     assert!(POOL.nobody_walks());
     assert_eq!(take(), DEPOSITS);
@@ -49,7 +53,7 @@ fn each_is_left_and_taken_once_or_finds_no_room() {
         let threads = [(); THREADS].map(|()| {
             scope.spawn(|| {
                 for _ in 0..EACH {
-                    if leave(&question(), registers).is_none() {
+                    if leave(|| Some(question()), registers, Cause::NONE).is_err() {
                         no_room.fetch_add(1, SeqCst);
                     }
                 }

@@ -1,8 +1,8 @@
 //! Asking and answering: one writer a buffer (I-05), nothing answered twice or late, whatever order signals arrive in.
 
 use genba_python::memory::{Address, Fault, Memory};
+use genba_python::stack::walked::{PythonEnd, PythonEntry, PythonWord};
 use genba_python::thread_states::{States, ThreadHints};
-use genba_python::walked::{PythonEnd, PythonEntry, PythonWord};
 use genba_signal::handler::{Arrival, SAMPLE_CODE, SHARED, answer};
 use genba_signal::memory::{Blocks, ByKernel};
 use genba_signal::request::{POOL, Phase, Question, Reading, Ticket};

@@ -6,8 +6,8 @@ mod layouts;
 
 use genba_python::code_capture::{Seen, SeenEntry};
 use genba_python::memory::{Address, Fault, Memory};
+use genba_python::stack::walked::{PYTHON_MAX, PythonEntry};
 use genba_python::thread_states::{States, ThreadHints};
-use genba_python::walked::{PYTHON_MAX, PythonEntry};
 use genba_signal::handler::{Tables, look};
 use genba_signal::request::{Answer, Question, Reading, TAIL_WORDS};
 use genba_signal::rows::Registers;

@@ -1,11 +1,12 @@
 // From the JSON in the page, `{ profile, reports: { cpu, wall, samples } }`, to typed tables: what `genba export --to json`
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
+import { decodeCollections } from "./collections";
 import type { Filters, Folded, Frame, Mark, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
 import { WEIGHTS } from "../units";
-import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
+import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 const FORMAT_VERSION_MAX = 1;
 /** The command makes fewer. */
@@ -25,9 +26,18 @@ export function decodeRecording(value: unknown): Recording {
     const found = object(object(reports(weight))("folded"));
     return { rows: whole(found("rows")), share: fraction(found("share")) as Share };
   };
-  // The same in each of the three.
+  const [hasCopied, hasAllocated] = [reports("copied").value !== null, reports("allocated").value !== null];
+  const none: Folded = { rows: 0, share: 0 as Share };
+  // The same in each of them.
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
-  return { profile: decodeProfile(page("profile")), rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples") }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples") } };
+  const profile = decodeProfile(page("profile"));
+  const collections = orNull(page("collections"), (at) => decodeCollections(at, profile.processes.length));
+  return { profile, collections, rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples"), copied: hasCopied ? rows("copied") : [], allocated: hasAllocated ? rows("allocated") : [] }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples"), copied: hasCopied ? folded("copied") : none, allocated: hasAllocated ? folded("allocated") : none } };
+}
+
+/** 0: the recording does not tell them. */
+function bytes(at: Value): Bytes {
+  return (orNull(at, whole) ?? 0) as Bytes;
 }
 
 function decodeRss(at: Value, processes: number): Rss {
@@ -106,7 +116,7 @@ function decodeFilters(at: Value): Filters {
 
 function decodeTotals(at: Value): Totals {
   const total = object(at);
-  return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")) };
+  return { samples: count(total("samples")), cpu: ns(total("cpu_ns")), wall: ns(total("wall_ns")), copied: bytes(total("copied_bytes")), allocated: bytes(total("allocated_bytes")) };
 }
 
 function decodeRare(at: Value): Rare {
@@ -159,7 +169,11 @@ function decodeSamples(at: Value, rows: { stacks: number; threads: number; state
     samples: list(columns("samples"), count),
     cpu: list(columns("cpu_ns"), ns),
     wall: list(columns("wall_ns"), ns),
+    copied: orNull(columns("copied_bytes"), (column) => list(column, bytes)) ?? [],
+    allocated: orNull(columns("allocated_bytes"), (column) => list(column, bytes)) ?? [],
   };
+  if (samples.copied.length > 0) sameLength(columns("copied_bytes"), samples.copied, stack);
+  if (samples.allocated.length > 0) sameLength(columns("allocated_bytes"), samples.allocated, stack);
   sameLength(columns("thread"), samples.thread, stack);
   sameLength(columns("state"), samples.state, stack);
   sameLength(columns("samples"), samples.samples, stack);
@@ -253,6 +267,8 @@ function decodeRow(at: Value): Row {
     samples: count(row("samples")),
     cpu: ns(row("cpu_ns")),
     wall: ns(row("wall_ns")),
+    copied: bytes(row("copied_bytes")),
+    allocated: bytes(row("allocated_bytes")),
     share: fraction(row("share")) as Share,
     chain: list(row("chain"), text),
     chainShare: orNull(row("chain_share"), fraction) as Share | null,

@@ -121,5 +121,7 @@ function shownSamples(samples: Samples, rows: readonly number[], nodeOf: readonl
     samples: column(samples.samples),
     cpu: column(samples.cpu),
     wall: column(samples.wall),
+    copied: samples.copied.length === 0 ? [] : column(samples.copied),
+    allocated: samples.allocated.length === 0 ? [] : column(samples.allocated),
   };
 }

@@ -65,6 +65,9 @@ export function samplesIn({ samples, moments }: Profile, range: Range): { sample
       samples: rows.map((row) => count[row] as Count),
       cpu: rows.map((row) => cpu[row] as Ns),
       wall: rows.map((row) => wall[row] as Ns),
+      // A recording does not tell when copies and allocations were made.
+      copied: [],
+      allocated: [],
     },
   };
 }

@@ -1,6 +1,6 @@
 // The tables of a recording as the page holds them: what docs/json.md says, with units and indices typed.
 // Immutable; numbers of a view stay in the view.
-import type { Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
+import type { Bytes, Count, FrameIndex, Ns, ProcessIndex, Share, StackIndex, StateIndex, ThreadIndex, Weight } from "../units";
 
 export type FrameKind = "python" | "c" | "inferred" | "inlined" | "mark";
 export type Owner = "user" | "library" | "stdlib" | "interpreter" | "extension" | "libc" | "native";
@@ -41,6 +41,10 @@ export interface Samples {
   readonly samples: readonly Count[];
   readonly cpu: readonly Ns[];
   readonly wall: readonly Ns[];
+  /** Empty: the recording does not tell copied bytes. */
+  readonly copied: readonly Bytes[];
+  /** The same of allocated ones. */
+  readonly allocated: readonly Bytes[];
 }
 
 /** When the samples were, in the order of time: columns of equal length. */
@@ -144,6 +148,8 @@ export interface Totals {
   readonly samples: Count;
   readonly cpu: Ns;
   readonly wall: Ns;
+  readonly copied: Bytes;
+  readonly allocated: Bytes;
 }
 
 export interface Profile {
@@ -182,6 +188,8 @@ export interface Row {
   readonly samples: Count;
   readonly cpu: Ns;
   readonly wall: Ns;
+  readonly copied: Bytes;
+  readonly allocated: Bytes;
   /** Of the weight that the report was asked for. */
   readonly share: Share;
   readonly chain: readonly string[];
@@ -236,12 +244,46 @@ export interface Folded {
 }
 
 /** What a page holds. */
+/** One run of the cycle collector: the program waits for its end. */
+export interface Collection {
+  readonly process: ProcessIndex;
+  /** Since the recording began. */
+  readonly at: Ns;
+  readonly pause: Ns;
+  readonly generation: number;
+  readonly reason: string;
+  /** Null: this CPython does not tell. */
+  readonly examined: Count | null;
+  readonly collected: Count;
+  readonly uncollectable: Count;
+  /** Row of `Collections.places`. */
+  readonly place: number;
+}
+
+export interface Collections {
+  readonly rows: readonly Collection[];
+  /** Where they ran: the line that runs is seldom the one that fills a generation. */
+  readonly places: readonly string[];
+  /** With shorter pauses than all rows, where a page has no room for all. */
+  readonly leftOut: Count;
+  /** Ran before they were recorded. */
+  readonly before: Count;
+  /** There was no room for them while recording. */
+  readonly lost: Count;
+  readonly isIncremental: boolean;
+  /** Of the processes whose collections were recorded. */
+  readonly wall: Ns;
+  readonly advice: readonly string[];
+}
+
 export interface Recording {
   readonly profile: Profile;
   /** Null: every call is there. */
   readonly rare: Rare | null;
   /** Null: the page is of an earlier genba. */
   readonly verdict: Verdict | null;
+  /** Null: the recording was made without `--gc`, or the page is of an earlier genba. */
+  readonly collections: Collections | null;
   readonly rows: Readonly<Record<Weight, readonly Row[]>>;
   /** Rows that a page has no room for. */
   readonly folded: Readonly<Record<Weight, Folded>>;

@@ -2,9 +2,15 @@
 import type { Profile } from "./profile";
 import { isRunning } from "../tree/tree";
 import type { Weighed, Weight } from "../units";
+import { WEIGHTS } from "../units";
 
 export function weightOfAll({ samples, states }: Profile, weight: Weight): Weighed {
   const values = weight === "samples" ? samples.samples : samples[weight];
   const counts = (row: number): boolean => weight !== "samples" || isRunning(states[samples.state[row] ?? 0] ?? "running");
   return values.reduce<number>((sum, value, row) => (counts(row) ? sum + value : sum), 0) as Weighed;
+}
+
+/** What the recording can be weighed by. */
+export function weightsOf({ samples }: Profile): readonly Weight[] {
+  return WEIGHTS.filter((weight) => (weight !== "copied" && weight !== "allocated") || samples[weight].length > 0);
 }

@@ -13,8 +13,8 @@ export interface Everywhere {
 }
 
 export function sumEverywhere(tree: Tree, place: PlaceIndex): Everywhere {
-  const total = { cpu: 0, wall: 0, samples: 0 };
-  const self = { cpu: 0, wall: 0, samples: 0 };
+  const total = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
+  const self = { cpu: 0, wall: 0, samples: 0, copied: 0, allocated: 0 };
   const outermost: BoxIndex[] = [];
   const boxes = tree.parent.length;
   // 1: the box or one above it is of the place. A parent stands before its children.

@@ -69,8 +69,8 @@ function selvesOf(tree: Tree, runs: readonly (readonly BoxIndex[])[]): Weights {
     for (const calls of runs) sums[calls[0] ?? ROOT] = calls.reduce((sum, call) => sum + (self[call] ?? 0), 0);
     return sums;
   };
-  const [cpu, wall, samples] = WEIGHTS.map(summed);
-  return { cpu: cpu ?? tree.self.cpu, wall: wall ?? tree.self.wall, samples: samples ?? tree.self.samples };
+  const [cpu, wall, samples, copied, allocated] = WEIGHTS.map(summed);
+  return { cpu: cpu ?? tree.self.cpu, wall: wall ?? tree.self.wall, samples: samples ?? tree.self.samples, copied: copied ?? tree.self.copied, allocated: allocated ?? tree.self.allocated };
 }
 
 /** Every run, open or folded. Only heavy boxes are examined, because a run has no others. */

@@ -12,7 +12,7 @@ export class Merged {
   private readonly parent = new Column();
   private readonly place = new Column();
   private readonly children: Pairs;
-  private readonly self = { cpu: [0], wall: [0], samples: [0] };
+  private readonly self = { cpu: [0], wall: [0], samples: [0], copied: [0], allocated: [0] };
 
   constructor(private readonly tree: Tree, root: PlaceIndex) {
     this.children = new Pairs(this.parent, this.place, 2048);

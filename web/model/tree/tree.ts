@@ -41,13 +41,15 @@ export interface Weights {
   readonly cpu: Float64Array;
   readonly wall: Float64Array;
   readonly samples: Float64Array;
+  readonly copied: Float64Array;
+  readonly allocated: Float64Array;
 }
 
 export const ROOT = 0 as BoxIndex;
 
 export function buildTree(profile: Profile): CallTree {
   const growing = new Growing(profile);
-  const { stack, thread, state, samples, cpu, wall } = profile.samples;
+  const { stack, thread, state, samples, cpu, wall, copied, allocated } = profile.samples;
   const owners = stack.map((_, row) => profile.threads[thread[row] ?? 0]?.process ?? (0 as ProcessIndex));
   const leaves = new Int32Array(stack.length);
   // One process after the other, as Growing wants it.
@@ -63,16 +65,20 @@ export function buildTree(profile: Profile): CallTree {
     const name = profile.states[state[row] ?? 0] ?? "running";
     self.cpu[box] = (self.cpu[box] ?? 0) + (cpu[row] ?? 0);
     self.wall[box] = (self.wall[box] ?? 0) + (wall[row] ?? 0);
+    self.copied[box] = (self.copied[box] ?? 0) + (copied[row] ?? 0);
+    self.allocated[box] = (self.allocated[box] ?? 0) + (allocated[row] ?? 0);
     if (isRunning(name)) self.samples[box] = (self.samples[box] ?? 0) + (samples[row] ?? 0);
   });
 
-  const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice() };
+  const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice(), copied: self.copied.slice(), allocated: self.allocated.slice() };
   const below = new Int32Array(boxes);
   for (let box = boxes - 1; box > ROOT; box -= 1) {
     const parent = parents[box] ?? ROOT;
     total.cpu[parent] = (total.cpu[parent] ?? 0) + (total.cpu[box] ?? 0);
     total.wall[parent] = (total.wall[parent] ?? 0) + (total.wall[box] ?? 0);
     total.samples[parent] = (total.samples[parent] ?? 0) + (total.samples[box] ?? 0);
+    total.copied[parent] = (total.copied[parent] ?? 0) + (total.copied[box] ?? 0);
+    total.allocated[parent] = (total.allocated[parent] ?? 0) + (total.allocated[box] ?? 0);
     below[parent] = (below[parent] ?? 0) + (below[box] ?? 0) + 1;
   }
   return { places, keys: growing.keys, parent: parents, place, depth, below, total, self, leafOf: leaves, childrenOf: childrenByWeight(parents, total) };
@@ -119,7 +125,7 @@ export function siteOf(tree: Tree, box: BoxIndex): BoxIndex | null {
 }
 
 export function emptyWeights(boxes: number): Weights {
-  return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes) };
+  return { cpu: new Float64Array(boxes), wall: new Float64Array(boxes), samples: new Float64Array(boxes), copied: new Float64Array(boxes), allocated: new Float64Array(boxes) };
 }
 
 /** Children, heaviest first; those that weigh nothing are not there. Sorted when first asked for. */
@@ -136,7 +142,7 @@ export function childrenByWeight(parent: Int32Array, total: Weights): Tree["chil
     all[next[at] ?? 0] = box;
     next[at] = (next[at] ?? 0) + 1;
   });
-  const sorted = { cpu: new Map<BoxIndex, BoxIndex[]>(), wall: new Map<BoxIndex, BoxIndex[]>(), samples: new Map<BoxIndex, BoxIndex[]>() };
+  const sorted = { cpu: new Map<BoxIndex, BoxIndex[]>(), wall: new Map<BoxIndex, BoxIndex[]>(), samples: new Map<BoxIndex, BoxIndex[]>(), copied: new Map<BoxIndex, BoxIndex[]>(), allocated: new Map<BoxIndex, BoxIndex[]>() };
   return (box, weight) => {
     const known = sorted[weight].get(box);
     if (known !== undefined) return known;

@@ -1,8 +1,8 @@
 // What was recorded, the weight, search, theme; below it what a filter kept and the recording's warnings, always in view.
 import type { JSX, RefObject } from "preact";
 import type { Profile } from "../../model/tables/profile";
-import { WEIGHTS } from "../../model/units";
-import type { Count } from "../../model/units";
+import { weightsOf } from "../../model/tables/totals";
+import type { Count, Weight } from "../../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../../model/words";
 import type { PageState } from "../state/page-state";
 
@@ -15,7 +15,7 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
       <span class="meta" data-meta title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
       <span class="grow" />
       <span class="segments" role="group" aria-label="Weight">
-        {WEIGHTS.map((weight) => (
+        {weightsOf(state.recording.profile).map((weight) => (
           <button
             type="button"
             key={weight}
@@ -100,12 +100,19 @@ export function Kept({ state }: { state: PageState }): JSX.Element | null {
   return filters === null ? null : <p class="kept" data-kept>{keptWords(filters, state.view.weight.value)}</p>;
 }
 
+/** What a weight does not show. */
+const UNSEEN: Readonly<Partial<Record<Weight, readonly string[]>>> = {
+  copied: ["bytes copied by memcpy and memmove: copies that the compiler inlined, and those inside libc and the kernel, are not seen"],
+  allocated: ["bytes asked for of CPython's allocator and of malloc, freed or not: no count of objects, for what CPython's free lists serve again is not seen"],
+};
+
 export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const { profile } = state.recording;
   const { defaultWeight, defaultWeightWhy } = profile.meta;
   const shown = defaultWeight === "wall" ? "wall time" : defaultWeight;
   const chosen = state.view.weight.value === defaultWeight && defaultWeightWhy !== null ? [`shown by ${shown}: ${defaultWeightWhy}`] : [];
-  const all = [...chosen, ...profile.warnings];
+  const unseen = UNSEEN[state.view.weight.value] ?? [];
+  const all = [...chosen, ...unseen, ...profile.warnings];
   if (all.length === 0) return null;
   return (
     <ul class="warnings" aria-label="Warnings" data-warnings>

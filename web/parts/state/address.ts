@@ -8,7 +8,7 @@ import { binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
 import type { Moments } from "../../model/tables/profile";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
-import { WEIGHTS } from "../../model/units";
+import { weightsOf } from "../../model/tables/totals";
 import type { PageState } from "./page-state";
 import { SIDES } from "./comparison";
 import { ALL_VIEWS, ORDERS } from "./view";
@@ -97,7 +97,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
   // One step: in between, the address would be one that nobody asked for.
   batch(() => {
     if (filters.change(kept) !== null) filters.change({ ...kept, focus: "", hide: "" });
-    view.weight.value = WEIGHTS.find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
+    view.weight.value = weightsOf(profile).find((at) => at === word("weight")) ?? profile.meta.defaultWeight;
     filters.query.value = word("find");
     view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
     view.order.value = ORDERS.find((at) => at === word("order")) ?? "heaviest";

@@ -67,7 +67,7 @@ function Hit({ state, row }: { state: PageState; row: WhereRow }): JSX.Element {
         if (row.box !== null) state.showBox(row.box);
       }}
     >
-      <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" ? undefined : exactTime(spot[weight])}>
+      <span class={spot.share >= HOT_SHARE ? "pct hot" : "pct"} title={weight === "samples" || weight === "copied" || weight === "allocated" ? undefined : exactTime(spot[weight])}>
         {shareWords(spot.share)}
         <small>{weightWords(row.weight, weight)}{weight === "samples" ? " samples" : ""}</small>
       </span>

@@ -11,6 +11,7 @@ use crate::process::life::{self, LIFE};
 use crate::process::mailbox::{Answer, Leaf, MAILBOX, Order};
 use crate::process::room;
 use crate::process::session::Session;
+use crate::system::alternate::{self, fitted};
 use crate::system::proc;
 use crate::system::symbols::Linker;
 use genba_format::proto;
@@ -53,7 +54,11 @@ pub unsafe extern "C" fn genba_start(session: *const c_char, words: *mut c_char,
     let text = unsafe { CStr::from_ptr(session) };
     let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
     // SAFETY: as above.
-    unsafe { answer(words, words_bytes, || room::within(|| start(&text.to_string_lossy())).unwrap_or_else(no_room)) }
+    unsafe {
+        answer(words, words_bytes, || {
+            room::within(|| start(&text.to_string_lossy(), Beginner::Program)).unwrap_or_else(no_room)
+        })
+    }
 }
 
 /// Writes the last block.
@@ -164,7 +169,15 @@ const fn not_recording() -> (Outcome, Text) {
     (Outcome::NotRecording, Cow::Borrowed(""))
 }
 
-fn start(text: &str) -> (Outcome, Text) {
+/// Who asked for a recording of a program that is running already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Beginner {
+    /// By a call of the program's own.
+    Program,
+    Command,
+}
+
+pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
     let Some(session) = Session::parse(text) else { return refused("the recording's options are not understood") };
     let Some(turn) = MAILBOX.turn(WAIT_NS_MAX) else { return late() };
     if life::is_recording() {
@@ -177,7 +190,11 @@ fn start(text: &str) -> (Outcome, Text) {
             let described = start_block::describe(&session, &version);
             let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
             let start = proto::Start { within: true, began_realtime_ns, ..described };
-            LIFE.set_by_command(false);
+            LIFE.set_by_command(beginner == Beginner::Command);
+            if beginner == Beginner::Command {
+                alternate::begin_late(python.runtime.0);
+                fitted::begin();
+            }
             LIFE.set_stands_by(false);
             if !lifecycle::begin(session, python, start) {
                 return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");

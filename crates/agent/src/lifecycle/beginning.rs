@@ -25,6 +25,10 @@ static PREPARED: AtomicBool = AtomicBool::new(false);
 /// sampler's still hangs.
 pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool {
     prepare();
+    if !signals::are_installed() {
+        // The recording before this one took them out.
+        signals::install();
+    }
     if !join(PARK_NS_MAX) {
         return false;
     }

@@ -4,13 +4,16 @@
 use super::ending::END_NS_MAX;
 use super::last_thread;
 use super::thread::{ENDED, SAMPLER, THREAD, await_gone, park, start_thread, threads, unpark};
+use crate::collections;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State, is_owner};
 use crate::process::mailbox::{self, MAILBOX};
-use crate::process::pending_call;
 use crate::process::room;
+use crate::process::safe_point;
+use crate::reading::count_hooks;
 use crate::sampling::sampler::{Birth, Sampler};
+use crate::system::alternate::fitted;
 use crate::system::errno;
 use crate::system::proc;
 use crate::system::sampler_stack::{SAMPLER_TID, no_sampler};
@@ -54,7 +57,7 @@ pub(super) extern "C" fn after_in_parent() {
     let errno = errno::get();
     // Another thread's fork, or order, sees to it otherwise.
     if FORKING.compare_exchange(proc::own_tid(), 0, SeqCst, SeqCst).is_ok() {
-        if LIFE.state() == State::Parked && (other_threads() || !pending_call::run(unpark_later)) {
+        if LIFE.state() == State::Parked && (other_threads() || !safe_point::run_after_this_call(unpark_later)) {
             unpark();
         }
         mailbox::give_back();
@@ -68,11 +71,15 @@ pub(super) extern "C" fn after_in_child() {
     signals::forked();
     mask::forked();
     thread_starts::forked();
+    fitted::forked();
     bells::forked();
     room::forked();
+    safe_point::forked();
     no_sampler();
     POOL.forget_walkers();
     deposits::POOL.forget_walkers();
+    deposits::collections::open();
+    collections::forked();
     kept::forget();
     FORKING.store(0, SeqCst);
     THREAD.store(0, SeqCst);
@@ -80,6 +87,7 @@ pub(super) extern "C" fn after_in_child() {
     SHARED.pid.store(0, SeqCst);
     LIFE.set_stands_by(false);
     let follows = FOLLOW_CHILDREN.load(SeqCst);
+    count_hooks::forked();
     if LIFE.state() == State::Parked && follows {
         LIFE.take_over();
         last_thread::watch();
@@ -97,6 +105,7 @@ pub(super) extern "C" fn after_in_child() {
         }
         LIFE.disown();
         if !(went_without && follows && begin_anew()) {
+            collections::rest();
             files_over_fork::leave();
         }
     }
@@ -119,17 +128,16 @@ fn begin_anew() -> bool {
 }
 
 /// After a fork Python warns when the process has other threads; with none the sampler starts when that is over.
-fn unpark_later() {
-    let errno = errno::get();
+fn unpark_later(_: u64) -> u64 {
     if is_owner() {
         match MAILBOX.turn(END_NS_MAX) {
             Some(_turn) => unpark(),
             None => {
-                pending_call::run(unpark_later);
+                safe_point::run_after_this_call(unpark_later);
             }
         }
     }
-    errno::set(errno);
+    0
 }
 
 /// Whether the program has a thread beside the calling one, while the sampler is parked.

@@ -1,6 +1,6 @@
 //! What the command asks of the agent: the variable GENBA_SESSION, read once.
 //! Owns: its syntax (`key=value` fields between `;`, bytes percent-encoded). Never: reads other variables.
-//! Partner: crates/cli/src/verbs/run writes it.
+//! Partner: crates/cli/src/verbs/run and verbs/attach write it.
 
 use genba_signal::request::REQUESTS;
 
@@ -15,8 +15,22 @@ pub struct Session {
     pub native: bool,
     pub children: bool,
     pub memory: bool,
+    /// Copied bytes, by the library that was preloaded beside this one.
+    pub copies: bool,
+    /// Allocated bytes, in the same way.
+    pub allocations: bool,
+    /// Garbage collections are recorded.
+    pub gc: bool,
+    /// What `gc.set_threshold` gets when the program begins; empty: nothing. Only together with `gc`.
+    pub gc_threshold: Vec<u32>,
+    /// `gc.freeze` before each fork; the same.
+    pub gc_freeze: bool,
+    /// When the heap is walked.
+    pub heap: Heap,
     /// CLOCK_MONOTONIC when the recording stops.
     pub until_ns: Option<u64>,
+    /// It goes on as long as the command holds its lock on the recording: `genba attach` began it in a program that was running.
+    pub is_leased: bool,
     pub tags: Vec<String>,
     /// Where those that are about to be killed are told so.
     pub bells: Option<Table>,
@@ -26,6 +40,24 @@ pub struct Session {
     pub rows_max: u32,
     /// So many allocations succeed: fewer than all in tests only.
     pub allocations_max: u64,
+}
+
+/// When the heap is walked, and where the answers go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Heap {
+    /// The command has created it; empty: it is never walked.
+    pub out: String,
+    pub every_ns: Option<u64>,
+    /// When the process has grown to this, once.
+    pub resident_bytes: Option<u64>,
+    /// When the word at the file's beginning changes.
+    pub on_demand: bool,
+    /// Around each collection of all generations.
+    pub before_gc: bool,
+    pub after_gc: bool,
+    pub at_exit: bool,
+    /// A full collection comes first, except around one.
+    pub collects: bool,
 }
 
 /// A file that counts only if it is this one.
@@ -59,7 +91,14 @@ impl Session {
             native: true,
             children: true,
             memory: false,
+            copies: false,
+            allocations: false,
+            gc: false,
+            gc_threshold: Vec::new(),
+            gc_freeze: false,
+            heap: Heap::default(),
             until_ns: None,
+            is_leased: false,
             tags: Vec::new(),
             bells: None,
             questions_max: REQUESTS,
@@ -80,7 +119,23 @@ impl Session {
                 "native" => session.native = value != "0",
                 "children" => session.children = value != "0",
                 "memory" => session.memory = value != "0",
+                "copies" => session.copies = value != "0",
+                "alloc" => session.allocations = value != "0",
+                "gc" => session.gc = value != "0",
+                "gc_threshold" => {
+                    session.gc_threshold = value.split(',').map(|number| number.parse().ok()).collect::<Option<_>>()?
+                }
+                "gc_freeze" => session.gc_freeze = value != "0",
+                "heap_out" => session.heap.out = value,
+                "heap_every_ns" => session.heap.every_ns = Some(value.parse().ok()?),
+                "heap_rss_bytes" => session.heap.resident_bytes = Some(value.parse().ok()?),
+                "heap_on_demand" => session.heap.on_demand = value != "0",
+                "heap_before_gc" => session.heap.before_gc = value != "0",
+                "heap_after_gc" => session.heap.after_gc = value != "0",
+                "heap_at_exit" => session.heap.at_exit = value != "0",
+                "heap_collect" => session.heap.collects = value != "0",
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
+                "leased" => session.is_leased = value != "0",
                 "tag" => session.tags.push(value),
                 "bells" => session.bells = Some(Table::parse(&value)?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
@@ -95,7 +150,7 @@ impl Session {
     }
 }
 
-fn decode(text: &str) -> Option<String> {
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {
@@ -113,18 +168,37 @@ fn decode(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Session, Table};
+    use super::{Heap, Session, Table};
 
     #[test]
     fn reads_what_the_command_writes() {
         let session = Session::parse(
-            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
+            "v=1;out=/a%20b.genba;interval_ns=250000;budget_per_mille=20;children=0;gc=1;gc_threshold=10000,5;leased=1;tag=k=v;until_ns=7;bells=1,22,/proc/3/fd/4",
         )
         .unwrap();
         assert_eq!(session.out, "/a b.genba");
         assert_eq!((session.interval_ns, session.budget_per_mille, session.children), (250_000, Some(20), false));
-        assert_eq!((session.tags, session.until_ns), (vec!["k=v".to_owned()], Some(7)));
+        assert!(session.gc && !session.memory && !session.gc_freeze);
+        assert_eq!(session.gc_threshold, [10_000, 5]);
+        assert_eq!((session.tags, session.until_ns, session.is_leased), (vec!["k=v".to_owned()], Some(7), true));
         assert_eq!(session.bells, Some(Table { path: "/proc/3/fd/4".to_owned(), device: 1, inode: 22 }));
+    }
+
+    #[test]
+    fn reads_when_the_heap_is_walked() {
+        let session =
+            Session::parse("v=1;out=/a;heap_out=/b;heap_every_ns=7;heap_rss_bytes=8;heap_after_gc=1;heap_at_exit=1")
+                .unwrap();
+        let expected = Heap {
+            out: "/b".to_owned(),
+            every_ns: Some(7),
+            resident_bytes: Some(8),
+            after_gc: true,
+            at_exit: true,
+            ..Heap::default()
+        };
+        assert_eq!(session.heap, expected);
+        assert_eq!(Session::parse("v=1;out=/a").unwrap().heap, Heap::default());
     }
 
     #[test]
@@ -137,6 +211,7 @@ mod tests {
             "v=1;out=/a;interval_ns=x",
             "v=1;out=/a;bells=1,/b",
             "v=1;out",
+            "v=1;out=/a;gc_threshold=7,x",
         ] {
             assert_eq!(Session::parse(text), None, "{text}");
         }

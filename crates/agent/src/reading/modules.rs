@@ -8,7 +8,7 @@ use genba_signal::handler::SHARED;
 use genba_signal::request::POOL;
 use genba_signal::rows::{ModuleRows, Modules, Row, RuleCache};
 use kept::{Kept, Key};
-use linked::{Changes, Found, Listing};
+use linked::Found;
 use section::Copier;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
@@ -18,7 +18,9 @@ mod linked;
 mod module;
 mod section;
 pub use linked::own_executable;
+pub(super) use linked::{Changes, Listing};
 pub use module::Module;
+pub(super) use section::copy;
 
 /// A file on its way to rows.
 struct Work {
@@ -360,7 +362,7 @@ const PIECE_ENTRIES: usize = 64;
 /// No handler and no thread is inside a buffer: what was replaced before this moment is no longer read.
 #[must_use]
 pub fn nobody_walks() -> bool {
-    POOL.nobody_walks() && deposits::POOL.nobody_walks()
+    POOL.nobody_walks() && deposits::POOL.nobody_walks() && deposits::collections::POOL.nobody_walks()
 }
 
 #[cfg(test)]

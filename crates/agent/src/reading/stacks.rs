@@ -1,9 +1,9 @@
 //! From an answer to a row of the node table: names what was seen, merges it, interns it.
 //! Owns: the modules' and code objects' rows, inferred frames. Never: reads the stack again (the answer is all there is).
-//! Partner: merge.rs is the pure part.
+//! Partner: merge.rs of crates/python is the pure part.
 
 use crate::reading::codes::Codes;
-use crate::reading::merge::{self, Circumstances, Mark, Merged, Python as Entry};
+use crate::reading::count_hooks;
 use crate::reading::modules::{Loaded, Place};
 use crate::reading::tail_calls::{self, CallTargets};
 use crate::system::proc::monotonic_ns;
@@ -13,7 +13,8 @@ use crate::writing::tables::{Node, Tables};
 use genba_format::proto::NodeKind;
 use genba_python::find::Python;
 use genba_python::memory::{Address, Memory};
-use genba_python::walked::{Operand, PythonEnd, PythonEntry};
+use genba_python::stack::merge::{self, Circumstances, Mark, Merged, Python as Entry};
+use genba_python::stack::walked::{Operand, PythonEnd, PythonEntry};
 use genba_signal::request::{Answer, Chain};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 use rustc_hash::FxHashMap;
@@ -102,7 +103,9 @@ impl Stacks {
     pub fn new(loaded: Loaded) -> Stacks {
         let mut known_addresses: Vec<(u64, &'static str)> = Vec::new();
         for (symbol, name) in MAYBE_INDIRECT {
-            if let Some(address) = symbols::address(symbol) {
+            // Where genba's own functions come before libc's, libc's are meant.
+            let next = if count_hooks::copies_are_loaded() { symbols::next(symbol) } else { None };
+            if let Some(address) = next.or_else(|| symbols::address(symbol)) {
                 // memcpy and memmove may be one function: the first name stays.
                 if !known_addresses.iter().any(|&(known, _)| known == address) {
                     known_addresses.push((address, name));
@@ -229,6 +232,28 @@ impl Stacks {
         if parent == 0 { Seen::Nothing } else { Seen::Leaf(parent) }
     }
 
+    /// The Python frames alone, as a row.
+    pub fn python_node(&mut self, tables: &mut Tables, answer: &Answer) -> Seen {
+        let Some(entries) = self.entries(tables, answer, &answer.chains[..answer.chains_len]) else {
+            return Seen::Unordered;
+        };
+        let nothing =
+            Circumstances { native_end: NativeEnd::Off, python_cut: None, hidden: &[], instructions_apart: false };
+        let mut parent = 0;
+        for frame in merge::merge(&[], &entries, nothing).iter().rev() {
+            let node = match *frame {
+                Merged::Python(PythonFrame::Code { row, instruction }) => {
+                    Node { parent, kind: NodeKind::Python, table: row, address: u64::from(instruction) }
+                }
+                Merged::Python(PythonFrame::NotCopied) => mark(tables, parent, "[Python function, not named yet]"),
+                Merged::Mark(why) => mark(tables, parent, why.text()),
+                Merged::Native(_) | Merged::InferredCall { .. } | Merged::InferredOperand => continue,
+            };
+            parent = tables.node(node);
+        }
+        if parent == 0 { Seen::Nothing } else { Seen::Leaf(parent) }
+    }
+
     /// The Python frames of all thread states, innermost first; `None` when their order cannot be told.
     fn entries(&mut self, tables: &mut Tables, answer: &Answer, chains: &[Chain]) -> Option<Vec<Entry<PythonFrame>>> {
         let mut words = &answer.python[..answer.python_len];
@@ -334,23 +359,9 @@ impl Stacks {
     }
 }
 
-/// Whether `_PyEval_EvalFrameDefault` only begins the work: it is too small to contain the instructions, some two hundred, and calls
-/// them by a table. Where a compiler split it, it is small, too, but jumps to its other part. False as long as that is unknown.
 fn instructions_apart(memory: &impl Memory, loaded: &Loaded) -> bool {
-    const EVAL_LOOP_BYTES_MIN: u64 = 4096;
     let Some(begin) = symbols::address(c"_PyEval_EvalFrameDefault") else { return false };
-    let is_within = |address| loaded.place(address).is_some_and(|place| place.function == Some(begin));
-    if !is_within(begin) || is_within(begin + EVAL_LOOP_BYTES_MIN) {
-        return false;
-    }
-    let mut code = (begin..begin + EVAL_LOOP_BYTES_MIN).take_while(|&at| is_within(at));
-    code.any(|at| memory.word(Address(at)).is_ok_and(calls_by_table))
-}
-
-/// `call *table(,%index,8)`, with or without a base: `ff /2`, then a SIB byte whose scale is eight.
-fn calls_by_table(code: u64) -> bool {
-    let [opcode, operand, index, ..] = code.to_le_bytes();
-    opcode == 0xff && operand & 0x3f == 0x14 && index >> 6 == 3
+    merge::are_instructions_apart(memory, begin, |address| loaded.place(address)?.function)
 }
 
 /// The operand of the innermost Python frame: that of the chain whose first C local lies lowest.
@@ -398,24 +409,4 @@ fn insert_operand(
 
 fn mark(tables: &mut Tables, parent: u32, text: &str) -> Node {
     Node { parent, kind: NodeKind::Mark, table: tables.string(text.as_bytes()), address: 0 }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::calls_by_table;
-
-    #[test]
-    fn calls_by_a_table_of_addresses_are_told_from_others() {
-        let calls = |code: &[u8]| {
-            let mut bytes = [0; 8];
-            bytes[..code.len()].copy_from_slice(code);
-            calls_by_table(u64::from_le_bytes(bytes))
-        };
-        assert!(calls(&[0xff, 0x14, 0xc5, 0x60, 0x68, 0xfc, 0x00]), "call *0xfc6860(,%rax,8)");
-        assert!(calls(&[0xff, 0x14, 0xc1]), "call *(%rcx,%rax,8)");
-        assert!(!calls(&[0xff, 0x14, 0x24]), "call *(%rsp)");
-        assert!(!calls(&[0xff, 0x50, 0x30]), "call *0x30(%rax)");
-        assert!(!calls(&[0xff, 0x24, 0xc5]), "jmp *table(,%rax,8)");
-        assert!(!calls(&[0xe8, 0x14, 0xc5]), "call, to an address");
-    }
 }

@@ -1,7 +1,9 @@
 //! What a call instruction called: functions that a tail call hid from the stack.
 //! Owns: decoding of `call rel32` before a return address, and of PLT entries behind its target. Never: guesses at indirect calls.
 
-use crate::reading::modules::Loaded;
+use crate::reading::count_hooks;
+use crate::reading::modules::{Loaded, Place};
+use crate::system::environment;
 use genba_python::memory::{Address, Memory};
 use rustc_hash::FxHashMap;
 
@@ -30,7 +32,13 @@ impl CallTargets {
         let target = direct_call(memory, return_address)
             .map(|target| through_plt(memory, target).unwrap_or(target))
             // Only a function's very beginning is called: anything else means that these bytes were no call.
-            .filter(|&target| loaded.place(target).is_some_and(|place| place.function == Some(target)));
+            .filter(|&target| {
+                // genba's own memcpy is shown as the function that it goes on to.
+                let is_shown = |place: &Place| {
+                    !environment::is_hooks(&loaded.modules[place.module].path) && !count_hooks::is_own(target)
+                };
+                loaded.place(target).filter(is_shown).is_some_and(|place| place.function == Some(target))
+            });
         self.targets.insert(return_address, target);
         target
     }

@@ -12,7 +12,11 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::nobody_walks;
 use crate::reading::stacks::Stacks;
+use crate::sampling::collections::Collections;
+use crate::sampling::counted::Kept;
+use crate::sampling::heaps::Heaps;
 use crate::sampling::layout_trust::LayoutTrust;
+use crate::sampling::lease::Lease;
 use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
@@ -36,10 +40,10 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod birth;
 mod bookkeeping;
+mod garbage;
 mod interpreter;
 mod lock_holders;
 mod looks;
-mod own_stack;
 mod parking;
 mod rests;
 mod spending;
@@ -71,12 +75,15 @@ pub struct Sampler {
     states: ThreadStates,
     threads: Vec<Thread>,
     left_behind: LeftBehind,
+    collections: Collections,
+    heaps: Heaps,
     roster: Roster,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
     pid: u32,
     schedule: Schedule,
+    lease: Lease,
     ticks: u64,
     held: HandlersHeld,
     /// How long this thread had waited for a CPU in all, when it was last asked.
@@ -95,6 +102,8 @@ pub struct Sampler {
     birth: Option<Birth>,
     /// Begun by the program itself.
     is_within: bool,
+    /// With `--copies` and with `--alloc`.
+    counted: [Kept; 2],
     /// Own buffer for threads that do not run.
     outside: Option<Box<Answer>>,
 }
@@ -126,6 +135,9 @@ impl Sampler {
         let pace = Pace::new(session.interval_ns, session.budget_per_mille);
         let pid = proc::own_pid();
         let is_within = start.within;
+        let collections = Collections::new(&session);
+        let heaps = Heaps::new(&session.heap, monotonic_ns());
+        let lease = Lease::new(session.is_leased, monotonic_ns());
         Sampler {
             session,
             start,
@@ -138,11 +150,14 @@ impl Sampler {
             states: ThreadStates::default(),
             threads: Vec::new(),
             left_behind: LeftBehind::default(),
+            collections,
+            heaps,
             roster: Roster::default(),
             proc: None,
             tasks: None,
             pid,
             schedule: Schedule::new(pace, monotonic_ns() | 1),
+            lease,
             ticks: 0,
             held: HandlersHeld { sample: false, faults: false },
             delayed_ns: None,
@@ -154,6 +169,7 @@ impl Sampler {
             is_child: false,
             birth: None,
             is_within,
+            counted: Default::default(),
             outside: None,
         }
     }
@@ -173,6 +189,7 @@ impl Sampler {
         let now_ns = monotonic_ns();
         self.resume(now_ns);
         SHARED.pid.store(self.pid, SeqCst);
+        self.begin_counts(now_ns);
         bells::take_place();
         if LIFE.stands_by() {
             self.keep_away();
@@ -199,6 +216,8 @@ impl Sampler {
             }
             let now_ns = monotonic_ns();
             if now_ns < due_ns {
+                // Woken for those that wait.
+                self.take_collections();
                 continue;
             }
             let late = self.schedule.ticks_in(now_ns - due_ns);
@@ -221,6 +240,7 @@ impl Sampler {
         match posted.order() {
             Order::Greet => {}
             Order::HoldStill => {
+                self.forbid_counts();
                 self.take_back(Refused::Unanswered);
                 // A handler that was held up would fault into the program's own handler.
                 while !nobody_walks() && MAILBOX.stands(posted) {
@@ -295,6 +315,9 @@ impl Sampler {
             self.recorder.mark(proto::MarkKind::Stopped, "--duration is over", 0);
             return Some("duration");
         }
+        if self.lease_is_over(now_ns) {
+            return Some("detached");
+        }
         if (LIFE.has_first_thread_ended() || self.leader_ended(now_ns)) && self.program_threads() < 2 {
             let words = "its first thread has ended, and with the last one the process must be able to end";
             self.recorder.mark(proto::MarkKind::Stopped, words, 0);
@@ -368,6 +391,8 @@ impl Sampler {
     fn tick(&mut self, now_ns: u64, late: u64) {
         self.ticks += 1;
         self.note_handlers(signals::held());
+        self.allow_counts();
+        self.take_counts();
         let all = self.threads.len() <= EVERY_TICK_MAX;
         let ran = all || self.schedule.others.anyone_ran(read_clocks);
         self.schedule.others.tick(now_ns, ran);
@@ -384,6 +409,8 @@ impl Sampler {
             self.refresh_states();
         }
         self.refresh_files(now_ns);
+        self.tend_collections(now_ns);
+        self.heaps.go_on(now_ns, self.proc.as_ref());
         let all = self.threads.len() <= EVERY_TICK_MAX;
         if !all && self.schedule.others.ran_ns() == now_ns {
             self.look_out_for_holders();

@@ -107,6 +107,19 @@ impl Descriptor {
         }
     }
 
+    /// Whether somebody else holds the file's one exclusive lock (flock(2)).
+    #[must_use]
+    pub fn is_locked_by_another(&self) -> bool {
+        // SAFETY: plain numbers.
+        unsafe {
+            if libc::flock(self.0, libc::LOCK_SH | libc::LOCK_NB) != 0 {
+                return errno::get() == libc::EWOULDBLOCK;
+            }
+            libc::flock(self.0, libc::LOCK_UN);
+        }
+        false
+    }
+
     #[must_use]
     pub fn identity(&self) -> Option<Identity> {
         // SAFETY: writes one stat on this stack.

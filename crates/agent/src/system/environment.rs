@@ -7,7 +7,8 @@ use std::ffi::{CStr, CString};
 /// `--no-children`: what this process starts is not recorded.
 pub fn leave() {
     let own = symbols::own_path();
-    let rest: Vec<String> = preloaded().filter(|path| Some(path) != own.as_ref()).collect();
+    let is_own = |path: &String| Some(path) == own.as_ref() || is_hooks(path);
+    let rest: Vec<String> = preloaded().filter(|path| !is_own(path)).collect();
     // SAFETY: runs before `main`, in the only thread.
     unsafe {
         libc::unsetenv(c"GENBA_SESSION".as_ptr());
@@ -16,6 +17,14 @@ pub fn leave() {
             _ => libc::unsetenv(c"LD_PRELOAD".as_ptr()),
         };
     }
+}
+
+/// The library of `--copies` or `--alloc`, by its name as the command gives it.
+#[must_use]
+pub fn is_hooks(path: &str) -> bool {
+    path.rsplit('/')
+        .next()
+        .is_some_and(|name| name.starts_with("genba-copies-") || name.starts_with("genba-allocations-"))
 }
 
 /// What LD_PRELOAD names.

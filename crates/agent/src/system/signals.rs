@@ -50,6 +50,37 @@ pub fn install() {
     INSTALLED.store(true, SeqCst);
 }
 
+/// Takes the three handlers out again: the kernel has what the program wants. The caller knows that no thread is in one of them, and that
+/// nobody is asked any more.
+pub fn withdraw() {
+    if PROCESS.load(SeqCst) != own_pid() || !INSTALLED.swap(false, SeqCst) {
+        return;
+    }
+    mask::sample_is_ours(false);
+    changing(|_| {
+        for (view, signal) in VIEWS.iter().zip(OURS) {
+            if !has_view(signal, &in_kernel(signal)) {
+                continue;
+            }
+            let program_s = view.read();
+            // SAFETY: the program's own action, or the default one; ignoring first makes the kernel forget genba's pending ones.
+            unsafe {
+                if signal == SAMPLE {
+                    let mut ignore: libc::sigaction = core::mem::zeroed();
+                    ignore.sa_sigaction = libc::SIG_IGN;
+                    real_sigaction(signal, &raw const ignore, core::ptr::null_mut());
+                }
+                real_sigaction(signal, &raw const program_s, core::ptr::null_mut());
+            }
+        }
+    });
+}
+
+#[must_use]
+pub fn are_installed() -> bool {
+    INSTALLED.load(SeqCst)
+}
+
 /// In a forked child: the views are its own copies.
 pub fn forked() {
     view::forked();

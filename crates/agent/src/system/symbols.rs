@@ -22,6 +22,22 @@ pub fn address(name: &CStr) -> Option<u64> {
     (!found.is_null()).then_some(found as u64)
 }
 
+/// glibc's own definition, whatever an executable or another library has under that name. None: there is no glibc.
+#[must_use]
+pub fn of_libc(name: &CStr) -> Option<u64> {
+    // SAFETY: names that end in NUL; nothing is loaded that is not there, and libc stays.
+    let found = unsafe {
+        let libc = libc::dlopen(c"libc.so.6".as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if libc.is_null() {
+            return None;
+        }
+        let found = libc::dlsym(libc, name.as_ptr());
+        libc::dlclose(libc);
+        found
+    };
+    (!found.is_null()).then_some(found as u64)
+}
+
 /// The definition that the program would get without genba's.
 #[must_use]
 pub fn next(name: &CStr) -> Option<u64> {
@@ -33,6 +49,13 @@ pub fn next(name: &CStr) -> Option<u64> {
 /// Where a function of libc begins and ends, as its symbol says.
 #[must_use]
 pub fn extent(name: &CStr) -> Option<(u64, u64)> {
+    let begin = next(name)?;
+    let bytes = symbol_at(begin)?.st_size;
+    (bytes > 0).then_some((begin, begin + bytes))
+}
+
+/// The symbol of the function that begins there, as the file has it that it lies in. Asked of files that stay.
+fn symbol_at(address: u64) -> Option<&'static libc::Elf64_Sym> {
     const RTLD_DL_SYMENT: libc::c_int = 1;
     unsafe extern "C" {
         fn dladdr1(
@@ -42,16 +65,14 @@ pub fn extent(name: &CStr) -> Option<(u64, u64)> {
             flags: libc::c_int,
         ) -> libc::c_int;
     }
-    let begin = next(name)?;
     // SAFETY: the linker fills the record and the pointer, which leads to its own table of symbols.
     unsafe {
         let mut info: libc::Dl_info = core::mem::zeroed();
         let mut symbol: *mut libc::c_void = core::ptr::null_mut();
-        if dladdr1(begin as *const libc::c_void, &raw mut info, &raw mut symbol, RTLD_DL_SYMENT) == 0 {
+        if dladdr1(address as *const libc::c_void, &raw mut info, &raw mut symbol, RTLD_DL_SYMENT) == 0 {
             return None;
         }
-        let bytes = symbol.cast::<libc::Elf64_Sym>().as_ref()?.st_size;
-        (info.dli_saddr as u64 == begin && bytes > 0).then_some((begin, begin + bytes))
+        symbol.cast::<libc::Elf64_Sym>().as_ref().filter(|_| info.dli_saddr as u64 == address)
     }
 }
 
@@ -63,6 +84,16 @@ pub fn file_around(address: u64) -> Option<&'static CStr> {
     let program = unsafe { libc::getauxval(libc::AT_PHDR) };
     let is_program = loaded_around(program).is_some_and(|(program_base, _)| program_base == base);
     Some(if is_program { c"/proc/self/exe" } else { name })
+}
+
+/// The program's calls of a function lead to the file around an address.
+#[must_use]
+pub fn is_defined_beside(name: &CStr, place: u64) -> bool {
+    let Some(found) = address(name) else { return false };
+    let base = |address| loaded_around(address).map(|(base, _)| base);
+    // An executable at a fixed address gives everybody the address of its own way to the function, whose symbol it does not define.
+    let is_way = symbol_at(found).is_some_and(|symbol| symbol.st_shndx == 0);
+    is_way || base(found).is_some() && base(found) == base(place)
 }
 
 /// Where the file around an address begins, and its name, which stays as long as the file is loaded.

@@ -21,6 +21,8 @@ pub enum Refused {
     Unanswered,
     Ended,
     SignalTaken,
+    /// Its build does not bear signals on a thread's own stack, and it has no other one yet.
+    NoSignalStack,
     Ambiguous,
     Unreadable,
     Exited,
@@ -51,6 +53,7 @@ impl Refused {
             Refused::Unanswered => "unanswered",
             Refused::Ended => "thread ended",
             Refused::SignalTaken => "signal taken",
+            Refused::NoSignalStack => "no signal stack",
             Refused::Ambiguous => "ambiguous",
             Refused::Unreadable => "unreadable",
             Refused::Exited => "exited",

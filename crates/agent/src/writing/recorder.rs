@@ -9,6 +9,7 @@ use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
 use crate::writing::tables::Tables;
 use crate::writing::time_stamps::Calibration;
+use genba_format::measure::{self, Measure, Totals};
 use genba_format::state::State;
 use genba_format::{BlockHeader, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, VERSION, encode_block, proto};
 use std::collections::BTreeMap;
@@ -55,6 +56,8 @@ pub struct Recorder {
     block_start_ns: u64,
     samples: Vec<Sample>,
     marks: Vec<proto::Mark>,
+    pub collections: Vec<proto::Collection>,
+    pub collector: Option<proto::Collector>,
     dropped: BTreeMap<Dropped, u64>,
     refused: BTreeMap<Refused, u64>,
     /// Wall time of this block.
@@ -70,6 +73,8 @@ pub struct Recorder {
     clocks_missed: bool,
     wall_not_sampled_ns: u64,
     rss_bytes: u64,
+    weights: Vec<proto::Weights>,
+    measures: BTreeMap<Measure, Totals>,
     thread_clocks: Vec<proto::ThreadClock>,
     pub handler_tsc: u64,
     pub handler_runs: u64,
@@ -134,6 +139,8 @@ impl Recorder {
             block_start_ns: monotonic_ns(),
             samples: Vec::new(),
             marks: Vec::new(),
+            collections: Vec::new(),
+            collector: None,
             dropped: BTreeMap::new(),
             refused: BTreeMap::new(),
             lock_waits: BTreeMap::new(),
@@ -145,6 +152,8 @@ impl Recorder {
             clocks_missed: false,
             wall_not_sampled_ns: 0,
             rss_bytes: 0,
+            weights: Vec::new(),
+            measures: BTreeMap::new(),
             thread_clocks: Vec::new(),
             handler_tsc: 0,
             handler_runs: 0,
@@ -165,6 +174,12 @@ impl Recorder {
         }
         last_words::set_last_file(file.as_ref().map(Descriptor::number));
         self.file = file;
+    }
+
+    /// Whether a command holds its lock on the recording. Without a file nobody can tell: then another reason ends it.
+    #[must_use]
+    pub fn is_locked(&self) -> bool {
+        self.file.as_ref().is_none_or(Descriptor::is_locked_by_another)
     }
 
     /// Nothing more is written until there is another file.
@@ -253,6 +268,16 @@ impl Recorder {
         self.marks.extend(std::mem::take(&mut self.lock_waits).into_iter().map(mark));
     }
 
+    /// What a measure gave, for the next block: at most one message of a kind.
+    pub fn weigh(&mut self, weights: proto::Weights) {
+        self.weights.push(weights);
+    }
+
+    /// The totals of a measure, as of now.
+    pub fn measure(&mut self, measure: Measure, totals: Totals) {
+        self.measures.insert(measure, totals);
+    }
+
     pub fn thread_clock(&mut self, clock: proto::ThreadClock) {
         self.thread_clocks.push(clock);
     }
@@ -285,7 +310,10 @@ impl Recorder {
     #[must_use]
     pub fn has_news(&self) -> bool {
         !self.samples.is_empty()
+            || !self.weights.is_empty()
             || !self.marks.is_empty()
+            || !self.collections.is_empty()
+            || self.collector.is_some()
             || !self.dropped.is_empty()
             || !self.refused.is_empty()
             || reaped::any()
@@ -295,7 +323,9 @@ impl Recorder {
     /// is told of threads at its end, is far less than the other half.
     #[must_use]
     pub const fn is_block_full(&self, tables: &Tables) -> bool {
-        let bytes = tables.new_bytes() + self.samples.len() * SAMPLE_BYTES + self.marks.len() * SAMPLE_BYTES;
+        let bytes = tables.new_bytes()
+            + self.samples.len() * SAMPLE_BYTES
+            + (self.marks.len() + 2 * self.collections.len()) * SAMPLE_BYTES;
         bytes > PLAIN_BYTES_MAX as usize / 2
     }
 
@@ -322,14 +352,17 @@ impl Recorder {
             handler_ns: self.handler_ns(),
             handler_runs: self.handler_runs,
             cpu_reaped_ns: reaped::cpu_ns(),
-            measures: Vec::new(),
+            measures: self.measures.iter().map(|(measure, totals)| measure::told(*measure, *totals)).collect(),
         };
         let block = proto::Block {
             start: self.start.take(),
             tables: Some(tables.take()),
             samples: Some(self.columns()),
+            weights: std::mem::take(&mut self.weights),
             accounting: Some(accounting),
             marks: std::mem::take(&mut self.marks),
+            collections: std::mem::take(&mut self.collections),
+            collector: self.collector.take(),
             reaped: reaped::take(),
             end: end.map(|why| proto::End { why: why.to_owned() }),
             ..proto::Block::default()

@@ -3,9 +3,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::fs;
 use std::num::NonZero;
 use std::panic::resume_unwind;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -18,6 +18,7 @@ use super::c_functions::{Function, Named};
 use super::elf_files::{self, Unread};
 use super::facts::Facts;
 use super::kept::Kept;
+use super::root::Root;
 
 /// What the files tell of the addresses that were hit.
 #[derive(Default)]
@@ -27,22 +28,23 @@ pub struct Found {
 }
 
 /// What is kept is read here and now; what is to be learned, modules side by side: a reader waits for this at the end of a run.
-pub fn find(modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
+pub fn find(root: &Root, modules: &BTreeMap<HitModule, HitAddresses>) -> Found {
     let mut of_modules: Vec<(&HitModule, Found)> = Vec::new();
     let mut unknown: Vec<Unknown<'_>> = Vec::new();
     for (module, hit) in modules.iter().filter(|(_, hit)| !hit.inside.is_empty()) {
         // What is kept is kept of the file that is there now.
-        let is_other = elf_files::may_be_another(&module.path, &module.build_id, hit.began_realtime_ns);
-        let kept = if is_other { None } else { Kept::of(module, &hit.known) };
-        let facts = kept.as_ref().and_then(|kept| kept.read(Some(&hit.inside)));
+        let is_other = elf_files::may_be_another(root, &module.path, &module.build_id, hit.began_realtime_ns);
+        let kept = if is_other { None } else { Kept::of(root, module, &hit.known) };
+        let facts = kept.as_ref().and_then(|kept| kept.read(root, Some(&hit.inside)));
         match facts.filter(|facts| facts.cover(&hit.inside)) {
             Some(facts) => of_modules.push((module, found_in(&facts, module, hit))),
             None => unknown.push(Unknown { module, hit, kept }),
         }
     }
     // The largest first: nobody waits for it at the end.
-    unknown.sort_by_cached_key(|one| Reverse(fs::metadata(&one.module.path).map_or(0, |found| found.len())));
-    of_modules.extend(learned(&unknown));
+    unknown
+        .sort_by_cached_key(|one| Reverse(root.metadata(Path::new(&one.module.path)).map_or(0, |found| found.len())));
+    of_modules.extend(learned(root, &unknown));
     of_modules.sort_unstable_by_key(|&(module, _)| module);
     let mut found = Found::default();
     for (_, Found { names, places }) in of_modules {
@@ -59,7 +61,7 @@ struct Unknown<'m> {
     kept: Option<Kept>,
 }
 
-fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
+fn learned<'m>(root: &Root, unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
     if unknown.is_empty() {
         return Vec::new();
     }
@@ -69,7 +71,7 @@ fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
         let mut done = Vec::new();
         loop {
             let Some(one) = unknown.get(next.fetch_add(1, Ordering::Relaxed)) else { return done };
-            done.push((one.module, learn(one)));
+            done.push((one.module, learn(root, one)));
         }
     };
     thread::scope(|scope| {
@@ -84,9 +86,9 @@ fn learned<'m>(unknown: &[Unknown<'m>]) -> Vec<(&'m HitModule, Found)> {
 }
 
 /// Keeps what is learned, with what was kept before.
-fn learn(Unknown { module, hit, kept }: &Unknown<'_>) -> Found {
-    let mut facts = kept.as_ref().and_then(|kept| kept.read(None)).unwrap_or_default();
-    let files = match elf_files::open(&module.path, &module.build_id, hit.began_realtime_ns) {
+fn learn(root: &Root, Unknown { module, hit, kept }: &Unknown<'_>) -> Found {
+    let mut facts = kept.as_ref().and_then(|kept| kept.read(root, None)).unwrap_or_default();
+    let files = match elf_files::open(root, &module.path, &module.build_id, hit.began_realtime_ns) {
         Ok(files) => files,
         Err(Unread::Missing) => return Found::default(),
         Err(Unread::Replaced) => return Found { names: vec![replaced(module)], places: Vec::new() },

@@ -13,6 +13,8 @@ use std::time::Duration;
 use genba_names::Image;
 use prost::Message;
 
+use super::root::Root;
+
 /// Bytes of one module.
 pub struct ElfFiles {
     pub image: Vec<u8>,
@@ -33,13 +35,13 @@ pub struct LookedFor {
 
 impl LookedFor {
     /// As it is now.
-    pub fn now(path: &Path) -> Self {
-        LookedFor { path: path.as_os_str().as_bytes().to_vec(), identity: identity(path).unwrap_or_default() }
+    pub fn now(root: &Root, path: &Path) -> Self {
+        LookedFor { path: path.as_os_str().as_bytes().to_vec(), identity: identity(root, path).unwrap_or_default() }
     }
 
-    pub fn still_holds(&self) -> bool {
+    pub fn still_holds(&self, root: &Root) -> bool {
         let path = PathBuf::from(OsString::from_vec(self.path.clone()));
-        identity(&path).unwrap_or_default() == self.identity
+        identity(root, &path).unwrap_or_default() == self.identity
     }
 }
 
@@ -58,10 +60,10 @@ pub enum Unread {
 
 /// `began_realtime_ns`: when the program began, 0 is not known. Without a build id nothing but its time tells whether a file is the one
 /// that was mapped.
-pub fn open(path: &str, build_id: &[u8], began_realtime_ns: u64) -> Result<ElfFiles, Unread> {
-    let image = if is_vdso(path) { read_vdso() } else { read_regular(Path::new(path)) }.ok_or(Unread::Missing)?;
+pub fn open(root: &Root, path: &str, build_id: &[u8], began_realtime_ns: u64) -> Result<ElfFiles, Unread> {
+    let image = if is_vdso(path) { read_vdso() } else { read_regular(root, Path::new(path)) }.ok_or(Unread::Missing)?;
     let parsed = Image::parse(&image).map_err(|_| Unread::Missing)?;
-    if parsed.build_id().unwrap_or_default() != build_id || may_be_another(path, build_id, began_realtime_ns) {
+    if parsed.build_id().unwrap_or_default() != build_id || may_be_another(root, path, build_id, began_realtime_ns) {
         return Err(Unread::Replaced);
     }
     let candidates = if parsed.has_symbol_table() {
@@ -69,9 +71,9 @@ pub fn open(path: &str, build_id: &[u8], began_realtime_ns: u64) -> Result<ElfFi
     } else {
         debug_candidates(Path::new(path), build_id, parsed.debug_link())
     };
-    let looked_for = candidates.iter().map(|path| LookedFor::now(path)).collect();
+    let looked_for = candidates.iter().map(|path| LookedFor::now(root, path)).collect();
     let debug = candidates.iter().find_map(|candidate| {
-        let bytes = read_regular(candidate)?;
+        let bytes = read_regular(root, candidate)?;
         let fits = Image::parse(&bytes).ok()?.build_id() == Some(build_id);
         fits.then_some(bytes)
     });
@@ -79,14 +81,15 @@ pub fn open(path: &str, build_id: &[u8], began_realtime_ns: u64) -> Result<ElfFi
 }
 
 /// Of a file without a build id.
-pub fn may_be_another(path: &str, build_id: &[u8], began_realtime_ns: u64) -> bool {
-    let is_newer = || written_realtime_ns(Path::new(path)).is_none_or(|written_ns| written_ns > began_realtime_ns);
+pub fn may_be_another(root: &Root, path: &str, build_id: &[u8], began_realtime_ns: u64) -> bool {
+    let is_newer =
+        || written_realtime_ns(root, Path::new(path)).is_none_or(|written_ns| written_ns > began_realtime_ns);
     build_id.is_empty() && began_realtime_ns > 0 && !is_vdso(path) && is_newer()
 }
 
 /// CLOCK_REALTIME of the last change to a file's content.
-pub fn written_realtime_ns(path: &Path) -> Option<u64> {
-    let found = fs::metadata(path).ok()?;
+pub fn written_realtime_ns(root: &Root, path: &Path) -> Option<u64> {
+    let found = root.metadata(path).ok()?;
     let written = Duration::new(u64::try_from(found.mtime()).ok()?, u32::try_from(found.mtime_nsec()).ok()?);
     u64::try_from(written.as_nanos()).ok()
 }
@@ -108,17 +111,17 @@ fn debug_candidates(path: &Path, build_id: &[u8], link: Option<&str>) -> Vec<Pat
     candidates
 }
 
-fn read_regular(path: &Path) -> Option<Vec<u8>> {
-    let found = fs::metadata(path).ok()?;
+fn read_regular(root: &Root, path: &Path) -> Option<Vec<u8>> {
+    let found = root.metadata(path).ok()?;
     if !found.is_file() || found.len() > FILE_BYTES_MAX {
         return None;
     }
-    fs::read(path).ok()
+    root.read(path).ok()
 }
 
 /// Which file lies at a path, and in which state. `None`: none, or no regular one.
-pub fn identity(path: &Path) -> Option<Vec<u8>> {
-    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+pub fn identity(root: &Root, path: &Path) -> Option<Vec<u8>> {
+    let found = root.metadata(path).ok().filter(fs::Metadata::is_file)?;
     let times = [found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()];
     let words = [found.dev(), found.ino(), found.size()].into_iter().map(u64::to_le_bytes);
     Some(words.chain(times.into_iter().map(i64::to_le_bytes)).flatten().collect())
@@ -143,7 +146,7 @@ fn read_vdso() -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Unread, debug_candidates, open, read_vdso};
+    use super::{Root, Unread, debug_candidates, open, read_vdso};
     use genba_names::{Image, Names};
     use std::path::Path;
 
@@ -165,19 +168,19 @@ mod tests {
     #[test]
     fn a_file_of_another_build_is_not_opened() {
         let own = std::env::current_exe().unwrap();
-        assert_eq!(open(own.to_str().unwrap(), b"another build", 0).err(), Some(Unread::Replaced));
-        assert_eq!(open("/dev/zero", b"", 0).err(), Some(Unread::Missing));
-        assert_eq!(open("/", b"", 0).err(), Some(Unread::Missing));
+        assert_eq!(open(&Root::OWN, own.to_str().unwrap(), b"another build", 0).err(), Some(Unread::Replaced));
+        assert_eq!(open(&Root::OWN, "/dev/zero", b"", 0).err(), Some(Unread::Missing));
+        assert_eq!(open(&Root::OWN, "/", b"", 0).err(), Some(Unread::Missing));
     }
 
     #[test]
     fn the_kernels_vdso_is_read_from_memory() {
         let bytes = read_vdso().unwrap();
         let build_id = Image::parse(&bytes).unwrap().build_id().unwrap();
-        let files = open("linux-vdso.so.1", build_id, 1).ok().unwrap();
+        let files = open(&Root::OWN, "linux-vdso.so.1", build_id, 1).ok().unwrap();
         let names = Names::new(&files.image, None, &[]).unwrap();
         let mut found = names.function_starts().filter_map(|start| names.name_of(start));
         assert!(found.any(|function| function.name.ends_with("clock_gettime")));
-        assert!(open("linux-vdso.so.1", b"another kernel", 0).is_err());
+        assert!(open(&Root::OWN, "linux-vdso.so.1", b"another kernel", 0).is_err());
     }
 }

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
 use super::kept_file::{KeptFile, encode};
+use super::root::Root;
 use crate::files::cache_folder::{check_owned, folders};
 
 const FILE_BYTES_MAX: u64 = 64 << 20;
@@ -31,19 +32,19 @@ pub struct Kept {
 
 impl Kept {
     /// `None`: there is no folder to keep them in, or no file of this module. `known`: what the dynamic linker told of it.
-    pub fn of(module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
+    pub fn of(root: &Root, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
         let folder = folders().find(|folder| is_private(folder))?.join("names");
-        Kept::in_folder(folder, module, known)
+        Kept::in_folder(folder, root, module, known)
     }
 
-    fn in_folder(folder: PathBuf, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
+    fn in_folder(folder: PathBuf, root: &Root, module: &HitModule, known: &BTreeMap<u64, String>) -> Option<Kept> {
         let mut hasher = Sha256::new();
-        hasher.update(identity(Path::new("/proc/self/exe"))?);
+        hasher.update(identity(&Root::OWN, Path::new("/proc/self/exe"))?);
         if elf_files::is_vdso(&module.path) {
             // No file; the kernel's build has an id.
             module.build_id.first()?;
         } else {
-            hasher.update(identity(Path::new(&module.path))?);
+            hasher.update(identity(root, Path::new(&module.path))?);
         }
         hasher.update(&module.build_id);
         for (address, name) in known {
@@ -56,7 +57,7 @@ impl Kept {
     }
 
     /// What is kept of the code around `addresses`, or all of it. `None`: nothing is kept, or it counts no longer.
-    pub fn read(&self, addresses: Option<&BTreeSet<u64>>) -> Option<Facts> {
+    pub fn read(&self, root: &Root, addresses: Option<&BTreeSet<u64>>) -> Option<Facts> {
         if !is_private(&self.folder) {
             return None;
         }
@@ -71,7 +72,7 @@ impl Kept {
             file.read_exact_at(&mut bytes, offset).ok().map(|()| bytes)
         };
         let kept = KeptFile::of(read, found.len())?;
-        if !kept.looked_for().iter().all(LookedFor::still_holds) {
+        if !kept.looked_for().iter().all(|looked_for| looked_for.still_holds(root)) {
             return None;
         }
         kept.facts(addresses)
@@ -133,6 +134,7 @@ mod tests {
     use super::{Kept, make_room};
     use crate::finish::elf_files::LookedFor;
     use crate::finish::facts::Facts;
+    use crate::finish::root::Root;
     use genba_names::Names;
     use genba_profile::hits::HitModule;
     use std::collections::{BTreeMap, BTreeSet};
@@ -167,7 +169,7 @@ mod tests {
 
         fn kept_of(&self, build_id: &[u8], known: &BTreeMap<u64, String>) -> Option<Kept> {
             let path = self.0.join("shop.so").to_str().unwrap().to_owned();
-            Kept::in_folder(self.0.join("names"), &HitModule { path, build_id: build_id.to_vec() }, known)
+            Kept::in_folder(self.0.join("names"), &Root::OWN, &HitModule { path, build_id: build_id.to_vec() }, known)
         }
 
         fn files(&self) -> usize {
@@ -188,9 +190,9 @@ mod tests {
     #[test]
     fn what_is_written_is_read_again() {
         let folder = Folder::new("again");
-        assert_eq!(folder.kept().read(None), None);
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept().read(None), Some(facts()));
+        assert_eq!(folder.kept().read(&Root::OWN, None), Some(facts()));
         assert_eq!(folder.files(), 1, "nothing unfinished is left");
     }
 
@@ -198,12 +200,15 @@ mod tests {
     fn another_file_has_facts_of_its_own() {
         let folder = Folder::new("other");
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(None), None);
-        assert_eq!(folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(None), None);
+        assert_eq!(folder.kept_of(b"other", &BTreeMap::new()).unwrap().read(&Root::OWN, None), None);
+        assert_eq!(
+            folder.kept_of(b"build", &BTreeMap::from([(1, "memmove".to_owned())])).unwrap().read(&Root::OWN, None),
+            None
+        );
         // The same bytes, put there anew.
         fs::remove_file(folder.0.join("shop.so")).unwrap();
         fs::write(folder.0.join("shop.so"), SHOP).unwrap();
-        assert_eq!(folder.kept().read(None), None);
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
         fs::remove_file(folder.0.join("shop.so")).unwrap();
         assert!(folder.kept_of(b"build", &BTreeMap::new()).is_none());
     }
@@ -213,11 +218,11 @@ mod tests {
         let folder = Folder::new("vdso");
         let vdso = |build_id: &[u8]| {
             let module = HitModule { path: "linux-vdso.so.1".to_owned(), build_id: build_id.to_vec() };
-            Kept::in_folder(folder.0.join("names"), &module, &BTreeMap::new())
+            Kept::in_folder(folder.0.join("names"), &Root::OWN, &module, &BTreeMap::new())
         };
         vdso(b"kernel").unwrap().write(&facts(), Vec::new());
-        assert_eq!(vdso(b"kernel").unwrap().read(None), Some(facts()));
-        assert_eq!(vdso(b"other").unwrap().read(None), None);
+        assert_eq!(vdso(b"kernel").unwrap().read(&Root::OWN, None), Some(facts()));
+        assert_eq!(vdso(b"other").unwrap().read(&Root::OWN, None), None);
         assert!(vdso(b"").is_none());
     }
 
@@ -225,14 +230,14 @@ mod tests {
     fn a_debug_file_that_comes_or_goes_ends_them() {
         let folder = Folder::new("debug");
         let debug = folder.0.join("shop.debug");
-        folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
-        assert!(folder.kept().read(None).is_some());
+        folder.kept().write(&facts(), vec![LookedFor::now(&Root::OWN, &debug)]);
+        assert!(folder.kept().read(&Root::OWN, None).is_some());
         fs::write(&debug, b"symbols").unwrap();
-        assert_eq!(folder.kept().read(None), None);
-        folder.kept().write(&facts(), vec![LookedFor::now(&debug)]);
-        assert!(folder.kept().read(None).is_some());
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
+        folder.kept().write(&facts(), vec![LookedFor::now(&Root::OWN, &debug)]);
+        assert!(folder.kept().read(&Root::OWN, None).is_some());
         fs::remove_file(&debug).unwrap();
-        assert_eq!(folder.kept().read(None), None);
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
     }
 
     #[test]
@@ -243,15 +248,15 @@ mod tests {
         let file = names.join(folder.kept().name);
         for (path, open, private) in [(&file, 0o620, 0o600), (&names, 0o702, 0o700)] {
             allow(path, open);
-            assert_eq!(folder.kept().read(None), None);
+            assert_eq!(folder.kept().read(&Root::OWN, None), None);
             allow(path, private);
-            assert!(folder.kept().read(None).is_some());
+            assert!(folder.kept().read(&Root::OWN, None).is_some());
         }
         fs::rename(&file, names.join("elsewhere")).unwrap();
         symlink(names.join("elsewhere"), &file).unwrap();
-        assert_eq!(folder.kept().read(None), None);
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
         folder.kept().write(&facts(), Vec::new());
-        assert!(folder.kept().read(None).is_some(), "a link gives way to a file");
+        assert!(folder.kept().read(&Root::OWN, None).is_some(), "a link gives way to a file");
     }
 
     #[test]
@@ -278,6 +283,6 @@ mod tests {
         let folder = Folder::new("without");
         fs::write(folder.0.join("names"), b"a file").unwrap();
         folder.kept().write(&facts(), Vec::new());
-        assert_eq!(folder.kept().read(None), None);
+        assert_eq!(folder.kept().read(&Root::OWN, None), None);
     }
 }

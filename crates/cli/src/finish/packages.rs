@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::root::Root;
 use super::sources::path_of;
 
 /// A folder of some thousand packages. Of a larger one, such as a `/tmp` that many share, no more is read: what it lists is not found.
@@ -16,15 +16,15 @@ const ENTRIES_MAX: usize = 10_000;
 const LIST_BYTES_MAX: u64 = 8 << 20;
 
 /// The topmost folders or modules of packages that hold any of `files`, absolute.
-pub fn packages_of<'f>(files: impl Iterator<Item = &'f str>) -> BTreeSet<String> {
+pub fn packages_of<'f>(root: &Root, files: impl Iterator<Item = &'f str>) -> BTreeSet<String> {
     let mut lists: HashMap<PathBuf, HashSet<String>> = HashMap::new();
     let mut packages: BTreeSet<String> = BTreeSet::new();
     for text in files.filter(|text| text.starts_with('/')) {
         let path = path_of(text);
         for folder in path.ancestors().skip(1) {
             let listed = lists.entry(folder.to_owned()).or_insert_with(|| {
-                let entries = fs::read_dir(folder).into_iter().flatten();
-                listed_in(entries.flatten().map(|entry| entry.path()))
+                let names = root.names_in(folder).into_iter().flatten();
+                listed_in(root, names.map(|name| folder.join(name)))
             });
             let Some(below) = path.strip_prefix(folder).ok().and_then(Path::to_str) else { continue };
             if let (true, Some(first)) = (listed.contains(below), below.split('/').next()) {
@@ -45,13 +45,14 @@ fn is_identifier(name: &OsStr) -> bool {
 }
 
 /// Files that the lists in a folder with these entries name, by their paths below it.
-fn listed_in(entries: impl Iterator<Item = PathBuf>) -> HashSet<String> {
+fn listed_in(root: &Root, entries: impl Iterator<Item = PathBuf>) -> HashSet<String> {
     let mut listed = HashSet::new();
     for path in entries.take(ENTRIES_MAX) {
         if path.extension().is_some_and(|extension| extension == "dist-info") {
             let list = path.join("RECORD");
-            let is_list = fs::metadata(&list).is_ok_and(|found| found.is_file() && found.len() <= LIST_BYTES_MAX);
-            let text = is_list.then(|| fs::read_to_string(&list).ok()).flatten().unwrap_or_default();
+            let is_list = root.metadata(&list).is_ok_and(|found| found.is_file() && found.len() <= LIST_BYTES_MAX);
+            let bytes = if is_list { root.read(&list).unwrap_or_default() } else { Vec::new() };
+            let text = String::from_utf8(bytes).unwrap_or_default();
             // `pandas/core/frame.py,sha256=…,12345`; a path with a comma is quoted.
             listed.extend(text.lines().filter_map(|line| match line.strip_prefix('"') {
                 Some(quoted) => quoted.split_once('"').map(|(path, _)| path.to_owned()),
@@ -64,9 +65,10 @@ fn listed_in(entries: impl Iterator<Item = PathBuf>) -> HashSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ENTRIES_MAX, listed_in, packages_of};
     use std::fs;
     use std::path::PathBuf;
+
+    use super::{ENTRIES_MAX, Root, listed_in, packages_of};
 
     #[test]
     fn only_what_an_installer_lists_is_a_package() {
@@ -78,7 +80,7 @@ mod tests {
         fs::create_dir_all(folder.join("empty.dist-info/RECORD")).unwrap();
         let check = |file: &str, expected: Option<&str>| {
             let file = folder.join(file);
-            let found = packages_of([file.to_str().unwrap()].into_iter());
+            let found = packages_of(&Root::OWN, [file.to_str().unwrap()].into_iter());
             let expected = expected.map(|name| folder.join(name).to_str().unwrap().to_owned());
             assert_eq!(found.into_iter().next(), expected, "{}", file.display());
         };
@@ -99,7 +101,12 @@ mod tests {
         fs::write(info.join("RECORD"), "my-app/main.py,,\nmine/main.py,,\n").unwrap();
         let check = |file: &str, packages: usize| {
             let file = folder.join(file);
-            assert_eq!(packages_of([file.to_str().unwrap()].into_iter()).len(), packages, "{}", file.display());
+            assert_eq!(
+                packages_of(&Root::OWN, [file.to_str().unwrap()].into_iter()).len(),
+                packages,
+                "{}",
+                file.display()
+            );
         };
         check("mine/main.py", 1);
         check("my-app/main.py", 0);
@@ -113,7 +120,7 @@ mod tests {
             read += 1;
             PathBuf::from("/shared/file")
         });
-        assert!(listed_in(endless).is_empty());
+        assert!(listed_in(&Root::OWN, endless).is_empty());
         assert_eq!(read, ENTRIES_MAX);
     }
 }

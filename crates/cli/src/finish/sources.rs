@@ -4,12 +4,11 @@
 //! Keeps: at most `TOTAL_BYTES_MAX` of text in a recording; the lines around hits come before whole files, the user's own files before
 //! others, which are never stored whole.
 
-mod encoding;
+pub mod encoding;
 mod ran;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs;
 use std::ops::RangeInclusive;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -20,6 +19,7 @@ use genba_profile::hits::HitFile;
 use sha2::{Digest, Sha256};
 
 use super::elf_files;
+use super::root::Root;
 
 /// A larger file is stored as the lines around each hit.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
@@ -40,8 +40,23 @@ pub enum SourceText {
     None,
 }
 
+/// Where texts are looked for, and how much of them is stored.
+#[derive(Clone, Copy)]
+pub struct Places<'p> {
+    pub root: &'p Root,
+    pub told: &'p Told,
+    pub source: SourceText,
+}
+
+impl<'p> Places<'p> {
+    pub fn own(told: &'p Told, source: SourceText) -> Self {
+        Places { root: &Root::OWN, told, source }
+    }
+}
+
 /// Rows for the hit lines of each file, and words about files that found no room.
-pub fn read(files: &BTreeMap<String, HitFile>, told: &Told, kept: SourceText) -> (Vec<proto::Source>, Vec<String>) {
+pub fn read(files: &BTreeMap<String, HitFile>, from: Places<'_>) -> (Vec<proto::Source>, Vec<String>) {
+    let Places { root, told, source: kept } = from;
     if kept == SourceText::None {
         return (Vec::new(), Vec::new());
     }
@@ -53,7 +68,7 @@ pub fn read(files: &BTreeMap<String, HitFile>, told: &Told, kept: SourceText) ->
     // What may become whole, by the position of its row.
     let mut own: Vec<(usize, String)> = Vec::new();
     for (path, hit) in by_importance {
-        let Some(file) = SourceFile::read(path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
+        let Some(file) = SourceFile::read(root, path).or_else(|| SourceFile::of_text(told.get(path)?)) else {
             continue;
         };
         let row = file.row(path, hit);
@@ -98,14 +113,14 @@ struct SourceFile {
 }
 
 impl SourceFile {
-    fn read(path: &str) -> Option<Self> {
+    fn read(root: &Root, path: &str) -> Option<Self> {
         let path = &path_of(path);
-        let found = fs::metadata(path).ok()?;
+        let found = root.metadata(path).ok()?;
         if !found.is_file() || found.len() > FILE_BYTES_MAX {
             return None;
         }
-        let written_realtime_ns = elf_files::written_realtime_ns(path);
-        let bytes = fs::read(path).ok()?;
+        let written_realtime_ns = elf_files::written_realtime_ns(root, path);
+        let bytes = root.read(path).ok()?;
         let text = encoding::decoded(&bytes)?;
         SourceFile::new(text, &bytes, written_realtime_ns)
     }
@@ -226,7 +241,7 @@ fn stretches(hit: &HitFile, line_count: u32) -> Vec<RangeInclusive<u32>> {
 #[cfg(test)]
 mod tests {
     use super::SourceText;
-    use super::{LineStarts, SourceFile, Told, path_of, read, stretches};
+    use super::{LineStarts, Places, SourceFile, Told, path_of, read, stretches};
     use genba_format::proto;
     use genba_profile::hits::HitFile;
     use std::collections::{BTreeMap, BTreeSet};
@@ -298,7 +313,7 @@ mod tests {
         std::fs::write(&path, format!("{}\n", "x".repeat(line_bytes - 1)).repeat(lines)).unwrap();
         let file = HitFile { is_users_own, ..hit(&[500], &[450]) };
         let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), file)]);
-        let (rows, notes) = read(&files, &Told::new(), kept);
+        let (rows, notes) = read(&files, Places::own(&Told::new(), kept));
         std::fs::remove_file(&path).unwrap();
         let stored: Vec<(u32, usize)> = rows
             .iter()
@@ -336,7 +351,7 @@ mod tests {
             std::fs::write(&path, format!("{}\n", "x".repeat(199)).repeat(1000)).unwrap();
             files.insert(path.to_str().unwrap().to_owned(), hit(&[500], &[]));
         }
-        let (rows, notes) = read(&files, &Told::new(), SourceText::All);
+        let (rows, notes) = read(&files, Places::own(&Told::new(), SourceText::All));
         std::fs::remove_dir_all(&folder).unwrap();
         let whole = rows.iter().filter(|row| row.chunks[0].first_line == 1).count();
         assert_eq!((rows.len(), whole, notes), (30, 20, Vec::new()));
@@ -350,7 +365,7 @@ mod tests {
             let definitions = definitions.iter().map(|&(line, name)| (line, BTreeSet::from([name.to_string()])));
             let file = HitFile { definitions: definitions.collect(), began_realtime_ns, ..hit(&[1], &[]) };
             let files = BTreeMap::from([(path.to_str().unwrap().to_owned(), file)]);
-            let (rows, notes) = read(&files, &Told::new(), SourceText::All);
+            let (rows, notes) = read(&files, Places::own(&Told::new(), SourceText::All));
             assert_eq!((rows.len(), notes.len()), (1, 0));
             (rows[0].chunks.len(), rows[0].lack())
         };
@@ -376,7 +391,7 @@ mod tests {
             std::fs::write(&path, "x".repeat(256 << 10)).unwrap();
             files.insert(path.to_str().unwrap().to_owned(), hit(&[1], &[]));
         }
-        let (rows, notes) = read(&files, &Told::new(), SourceText::All);
+        let (rows, notes) = read(&files, Places::own(&Told::new(), SourceText::All));
         std::fs::remove_dir_all(&folder).unwrap();
         assert_eq!(rows.len(), 16);
         assert!(notes[0].contains("2 source files"), "{notes:?}");

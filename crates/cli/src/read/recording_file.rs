@@ -12,6 +12,7 @@ use genba_profile::difference_view::bins_of;
 use genba_profile::profile::Profile;
 use genba_profile::window::{Bins, Window};
 
+use crate::files::own_file::Content;
 use crate::finish;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -145,6 +146,15 @@ pub fn newest_here() -> Result<PathBuf, Failure> {
 /// Whether there is such a file, whatever is in it.
 pub fn check_opens(path: &Path) -> Result<(), Failure> {
     std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
+}
+
+/// Whether it is something that the readers read. Of a recording only its beginning is looked at.
+pub fn check_reads(path: &Path) -> Result<(), Failure> {
+    let file = std::fs::File::open(path).map_err(|error| cannot_open(path, &error))?;
+    match Content::of(&file) {
+        Ok(Content::Recording) => Ok(()),
+        _ => RecordingFile::open(Some(path)).map(drop),
+    }
 }
 
 /// Of two with the same time the last by name (`app-2.genba`).

@@ -4,9 +4,12 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use genba_profile::profile::Profile;
 use genba_profile::report::Sort;
 use genba_profile::show::Show;
 use genba_profile::weight::Weight;
+
+use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct ViewOptions {
@@ -38,6 +41,10 @@ pub enum WeightBy {
     Wall,
     /// Observations of running threads
     Samples,
+    /// Bytes copied, of a recording made with --copies
+    Copied,
+    /// Bytes asked for of the allocators, of a recording made with --alloc
+    Allocated,
 }
 
 impl From<WeightBy> for Weight {
@@ -46,8 +53,28 @@ impl From<WeightBy> for Weight {
             WeightBy::Cpu => Weight::Cpu,
             WeightBy::Wall => Weight::Wall,
             WeightBy::Samples => Weight::Samples,
+            WeightBy::Copied => Weight::Copied,
+            WeightBy::Allocated => Weight::Allocated,
         }
     }
+}
+
+/// Whether a recording can be weighed so.
+///
+/// # Errors
+/// It cannot.
+pub fn check_weight(profile: &Profile, weight: Option<WeightBy>) -> Result<(), Failure> {
+    if weight == Some(WeightBy::Copied) && !profile.counts_copies() {
+        return Err(Failure::no("this recording does not tell copied bytes")
+            .detail("it was made without --copies")
+            .hint("record anew: genba run --copies app.py"));
+    }
+    if weight == Some(WeightBy::Allocated) && !profile.counts_allocations() {
+        return Err(Failure::no("this recording does not tell allocated bytes")
+            .detail("it was made without --alloc")
+            .hint("record anew: genba run --alloc app.py"));
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

@@ -11,23 +11,52 @@ pub const SHOW_CONFIG: &str = "show_config";
 
 /// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
 /// several verbs is one setting. Not settings: what names a file, and what a script that reads genba's output relies on.
-pub const KEYS: [(&str, &[&str]); 5] = [
+pub const KEYS: [(&str, &[&str]); 8] = [
     ("diff", &["color", "weight"]),
+    ("dump", &["color"]),
+    ("gc", &["color"]),
     ("report", &["by", "color", "limit", "min-share", "show", "sort", "weight"]),
     ("lines", &["color", "min-share", "sort", "weight"]),
     ("tree", &["color", "inverted", "max-depth", "min-share", "show", "sort", "weight"]),
     (
         "run",
         &[
+            "alloc",
             "budget",
             "children",
             "color",
+            "copies",
             "duration",
+            "gc",
             "interval",
             "mem",
             "min-share",
             "native",
+            "push",
             "python",
+            "quiet",
+            "rate",
+            "show",
+            "sort",
+            "source",
+            "tag",
+            "weight",
+        ],
+    ),
+    (
+        "attach",
+        &[
+            "alloc",
+            "budget",
+            "children",
+            "color",
+            "copies",
+            "duration",
+            "gc",
+            "interval",
+            "mem",
+            "min-share",
+            "native",
             "quiet",
             "rate",
             "show",

@@ -76,6 +76,8 @@ fn row(verb: &Command, typed: &ArgMatches, chosen: &[&Setting], key: &str) -> (S
             };
             (format!("{key} = {is_on}"), whence)
         }
+        // What takes a value back has none.
+        _ if flag.and_then(|option| option.get_long()).is_some_and(|long| long != key) => (format!("# {key}"), whence),
         _ if raw.is_empty() => (format!("# {key}"), default_in_words(option.copied())),
         Kind::List => (format!("{key} = {}", list_as_toml(raw.into_iter())), whence),
         Kind::Value => (format!("{key} = {}", text_as_toml(raw[0])), whence),

@@ -58,6 +58,14 @@ pub struct Arguments {
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let weight: Option<Weight> = arguments.weight.map(Into::into);
+    if weight == Some(Weight::Allocated) {
+        return Err(Failure::usage("diff compares CPU, wall time or samples, not allocated bytes")
+            .hint("compare two reports: genba report --weight allocated FILE"));
+    }
+    if weight == Some(Weight::Copied) {
+        return Err(Failure::usage("diff compares CPU, wall time or samples, not copied bytes")
+            .hint("compare two reports: genba report --weight copied FILE"));
+    }
     let files = (arguments.before.as_slice(), arguments.after.as_slice());
     let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
     let (before_runs, after_runs) = sides.runs()?;

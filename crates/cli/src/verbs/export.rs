@@ -80,6 +80,7 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let file = arguments.recordings.open()?;
     let reading = file.filtered(&arguments.filters)?;
+    read::check_weight(&reading, arguments.weight)?;
     let (text, amount, weight) = match arguments.to {
         ExportFormat::Collapsed => {
             let weight = arguments.weight.map_or(Weight::Samples, Into::into);

@@ -76,6 +76,7 @@ enum ShowInLines {
 
 pub fn lines(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
+    read::check_weight(&reading, arguments.weight)?;
     let for_machines = arguments.format == Format::Json;
     let share_min = match arguments.min_share {
         Some(share) => share.0,

@@ -74,6 +74,7 @@ enum RowsBy {
 pub fn report(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
     let reading = file.filtered(&arguments.filters)?;
+    read::check_weight(&reading, arguments.view.weight)?;
     let on_screen = arguments.format == Format::Text;
     let view = &arguments.view;
     let share_min = match view.min_share {

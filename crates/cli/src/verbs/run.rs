@@ -2,62 +2,45 @@
 //! Owns: the order of those steps and the options. Never: samples (the agent does), stands in the program's way: its
 //! input, output, signals, directory and exit code are its own.
 
-pub mod agent_file;
+mod allocators;
 mod bells;
-mod budget;
 mod ending;
 mod executable;
 mod interpreter;
-mod output;
-mod session;
+mod pushing;
 mod signals;
 mod start;
 mod target;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
-use genba_format::{masking, proto};
+use genba_process::facts::Facts;
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
 
-use crate::finish::{self, SourceText};
+use crate::finish::{self, Places};
 use crate::read;
+use crate::recording::heap_options::HeapWishes;
+use crate::recording::session::Session;
+use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
+use crate::upload::Interrupt;
+use crate::verbs::heap::keeping::{Keeping, Room};
 use crate::verbs::{report, view};
-use crate::words::durations;
 use crate::words::failure::{self, Failure, say, show};
 use crate::words::progress::during;
-
-const INTERVAL_NS_DEFAULT: u64 = 1_000_000;
 
 #[derive(Args)]
 #[command(
     override_usage = "genba run [OPTIONS] TARGET [ARGUMENTS]...\n       genba run [OPTIONS] -m MODULE [ARGUMENTS]..."
 )]
 pub struct Arguments {
-    /// Write the recording to FILE [default: app.genba, app-2.genba, …]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Replace the file named with -o if it is empty or a recording
-    #[arg(long, requires = "output")]
-    force: bool,
-
-    /// Time between two ticks of a thread, 50us to 1s; kept exactly [default: as --budget allows, 1ms to 20ms]
-    #[arg(long, value_name = "DURATION", value_parser = durations::interval_ns, conflicts_with = "rate_as_interval_ns")]
-    interval: Option<u64>,
-
-    /// The same as ticks per second, 1 to 20000
-    #[arg(short, long = "rate", value_name = "N", value_parser = durations::rate_as_interval_ns)]
-    rate_as_interval_ns: Option<u64>,
-
-    /// Tick as often as this share of the program's own CPU pays for, 1 ms apart at first [default: 2%, unless a rate is asked for]
-    #[arg(long, value_name = "SHARE", value_parser = budget::per_mille, conflicts_with_all = ["interval", "rate_as_interval_ns"])]
-    budget: Option<u32>,
+    #[command(flatten)]
+    recording: RecordingOptions,
 
     /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
     #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
@@ -71,53 +54,20 @@ pub struct Arguments {
     #[arg(long, value_name = "PYTHON", hide = true)]
     python_of_genba: Option<OsString>,
 
-    /// Stop recording after this time; the program goes on
-    #[arg(long, value_name = "DURATION", value_parser = durations::recording_ns)]
-    duration: Option<u64>,
-
-    /// Python frames only, no C
-    #[arg(long, overrides_with = "native")]
-    no_native: bool,
-
-    /// Takes a setting back
-    #[arg(long, hide = true, overrides_with = "no_native")]
-    native: bool,
-
-    /// Record the processes it starts, too [default]
-    #[arg(long, overrides_with = "no_children")]
-    children: bool,
-
-    /// Record the first Python process only
-    #[arg(long, overrides_with = "children")]
-    no_children: bool,
-
-    /// Record the resident size, at most every 10 ms
-    #[arg(long, overrides_with = "no_mem")]
-    mem: bool,
-
-    /// Takes a setting back
-    #[arg(long, hide = true, overrides_with = "mem")]
-    no_mem: bool,
-
-    /// Store KEY=VALUE in the recording; may be repeated
-    #[arg(long = "tag", value_name = "KEY=VALUE", value_parser = tag)]
-    tags: Vec<String>,
-
-    /// Source text to store: of your own files hit and the lines around each hit elsewhere, only those lines, or none
-    #[arg(long, value_name = "WHAT", default_value = "all")]
-    source: SourceText,
-
-    /// Say nothing unless something went wrong
-    #[arg(short, long, overrides_with = "no_quiet")]
-    quiet: bool,
-
-    /// Takes a setting back
-    #[arg(long, hide = true, overrides_with = "quiet")]
-    no_quiet: bool,
-
     /// Show the recording in the browser when the program has ended, as `genba view` does, until Ctrl-C
     #[arg(long)]
     view: bool,
+
+    /// What `genba gc try` compares
+    #[arg(long, value_name = "N", value_delimiter = ',', hide = true, requires = "gc")]
+    gc_threshold: Vec<u32>,
+
+    /// The same
+    #[arg(long, hide = true, requires = "gc")]
+    gc_freeze: bool,
+
+    #[command(flatten)]
+    pushing: pushing::PushOptions,
 
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
@@ -132,6 +82,10 @@ pub struct Arguments {
     closing: report::ClosingOptions,
 }
 
+fn own_facts() -> Result<Facts, Failure> {
+    Facts::own().map_err(|error| Failure::ours(format!("cannot read what the kernel says of genba: {error}")))
+}
+
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = target::Program::resolve(&target::Asked {
         module: arguments.module.as_deref(),
@@ -140,38 +94,64 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         python_of_settings: arguments.python_of_settings.as_deref(),
         python_of_genba: arguments.python_of_genba.as_deref(),
     })?;
+    let plan = arguments.pushing.plan()?;
     let known = interpreter::check(&program)?;
     let agent = agent_file::unpacked()?;
-    let output = output::Output::create(arguments.output.as_deref(), arguments.force, &program)?;
-    if let Some(moved) = &output.moved {
-        say(&format!("note: {moved}"));
-    }
-    let asked_interval_ns = arguments.interval.or(arguments.rate_as_interval_ns);
-    let bells = bells::Bells::create();
-    let session = session::Session {
-        recording: output.path.clone(),
-        interval_ns: asked_interval_ns.unwrap_or(INTERVAL_NS_DEFAULT),
-        budget_per_mille: asked_interval_ns
-            .map_or(Some(arguments.budget.unwrap_or(budget::DEFAULT_PER_MILLE)), |_| None),
-        native: !arguments.no_native,
-        children: !arguments.no_children,
-        memory: arguments.mem,
-        until_ns: arguments.duration.map(|duration_ns| monotonic_ns().saturating_add(duration_ns)),
-        tags: arguments.tags.clone(),
-        bells: bells.as_ref().map(bells::Bells::name),
+    let options = &arguments.recording;
+    // Before the agent: behind it the agent finds libc's own functions.
+    let copies = if options.records_copies() { Some(agent_file::unpack(&agent_file::COPIES)?) } else { None };
+    let allocations = match options.records_allocations() {
+        true => Some(allocators::check().and_then(|()| agent_file::unpack(&agent_file::ALLOCATIONS))?),
+        false => None,
     };
-    let left = output.clone();
+    let libraries: Vec<&Path> = copies.iter().chain(&allocations).chain([&agent]).map(PathBuf::as_path).collect();
+    let wishes = options.heap.wishes()?;
+    let room = match wishes {
+        Some(_) => Some(own_facts().and_then(|facts| Room::new(&facts))?),
+        None => None,
+    };
+    let output = options.output(&program.stem, &program.words())?;
+    let bells = bells::Bells::create();
+    let heap = room.as_ref().zip(wishes).map(|(room, wishes)| HeapWishes { out: Some(room.path()), ..wishes });
+    let session = Session {
+        heap,
+        bells: bells.as_ref().map(bells::Bells::name),
+        gc_threshold: arguments.gc_threshold.clone(),
+        gc_freeze: arguments.gc_freeze,
+        ..options.session(output.path.clone())
+    };
+    // It looks at the file from time to time, in a thread of genba's own: the program waits for nothing.
+    let pushing = plan.map(|plan| plan.start(&output));
+    let leave_heaps = room.as_ref().map(Room::leave);
+    let (left, later) = (output.clone(), pushing.as_ref().map(pushing::Pushing::later));
     let farewell = move |pid| {
         left.leave();
-        format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}", left.shown)
+        leave_heaps.into_iter().for_each(|leave| leave());
+        let later = later.map(|later| format!("; {later}")).unwrap_or_default();
+        format!("genba ends at the second Ctrl-C; process {pid} goes on, the recording is {}{later}", left.shown)
+    };
+    let interrupt = pushing.as_ref().map(pushing::Pushing::interrupt);
+    let leave_wait = move || interrupt.as_ref().is_some_and(Interrupt::leave);
+    let give_up = || {
+        output.give_up();
+        pushing.iter().for_each(pushing::Pushing::abandon);
     };
     let chain = bells.as_ref().map(bells::Bells::chain).unwrap_or_default();
-    let started = start::run(&program, &session, &agent, chain, farewell);
-    let (ending, _pid) = started.inspect_err(|_| output.give_up())?;
+    let keeping = room.map(|room| room.keep(&output));
+    let heap = options.heap.signal().zip(keeping.as_ref().map(Keeping::asking));
+    if let Some((signal, _)) = heap.as_ref().filter(|_| !options.quiet) {
+        let name = if *signal == signal_hook::consts::SIGUSR1 { "USR1" } else { "USR2" };
+        say(&format!("kill -{name} {} keeps the heap", std::process::id()));
+    }
+    let started = start::run(&program, &session, &libraries, chain, signals::Answers { farewell, leave_wait, heap });
+    if let (Some(keeping), Ok(_)) = (keeping, &started) {
+        keeping.finish(options.quiet);
+    }
+    let (ending, _pid) = started.inspect_err(|_| give_up())?;
 
     let ended_ns = monotonic_ns();
     let bytes = std::fs::read(&output.path).map_err(|error| {
-        output.give_up();
+        give_up();
         Failure::no(format!("cannot read the recording {}: {}", output.shown, failure::of_system(&error)))
             .with_exit_code(ending.exit_code().max(1))
     })?;
@@ -179,36 +159,36 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     drop(bytes);
     let recording = recording.ok().filter(ending::has_python);
     let Some(recording) = recording else {
-        output.give_up();
+        give_up();
         return Err(ending::no_python(&program, known, &ending, &ending::still_running(&session)));
     };
     output.keep();
     // Without --quiet the report says so itself.
-    if arguments.quiet {
+    if options.quiet {
         read::warn(&not_sampled(&build::accounts(&recording, &build::Additions::default())));
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    let recorder = Some(recorder(&ending));
+    let status = &ending.status;
+    let recorder = recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall);
     let finished = during("naming C functions", || {
         finish::append_names_and_sources(
             &output.path,
             &recording,
-            recorder,
-            arguments.source,
-            &finish::Told::new(),
+            Some(recorder),
+            Places::own(&finish::Told::new(), options.source),
             ended_ns,
         )
     });
     // The report reads it anew, with what was added.
     drop(recording);
     match finished {
-        Ok(left_out) if arguments.quiet => drop(left_out),
+        Ok(left_out) if options.quiet => drop(left_out),
         Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
         // The samples are there, and the program's exit code stays its own.
         Err(failure) => drop(failure.print()),
     }
-    if !arguments.quiet {
+    if !options.quiet {
         if let Some(words) = ending::words_for_still_running(&ending::still_running(&session), &output.shown) {
             say(&words);
         }
@@ -216,6 +196,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Ok(page) => show(page.trim_end()),
             Err(failure) => drop(failure.print()),
         }
+    }
+    // After the report: the user reads it meanwhile. Before the last line, which says what comes next.
+    pushing.iter().for_each(pushing::Pushing::finish);
+    if !options.quiet {
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         // What was not on the screen yet.
@@ -226,29 +210,4 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(view::in_place_of_this(&output.path, ending.exit_code()));
     }
     Ok(ExitCode::from(ending.exit_code()))
-}
-
-/// How this run ended, for whoever reads the recording.
-fn recorder(ending: &start::Ending) -> proto::Recorder {
-    let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    proto::Recorder {
-        genba_version: env!("CARGO_PKG_VERSION").to_owned(),
-        argv: masking::masked(words.iter().map(String::as_str)),
-        exit_code: ending.status.code().unwrap_or(0),
-        exit_signal: ending.status.signal().unwrap_or(0),
-        wall_ns: u64::try_from(ending.wall.as_nanos()).unwrap_or(u64::MAX),
-    }
-}
-
-fn tag(text: &str) -> Result<String, String> {
-    match text.split_once('=') {
-        Some((key, _)) if !key.is_empty() => Ok(text.to_owned()),
-        _ => Err("expected KEY=VALUE".to_owned()),
-    }
-}
-
-/// CLOCK_MONOTONIC.
-pub fn monotonic_ns() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    u64::try_from(now.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }

@@ -55,6 +55,7 @@ pub struct Arguments {
 
 pub fn tree(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let reading = arguments.recordings.open()?.filtered(&arguments.filters)?;
+    read::check_weight(&reading, arguments.view.weight)?;
     let view = &arguments.view;
     let is_json = arguments.format == Format::Json;
     let options = Options {

@@ -84,8 +84,9 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     });
     let address = site.address();
-    print(&format!("{address}\n"))?;
+    // The address comes last: whoever reads it may end genba at once, and everything was said by then.
     say(&format!("showing {}; only this machine can open the address; Ctrl-C ends it", site.names()));
+    print(&format!("{address}\n"))?;
     if !arguments.no_open && has_screen() {
         // The address is printed: a browser that does not start is no reason to end.
         if let Err(error) = open::that_detached(&address) {

@@ -9,9 +9,9 @@ use clap::{Args, Subcommand};
 use genba_format::{ProcessKey, Recording};
 use genba_profile::{build, export};
 
-use crate::finish::{self, SourceText};
+use crate::finish::{self, Places, SourceText};
 use crate::read;
-use crate::verbs::run::{self, agent_file};
+use crate::recording::{agent_file, monotonic_ns};
 use crate::words::failure::Failure;
 
 #[derive(Args)]
@@ -61,7 +61,7 @@ pub fn within(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Step::Finish { file, source, told } => {
             let recording = recording(file)?;
             let told = told_on_stdin(*told)?;
-            finish::append_names_and_sources(file, &recording, None, *source, &told, run::monotonic_ns())?;
+            finish::append_names_and_sources(file, &recording, None, Places::own(&told, *source), monotonic_ns())?;
         }
         Step::Stack { file, process, node, told } => {
             let mut recording = recording(file)?;

@@ -105,12 +105,8 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
 }
 
 /// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
-const OF_OTHERS: [(&str, &str, &str); 6] = [
-    ("record", "`run` starts a program and records it", "genba run …"),
-    ("attach", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
-    ("dump", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
-    ("ps", "genba cannot look at a process that runs already yet", "start the program with it: genba run app.py"),
-    ("top", "genba has no live view yet", "genba run app.py says at the end where the time went"),
+const OF_OTHERS: [(&str, &str, &str); 2] = [
+    ("record", "`run` starts a program and records it, `attach` records one that runs", "genba run …"),
     (
         "flamegraph",
         "`html` writes a page with the call tree, `export` what flame graph tools read",
@@ -142,6 +138,10 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand)
         && !verbs.is_empty()
     {
+        let distance = |verb: &&String| strsim::osa_distance(verb, &first);
+        let nearest = verbs.iter().map(|verb| distance(&verb)).min();
+        let verbs: Vec<&str> =
+            verbs.iter().filter(|verb| Some(distance(verb)) == nearest).map(String::as_str).collect();
         return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
     }
     let is_near = |verb: &str| verb.len() > 4 && strsim::osa_distance(verb, &first) <= 2;

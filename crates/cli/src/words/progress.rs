@@ -20,6 +20,12 @@ const REST_OF_LINE: &str = "\x1b[K";
 
 /// Does `work`, whose `words` are shown after half a second. Half a second of the whole: the steps of a verb follow each other at once.
 pub fn during<Done>(words: &'static str, work: impl FnOnce() -> Done) -> Done {
+    let _shown = Shown::start(move || words.to_owned());
+    work()
+}
+
+/// The same with words that change meanwhile.
+pub fn during_change<Done>(words: impl Fn() -> String + Send + 'static, work: impl FnOnce() -> Done) -> Done {
     let _shown = Shown::start(words);
     work()
 }
@@ -31,7 +37,7 @@ struct Shown {
 }
 
 impl Shown {
-    fn start(words: &'static str) -> Shown {
+    fn start(words: impl Fn() -> String + Send + 'static) -> Shown {
         static FIRST: OnceLock<Instant> = OnceLock::new();
         let first = *FIRST.get_or_init(Instant::now);
         let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
@@ -39,7 +45,7 @@ impl Shown {
             return Shown { end: None, screen: None };
         }
         let (end, ended) = channel();
-        let screen = std::thread::Builder::new().spawn(move || draw(words, first, &ended));
+        let screen = std::thread::Builder::new().spawn(move || draw(&words, first, &ended));
         Shown { end: Some(end), screen: screen.ok() }
     }
 }
@@ -54,7 +60,7 @@ impl Drop for Shown {
 }
 
 /// A terminal that does not take what is written is no reason to fail.
-fn draw(words: &str, first: Instant, ended: &Receiver<()>) {
+fn draw(words: &dyn Fn() -> String, first: Instant, ended: &Receiver<()>) {
     let write = |text: String| {
         let mut stderr = std::io::stderr().lock();
         let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
@@ -63,6 +69,7 @@ fn draw(words: &str, first: Instant, ended: &Receiver<()>) {
     let mut is_drawn = false;
     while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
         let seconds = first.elapsed().as_secs();
+        let words = words();
         let line = if seconds == 0 { format!("{words} …") } else { format!("{words} … {seconds} s") };
         write(format!("{SAVE}{line}{REST_OF_LINE}{BACK}"));
         is_drawn = true;

@@ -102,6 +102,14 @@ impl Content<'_> {
                 self.sizes.nodes.has(node, || format!("marks.node[{row}]"))?;
             }
         }
+        for (row, collection) in block.block.collections.iter().enumerate() {
+            if let Some(thread) = collection.thread.checked_sub(1) {
+                self.sizes.threads.has(thread, || format!("collections.thread[{row}]"))?;
+            }
+            if let Some(node) = collection.node.checked_sub(1) {
+                self.sizes.nodes.has(node, || format!("collections.node[{row}]"))?;
+            }
+        }
         for (row, places) in block.block.c_places.iter().enumerate() {
             c_places(places, row)?;
         }
@@ -232,6 +240,9 @@ impl Content<'_> {
         }
         column(&field("count"), weights.count.len(), rows)?;
         column(&field("weight"), weights.weight.len(), rows)?;
+        if !weights.variance_kib2.is_empty() {
+            column(&field("variance_kib2"), weights.variance_kib2.len(), rows)?;
+        }
         let Sizes { threads, nodes, contexts, .. } = self.sizes;
         for (row, thread) in weights.thread.iter().enumerate() {
             threads.has(*thread, || field(&format!("thread[{row}]")))?;

@@ -1,6 +1,6 @@
 //! Blocks that are whole but contradict themselves, and headers that lie: each is left out, and the field is named.
 
-use genba_format::proto::{Block, CPlaces};
+use genba_format::proto::{Block, CPlaces, Collection};
 use genba_format::{HEADER_BYTES, ReadBlock, TooLarge, compress, encode_block, read};
 
 use crate::small;
@@ -118,6 +118,19 @@ fn weights_that_do_not_hold_together_are_named() {
     check_3(|block| block.weights[0].count.clear(), "weights[0].count: expected 2 rows, found 0");
     check_3(|block| block.weights[0].weight.push(1), "weights[0].weight: expected 2 rows, found 3");
     check_3(|block| truncate(&mut block.weights[0].context), "weights[0].context: expected 2 rows, found 1");
+}
+
+#[test]
+fn a_collection_that_does_not_hold_together_is_named() {
+    let collection = |thread, node| Collection { thread, node, ..Collection::default() };
+    check_3(
+        |block| block.collections.push(collection(9, 0)),
+        "collections.thread[0]: expected an index below 2, found 8",
+    );
+    check_3(
+        |block| block.collections.push(collection(0, 9)),
+        "collections.node[0]: expected an index below 4, found 8",
+    );
 }
 
 /// Without its last row.

@@ -68,6 +68,8 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         reaped,
         packages,
         weights,
+        collections,
+        collector,
     } = &read.whole();
     // Fields that came later are left out where they are empty: the text stays what it was.
     lines.extend(start.iter().map(|start| format!("  {start:?}").replace(", continues_key: []", "")));
@@ -90,6 +92,8 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         }
     }
     lines.extend(weights.iter().map(|weights| format!("  {weights:?}")));
+    lines.extend(collections.iter().map(|collection| format!("  {collection:?}")));
+    lines.extend(collector.iter().map(|collector| format!("  {collector:?}")));
     let without = |text: String| text.replace(", cpu_reaped_ns: 0", "").replace(", measures: []", "");
     lines.extend(accounting.iter().map(|accounting| without(format!("  {accounting:?}"))));
     lines.extend(reaped.iter().map(|reaped| format!("  {reaped:?}")));

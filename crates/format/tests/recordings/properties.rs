@@ -1,8 +1,8 @@
 //! For any content: what is written is read again. For any bytes: a value or faults that name a place, never a panic.
 
 use genba_format::proto::{
-    Accounting, Block, CName, CPlaces, Code, Context, Count, Mark, Measure, Module, Nodes, Samples, Tables, Thread,
-    Weights,
+    Accounting, Block, CName, CPlaces, Code, Collection, Collector, Context, Count, Mark, Measure, Module, Nodes,
+    Samples, Tables, Thread, Weights,
 };
 use genba_format::{BlockHeader, HEADER_BYTES, MAGIC, VERSION, laws, read};
 use proptest::collection::vec;
@@ -186,6 +186,7 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         weights.context.push(context % (sizes.contexts + 1));
         weights.count.push(count);
         weights.weight.push(weight);
+        weights.variance_kib2.push(weight ^ count);
     }
     let mut samples = Samples::default();
     for (end_delta_quanta, thread, node, state, ticks, cpu_quanta, wall_quanta) in rows.samples {
@@ -211,6 +212,8 @@ fn block(rows: Rows, sizes: &mut Sizes) -> Block {
         marks: rows.marks.into_iter().map(mark).collect(),
         c_names: rows.names.into_iter().map(name).collect(),
         c_places: vec![places(rows.places)],
+        collections: vec![Collection { thread: 1, pause_ns: 7, ..Collection::default() }],
+        collector: Some(Collector { before: vec![3, 2, 1], ..Collector::default() }),
         weights: vec![weights],
         packages: vec!["/app/deps/six.py".to_owned()],
         ..Block::default()

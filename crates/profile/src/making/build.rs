@@ -5,6 +5,7 @@
 mod c_functions;
 mod c_places;
 mod clocks;
+mod collections;
 mod contexts;
 mod moments;
 mod overlaps;
@@ -156,10 +157,13 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
 
         let threads = thread_rows(stored, process, &clock, &mut profile);
         let mut summed_here;
+        let window = match &depth {
+            Depth::Samples { window, .. } => window.map(|window| window.shifted_by(clock.begin_ns)),
+            _ => None,
+        };
         let summed = match &mut depth {
             Depth::Accounts => None,
-            Depth::Samples { window, .. } => {
-                let window = window.map(|window| window.shifted_by(clock.begin_ns));
+            Depth::Samples { .. } => {
                 summed_here = Sums::of(&stored.blocks, window, additions.import.is_some());
                 Some(&mut summed_here)
             }
@@ -172,8 +176,10 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             if let Some(bins) = bins {
                 moments::add(stored, sums, &group_of_row, bins, clock.begin_ns, &mut profile);
             }
+            contexts::counted(stored, &threads, &contexts, window, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
+            collections::add(stored, process, &threads, &clock, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
         ends.add(stored, process, &clock);

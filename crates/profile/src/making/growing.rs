@@ -7,7 +7,8 @@ use std::collections::HashMap;
 use genba_format::{Fault, LostBlocks, Order, ProcessKey, ReadBlock, Recording};
 
 use crate::making::build::samples::Sums;
-use crate::making::build::{Additions, profile_of_sums, promoted};
+use crate::making::build::{self, Additions, profile_of_sums, promoted};
+use crate::making::cpu_over_time::CpuOverTime;
 use crate::tables::profile::Profile;
 
 #[derive(Default)]
@@ -17,6 +18,7 @@ pub struct Growing {
     /// Before a block that came; those at the end are told anew each time.
     lost: Vec<LostBlocks>,
     sums: HashMap<ProcessKey, Sums>,
+    cpu_over_time: CpuOverTime,
 }
 
 impl Growing {
@@ -29,6 +31,7 @@ impl Growing {
                     self.recording.faults.push(fault);
                 }
                 self.sums.entry(block.header.process_key).or_default().add_block(&block);
+                self.cpu_over_time.add(&block);
                 self.recording.blocks.push(block);
             }
             Err(fault) => self.recording.faults.push(*fault),
@@ -51,5 +54,29 @@ impl Growing {
     pub fn profile(&mut self, additions: &Additions) -> Profile {
         self.recording();
         promoted(profile_of_sums(&self.recording, additions, &mut self.sums))
+    }
+
+    /// The same with the samples of the newest blocks alone: of those that were written within `last_ns` before the newest one. All that
+    /// is counted without samples (accounting, clocks, marks) is of the whole recording.
+    pub fn profile_of_last(&mut self, last_ns: u64, additions: &Additions) -> Profile {
+        self.recording();
+        let end_ns = self.recording.blocks.iter().map(|read| read.header.end_ns).max().unwrap_or(0);
+        let since_ns = end_ns.saturating_sub(last_ns);
+        let mut earlier = Vec::new();
+        for (position, read) in self.recording.blocks.iter_mut().enumerate() {
+            if read.header.end_ns <= since_ns && read.samples.is_some() {
+                earlier.push((position, read.samples.take()));
+            }
+        }
+        let profile = build::profile(&self.recording, additions);
+        for (position, samples) in earlier {
+            self.recording.blocks[position].samples = samples;
+        }
+        profile
+    }
+
+    #[must_use]
+    pub const fn cpu_over_time(&self) -> &CpuOverTime {
+        &self.cpu_over_time
     }
 }

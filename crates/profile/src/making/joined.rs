@@ -8,9 +8,9 @@ use crate::making::build::promoted;
 use crate::tables::locations::Location;
 use crate::tables::owner::is_nameless;
 use crate::tables::profile::{
-    CLine, Context, ContextIndex, File, FileIndex, Frame, FrameIndex, FrameKind, Function, FunctionIndex, Home,
-    LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile, Recorder, Rss, SampleGroup,
-    Step, Thread, ThreadIndex, WeightGroup,
+    CLine, Collection, Collector, Context, ContextIndex, File, FileIndex, Frame, FrameIndex, FrameKind, Function,
+    FunctionIndex, Home, LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile,
+    Recorder, Rss, SampleGroup, Step, Thread, ThreadIndex, WeightGroup,
 };
 use crate::tables::source_text::Expression;
 use crate::tables::table::{Table, TableIndex};
@@ -160,6 +160,15 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
         holder: ThreadIndex::new(threads_before + wait.holder.position()),
         ..*wait
     }));
+    joined.collections.extend(profile.collections.iter().map(|row| Collection {
+        process: process(row.process),
+        node: row.node.map(|node| nodes[node.position()]),
+        thread: row.thread.map(|thread| ThreadIndex::new(threads_before + thread.position())),
+        at_ns: at(row.at_ns),
+        ..*row
+    }));
+    let collectors = profile.collectors.iter();
+    joined.collectors.extend(collectors.map(|row| Collector { process: process(row.process), ..row.clone() }));
     for path in &different {
         joined
             .faults

@@ -7,8 +7,10 @@ pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
 mod division;
+pub mod paired;
 pub mod places;
 mod progress;
+pub mod tried;
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -334,7 +336,8 @@ impl Table {
             if matches!(key, Key::Function { .. }) { &mut functions } else { &mut rows }.push(row);
         }
         let advice = largest.filter(|_| !is_too_few).and_then(|(size, subject, sums)| {
-            let change = size / 2.0 * ADVISED_CHANGE;
+            // Of A: where B takes that much longer, A is less than the middle of both.
+            let change = size / 2.0 / (1.0 + ADVISED_CHANGE / 2.0) * ADVISED_CHANGE;
             let runs = certainty.runs_needed(sums, change)?;
             let is_enough = runs as usize <= self.runs_before.min(self.runs_after);
             Some(Advice { subject, runs, times_longer: certainty.times_longer(sums, change), is_enough })

@@ -50,6 +50,8 @@ pub fn nameless(profile: &Profile, weight: Weight) -> Vec<Nameless> {
             Weight::Cpu => "CPU",
             Weight::Wall => "wall time",
             Weight::Samples => "samples",
+            Weight::Copied => "copied bytes",
+            Weight::Allocated => "allocated bytes",
         };
         let name = profile.modules[module].base_name();
         format!("{} % of the {of_what} ends in functions of {name} that have no name", percent(sum, whole))

@@ -3,6 +3,7 @@
 //! verdict, the rows below it are the same.
 
 mod blocks;
+mod copies;
 mod facts;
 mod groups;
 pub mod json;
@@ -24,6 +25,7 @@ use thresholds::{
 };
 
 pub use blocks::Blocks;
+pub use copies::Copies;
 pub use place::{About, Advice, At, Holder, Import, Place, Wait};
 pub use reason::Reason;
 
@@ -39,6 +41,9 @@ pub struct Verdict {
     pub places: Vec<Place>,
     pub advice: Vec<Advice>,
     pub blocks: Option<Blocks>,
+    /// Of a recording with `--copies`.
+    pub copies: Vec<Copies>,
+    pub allocations: Vec<Copies>,
 }
 
 pub fn verdict(profile: &Profile) -> Verdict {
@@ -52,6 +57,8 @@ pub fn verdict(profile: &Profile) -> Verdict {
         places: found.places(reason),
         advice: found.advice(reason),
         blocks: Blocks::of(profile),
+        copies: Copies::of(profile),
+        allocations: Copies::of_allocations(profile),
     }
 }
 

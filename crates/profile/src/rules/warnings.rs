@@ -55,7 +55,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
 
 fn samples(profile: &Profile, weight: Weight) -> u64 {
     match weight {
-        Weight::Cpu | Weight::Samples => Totals::of_profile(profile).samples,
+        Weight::Cpu | Weight::Samples | Weight::Copied | Weight::Allocated => Totals::of_profile(profile).samples,
         Weight::Wall => profile.samples.iter().fold(0, |sum, group| sum.saturating_add(group.ticks)),
     }
 }

@@ -66,7 +66,9 @@ fn of_process(stored: &Stored, hits: &mut Hits) {
     let samples = stored.blocks.iter().filter_map(|read| read.samples.as_ref());
     let mut waiting: Vec<u32> = samples
         .flat_map(|samples| samples.rows())
-        .filter_map(|row| row.node.checked_sub(1))
+        .map(|row| row.node)
+        .chain(stored.blocks.iter().flat_map(|read| &read.block.collections).map(|row| row.node))
+        .filter_map(|node| node.checked_sub(1))
         .collect::<HashSet<u32>>()
         .into_iter()
         .collect();

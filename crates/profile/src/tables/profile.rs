@@ -1,5 +1,6 @@
 //! The tables of a profile: what every view is made from.
 //! Owns: their shapes. Never: holds a number that belongs to one view. `build` fills them.
+//! Over 500 lines: the shapes of one set of tables, which name each other's rows.
 //! Keeps: a parent node stands before its children; no two nodes under one parent have the same frame.
 
 use std::collections::BTreeMap;
@@ -58,6 +59,9 @@ pub struct Profile {
     pub weights: Vec<WeightGroup>,
     pub steps: Vec<Step>,
     pub lock_waits: Vec<LockWait>,
+    /// Of each process in the order of their ends.
+    pub collections: Vec<Collection>,
+    pub collectors: Vec<Collector>,
     pub sources: Sources,
     /// Folders and modules that an installer put outside of `site-packages`.
     pub packages: Vec<String>,
@@ -276,6 +280,13 @@ pub struct SampleGroup {
     /// Sum of the squares of the samples' CPU, in microseconds: with `cpu_ns` it tells how many equal samples these are worth.
     pub cpu_us2: u64,
     pub wall_ns: u64,
+    /// Bytes copied, and in how many copies (estimates). Apart from samples: a group may have these alone.
+    pub copied_bytes: u64,
+    pub copies: u64,
+    /// Bytes allocated, the variance of that estimate in squares of 1,024 bytes, and in how many allocations.
+    pub allocated_bytes: u64,
+    pub allocated_kib2: u64,
+    pub allocations: u64,
     /// How often the thread was seen to begin such a wait; 0 for running ones. Samples of one thread in a row are one wait, even
     /// if it ran in between for less than a tick.
     pub waits: u64,
@@ -331,6 +342,62 @@ pub struct LockWait {
     pub node: Option<NodeIndex>,
     pub holder: ThreadIndex,
     pub wall_ns: u64,
+}
+
+/// One garbage collection.
+#[derive(Clone, Copy, Debug)]
+pub struct Collection {
+    pub process: ProcessIndex,
+    pub thread: Option<ThreadIndex>,
+    /// The Python stack in which it ran. None: not known.
+    pub node: Option<NodeIndex>,
+    pub at_ns: u64,
+    pub pause_ns: u64,
+    pub generation: u32,
+    pub reason: Reason,
+    /// Objects; None: the collector does not tell.
+    pub examined: Option<u64>,
+    pub collected: u64,
+    pub uncollectable: u64,
+    /// What the youngest generation's counter had reached, and its threshold.
+    pub young: u64,
+    pub threshold: u64,
+}
+
+/// Who asked for a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    Threshold,
+    Explicit,
+    CCall,
+    Shutdown,
+    Unknown,
+}
+
+/// What is known of a process's collector beside its collections.
+#[derive(Clone, Debug)]
+pub struct Collector {
+    pub process: ProcessIndex,
+    /// Collections of each generation before the first that could be recorded.
+    pub before: Vec<u64>,
+    /// Collections for which there was no room.
+    pub lost: u64,
+    /// A collection of generation 1 is one increment (CPython 3.14.0 to 3.14.4).
+    pub is_incremental: bool,
+}
+
+impl Reason {
+    /// As `genba gc` writes it, in text and in JSON.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Reason::Threshold => "threshold",
+            Reason::Explicit => "gc.collect",
+            Reason::CCall => "PyGC_Collect",
+            Reason::Shutdown => "shutdown",
+            Reason::Unknown => "unknown",
+        }
+    }
 }
 
 /// Resident size at one moment.

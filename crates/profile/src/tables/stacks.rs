@@ -3,7 +3,11 @@
 
 use std::collections::HashMap;
 
-use crate::tables::profile::{Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup};
+use genba_format::state::State;
+
+use crate::tables::profile::{
+    ContextIndex, Frame, FrameIndex, FrameKind, Function, Home, Node, NodeIndex, Profile, SampleGroup, ThreadIndex,
+};
 use crate::tables::table::Table;
 
 #[derive(Default)]
@@ -22,6 +26,38 @@ impl Nodes {
 pub fn mark(profile: &mut Profile, words: &str) -> FrameIndex {
     let function = profile.functions.push(Function { name: words.to_owned(), home: Home::Mark });
     profile.frames.push(Frame { function, kind: FrameKind::Mark, location: None, expression: None, c_line: None })
+}
+
+impl SampleGroup {
+    /// Without samples yet.
+    #[must_use]
+    pub const fn of(
+        node: Option<NodeIndex>,
+        thread: ThreadIndex,
+        state: State,
+        context: Option<ContextIndex>,
+        in_window: bool,
+    ) -> SampleGroup {
+        SampleGroup {
+            node,
+            thread,
+            state,
+            context,
+            in_window,
+            samples: 0,
+            ticks: 0,
+            cpu_ns: 0,
+            cpu_us2: 0,
+            wall_ns: 0,
+            copied_bytes: 0,
+            copies: 0,
+            allocated_bytes: 0,
+            allocated_kib2: 0,
+            allocations: 0,
+            waits: 0,
+            beside_native_ns: 0,
+        }
+    }
 }
 
 /// Puts the samples and their moments on new nodes, and adds up the groups that are one then.
@@ -44,6 +80,11 @@ pub fn regroup(profile: &mut Profile, mut node_of: impl FnMut(&mut Profile, Node
                 sum.cpu_ns = sum.cpu_ns.saturating_add(group.cpu_ns);
                 sum.cpu_us2 = sum.cpu_us2.saturating_add(group.cpu_us2);
                 sum.wall_ns = sum.wall_ns.saturating_add(group.wall_ns);
+                sum.copied_bytes = sum.copied_bytes.saturating_add(group.copied_bytes);
+                sum.copies = sum.copies.saturating_add(group.copies);
+                sum.allocated_bytes = sum.allocated_bytes.saturating_add(group.allocated_bytes);
+                sum.allocated_kib2 = sum.allocated_kib2.saturating_add(group.allocated_kib2);
+                sum.allocations = sum.allocations.saturating_add(group.allocations);
                 sum.waits = sum.waits.saturating_add(group.waits);
                 sum.beside_native_ns = sum.beside_native_ns.saturating_add(group.beside_native_ns);
             }

@@ -18,7 +18,7 @@ use crate::rules::warnings::warnings;
 use crate::rules::weight::{Choice, Weight};
 use crate::tables::file_names::shortest;
 use crate::views::summary::{kept_line, law_line, who};
-use crate::words::figures::{count, counted, duration, percent};
+use crate::words::figures::{count, counted, duration, percent, size};
 
 /// Two sides, and what is said of them.
 pub struct Comparison<'r> {
@@ -260,6 +260,8 @@ impl Comparison<'_> {
             Weight::Cpu => " of CPU",
             Weight::Wall => " of wall time",
             Weight::Samples => " samples",
+            Weight::Copied => " copied",
+            Weight::Allocated => " allocated",
         }
     }
 
@@ -269,6 +271,7 @@ impl Comparison<'_> {
         match self.difference.choice.weight {
             Weight::Cpu | Weight::Wall => duration(value),
             Weight::Samples => count(value),
+            Weight::Copied | Weight::Allocated => size(value),
         }
     }
 

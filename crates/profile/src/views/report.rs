@@ -4,7 +4,7 @@
 
 mod callers;
 mod chain;
-mod chain_text;
+pub(super) mod chain_text;
 mod groups;
 pub mod json;
 pub mod markdown;

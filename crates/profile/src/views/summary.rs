@@ -10,6 +10,7 @@ use crate::rules::verdict::{Reason, Verdict};
 use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
 use crate::tables::table::TableIndex;
+use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
 
 /// Resident size over time.
@@ -148,7 +149,7 @@ impl Clocks {
 
 /// The lines above a view, without line breaks.
 pub fn header(reading: &Reading, choice: &Choice) -> Vec<String> {
-    let weight = weight_line(choice);
+    let weight = weight_line(reading, choice);
     [who(reading), law_line(reading)].into_iter().chain(weight).chain(kept_below(reading, choice)).collect()
 }
 
@@ -158,9 +159,11 @@ pub fn header_with_verdict(reading: &Reading, choice: &Choice, verdict: &Verdict
     let shares = if by_wall { format!(". Shares below are of {}.", wall_of_threads(reading)) } else { String::new() };
     let Said { first, details } = verdict.said(reading);
     let reason = Line::text(format!("{}: ", verdict.reason.name())).then(first).and(shares);
-    let mut lines = vec![who(reading).into(), law_line(reading).into(), reason];
+    let mut lines = vec![who(reading).into(), law_line(reading).into()];
+    lines.extend(line_of_report(reading).map(Line::from));
+    lines.push(reason);
     lines.extend(details.into_iter().map(|detail| Line::text("  ").then(detail)));
-    lines.extend(weight_line(choice).filter(|_| !by_wall).map(Line::from));
+    lines.extend(weight_line(reading, choice).filter(|_| !by_wall).map(Line::from));
     lines.extend(kept_below(reading, choice).into_iter().map(Line::from));
     lines
 }
@@ -181,9 +184,25 @@ fn kept_below(reading: &Reading, choice: &Choice) -> Option<String> {
     kept_line(reading, choice.weight).map(|kept| format!("{kept}. Shares below are of what is kept."))
 }
 
-fn weight_line(choice: &Choice) -> Option<String> {
+fn weight_line(profile: &Profile, choice: &Choice) -> Option<String> {
     match (choice.weight, &choice.why) {
         (Weight::Cpu, _) => None,
+        (Weight::Copied, _) => {
+            let genba_format::measure::Totals { exact, not_sampled, .. } = profile.copied();
+            let (exact, not_sampled) = (size(exact), size(not_sampled));
+            Some(format!(
+                "weight: bytes copied by memcpy and memmove, {exact}, {not_sampled} of them in no sample. \
+                 Copies that the compiler inlined, and those inside libc and the kernel, are not seen"
+            ))
+        }
+        (Weight::Allocated, _) => {
+            let genba_format::measure::Totals { exact, not_sampled, .. } = profile.allocated();
+            let (exact, not_sampled) = (size(exact), size(not_sampled));
+            Some(format!(
+                "weight: bytes asked for of CPython's allocator and of malloc, {exact}, {not_sampled} of them in no sample. \
+                 It is memory requested, freed or not, and no count of objects: what CPython's free lists serve again is not seen. ± is the 95 % interval"
+            ))
+        }
         (weight, Some(why)) => Some(format!("weight: {weight}, because {why}")),
         (weight, None) => Some(format!("weight: {weight}")),
     }

@@ -8,11 +8,11 @@ use std::fmt::Write;
 use genba_python::check::fits;
 use genba_python::code_capture::{Seen, SeenEntry, Tail, TailHead};
 use genba_python::find::{Found, find};
-use genba_python::frames::{Frames, walk};
 use genba_python::lists::ThreadStates;
 use genba_python::memory::{Address, Fault, Memory};
+use genba_python::stack::frames::{Frames, walk};
+use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 use genba_python::symbols::Symbols;
-use genba_python::walked::{PYTHON_MAX, PythonEnd, PythonEntry, PythonWord};
 
 /// By address; `None`: it could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

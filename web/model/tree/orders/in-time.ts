@@ -74,7 +74,7 @@ class Growing {
       self.wall[box] = (self.wall[box] ?? 0) + (this.moments.wall[at] ?? 0);
       self.samples[box] = (self.samples[box] ?? 0) + (this.isRunning(at) ? (this.moments.samples[at] ?? 0) : 0);
     }
-    const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice() };
+    const total = { cpu: self.cpu.slice(), wall: self.wall.slice(), samples: self.samples.slice(), copied: self.copied.slice(), allocated: self.allocated.slice() };
     const [depth, below] = [new Int32Array(boxes), new Int32Array(boxes)];
     const children: number[][] = [];
     for (let box = ROOT + 1; box < boxes; box += 1) {

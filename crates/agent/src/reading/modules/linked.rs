@@ -19,7 +19,7 @@ pub(super) enum Found {
 /// The linker's list, noted during its callback. Its lock is held then, and a thread that stopped for want of memory would keep it: so the
 /// callback fills room that was there before and counts what found none.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(in crate::reading) struct Listing {
     files: Vec<Noted>,
     headers: Vec<libc::Elf64_Phdr>,
     names: Vec<u8>,
@@ -42,13 +42,13 @@ struct Wanted {
 
 /// How often files came and went.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(super) struct Changes {
+pub(in crate::reading) struct Changes {
     loaded: u64,
     unloaded: u64,
 }
 
 impl Changes {
-    pub(super) fn now() -> Changes {
+    pub(in crate::reading) fn now() -> Changes {
         unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
             // SAFETY: the linker gives a valid record; `out` is the value below.
             unsafe { *out.cast::<Changes>() = Changes::told_by(&*info) };
@@ -60,7 +60,7 @@ impl Changes {
         changes
     }
 
-    const fn told_by(info: &libc::dl_phdr_info) -> Changes {
+    pub(in crate::reading) const fn told_by(info: &libc::dl_phdr_info) -> Changes {
         Changes { loaded: info.dlpi_adds, unloaded: info.dlpi_subs }
     }
 }
@@ -70,7 +70,7 @@ impl Listing {
     const TRIES: usize = 8;
 
     /// Reads the list. What finds no room after some tries is left out, and looked for again when the list changes.
-    pub(super) fn read(&mut self) -> Changes {
+    pub(in crate::reading) fn read(&mut self) -> Changes {
         unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, listing: *mut c_void) -> c_int {
             // SAFETY: `listing` is the one below; the record and what it points to are valid during the callback.
             unsafe { (*listing.cast::<Listing>()).note(&*info) };
@@ -91,6 +91,11 @@ impl Listing {
             }
         }
         self.changes
+    }
+
+    /// Each file's place and its own table of segments, as last read.
+    pub(in crate::reading) fn loaded(&self) -> impl Iterator<Item = (u64, &[libc::Elf64_Phdr])> {
+        self.files.iter().map(|noted| (noted.bias, &self.headers[noted.headers.clone()]))
     }
 
     /// Runs under the linker's lock.

@@ -149,7 +149,7 @@ impl Copier {
 }
 
 /// Copies memory of the program.
-pub(super) fn copy(address: u64, bytes: usize) -> Option<Vec<u8>> {
+pub(in crate::reading) fn copy(address: u64, bytes: usize) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     copy_more(&mut out, address, bytes).then_some(out)
 }

@@ -1,17 +1,22 @@
 //! The sampler's work between samples: it ends questions, lists threads, writes blocks, ends and parks.
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
+mod counts;
+
 use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::LIFE;
 use crate::process::mailbox::MAILBOX;
+use crate::reading::count_hooks;
+use crate::reading::modules::nobody_walks;
 use crate::sampling::ledger::{Unsampled, Why};
 use crate::sampling::roster::{Began, Ids};
 use crate::sampling::threads::Thread;
+use crate::system::alternate::fitted;
 use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
-use crate::system::signals::{HandlersHeld, mask};
+use crate::system::signals::{self, HandlersHeld, mask};
 use crate::system::tasks::{self, Tasks};
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
@@ -22,6 +27,8 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// So long a handler that has begun is waited for without giving up the CPU: most end within microseconds.
 const SPIN_NS_MAX: u64 = 50_000;
+/// At the end, handlers that are still walking are waited for so long.
+const HANDLERS_NS_MAX: u64 = 2_000_000_000;
 
 impl Sampler {
     /// Looks that end without a sample: their CPU is carried, their wall time is a row of its own.
@@ -107,6 +114,7 @@ impl Sampler {
         }
         self.tell_step(index);
         let thread = &mut self.threads[index];
+        fitted::ended(thread.tid);
         thread.gone = true;
         if let Some(row) = thread.row {
             self.recorder.thread_clock(thread.clock(row, true));
@@ -248,6 +256,7 @@ impl Sampler {
     /// Writes a block, when there is anything to say.
     pub(super) fn flush(&mut self, end: Option<&str>) {
         self.left_behind.free(&POOL);
+        self.take_collections();
         for index in 0..self.threads.len() {
             let still = self.threads[index].ledger.still();
             self.write_still(index);
@@ -262,6 +271,7 @@ impl Sampler {
         if self.recorder.is_started() && end.is_none() && !self.recorder.has_news() {
             return;
         }
+        self.settle_counts(end.is_some());
         self.tell_clocks();
         let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
         self.recorder.flush(&mut self.tables, looks_open, end);
@@ -300,6 +310,7 @@ impl Sampler {
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
     pub(super) fn keep_away(&mut self) {
+        self.pause_counts();
         self.take_back(Refused::Unanswered);
         for index in 0..self.threads.len() {
             self.settle_glances(index);
@@ -313,10 +324,10 @@ impl Sampler {
     pub(super) fn stand_by(&mut self) {
         while MAILBOX.order().is_none() {
             let now_ns = monotonic_ns();
-            if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            if self.session.until_ns.is_some_and(|until_ns| now_ns >= until_ns) || self.lease_is_over(now_ns) {
                 return self.come_back();
             }
-            MAILBOX.sleep_until(now_ns + STAND_BY_NS);
+            MAILBOX.sleep_until(self.lease.not_after(None).unwrap_or(now_ns + STAND_BY_NS));
             self.note_forks_without();
             self.answer_killer();
         }
@@ -327,13 +338,16 @@ impl Sampler {
         if let Some(tasks) = &self.tasks {
             self.threads.iter_mut().for_each(|thread| thread.resume_turns(tasks.folder()));
         }
+        self.resume_counts();
         self.list_threads(now_ns);
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);
             self.threads[index].ledger.forget_wait();
         }
+        self.skip_collections();
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         LIFE.set_stands_by(false);
+        self.allow_counts();
     }
 
     /// What a thread did since its last look, and how long that took, is in no sample.
@@ -348,6 +362,7 @@ impl Sampler {
     /// The last block.
     pub(super) fn end(&mut self, why: &str) {
         SHARED.pid.store(0, SeqCst);
+        self.end_counts();
         self.take_back(Refused::Exited);
         for index in 0..self.threads.len() {
             self.end_question(index, Refused::Exited);
@@ -357,11 +372,23 @@ impl Sampler {
         }
         // For the processes that come after this one.
         let _ = self.judged_rate(monotonic_ns());
+        self.heaps.end();
+        self.end_collections();
         self.flush(Some(why));
         bells::leave_place();
         self.recorder.set_file(None);
         self.alarm = None;
+        if self.session.is_leased {
+            give_handlers_back();
+            count_hooks::lead_back();
+        }
         MAILBOX.nobody_listens();
+    }
+
+    /// The command that began this recording in a running program has given its lock up, or is gone.
+    pub(super) fn lease_is_over(&mut self, now_ns: u64) -> bool {
+        let recorder = &self.recorder;
+        self.lease.is_over(now_ns, || recorder.is_locked())
     }
 
     /// Ends before it began: without a table of its own each descriptor here would be one of the program's. What is written
@@ -394,5 +421,17 @@ impl Sampler {
             self.recorder.look(missed);
             self.recorder.dropped(why, missed);
         }
+    }
+}
+
+/// The program is as it was before genba was in it. Where a handler is held up in the middle of its walk, a fault of its guarded reads would
+/// end the program: then they stay, and do nothing.
+fn give_handlers_back() {
+    let deadline_ns = monotonic_ns() + HANDLERS_NS_MAX;
+    while !nobody_walks() && monotonic_ns() < deadline_ns {
+        MAILBOX.sleep_until(monotonic_ns() + WALKING_NS_MAX / 20);
+    }
+    if nobody_walks() {
+        signals::withdraw();
     }
 }

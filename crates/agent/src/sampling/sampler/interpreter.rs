@@ -2,11 +2,12 @@
 //! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
 
 use super::{LayoutTrust, Sampler};
+use crate::process::safe_point;
 use genba_format::proto;
 use genba_python::check::fits;
 use genba_python::memory::Address;
+use genba_python::stack::walked::PythonEnd;
 use genba_python::thread_states::{THREAD_STATES_MAX, ThreadHints};
-use genba_python::walked::PythonEnd;
 use genba_signal::handler::SHARED;
 use genba_signal::jit::JIT;
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
@@ -44,6 +45,7 @@ impl Sampler {
             LayoutTrust::Unchecked { .. } => {}
             LayoutTrust::Checked => {
                 JIT.set(self.python.jit);
+                safe_point::learn(&self.layout);
                 SHARED.layout.store(&raw mut *self.layout, SeqCst);
             }
             LayoutTrust::Wrong => {

@@ -9,6 +9,7 @@ use crate::sampling::ledger::{Clock, Extension, Found, RUNS, WAITS, WaitingSampl
 use crate::sampling::schedule::looks::back_off_ns_max;
 use crate::sampling::table::{Action, action};
 use crate::sampling::threads::{NotTold, OpenQuestion, Thread, Turns};
+use crate::system::alternate::fitted;
 use crate::system::proc::{self, Call, Doing, monotonic_ns};
 use crate::system::signals;
 use crate::writing::outcomes::{Dropped, Refused};
@@ -20,6 +21,8 @@ use genba_signal::handler::{self, SHARED};
 use genba_signal::memory::{Blocks, ByKernel, Guarded};
 use genba_signal::request::{Answer, POOL, Phase, Reading};
 use genba_signal::rows::Registers;
+
+mod own_stack;
 
 /// A signal without an answer is sent again after this time.
 const SENT_AGAIN_NS: u64 = 2_000_000;
@@ -151,6 +154,9 @@ impl Sampler {
             return self.refuse(index, Refused::Masked, 1);
         }
         let tid = thread.tid;
+        if !fitted::bears_signals(tid) {
+            return self.refuse(index, Refused::NoSignalStack, 1);
+        }
         let queued = self.queued(index, cpu_ns);
         let question = self.question(tid);
         // The lowest one: few buffers are ever touched.
@@ -276,7 +282,7 @@ impl Sampler {
         }
     }
 
-    fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
+    pub(super) fn node_of(&mut self, answer: &Answer, files: u64) -> Seen {
         let python = (self.layout_trust == LayoutTrust::Checked).then_some(&*self.python);
         let (stacks, tables) = (&mut self.stacks, &mut self.tables);
         if self.held.faults {

@@ -17,7 +17,7 @@ impl Sampler {
     pub(super) fn next_due_ns(&mut self) -> u64 {
         let always_ns = self.random_interval_ns();
         let rest_ns = self.rest_ns();
-        self.schedule.next_due_ns(always_ns, rest_ns, self.session.until_ns)
+        self.schedule.next_due_ns(always_ns, rest_ns, self.lease.not_after(self.session.until_ns))
     }
 
     fn rest_ns(&mut self) -> Option<u64> {

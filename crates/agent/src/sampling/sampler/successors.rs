@@ -7,6 +7,7 @@ use crate::process::process_key::random_key;
 use crate::process::session::Session;
 use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
+use crate::sampling::collections::{Collections, Stale};
 use crate::sampling::threads::LeftBehind;
 use crate::system::proc::{clock_ns, monotonic_ns};
 use crate::writing::outcomes::Refused;
@@ -80,13 +81,16 @@ impl Sampler {
         }
         std::mem::forget((proc, tasks));
         threads.clear();
-        stacks.begin_anew();
+        let stale = Stale::of_anew(&mut stacks);
+        let mut collections = Collections::new(&session);
+        collections.stale = stale;
         let recorder = recorder.into_next(random_key(), start.clone());
         // Handlers know the layout by this address.
         Sampler {
             layout_trust,
             threads,
             left_behind,
+            collections,
             outside,
             echo_ns,
             ..Sampler::with(session, python, layout, start, stacks, recorder)
@@ -108,9 +112,12 @@ impl Sampler {
         // SAFETY: read once and written back; a panic in between ends the sampler's thread, and nobody uses or drops it after that.
         unsafe {
             let parent = core::ptr::read(self);
+            let parent_collections = parent.collections.of_child(Stale::NONE);
+            let child = parent.into_next(session, start);
+            let collections = parent_collections.of_child(child.collections.stale);
             core::ptr::write(
                 self,
-                Sampler { is_child: true, left_behind: LeftBehind::default(), ..parent.into_next(session, start) },
+                Sampler { is_child: true, left_behind: LeftBehind::default(), collections, ..child },
             );
         }
     }
@@ -127,7 +134,9 @@ impl Sampler {
             self.write_still(index);
             self.tell_step(index);
         }
+        self.end_counts();
         self.flush(Some("segment"));
+        self.begin_counts_of_segment();
         let now_ns = monotonic_ns();
         let start = proto::Start {
             continues_key: self.recorder.key().to_vec(),
@@ -140,7 +149,8 @@ impl Sampler {
         self.recorder.begin_segment(random_key(), start);
         self.remember_origin();
         self.tables = Tables::default();
-        self.stacks.begin_anew();
+        self.collections.stale = Stale::of_anew(&mut self.stacks);
+        self.collections.is_told = false;
         self.ticks = 0;
         for index in 0..self.threads.len() {
             self.skip(index, now_ns);

@@ -1,5 +1,5 @@
 //! Whether the interpreter's file was made by BOLT, and its threads need alternate stacks for that.
-//! Owns: that answer, found once before `main`. Never: judges a file beyond the bounds below.
+//! Owns: that answer, found once: before `main`, or as a recording begins in a program that runs. Never: judges a file beyond the bounds below.
 
 use super::stack::set_for_first_thread;
 use crate::system::descriptor::Descriptor;
@@ -11,19 +11,37 @@ const SECTIONS_MAX: usize = 256;
 const NAMES_BYTES_MAX: usize = 16 << 10;
 
 static NEEDED: AtomicBool = AtomicBool::new(false);
+/// Genba came into a program that ran already: who is asked is said by fitted.rs.
+static NEEDED_LATE: AtomicBool = AtomicBool::new(false);
 
 #[must_use]
 pub fn is_needed() -> bool {
     NEEDED.load(SeqCst)
 }
 
+#[must_use]
+pub fn is_needed_late() -> bool {
+    NEEDED_LATE.load(SeqCst)
+}
+
+/// In a program that runs already: `address` lies in the file with the interpreter.
+pub fn begin_late(address: u64) {
+    if !is_needed() && is_in_bolted_file(address) {
+        NEEDED_LATE.store(true, SeqCst);
+    }
+}
+
 /// Before `main`, on its thread: `address` lies in the file with the interpreter.
 pub fn begin(address: u64) {
-    let file = symbols::file_around(address).and_then(|path| Descriptor::open_at(None, path, libc::O_RDONLY).ok());
-    if file.is_some_and(|file| is_made_by_bolt(&file)) {
+    if is_in_bolted_file(address) {
         NEEDED.store(true, SeqCst);
         set_for_first_thread();
     }
+}
+
+fn is_in_bolted_file(address: u64) -> bool {
+    let file = symbols::file_around(address).and_then(|path| Descriptor::open_at(None, path, libc::O_RDONLY).ok());
+    file.is_some_and(|file| is_made_by_bolt(&file))
 }
 
 /// BOLT keeps the code that it replaced in a section of its own.

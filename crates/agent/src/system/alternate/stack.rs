@@ -33,24 +33,25 @@ pub const NONE: libc::stack_t = libc::stack_t { ss_sp: core::ptr::null_mut(), ss
 
 /// The first thread's stack grows as it is used: its lowest part is not known.
 pub fn set_for_first_thread() {
-    if let Some(own) = map() {
+    if let Some(own) = map(0) {
         own.begin(false);
     }
 }
 
-/// One that belongs to no thread's stack, with a guard page below it; it stays as long as the process.
-pub fn map() -> Option<Own> {
+/// One that belongs to no thread's stack, with so many bytes of room and a guard page below it; it stays as long as the process.
+pub fn map(room_bytes: usize) -> Option<Own> {
     const GUARD_BYTES: usize = 4 << 10;
+    let bytes = room_bytes + BYTES;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
     // SAFETY: a new mapping, and the access to all of it but its lowest page.
     unsafe {
-        let guard = libc::mmap(core::ptr::null_mut(), GUARD_BYTES + BYTES, libc::PROT_NONE, flags, -1, 0);
+        let guard = libc::mmap(core::ptr::null_mut(), GUARD_BYTES + bytes, libc::PROT_NONE, flags, -1, 0);
         if guard == libc::MAP_FAILED {
             return None;
         }
-        let lowest = guard as usize + GUARD_BYTES;
-        let is_open = libc::mprotect(lowest as *mut c_void, BYTES, libc::PROT_READ | libc::PROT_WRITE) == 0;
-        is_open.then_some(Own { lowest })
+        let room = guard as usize + GUARD_BYTES;
+        let is_open = libc::mprotect(room as *mut c_void, bytes, libc::PROT_READ | libc::PROT_WRITE) == 0;
+        is_open.then_some(Own { lowest: room + room_bytes })
     }
 }
 
@@ -103,6 +104,15 @@ pub struct Own {
 }
 
 impl Own {
+    /// One that `map` made.
+    pub const fn at(lowest: usize) -> Own {
+        Own { lowest }
+    }
+
+    pub const fn lowest(self) -> usize {
+        self.lowest
+    }
+
     /// This thread's.
     pub fn here() -> Option<Own> {
         let lowest: usize;

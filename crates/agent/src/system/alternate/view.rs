@@ -59,7 +59,7 @@ fn change(own: Option<Own>, new: &libc::stack_t) -> c_int {
         return in_kernel(new);
     }
     // A thread that had none (it is small, or one of very many) gets one now.
-    let Some(own) = own.or_else(map) else { return in_kernel(new) };
+    let Some(own) = own.or_else(|| map(0)) else { return in_kernel(new) };
     // The kernel judges what the program wants; meanwhile no signal of genba's may come.
     let was_blocked = signals::block_sample();
     let result = in_kernel(new);

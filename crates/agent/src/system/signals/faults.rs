@@ -151,7 +151,8 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
 /// The kernel gave genba's thread a signal that was sent to the process: that is for a thread of the program's. It is sent again, just as it
 /// came, and this thread blocks it until one has taken it. Where all of them block it, it waits in the main thread. False: it cannot be sent.
 fn pass_on(signal: c_int, info: *const libc::siginfo_t) -> bool {
-    const LOOKS_MAX: u32 = 100;
+    /// For a fifth of a second or more: a thread that lets it through may have to wait for a CPU.
+    const LOOKS_MAX: u32 = 2_000;
     static BETWEEN_LOOKS: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 50_000 };
     static AT_ONCE: libc::timespec = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     let kept_errno = errno::get();

@@ -10,9 +10,9 @@ use genba_format::Recording;
 use genba_profile::figures;
 
 use super::interpreter::Known;
-use super::session::Session;
 use super::start::Ending;
 use super::target::{Kind, Program};
+use crate::recording::session::Session;
 use crate::words::failure::Failure;
 
 /// At most this many processes are named one by one.

@@ -1,5 +1,5 @@
 //! Signals while the program runs: it gets what the terminal sends by itself; what another process sends to genba is
-//! passed on. The second Ctrl-C ends genba, the program and the recording stay. Ctrl-Z stops genba when it stops the program.
+//! passed on. The second Ctrl-C ends genba, the program and the recording stay; one that comes while genba waits for an upload ends that wait. Ctrl-Z stops genba when it stops the program.
 //! Owns: genba's signal handling between the program's start and genba's end. Never: signals a pid that was reaped,
 //! hands a signal to the program otherwise than it was handed to genba (`nohup`: ignored).
 
@@ -13,6 +13,7 @@ use signal_hook::iterator::exfiltrator::WithOrigin;
 use signal_hook::low_level::siginfo::{Cause, Origin};
 
 use super::bells::Chain;
+use crate::verbs::heap::keeping::Asking;
 use crate::words::failure::say;
 
 /// Passed on. Ctrl-Z does not stop genba itself: it stops when the program has stopped.
@@ -23,6 +24,16 @@ pub struct Caught {
     signals: SignalsInfo<WithOrigin>,
     /// Ignored when genba started: bit n - 1 is signal n.
     ignored: u64,
+}
+
+/// What genba does about signals that are its own.
+pub struct Answers<Farewell, LeaveWait> {
+    /// Said when the second Ctrl-C ends genba: for the program's pid.
+    pub farewell: Farewell,
+    /// When the program has ended: ends the wait for the rest of an upload, if that is what genba is at.
+    pub leave_wait: LeaveWait,
+    /// By this signal the user asks for the heap: it is not passed on.
+    pub heap: Option<(i32, Asking)>,
 }
 
 /// What the signals are passed on to, shared with the thread that does it.
@@ -54,9 +65,13 @@ impl Caught {
         Ok(())
     }
 
-    /// From now on a thread passes signals on, and rings by `chain` first; what `farewell` gives is said when the second Ctrl-C
-    /// ends genba.
-    pub fn pass_on_to(self, program: Pid, farewell: impl FnOnce() -> String + Send + 'static, chain: Chain) -> Passing {
+    /// From now on a thread passes signals on, and rings by `chain` first.
+    pub fn pass_on_to(
+        self,
+        program: Pid,
+        answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+        chain: Chain,
+    ) -> Passing {
         let passing = Passing { program: Arc::new(Mutex::new(Program::Running(program))), chain };
         let shared = passing.clone();
         let Caught { mut signals, ignored } = self;
@@ -69,8 +84,12 @@ impl Caught {
         std::thread::spawn(move || {
             let mut interrupts = 0;
             for origin in &mut signals {
-                if shared.receive(&origin, ignored, &mut interrupts) == Next::End {
-                    say(&farewell());
+                if let Some((_, asking)) = answers.heap.as_ref().filter(|(signal, _)| *signal == origin.signal) {
+                    asking.ask();
+                    continue;
+                }
+                if shared.receive(&origin, ignored, &mut interrupts, &answers.leave_wait) == Next::End {
+                    say(&(answers.farewell)(program.as_raw_nonzero().get().unsigned_abs()));
                     std::process::exit(128 + origin.signal);
                 }
             }
@@ -93,7 +112,7 @@ impl Passing {
         reap()
     }
 
-    fn receive(&self, origin: &Origin, ignored: u64, interrupts: &mut u32) -> Next {
+    fn receive(&self, origin: &Origin, ignored: u64, interrupts: &mut u32, leave_wait: &impl Fn() -> bool) -> Next {
         let program = self.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let is_from_terminal = origin.cause == Cause::Kernel;
         // The terminal's signals go to every process in the foreground, the program too. One that is seen only after
@@ -103,6 +122,7 @@ impl Passing {
             _ if is_in(ignored, origin.signal) => return Next::GoOn,
             Program::Running(_) if origin.signal != SIGINT => return Next::GoOn,
             Program::Ended if ![SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(&origin.signal) => return Next::GoOn,
+            Program::Ended if leave_wait() => return Next::GoOn,
             Program::Running(_) | Program::Ended => {
                 *interrupts += 1;
                 return if *interrupts >= 2 { Next::End } else { Next::GoOn };

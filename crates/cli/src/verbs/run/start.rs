@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use super::bells::Chain;
-use super::session::{Session, preload};
-use super::signals::{Caught, Passing, stop_with};
+use super::signals::{Answers, Caught, Passing, stop_with};
 use super::target::Program;
+use crate::recording::session::{Session, preload};
 use crate::words::failure::{self, Failure};
 
 /// How the program ended.
@@ -37,23 +37,22 @@ impl Ending {
     }
 }
 
-/// Starts the program and waits until it ended. What `farewell` gives for its pid is said when the second Ctrl-C ends genba. Err: it could not be started.
+/// Starts the program and waits until it ended. Err: it could not be started.
 pub fn run(
     program: &Program,
     session: &Session,
-    agent: &Path,
+    libraries: &[&Path],
     chain: Chain,
-    farewell: impl FnOnce(u32) -> String + Send + 'static,
+    answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
 ) -> Result<(Ending, u32), Failure> {
     let caught = Caught::begin()
         .map_err(|error| Failure::ours(format!("cannot catch signals: {}", failure::of_system(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
     let mut command = Command::new(&program.path);
-    command
-        .arg0(&program.name)
-        .args(&program.arguments)
-        .env(Session::VARIABLE, session.encode())
-        .env("LD_PRELOAD", preload(agent.as_os_str(), inherited.as_deref()));
+    command.arg0(&program.name).args(&program.arguments).env(Session::VARIABLE, session.encode()).env(
+        "LD_PRELOAD",
+        preload(&libraries.iter().map(|path| path.as_os_str()).collect::<Vec<_>>(), inherited.as_deref()),
+    );
     let started = Instant::now();
     let mut child = command.spawn().map_err(|error| {
         Failure::no(format!("cannot start {}: {}", program.path.display(), failure::of_system(&error)))
@@ -65,7 +64,7 @@ pub fn run(
     let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
     };
-    let passing: Passing = caught.pass_on_to(handle, move || farewell(pid), chain);
+    let passing: Passing = caught.pass_on_to(handle, answers, chain);
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {

@@ -45,6 +45,11 @@ pub enum Kind {
 }
 
 impl Program {
+    /// The file to execute and the arguments.
+    pub fn words(&self) -> Vec<&OsStr> {
+        self.arguments.iter().map(OsString::as_os_str).chain([self.path.as_os_str()]).collect()
+    }
+
     pub fn resolve(asked: &Asked<'_>) -> Result<Program, Failure> {
         if let Some([module, arguments @ ..]) = asked.module {
             let mut all = vec![OsString::from("-m"), module.clone()];

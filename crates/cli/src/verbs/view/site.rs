@@ -1,6 +1,6 @@
 //! What is behind each address of `genba view`: values in, a page out.
 //! Owns: who may ask (the right host, the secret), the list of recordings, and the page of a file that cannot be read. Never: opens a
-//! connection; makes the viewer's page (`verbs/html.rs` does).
+//! connection; makes the viewer's page (genba-page does).
 
 use std::path::PathBuf;
 

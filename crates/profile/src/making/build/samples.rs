@@ -76,20 +76,7 @@ pub fn add(
         let state = State::from_stored(key.state);
         let context = contexts.get(key.context);
         let group = *group_of.entry((node, thread, state, context, key.in_window)).or_insert_with(|| {
-            profile.samples.push(SampleGroup {
-                node,
-                thread,
-                state,
-                context,
-                in_window: key.in_window,
-                samples: 0,
-                ticks: 0,
-                cpu_ns: 0,
-                cpu_us2: 0,
-                wall_ns: 0,
-                waits: 0,
-                beside_native_ns: 0,
-            });
+            profile.samples.push(SampleGroup::of(node, thread, state, context, key.in_window));
             profile.samples.len() - 1
         });
         group_of_row.push(group);

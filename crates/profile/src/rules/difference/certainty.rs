@@ -4,7 +4,7 @@
 //! The variance of one run's sum has two parts: when its samples were taken (`bootstrap`), and how runs differ from each other, in proportion
 //! to the sum. From several recordings the second part is measured; a single one says nothing about it, so a fixed part is assumed.
 
-use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
+use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Of comparisons of equal programs, those that find a difference in any row. Two thirds below the 5 % that are promised: runs are not always alike.
 pub const ERRORS_IN_ALL_ROWS: f64 = 0.02;
@@ -17,6 +17,11 @@ const ASSUMED_SPREAD_OF_BUSY: f64 = 0.25;
 const ASSUMED_EXCHANGE: f64 = 0.003;
 /// No two runs are alike to that part of their time, even if a few of them happen to be.
 const SPREAD_MIN: f64 = 0.002;
+/// What advice assumes at least, as a part of a row's time: runs that follow each other are more alike than those of a longer session. Of
+/// three small programs on an idle machine, five runs in a row differed by 0.1 to 1.3 %, and fifteen of half a minute by 0.7 to 2.4 %.
+const ADVISED_SPREAD_MIN: f64 = 0.015;
+/// A few runs may be alike by chance: advice takes the variance that they would exceed in that share of all cases, by the chi-square distribution.
+const ALIKE_BY_CHANCE: f64 = 0.1;
 /// Degrees of freedom from which on the variance between runs is measured: three recordings on each side.
 const FREEDOM_MIN: usize = 4;
 /// What all rows tell about the variance of one counts as much as that many degrees of freedom of its own.
@@ -123,10 +128,8 @@ impl Certainty {
             false => Spread { part: measured.max(ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy), freedom: None },
         };
         let factor = factor(compared, is_measured.then_some(freedom));
-        let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX).map(|runs| {
-            let factor = self::factor(compared, Some(2 * runs as usize - 2)) + POWER_QUANTILE;
-            factor * (2.0 / f64::from(runs)).sqrt()
-        });
+        let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX)
+            .map(|runs| found(compared, 2 * runs as usize - 2) * (2.0 / f64::from(runs)).sqrt());
         let is_shown = measured > ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy;
         let exchange = if is_measured { 0.0 } else { ASSUMED_EXCHANGE * middle(whole) };
         Certainty { spread, compared, runs_before, runs_after, is_shown, exchange, factor, tell: tell.collect() }
@@ -153,11 +156,7 @@ impl Certainty {
     /// Recordings on each side with which a change of this size is certain in 95 of 100 comparisons; with one that is assumed to vary, at least.
     #[must_use]
     pub fn runs_needed(&self, row: &Sums, change: f64) -> Option<u32> {
-        let sides = self.sides();
-        let variance = match self.spread.freedom {
-            Some(_) => self.squared_error(row) / sides,
-            None => own_variance(row),
-        };
+        let variance = self.advised_variance(row);
         let deviation = variance.sqrt();
         let position = self.tell.partition_point(|tell| tell * deviation > change);
         (change > 0.0 && position < self.tell.len()).then(|| ADVISED_RUNS_MIN + position as u32)
@@ -166,11 +165,24 @@ impl Certainty {
     /// How many times as long runs would do instead of more runs. None: it is not the samples that are too few.
     #[must_use]
     pub fn times_longer(&self, row: &Sums, change: f64) -> Option<f64> {
-        self.spread.freedom?;
-        let allowed = (change / (self.factor + POWER_QUANTILE)).powi(2) / self.sides();
+        let freedom = self.spread.freedom?;
+        let allowed = (change / found(self.compared, freedom)).powi(2) / self.sides();
         let own = own_variance(row);
-        let between = (self.squared_error(row) / self.sides() - own).max(0.0);
+        let shown = (self.squared_error(row) / self.sides() - own) * at_most(freedom);
+        let between = shown.max((ADVISED_SPREAD_MIN * middle(row)).powi(2));
         (between < allowed && own > 0.0).then(|| own / (allowed - between)).filter(|times| *times <= 100.0)
+    }
+
+    /// Of one run, as advice has to count with it: no promise is kept with what a few runs happened to differ by.
+    fn advised_variance(&self, row: &Sums) -> f64 {
+        let least = own_variance(row) + (ADVISED_SPREAD_MIN * middle(row)).powi(2);
+        match self.spread.freedom {
+            Some(freedom) => {
+                let shown = pooled_variance(row) * at_most(freedom);
+                least.max(shown).max(self.squared_error(row) / self.sides())
+            }
+            None => least,
+        }
     }
 
     /// By what a variance of one run is to be multiplied to be that of the change.
@@ -206,6 +218,19 @@ fn factor(compared: usize, freedom: Option<usize>) -> f64 {
         Some(students_t) => students_t.inverse_cdf(probability),
         None => Normal::standard().inverse_cdf(probability),
     }
+}
+
+/// How many standard errors a change has to be so that `POWER_QUANTILE` of its comparisons find it: the factor, and what both the change and the
+/// standard error that is measured with it err by (Student's *t* off its centre, Johnson and Welch 1940).
+fn found(compared: usize, freedom: usize) -> f64 {
+    let factor = factor(compared, Some(freedom));
+    factor + POWER_QUANTILE * (1.0 + factor.powi(2) / (2.0 * freedom as f64)).sqrt()
+}
+
+/// By what a variance with that many degrees of freedom is to be multiplied to be no less than the true one, but for `ALIKE_BY_CHANCE`.
+fn at_most(freedom: usize) -> f64 {
+    let freedom = freedom as f64;
+    ChiSquared::new(freedom).map_or(1.0, |alike| freedom / alike.inverse_cdf(ALIKE_BY_CHANCE))
 }
 
 /// What the samples of one run cannot tell about a row that they hardly met: none seen may have been as many as `factor²/2`.
@@ -308,15 +333,71 @@ mod tests {
     }
 
     #[test]
+    fn advice_counts_with_what_few_runs_cannot_show() {
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 2e-3, "{value}, not {expected}");
+        // Of the tables: 4 / 1.0636, 8 / 3.4895, 50 / 37.689.
+        near(at_most(4), 3.761);
+        near(at_most(8), 2.293);
+        near(at_most(50), 1.327);
+        // 4.5008 + 1.645 × √(1 + 4.5008² / 16), and with 3.1319 and 396.
+        near(found(10, 8), 6.977);
+        near(found(10, 198), 4.797);
+        let advised = |row: &Sums| Certainty::of(&[], row, 10, 0.0).advised_variance(row);
+        // Five of each with a variance of 16 among them.
+        let row = sums(&[96.0, 96.0, 100.0, 104.0, 104.0], &[96.0, 96.0, 100.0, 104.0, 104.0], 0.0);
+        near(advised(&row), 16.0 * at_most(8));
+        // Alike by chance, and no less than what the samples leave open.
+        near(advised(&sums(&[100.0; 5], &[100.0; 5], 0.0)), 2.25);
+        near(advised(&sums(&[100.0; 5], &[100.0; 5], 4.0)), 18.25);
+        near(advised(&sums(&[100.0], &[100.0], 4.0)), 18.25);
+    }
+
+    /// Runs that are drawn anew for each comparison, with as many on each side as five of each asked for.
+    #[test]
+    fn what_is_asked_for_finds_the_change_in_95_of_100() {
+        let mut random = Random(13);
+        for deviation in [2.0, 3.0] {
+            let mut side = |runs: usize, mean: f64| -> Vec<f64> {
+                (0..runs).map(|_| mean + deviation * random.normal()).collect()
+            };
+            let mut found = 0;
+            for _ in 0..400 {
+                let pilots = sums(&side(5, 100.0), &side(5, 105.0), 0.5);
+                let certainty = Certainty::of(&[], &pilots, 25, 0.0);
+                let runs = certainty.runs_needed(&pilots, 5.0).expect("a number of runs") as usize;
+                let row = sums(&side(runs, 100.0), &side(runs, 105.0), 0.5);
+                found += u32::from(estimate(&row, 25).certain);
+            }
+            // 95 % of 400 less 5 σ.
+            assert!(found >= 358, "{found} of 400");
+        }
+    }
+
+    /// Numbers from a seed, the same in every run of the tests: the first of PCG's family (O'Neill 2014).
+    struct Random(u64);
+
+    impl Random {
+        fn uniform(&mut self) -> f64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let word = (((self.0 >> 18) ^ self.0) >> 27) as u32;
+            f64::from(word.rotate_right((self.0 >> 59) as u32)) / f64::from(u32::MAX)
+        }
+
+        fn normal(&mut self) -> f64 {
+            (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+        }
+    }
+
+    #[test]
     fn the_runs_that_are_asked_for_tell() {
         let row = sums(&[100.0, 102.0, 98.0], &[100.0, 101.0, 99.0], 1.0);
         let certainty = Certainty::of(&[], &row, 10, 0.0);
         let runs = certainty.runs_needed(&row, 5.0).expect("a number of runs");
-        let noise = certainty.squared_error(&row) / certainty.sides();
-        let error = |runs: u32| (noise * 2.0 / f64::from(runs)).sqrt();
-        let power = |runs: u32| 5.0 / error(runs) - factor(10, Some(2 * runs as usize - 2));
-        assert!(power(runs) >= POWER_QUANTILE && runs >= ADVISED_RUNS_MIN);
-        assert!(runs == ADVISED_RUNS_MIN || power(runs - 1) < POWER_QUANTILE);
+        let noise = certainty.advised_variance(&row);
+        let errors = |runs: u32| 5.0 / (noise * 2.0 / f64::from(runs)).sqrt();
+        let needed = |runs: u32| found(10, 2 * runs as usize - 2);
+        assert!(errors(runs) >= needed(runs) && runs >= ADVISED_RUNS_MIN);
+        assert!(runs == ADVISED_RUNS_MIN || errors(runs - 1) < needed(runs - 1));
         assert_eq!(certainty.runs_needed(&row, 0.0), None);
         assert_eq!(certainty.runs_needed(&row, 1e-6), None, "no number of runs would do");
         assert!(certainty.runs_needed(&row, 1.0) > Some(runs));
@@ -324,7 +405,7 @@ mod tests {
 
     #[test]
     fn longer_runs_help_where_samples_are_few_alone() {
-        let few = sums(&[100.0; 4], &[100.0; 4], 5.0);
+        let few = sums(&[100.0; 10], &[100.0; 10], 5.0);
         let certainty = Certainty::of(&[], &few, 10, 0.0);
         let times = certainty.times_longer(&few, 5.0).expect("more samples tell");
         assert!((5.0..50.0).contains(&times), "{times}");

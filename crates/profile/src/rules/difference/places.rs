@@ -100,7 +100,8 @@ fn value(moment: &Moment, weight: Weight) -> f64 {
         Weight::Cpu => moment.cpu_ns as f64,
         Weight::Wall => moment.wall_ns as f64,
         Weight::Samples if moment.state.is_running() => f64::from(moment.samples),
-        Weight::Samples => 0.0,
+        // A moment knows of no copies: `genba diff` refuses this weight.
+        Weight::Samples | Weight::Copied | Weight::Allocated => 0.0,
     }
 }
 

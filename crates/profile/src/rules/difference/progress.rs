@@ -101,7 +101,7 @@ pub fn one_sample(profile: &Profile, weight: Weight, whole: &Series) -> f64 {
             if cpu_ns > 0.0 { cpu_us2 * 1e6 / cpu_ns } else { 0.0 }
         }
         Weight::Wall => whole.sum() / whole.samples.max(1) as f64,
-        Weight::Samples => 1.0,
+        Weight::Samples | Weight::Copied | Weight::Allocated => 1.0,
     }
 }
 

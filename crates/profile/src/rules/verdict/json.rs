@@ -4,7 +4,7 @@
 use serde::Serialize;
 
 use super::words::{Line, Piece, Target};
-use super::{About, Advice, At, Place, Reason, Verdict};
+use super::{About, Advice, At, Copies, Place, Reason, Verdict};
 use crate::tables::profile::{FileIndex, FrameIndex, Home, Profile};
 use crate::tables::state::in_words;
 use crate::words::figures::share;
@@ -20,6 +20,9 @@ pub struct VerdictPage<'a> {
     places: Vec<PlacePage<'a>>,
     advice: Vec<AdvicePage<'a>>,
     blocks: Option<BlocksPage<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<CopiesPage<'a>>,
+    allocations: Vec<AllocationsPage<'a>>,
     lines: Vec<Vec<PiecePage>>,
 }
 
@@ -97,6 +100,26 @@ struct BlocksPage<'a> {
 }
 
 #[derive(Serialize)]
+struct CopiesPage<'a> {
+    bytes: u64,
+    copies: u64,
+    share: f64,
+    #[serde(flatten)]
+    at: AtPage<'a>,
+    expression: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct AllocationsPage<'a> {
+    bytes: u64,
+    allocations: u64,
+    share: f64,
+    #[serde(flatten)]
+    at: AtPage<'a>,
+    expression: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 struct PiecePage {
     text: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -125,6 +148,8 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
             longest_ns: blocks.longest_ns,
             at: pages.frame(blocks.place),
         }),
+        copies: verdict.copies.iter().map(|copies| pages.copies(*copies)).collect(),
+        allocations: verdict.allocations.iter().map(|allocations| pages.allocations(*allocations)).collect(),
         lines: lines.map(|line| line.0.iter().map(|piece| pages.piece(piece)).collect()).collect(),
     }
 }
@@ -135,6 +160,24 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
+    fn copies(&self, copies: Copies) -> CopiesPage<'a> {
+        let Copies { place, bytes, copies, whole_bytes } = copies;
+        CopiesPage {
+            bytes,
+            copies,
+            share: share(bytes, whole_bytes),
+            at: place.map(|frame| self.frame(frame)).unwrap_or_default(),
+            expression: place
+                .and_then(|frame| self.profile.frames[frame].expression.as_ref())
+                .map(|expression| expression.text.as_str()),
+        }
+    }
+
+    fn allocations(&self, allocations: Copies) -> AllocationsPage<'a> {
+        let CopiesPage { bytes, copies, share, at, expression } = self.copies(allocations);
+        AllocationsPage { bytes, allocations: copies, share, at, expression }
+    }
+
     fn place(&self, place: &'a Place) -> PlacePage<'a> {
         let (kind, at) = match &place.at {
             At::Expression(Some(frame)) => ("expression", self.frame(*frame)),

@@ -26,5 +26,8 @@ pub(super) const SPREAD_TEN_MAX: f64 = 0.5;
 pub(super) const TEN: usize = 10;
 /// A share exceeds those two when it does so by its margin of 95 %; of fewer samples than these it is taken as it is.
 pub(super) const MARGIN_SAMPLES_MIN: f64 = 200.0;
+/// Copies are worth a line from so many bytes on, and of all copied bytes a place has so much: at most five places.
+pub(super) const COPIED_BYTES_MIN: u64 = 50_000_000;
+pub(super) const COPIED_MIN: f64 = 0.2;
 /// A callback of an event loop blocks it when it takes so much CPU, or is so long in calls that block.
 pub(super) const BLOCKS_NS_MIN: u64 = 50_000_000;

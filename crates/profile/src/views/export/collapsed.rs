@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Frame, FrameKind, Home, LOST, Profile, ThreadIndex};
 use crate::tables::state::in_words;
-use crate::words::figures::{counted, duration};
+use crate::words::figures::counted;
 use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub fn summary(profile: &Profile, options: Options, text: &str) -> String {
     let whole = Totals::of_profile(profile);
     let amount = match options.weight {
         Weight::Samples => counted(whole.samples, "sample", "samples"),
-        weight => format!("{} {weight}", duration(whole.by(weight))),
+        weight => whole.words_with_unit(weight),
     };
     format!("{amount} in {}", counted(text.lines().count() as u64, "stack", "stacks"))
 }

@@ -176,6 +176,16 @@ struct Samples {
     cpu_ns: Vec<u64>,
     cpu_us2: Vec<u64>,
     wall_ns: Vec<u64>,
+    /// Of a recording with `--copies`, as the next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copied_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    copies: Vec<u64>,
+    /// Of one with `--alloc`, as the next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    allocated_bytes: Vec<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    allocations: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -396,6 +406,7 @@ fn frame<'a>(profile: &'a Profile, frame: &'a Frame) -> FrameRow<'a> {
 
 fn samples(profile: &Profile, states: &[State]) -> Samples {
     let mut columns = Samples::default();
+    let (counts_copies, counts_allocations) = (profile.counts_copies(), profile.counts_allocations());
     for group in &profile.samples {
         columns.node.push(group.node.map(TableIndex::position));
         columns.thread.push(group.thread.position());
@@ -405,6 +416,14 @@ fn samples(profile: &Profile, states: &[State]) -> Samples {
         columns.cpu_ns.push(group.cpu_ns);
         columns.cpu_us2.push(group.cpu_us2);
         columns.wall_ns.push(group.wall_ns);
+        if counts_copies {
+            columns.copied_bytes.push(group.copied_bytes);
+            columns.copies.push(group.copies);
+        }
+        if counts_allocations {
+            columns.allocated_bytes.push(group.allocated_bytes);
+            columns.allocations.push(group.allocations);
+        }
     }
     columns
 }

@@ -123,6 +123,7 @@ fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: V
         unit: match weight {
             Weight::Cpu | Weight::Wall => "nanoseconds",
             Weight::Samples => "none",
+            Weight::Copied | Weight::Allocated => "bytes",
         },
         start_value: 0,
         end_value: weights.iter().fold(0, |sum, weight| sum.saturating_add(*weight)),

@@ -29,10 +29,18 @@ struct Figures {
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
     share: f64,
     total_samples: u64,
     total_cpu_ns: u64,
     total_wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_allocated_bytes: Option<u64>,
     total_share: f64,
 }
 
@@ -122,14 +130,20 @@ fn expression<'a>(lines: &Lines, hot: &'a HotExpression) -> ExpressionPage<'a> {
 
 fn figures(lines: &Lines, own: Totals, total: Totals) -> Figures {
     let part = |totals: Totals| share(totals.by(lines.choice.weight), lines.whole.by(lines.choice.weight));
+    let copied = |totals: Totals| (lines.whole.copied_bytes > 0).then_some(totals.copied_bytes);
+    let allocated = |totals: Totals| (lines.whole.allocated_bytes > 0).then_some(totals.allocated_bytes);
     Figures {
         samples: own.samples,
         cpu_ns: own.cpu_ns,
         wall_ns: own.wall_ns,
+        copied_bytes: copied(own),
+        allocated_bytes: allocated(own),
         share: part(own),
         total_samples: total.samples,
         total_cpu_ns: total.cpu_ns,
         total_wall_ns: total.wall_ns,
+        total_copied_bytes: copied(total),
+        total_allocated_bytes: allocated(total),
         total_share: part(total),
     }
 }

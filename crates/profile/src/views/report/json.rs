@@ -20,6 +20,10 @@ struct Page<'a> {
     weight_why: Option<&'a str>,
     wall_ns: u64,
     cpu_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
     interval_ns: Option<u64>,
     interval_mostly_ns: Option<u64>,
     budget_per_mille: Option<u32>,
@@ -48,6 +52,10 @@ pub struct TotalsPage {
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
 }
 
 /// Law 1.
@@ -100,10 +108,20 @@ struct RowPage<'a> {
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
     share: f64,
     total_samples: u64,
     total_cpu_ns: u64,
     total_wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_allocated_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_margin_bytes: Option<u64>,
     total_share: f64,
     chain: Vec<String>,
     chain_share: Option<f64>,
@@ -143,6 +161,8 @@ pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_js
         weight_why: report.choice.why.as_deref(),
         wall_ns: profile.wall_ns(),
         cpu_ns: profile.clocks().cpu_ns,
+        copied_bytes: profile.counts_copies().then(|| profile.copied().exact),
+        allocated_bytes: profile.counts_allocations().then(|| profile.allocated().exact),
         interval_ns: profile.processes.iter().find_map(|process| process.interval_ns),
         interval_mostly_ns: pace.mostly_ns,
         budget_per_mille: pace.budget_per_mille,
@@ -177,13 +197,20 @@ pub fn filters_page(reading: &Reading, weight: Weight) -> Option<FiltersPage<'_>
     Some(FiltersPage {
         flags: &filtered.flags,
         share: share(kept.by(weight), filtered.whole.by(weight)),
-        kept: totals_page(kept),
-        whole: totals_page(filtered.whole),
+        kept: totals_page(reading, kept),
+        whole: totals_page(reading, filtered.whole),
     })
 }
 
-pub fn totals_page(totals: Totals) -> TotalsPage {
-    TotalsPage { samples: totals.samples, cpu_ns: totals.cpu_ns, wall_ns: totals.wall_ns }
+pub fn totals_page(profile: &Profile, totals: Totals) -> TotalsPage {
+    let Totals { samples, cpu_ns, wall_ns, copied_bytes, allocated_bytes, .. } = totals;
+    TotalsPage {
+        samples,
+        cpu_ns,
+        wall_ns,
+        copied_bytes: profile.counts_copies().then_some(copied_bytes),
+        allocated_bytes: profile.counts_allocations().then_some(allocated_bytes),
+    }
 }
 
 fn process(profile: &Profile, index: ProcessIndex) -> ProcessPage<'_> {
@@ -216,6 +243,8 @@ fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
     let subject = &row.subject;
     let expression = subject.expression.as_ref();
     let thread = subject.thread.map(|thread| &profile.threads[thread]);
+    let copied = |totals: Totals| profile.counts_copies().then_some(totals.copied_bytes);
+    let allocated = |totals: Totals| profile.counts_allocations().then_some(totals.allocated_bytes);
     let part = |totals: Totals| share(totals.by(report.choice.weight), report.whole.by(report.choice.weight));
     RowPage {
         file: subject.file.map(|file| profile.files[file].path.as_str()),
@@ -234,10 +263,15 @@ fn row<'a>(profile: &'a Profile, report: &Report, row: &'a Row) -> RowPage<'a> {
         samples: row.own.samples,
         cpu_ns: row.own.cpu_ns,
         wall_ns: row.own.wall_ns,
+        copied_bytes: copied(row.own),
+        allocated_bytes: allocated(row.own),
         share: part(row.own),
         total_samples: row.total.samples,
         total_cpu_ns: row.total.cpu_ns,
         total_wall_ns: row.total.wall_ns,
+        total_copied_bytes: copied(row.total),
+        total_allocated_bytes: allocated(row.total),
+        allocated_margin_bytes: profile.counts_allocations().then(|| row.own.allocated_margin_bytes(report.whole)),
         total_share: part(row.total),
         chain: row.chain.links.iter().map(|link| link.name(profile)).collect(),
         chain_share: (!row.chain.links.is_empty()).then_some(row.chain.share),

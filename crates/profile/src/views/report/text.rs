@@ -8,6 +8,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
+use crate::rules::weight::Weight;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::{Function, Home, Profile};
 use crate::tables::table::TableIndex;
@@ -17,7 +18,7 @@ use crate::views::report::groups::of_one_line;
 use crate::views::report::{By, Report, Row, Sort, Subject};
 use crate::views::summary::header_with_verdict;
 use crate::words::excerpt::{Excerpt, excerpt, printable};
-use crate::words::figures::{counted, percent};
+use crate::words::figures::{counted, percent, size};
 use crate::words::paint::Paint;
 use crate::words::wrap::{wrapped_chain, wrapped_on_screen};
 
@@ -102,6 +103,9 @@ fn line(profile: &Profile, report: &Report, files: &FileNames, row: &Row) -> Lin
         Sort::Total => row.total,
     };
     let mut time = measured.words(weight);
+    if weight == Weight::Allocated {
+        time += &format!(" ± {}", size(measured.allocated_margin_bytes(report.whole)));
+    }
     if report.sort == Sort::Total {
         time += &format!(" (self {})", row.own.words(weight));
     }
@@ -115,7 +119,7 @@ fn line(profile: &Profile, report: &Report, files: &FileNames, row: &Row) -> Lin
 }
 
 /// `slices.py:6 before`
-pub(super) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> String {
+pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: &Row) -> String {
     let subject = &row.subject;
     let process = || {
         let process = &profile.processes[subject.process?];

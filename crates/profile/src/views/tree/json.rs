@@ -19,6 +19,10 @@ struct Page<'a> {
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
     filters: Option<FiltersPage<'a>>,
     branches: Vec<BranchPage<'a>>,
 }
@@ -35,10 +39,18 @@ struct BranchPage<'a> {
     total_samples: u64,
     total_cpu_ns: u64,
     total_wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_allocated_bytes: Option<u64>,
     share: f64,
     samples: u64,
     cpu_ns: u64,
     wall_ns: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    copied_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allocated_bytes: Option<u64>,
 }
 
 /// What the options leave out is not there, nor what is below it.
@@ -59,7 +71,7 @@ pub fn json(reading: &Reading, tree: &Tree, options: &Options) -> serde_json::Re
         branches.push(page(profile, branch, parent, shares));
         wait(&branch.children, Some(row), depth + 1, &mut waiting);
     }
-    let Totals { samples, cpu_ns, wall_ns } = tree.whole;
+    let Totals { samples, cpu_ns, wall_ns, copied_bytes, allocated_bytes, .. } = tree.whole;
     let page = Page {
         version: 1,
         weight: tree.choice.weight.key(),
@@ -67,6 +79,8 @@ pub fn json(reading: &Reading, tree: &Tree, options: &Options) -> serde_json::Re
         samples,
         cpu_ns,
         wall_ns,
+        copied_bytes: profile.counts_copies().then_some(copied_bytes),
+        allocated_bytes: profile.counts_allocations().then_some(allocated_bytes),
         filters: filters_page(reading, tree.choice.weight),
         branches,
     };
@@ -98,6 +112,8 @@ fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares
         }
     };
     let [total_share, share] = shares;
+    let copied = |totals: Totals| profile.counts_copies().then_some(totals.copied_bytes);
+    let allocated = |totals: Totals| profile.counts_allocations().then_some(totals.allocated_bytes);
     BranchPage {
         parent,
         name,
@@ -108,9 +124,13 @@ fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares
         total_samples: branch.total.samples,
         total_cpu_ns: branch.total.cpu_ns,
         total_wall_ns: branch.total.wall_ns,
+        total_copied_bytes: copied(branch.total),
+        total_allocated_bytes: allocated(branch.total),
         share,
         samples: branch.own.samples,
         cpu_ns: branch.own.cpu_ns,
         wall_ns: branch.own.wall_ns,
+        copied_bytes: copied(branch.own),
+        allocated_bytes: allocated(branch.own),
     }
 }

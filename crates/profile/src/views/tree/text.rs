@@ -16,7 +16,8 @@ use crate::words::figures::{counted, percent};
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped_on_screen;
 
-const COLUMNS: [&str; 7] = ["share", "CPU", "self", "wall", "self", "samples", "self"];
+const COLUMNS: [&str; 11] =
+    ["share", "CPU", "self", "wall", "self", "samples", "self", "copied", "self", "alloc", "self"];
 /// Of each column, and between it and what follows.
 const CELL: usize = 7;
 const GAP: usize = 2;
@@ -84,6 +85,41 @@ pub fn text(reading: &Reading, tree: &Tree, options: &Options, width: Option<usi
         page += &format!("{}\n", paint.quiet(&line));
     }
     page
+}
+
+/// A line of the tree, for whoever lays it out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeLine {
+    pub depth: usize,
+    pub name: String,
+    pub own: Totals,
+    pub total: Totals,
+}
+
+/// The lines that `text` has, from root to leaf. What is too small for a line of its own is left out, and is in its caller's total.
+pub fn lines(reading: &Reading, tree: &Tree, options: &Options) -> Vec<TreeLine> {
+    let profile = &reading.profile;
+    let files = FileNames::of(profile, profile.files.enumerate().map(|(file, _)| file));
+    let Lines { lines, .. } = Lines::of(profile, tree, options);
+    let line = |(line, depth): (Line, usize)| match line {
+        Line::Branch(branch) => {
+            let branch = &tree.branches[branch];
+            let name = printable(&name(profile, branch.step, Some(&files)));
+            TreeLine { depth, name, own: branch.own, total: branch.total }
+        }
+        Line::Run(run) => {
+            let mut own = Totals::default();
+            run.calls.iter().for_each(|call| own.add(tree.branches[*call].own));
+            let frames = counted(run.calls.len() as u64, "frame", "frames");
+            let total = run.calls.first().map_or(Totals::default(), |call| tree.branches[*call].total);
+            TreeLine { depth, name: format!("({frames} of the interpreter)"), own, total }
+        }
+        Line::Folded(folded) => {
+            let paths = counted(folded.branches, "more path", "more paths");
+            TreeLine { depth, name: format!("({paths} not shown)"), own: Totals::default(), total: folded.total }
+        }
+    };
+    lines.into_iter().map(line).collect()
 }
 
 enum Line {
@@ -193,6 +229,10 @@ fn figures(tree: &Tree, total: Totals, own: Totals) -> [String; COLUMNS.len()] {
         words(own, Weight::Wall),
         words(total, Weight::Samples),
         words(own, Weight::Samples),
+        words(total, Weight::Copied),
+        words(own, Weight::Copied),
+        words(total, Weight::Allocated),
+        words(own, Weight::Allocated),
     ]
 }
 
@@ -208,13 +248,19 @@ impl Layout {
     fn of(tree: &Tree, lines: &[(Line, usize)], width: Option<usize>) -> Layout {
         // An imported file may tell no clock.
         let has_clock = tree.whole.cpu_ns > 0 || tree.whole.wall_ns > 0 || tree.whole.samples == 0;
-        let all: &'static [usize] = if has_clock { &[0, 1, 2, 3, 4] } else { &[0, 5, 6] };
+        let all: &'static [usize] = match tree.choice.weight {
+            Weight::Copied => &[0, 7, 8],
+            Weight::Allocated => &[0, 9, 10],
+            _ if has_clock => &[0, 1, 2, 3, 4],
+            _ => &[0, 5, 6],
+        };
         let Some(width) = width else {
             return Layout { columns: all, path_cells: None, indent_cells_max: INDENT_CELLS_MAX, cells_a_call: 2 };
         };
         // A narrow screen goes without the clock that does not weigh, then without both.
         let fewer: &'static [usize] = match tree.choice.weight {
             _ if !has_clock => all,
+            Weight::Copied | Weight::Allocated => all,
             Weight::Wall => &[0, 3, 4],
             Weight::Cpu | Weight::Samples => &[0, 1, 2],
         };

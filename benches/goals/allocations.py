@@ -1,0 +1,31 @@
+"""What `--alloc` adds to a run: the same works with and without it, interleaved, as the ratio of CPU while the work ran.
+
+Owns: the works, the same as those of copies.
+"""
+
+from argparse import Namespace
+from pathlib import Path
+
+import medians
+import runs
+import table
+import ways
+from row import Row
+from runs import Place
+
+RATIO_MAX = 1.05
+
+
+def rows(options: Namespace, folder: Path) -> list[Row]:
+    without = ways.genba_way(options.genba, options.python, 1_000)
+    command = [*without.command]
+    command.insert(command.index("run") + 1, "--alloc")
+    chosen = [without, ways.Way("genba 1 kHz --alloc", command)]
+    found = []
+    for work in options.works:
+        measured = runs.measure(work, chosen, options.rounds, options.seed, Place.here(folder))
+        for figure in ("cpu_ns", "wall_ns"):
+            ratio = medians.ratios(*measured.both(chosen[1].name, without.name, figure))
+            name = f"--alloc: {table.SHOWN[figure]}, {work} (upper end)"
+            found.append(Row(name, ratio.high, "×", bound=RATIO_MAX, yardstick=f"median {ratio}, beside the same without --alloc"))
+    return found

@@ -1,0 +1,91 @@
+//! A copy of the process, with the calling thread alone: to look at memory that stands still while the program goes on.
+//! Owns: how it is made, waited for and ended. Never: runs the program's at-fork handlers, tells the program of a child (`waitpid(-1)` does not
+//! see it, no SIGCHLD comes), lets it outlive the thread that made it.
+
+use crate::system::errno;
+use crate::system::proc::monotonic_ns;
+use std::ffi::c_int;
+
+const BETWEEN_LOOKS_NS: libc::c_long = 1_000_000;
+
+/// How a copy ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum End {
+    Exited(u8),
+    /// By a signal.
+    Died(u32),
+    /// It took longer than it may.
+    Killed,
+}
+
+/// In the process: the copy's number, or errno. In the copy `work` runs, and its result is the exit code.
+///
+/// # Safety
+/// All signals are blocked on the calling thread. `work` uses no lock and no allocator, and does not panic.
+pub unsafe fn make(work: impl FnOnce() -> u8) -> Result<i32, i32> {
+    // SAFETY: a process with a copy of the memory, without a signal at its end. The calling thread goes on in both on the same stack.
+    let made = unsafe { libc::syscall(libc::SYS_clone, 0_u64, 0_u64, 0_u64, 0_u64, 0_u64) };
+    match made {
+        0 => {
+            become_a_guest();
+            let code = work();
+            loop {
+                // SAFETY: ends this copy.
+                unsafe { libc::syscall(libc::SYS_exit_group, c_int::from(code)) };
+            }
+        }
+        pid if pid > 0 => Ok(pid as i32),
+        _ => Err(errno::get()),
+    }
+}
+
+/// It goes with its maker, goes first where memory is short, and leaves no core file.
+fn become_a_guest() {
+    // SAFETY: plain system calls, on memory of this copy.
+    unsafe {
+        libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        let path = c"/proc/self/oom_score_adj".as_ptr();
+        let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, libc::O_WRONLY | libc::O_CLOEXEC, 0);
+        if file >= 0 {
+            let text = b"1000";
+            libc::syscall(libc::SYS_write, file, text.as_ptr(), text.len());
+            libc::syscall(libc::SYS_close, file);
+        }
+        let none = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+        let nowhere = core::ptr::null_mut::<libc::rlimit64>();
+        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_CORE, &raw const none, nowhere);
+        libc::syscall(libc::SYS_prctl, libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
+    }
+}
+
+/// Waits for a copy's end, and brings it about when that takes too long.
+pub fn wait(pid: i32, at_most_ns: u64) -> End {
+    let deadline_ns = monotonic_ns().saturating_add(at_most_ns);
+    let mut is_killed = false;
+    loop {
+        let mut status: c_int = 0;
+        let nowhere = core::ptr::null_mut::<libc::rusage>();
+        // SAFETY: the kernel writes one int. Not libc's function, before which the agent's own may be.
+        let ended =
+            unsafe { libc::syscall(libc::SYS_wait4, pid, &raw mut status, libc::WNOHANG | libc::__WALL, nowhere) };
+        if ended == i64::from(pid) {
+            return match (libc::WIFSIGNALED(status), is_killed) {
+                (true, true) => End::Killed,
+                (true, false) => End::Died(libc::WTERMSIG(status) as u32),
+                (false, _) => End::Exited(libc::WEXITSTATUS(status) as u8),
+            };
+        }
+        if ended < 0 && errno::get() != libc::EINTR {
+            // Nobody else may wait for it; so it is not there.
+            return End::Died(0);
+        }
+        if !is_killed && monotonic_ns() > deadline_ns {
+            is_killed = true;
+            // SAFETY: a child of this process that was not waited for.
+            unsafe { libc::syscall(libc::SYS_kill, pid, libc::SIGKILL) };
+        }
+        let rest = libc::timespec { tv_sec: 0, tv_nsec: BETWEEN_LOOKS_NS };
+        // SAFETY: reads one timespec.
+        unsafe { libc::nanosleep(&raw const rest, core::ptr::null_mut()) };
+    }
+}

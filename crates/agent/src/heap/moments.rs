@@ -1,0 +1,183 @@
+//! The moments at which the user wants the heap walked, and the walk at each.
+//! Owns: what is asked for, and the head of each answer. Never: allocates in a thread of the program's, walks there while the interpreter ends;
+//! decides when an interval is over (sampling/heaps.rs).
+
+use super::gil::is_initialized;
+use super::plan::Known;
+use super::request::{How, Request};
+use super::thread::{Started, start};
+use super::walking::{tell, walk_here};
+use crate::process::session::Heap;
+use crate::system::proc::{clock_ns, own_pid};
+use crate::system::symbols;
+use genba_heap::answer::Outcome;
+use genba_heap::pieces::{Head, InPlace, Moment};
+use genba_python::memory::{Address, Memory};
+use genba_signal::memory::WordsByKernel;
+use std::borrow::Cow;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
+
+/// The GIL may be held by a long C call.
+pub const WAIT_NS_MAX: u64 = 20_000_000_000;
+/// A walk may take ten times as long as it does on a slow machine: a while, and so much for each MB.
+const WALK_NS: u64 = 2_000_000_000;
+const WALK_NS_A_MB: u64 = 20_000_000;
+const DEVICES: [&str; 3] = ["/dev/nvidia", "/dev/kfd", "/dev/dri"];
+
+struct Wanted {
+    out: CString,
+    known: Known,
+    python: u64,
+    before_gc: bool,
+    after_gc: bool,
+    at_exit: bool,
+    collects: bool,
+}
+
+/// Never freed: a thread of the program's may be at it.
+static WANTED: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
+/// What was wanted before `end`: the next recording, or a forked child, takes it up again.
+static KEPT: AtomicPtr<Wanted> = AtomicPtr::new(core::ptr::null_mut());
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// A recording begins. False: there is no interpreter that genba knows.
+pub fn begin(heap: &Heap) -> bool {
+    if heap.out.is_empty() {
+        end();
+        return true;
+    }
+    // SAFETY: made by `into_raw` below and never freed.
+    let kept = unsafe { KEPT.load(SeqCst).as_ref() };
+    if kept.is_some_and(|kept| kept.out.as_bytes() == heap.out.as_bytes()) {
+        WANTED.store(KEPT.load(SeqCst), SeqCst);
+        return true;
+    }
+    let python = symbols::address(c"Py_Version").and_then(|at| WordsByKernel { pid: own_pid() }.half(Address(at)).ok());
+    let (Ok(out), Some(known)) = (CString::new(heap.out.as_bytes()), Known::find()) else { return false };
+    let wanted = Box::into_raw(Box::new(Wanted {
+        out,
+        known,
+        python: u64::from(python.unwrap_or(0)),
+        before_gc: heap.before_gc,
+        after_gc: heap.after_gc,
+        at_exit: heap.at_exit,
+        collects: heap.collects,
+    }));
+    KEPT.store(wanted, SeqCst);
+    WANTED.store(wanted, SeqCst);
+    true
+}
+
+/// Nothing is walked any more.
+pub fn end() {
+    WANTED.store(core::ptr::null_mut(), SeqCst);
+}
+
+fn wanted() -> Option<&'static Wanted> {
+    // SAFETY: made by `into_raw` and never freed.
+    unsafe { WANTED.load(SeqCst).as_ref() }
+}
+
+/// A walk by a thread that the caller makes. `None`: nothing is wanted, or there is no interpreter yet.
+pub fn ask(moment: Moment, in_place: InPlace) -> Option<Started> {
+    let wanted = wanted().filter(|_| is_initialized())?;
+    Some(start(request(wanted, moment, in_place, wanted.collects), Known::find()?))
+}
+
+/// It was wanted, and did not come to it.
+pub fn tell_late(moment: Moment) {
+    if let Some(wanted) = wanted() {
+        tell(&request(wanted, moment, InPlace::Not, false), Outcome::Late);
+    }
+}
+
+/// Around a collection of all generations, in the collector's callback: in the thread that collects, which has the GIL.
+/// `state`: that of the collector.
+pub fn around_collection(is_after: bool, state: u64) {
+    let Some(wanted) = wanted() else { return };
+    let (is_wanted, moment) = match is_after {
+        false => (wanted.before_gc, Moment::BeforeCollection),
+        true => (wanted.after_gc, Moment::AfterCollection),
+    };
+    if is_wanted {
+        walk_here(
+            &request(wanted, moment, InPlace::Moment, false),
+            &wanted.known,
+            state.wrapping_sub(wanted.known.objects.gc),
+        );
+    }
+}
+
+/// Whether a collection's beginning or end is of interest at all.
+pub fn is_around_collections() -> bool {
+    wanted().is_some_and(|wanted| wanted.before_gc || wanted.after_gc)
+}
+
+/// Among the functions that the interpreter calls before it ends, with the GIL.
+pub fn at_exit() {
+    if let Some(wanted) = wanted().filter(|wanted| wanted.at_exit) {
+        walk_here(&request(wanted, Moment::Exit, InPlace::Moment, wanted.collects), &wanted.known, 0);
+    }
+}
+
+fn request(wanted: &'static Wanted, moment: Moment, in_place: InPlace, collects: bool) -> Request {
+    let limit_ns = WALK_NS + resident_max_bytes() / 1_000_000 * WALK_NS_A_MB;
+    let out: &'static CStr = wanted.out.as_c_str();
+    Request {
+        out: Cow::Borrowed(out),
+        how: if in_place == InPlace::Not { How::Auto } else { How::InPlace },
+        collects,
+        is_live: false,
+        held: None,
+        sample: 0,
+        wait_ns: WAIT_NS_MAX,
+        limit_ns,
+        in_place_ns: limit_ns,
+        piece: Some(Head {
+            pid: u64::from(own_pid()),
+            number: NUMBER.fetch_add(1, SeqCst),
+            moment: moment as u64,
+            realtime_ns: clock_ns(libc::CLOCK_REALTIME).unwrap_or(0),
+            python: wanted.python,
+            in_place: in_place as u64,
+        }),
+    }
+}
+
+fn resident_max_bytes() -> u64 {
+    // SAFETY: the kernel fills the record.
+    unsafe {
+        let mut usage: libc::rusage = core::mem::zeroed();
+        match libc::getrusage(libc::RUSAGE_SELF, &raw mut usage) {
+            0 => usage.ru_maxrss.unsigned_abs() * 1024,
+            _ => 0,
+        }
+    }
+}
+
+/// What is against a copy of the process. Only the sampler asks: this allocates.
+/// Partner: crates/cli/src/verbs/heap/choice.rs has the same reasons, and knows containers' limits besides.
+pub fn against_copy(maps: Option<&[u8]>, overcommit: Option<&[u8]>) -> InPlace {
+    let maps = String::from_utf8_lossy(maps.unwrap_or_default());
+    if DEVICES.iter().any(|device| maps.contains(device)) {
+        return InPlace::Device;
+    }
+    match overcommit.and_then(|mode| mode.first()) {
+        Some(b'2') => InPlace::Overcommit,
+        _ => InPlace::Not,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{InPlace, against_copy};
+
+    #[test]
+    fn a_driver_and_a_strict_system_are_against_a_copy() {
+        assert_eq!(against_copy(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
+        assert_eq!(against_copy(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
+        assert_eq!(against_copy(None, Some(b"2\n")), InPlace::Overcommit);
+        assert_eq!(against_copy(None, None), InPlace::Not);
+    }
+}

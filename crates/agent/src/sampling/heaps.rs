@@ -1,0 +1,147 @@
+//! When the heap is walked while the program goes on: an interval is over, the process has grown, the user asks.
+//! Owns: what is due. Never: walks (heap/), waits for a walk.
+
+use crate::heap::moments::{self, WAIT_NS_MAX};
+use crate::heap::thread::Started;
+use crate::process::room;
+use crate::process::safe_point::{self, Outcome, Place, Ticket};
+use crate::process::session::Heap;
+use crate::system::descriptor::Descriptor;
+use crate::system::proc::{clock_ns, read_whole, resident_bytes};
+use genba_heap::pieces::{ASKED_BYTES, InPlace, Moment};
+use std::ffi::CString;
+
+const LOOKED_EVERY_NS: u64 = 50_000_000;
+/// The command holds a lock on the file of the answers, however it ends.
+const HELD_EVERY_NS: u64 = 1_000_000_000;
+/// The word of a task: a moment by its number, and above it what is against a copy.
+const IN_PLACE_SHIFT: u32 = 8;
+
+pub struct Heaps {
+    wishes: Heap,
+    out: CString,
+    /// When the next interval is over.
+    due_ns: u64,
+    has_grown: bool,
+    /// When the user asked last, or this process began: earlier questions are none for it.
+    asked_realtime_ns: u64,
+    looked_ns: u64,
+    held_ns: u64,
+    /// A walk that the main thread shall begin, since finalizers of the program belong to its threads.
+    task: Option<(Ticket, Moment)>,
+}
+
+impl Heaps {
+    pub fn new(wishes: &Heap, now_ns: u64) -> Heaps {
+        moments::begin(wishes);
+        Heaps {
+            wishes: wishes.clone(),
+            out: CString::new(wishes.out.as_bytes()).unwrap_or_default(),
+            due_ns: now_ns.saturating_add(wishes.every_ns.unwrap_or(u64::MAX)),
+            has_grown: false,
+            asked_realtime_ns: clock_ns(libc::CLOCK_REALTIME).unwrap_or(u64::MAX),
+            looked_ns: 0,
+            held_ns: now_ns,
+            task: None,
+        }
+    }
+
+    /// At each tick.
+    pub fn go_on(&mut self, now_ns: u64, proc: Option<&Descriptor>) {
+        if self.wishes.out.is_empty() || now_ns < self.looked_ns + LOOKED_EVERY_NS || !self.task_is_over() {
+            return;
+        }
+        self.looked_ns = now_ns;
+        if now_ns >= self.held_ns + HELD_EVERY_NS {
+            self.held_ns = now_ns;
+            if !self.is_held() {
+                moments::end();
+                self.wishes.out.clear();
+                return;
+            }
+        }
+        if self.wishes.on_demand {
+            self.look_for_signal(now_ns, proc);
+        }
+        if let Some(every_ns) = self.wishes.every_ns.filter(|_| now_ns >= self.due_ns)
+            && self.begin(Moment::Interval, now_ns, proc)
+        {
+            self.due_ns = now_ns.saturating_add(every_ns);
+        }
+        if let Some(limit) = self.wishes.resident_bytes.filter(|_| !self.has_grown)
+            && resident_bytes(proc).is_some_and(|bytes| bytes >= limit)
+        {
+            self.has_grown = self.begin(Moment::Resident, now_ns, proc);
+        }
+    }
+
+    /// Whether there is a command that keeps what is walked.
+    fn is_held(&self) -> bool {
+        Descriptor::open_at(None, &self.out, libc::O_RDONLY).is_ok_and(|file| file.is_locked_by_another())
+    }
+
+    fn look_for_signal(&mut self, now_ns: u64, proc: Option<&Descriptor>) {
+        if let Some(asked) = self.asked().filter(|asked| *asked > self.asked_realtime_ns)
+            && self.begin(Moment::Signal, now_ns, proc)
+        {
+            self.asked_realtime_ns = asked;
+        }
+    }
+
+    fn asked(&self) -> Option<u64> {
+        let file = Descriptor::open_at(None, &self.out, libc::O_RDONLY).ok()?;
+        let mut word = [0; ASKED_BYTES];
+        let read = file.read(&mut word)?;
+        Some(u64::from_le_bytes(read.try_into().ok()?))
+    }
+
+    /// False: it is tried again.
+    fn begin(&mut self, moment: Moment, now_ns: u64, proc: Option<&Descriptor>) -> bool {
+        if self.task.is_some() {
+            return false;
+        }
+        let maps = read_whole(proc, c"self/maps");
+        let overcommit = read_whole(proc, c"sys/vm/overcommit_memory");
+        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref());
+        if !self.wishes.collects {
+            return moments::ask(moment, in_place) == Some(Started::Yes);
+        }
+        let word = moment as u64 | (in_place as u64) << IN_PLACE_SHIFT;
+        let posted = safe_point::post(begin_here, word, Place::Anywhere, now_ns.saturating_add(WAIT_NS_MAX));
+        self.task = posted.ok().map(|ticket| (ticket, moment));
+        self.task.is_some()
+    }
+
+    fn task_is_over(&mut self) -> bool {
+        let Some((ticket, moment)) = self.task else { return true };
+        match safe_point::outcome(ticket) {
+            Outcome::Open => return false,
+            Outcome::Done(1) | Outcome::Gone => {}
+            Outcome::Done(_) | Outcome::Late | Outcome::Failed => moments::tell_late(moment),
+        }
+        self.task = None;
+        true
+    }
+
+    pub fn end(&mut self) {
+        if let Some((ticket, moment)) = self.task.take()
+            && safe_point::cancel(ticket)
+        {
+            moments::tell_late(moment);
+        }
+        moments::end();
+    }
+}
+
+/// Work of the safe point: the walk's thread gets the program's table of descriptors, which finalizers may need.
+fn begin_here(word: u64) -> u64 {
+    let in_place = match word >> IN_PLACE_SHIFT {
+        1 => InPlace::Device,
+        2 => InPlace::Overcommit,
+        _ => InPlace::Not,
+    };
+    let moment = [Moment::Signal, Moment::Interval, Moment::Resident];
+    let moment = moment.into_iter().find(|moment| *moment as u64 == word & ((1 << IN_PLACE_SHIFT) - 1));
+    let begun = room::within(|| moments::ask(moment?, in_place)).flatten();
+    u64::from(begun == Some(Started::Yes))
+}

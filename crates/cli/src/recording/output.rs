@@ -1,0 +1,256 @@
+//! The file a recording goes to: its name, and its making (empty, mode 0600) before the program starts.
+//! Owns: the names `app.genba`, `app-2.genba`, the rules of `-o` and `--force`, the folder used when this one cannot be
+//! written. Never: replaces anything but an empty file or a recording, and those only with `--force`.
+
+use std::ffi::OsStr;
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
+
+use crate::files::own_file::Content;
+use crate::words::failure::{self, Failure};
+
+/// More recordings of one name in one folder than anybody keeps.
+const NUMBER_MAX: u32 = 100_000;
+
+/// A recording's file, made for this run.
+#[derive(Clone)]
+pub struct Output {
+    /// Absolute.
+    pub path: PathBuf,
+    /// As the user would write it.
+    pub shown: String,
+    /// Set when the current directory cannot be written: words for the user.
+    pub moved: Option<String>,
+    /// Where the file lies that `--force` replaces, until something was recorded.
+    replaced: Option<PathBuf>,
+}
+
+impl Output {
+    /// `stem`: of the name that it gets where none is asked for. `words`: of the program's command line, which may name the file.
+    pub fn create(asked: Option<&Path>, is_forced: bool, stem: &str, words: &[&OsStr]) -> Result<Output, Failure> {
+        match asked {
+            Some(path) => create_as_asked(path, is_forced, words),
+            None => create_next(stem),
+        }
+    }
+
+    /// Something was recorded: what `--force` replaces is gone.
+    pub fn keep(&self) {
+        if let Some(replaced) = &self.replaced {
+            let _ = fs::remove_file(replaced);
+        }
+    }
+
+    /// genba ends before the program does.
+    pub fn leave(&self) {
+        if fs::metadata(&self.path).is_ok_and(|found| found.len() > 0) {
+            self.keep();
+        }
+    }
+
+    /// Nothing was recorded: takes the file away again if it is empty. What it was to replace comes back.
+    pub fn give_up(&self) {
+        if fs::metadata(&self.path).is_ok_and(|found| found.len() == 0) {
+            let _ = fs::remove_file(&self.path);
+        }
+        if let Some(replaced) = &self.replaced {
+            let _ = rename_to_free(replaced, &self.path);
+        }
+    }
+}
+
+fn create_as_asked(path: &Path, is_forced: bool, words: &[&OsStr]) -> Result<Output, Failure> {
+    let shown = path.display().to_string();
+    let refused = |why: &str| Failure::usage(format!("cannot write the recording {shown}: {why}"));
+    if path == Path::new("-") {
+        return Err(refused("- is no file")
+            .detail("several processes append to a recording, and genba reads it back at the end")
+            .hint("-o app.genba; genba export -o - writes a recording in another format to stdout"));
+    }
+    let mut replaced = None;
+    if let Ok(found) = fs::symlink_metadata(path) {
+        let behind = fs::metadata(path);
+        if behind.as_ref().is_ok_and(Metadata::is_dir) {
+            return Err(refused("it is a directory").hint(format!("-o {}", path.join("app.genba").display())));
+        }
+        if behind.is_ok_and(|behind| !behind.is_file()) {
+            return Err(refused("it is not a regular file")
+                .detail("several processes append to a recording, and genba reads it back at the end")
+                .hint("-o app.genba"));
+        }
+        if found.is_symlink() {
+            let hint = "name the file itself with -o, or another one";
+            return Err(refused("it is a symbolic link").detail(link_target(path)).hint(hint));
+        }
+        if is_named_by(words, &found) {
+            return Err(refused("the program's own command line names this file").hint("name another file with -o"));
+        }
+        let (file, content) = opened(path).map_err(|error| {
+            refused(&format!("it exists, and genba cannot read it: {}", failure::of_system(&error)))
+                .hint("name another file with -o")
+        })?;
+        match content {
+            // genba attach holds a lock on it.
+            Content::Empty | Content::Recording if flock(&file, FlockOperation::NonBlockingLockShared).is_err() => {
+                return Err(refused("another genba is writing it").hint("name another file with -o"));
+            }
+            Content::Empty | Content::Recording if is_forced => {
+                let aside = aside(path);
+                set_aside(path, &aside, &file)
+                    .map_err(|error| refused(&failure::of_system(&error)).hint("name another file with -o"))?;
+                replaced = Some(aside);
+            }
+            Content::Empty | Content::Recording => {
+                return Err(refused("it exists").hint("--force replaces it; without -o genba takes the next free name"));
+            }
+            Content::Export | Content::Foreign(_) => {
+                return Err(refused("it exists and is not a recording")
+                    .detail(content.to_string())
+                    .hint("remove it first, or name another file with -o; --force replaces recordings only"));
+            }
+        }
+    }
+    let made = create_new(path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            // /proc says so of each file that somebody wants to make there.
+            if folder.is_dir() {
+                return refused("no file can be made in that folder")
+                    .hint("name a file in a folder that you may write to");
+            }
+            refused("its folder does not exist").hint(format!("mkdir -p {}", folder.display()))
+        }
+        _ => refused(&failure::of_system(&error)).hint("name a file in a folder that you may write to"),
+    });
+    match made.and_then(|()| absolute(path)) {
+        Ok(path) => Ok(Output { path, shown, moved: None, replaced }),
+        Err(failure) => {
+            replaced.map(|aside| fs::rename(aside, path));
+            Err(failure)
+        }
+    }
+}
+
+fn link_target(path: &Path) -> String {
+    fs::read_link(path)
+        .map_or_else(|error| failure::of_system(&error), |target| format!("it points to {}", target.display()))
+}
+
+/// A script, or a file the program reads or writes itself.
+fn is_named_by(words: &[&OsStr], found: &Metadata) -> bool {
+    words.iter().filter_map(|word| fs::metadata(word).ok()).any(|named| is_same(&named, found))
+}
+
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// The file itself, not what a link leads to, and what it holds. Does not wait where the path has become a FIFO.
+fn opened(path: &Path) -> std::io::Result<(File, Content)> {
+    let flags = i32::try_from((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits()).unwrap_or(0);
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file any more"));
+    }
+    let content = Content::of(&file)?;
+    Ok((file, content))
+}
+
+/// Renames `path` and makes sure that this moved `checked`. Otherwise the file that came in between goes back.
+fn set_aside(path: &Path, aside: &Path, checked: &File) -> std::io::Result<()> {
+    rename_to_free(path, aside)?;
+    if fs::symlink_metadata(aside).and_then(|moved| Ok(is_same(&moved, &checked.metadata()?))).unwrap_or(false) {
+        return Ok(());
+    }
+    rename_to_free(aside, path)?;
+    Err(std::io::Error::other("another file took its place just now"))
+}
+
+/// Never replaces what is at `to`. A file system that cannot promise this is asked beforehand.
+fn rename_to_free(from: &Path, to: &Path) -> std::io::Result<()> {
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Err(Errno::INVAL | Errno::NOSYS) if !to.try_exists()? => fs::rename(from, to),
+        Err(Errno::INVAL | Errno::NOSYS) => Err(ErrorKind::AlreadyExists.into()),
+        moved => Ok(moved?),
+    }
+}
+
+/// In the same folder, with an ending that no reader looks for.
+fn aside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".replaced-{}", std::process::id()));
+    PathBuf::from(name)
+}
+
+/// `app.genba`, `app-2.genba`, … in the current directory, else in a private temporary folder.
+fn create_next(stem: &str) -> Result<Output, Failure> {
+    let refusal = match create_numbered(Path::new(""), stem) {
+        Ok(path) => {
+            return Ok(Output {
+                shown: path.display().to_string(),
+                path: absolute(&path)?,
+                moved: None,
+                replaced: None,
+            });
+        }
+        Err(error) => error,
+    };
+    let nowhere = |error: &std::io::Error| {
+        Failure::no(format!("cannot write a recording: {}", failure::of_system(error)))
+            .detail(format!("the current directory: {}", failure::of_system(&refusal)))
+            .hint("name a file in a folder that you may write to: genba run -o FOLDER/app.genba …")
+    };
+    let folder = private_folder().map_err(|error| nowhere(&error))?;
+    let path = create_numbered(&folder, stem).map_err(|error| nowhere(&error))?;
+    let shown = path.display().to_string();
+    let moved =
+        format!("the current directory cannot be written ({}); recording to {shown}", failure::of_system(&refusal));
+    Ok(Output { path, shown, moved: Some(moved), replaced: None })
+}
+
+fn create_numbered(folder: &Path, stem: &str) -> std::io::Result<PathBuf> {
+    for number in 1..=NUMBER_MAX {
+        let name = if number == 1 { format!("{stem}.genba") } else { format!("{stem}-{number}.genba") };
+        let path = folder.join(name);
+        match create_new(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(path),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+fn create_new(path: &Path) -> std::io::Result<()> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+}
+
+fn private_folder() -> std::io::Result<PathBuf> {
+    let base = std::env::temp_dir();
+    for number in 1..=NUMBER_MAX {
+        let folder = base.join(format!("genba-{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(folder),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// The agent takes the path as text. Err: it is none.
+fn absolute(path: &Path) -> Result<PathBuf, Failure> {
+    let refused = |why: &str| Failure::no(format!("cannot name {} in full: {why}", path.display()));
+    let absolute = std::path::absolute(path)
+        .map_err(|error| refused(&failure::of_system(&error)).hint("start genba in a folder that exists"))?;
+    if absolute.to_str().is_none() {
+        let _ = fs::remove_file(path);
+        return Err(refused("it is not UTF-8").hint("name a file in a folder whose path is UTF-8: -o /tmp/app.genba"));
+    }
+    Ok(absolute)
+}

@@ -1,0 +1,165 @@
+//! The line that tells the agent what to do: `GENBA_SESSION`, fields `key=value` separated by `;`, values
+//! percent-encoded; and the `LD_PRELOAD` that loads it.
+//! Owns: the encoding (the agent has the decoder). Never: carries a secret; every child of the program can read it.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use super::heap_options::HeapWishes;
+
+/// What the agent is told.
+pub struct Session {
+    /// Absolute; exists and is empty.
+    pub recording: PathBuf,
+    pub interval_ns: u64,
+    /// The interval may grow until sampling takes no more than so many thousandths of the program's CPU: only when none was asked for.
+    pub budget_per_mille: Option<u32>,
+    pub native: bool,
+    pub children: bool,
+    pub memory: bool,
+    pub copies: bool,
+    pub allocations: bool,
+    /// Garbage collections are recorded.
+    pub gc: bool,
+    /// Of `genba gc try`: what `gc.set_threshold` gets when the program begins, and `gc.freeze` before each fork.
+    pub gc_threshold: Vec<u32>,
+    pub gc_freeze: bool,
+    /// When the heap is walked.
+    pub heap: Option<HeapWishes>,
+    /// CLOCK_MONOTONIC when recording stops.
+    pub until_ns: Option<u64>,
+    /// It goes on as long as genba holds its lock on the recording.
+    pub is_leased: bool,
+    /// `key=value`.
+    pub tags: Vec<String>,
+    /// Where those that are about to be killed are told so: device, inode and path, with commas between.
+    pub bells: Option<String>,
+}
+
+impl Session {
+    pub const VARIABLE: &str = "GENBA_SESSION";
+
+    pub fn encode(&self) -> OsString {
+        let flag = |on: bool| if on { "1" } else { "0" };
+        let mut line = String::from("v=1;out=");
+        push_encoded(&mut line, self.recording.as_os_str().as_bytes());
+        line.push_str(&format!(";interval_ns={}", self.interval_ns));
+        line.push_str(&format!(";budget_per_mille={}", self.budget_per_mille.unwrap_or(0)));
+        line.push_str(&format!(";native={}", flag(self.native)));
+        line.push_str(&format!(";children={}", flag(self.children)));
+        line.push_str(&format!(";memory={}", flag(self.memory)));
+        if self.copies {
+            line.push_str(";copies=1");
+        }
+        if self.allocations {
+            line.push_str(";alloc=1");
+        }
+        if self.gc {
+            line.push_str(";gc=1");
+        }
+        if !self.gc_threshold.is_empty() {
+            let numbers: Vec<String> = self.gc_threshold.iter().map(u32::to_string).collect();
+            line.push_str(&format!(";gc_threshold={}", numbers.join(",")));
+        }
+        if self.gc_freeze {
+            line.push_str(";gc_freeze=1");
+        }
+        if let Some((heap, out)) = self.heap.as_ref().and_then(|heap| Some((heap, heap.out.as_ref()?))) {
+            line.push_str(";heap_out=");
+            push_encoded(&mut line, out.as_os_str().as_bytes());
+            heap.fields().iter().for_each(|(key, value)| line.push_str(&format!(";{key}={value}")));
+        }
+        line.push_str(&format!(";until_ns={}", self.until_ns.unwrap_or(0)));
+        if self.is_leased {
+            line.push_str(";leased=1");
+        }
+        if let Some(bells) = &self.bells {
+            line.push_str(";bells=");
+            push_encoded(&mut line, bells.as_bytes());
+        }
+        for tag in &self.tags {
+            line.push_str(";tag=");
+            push_encoded(&mut line, tag.as_bytes());
+        }
+        OsString::from(line)
+    }
+}
+
+fn push_encoded(line: &mut String, value: &[u8]) {
+    for &byte in value {
+        if byte.is_ascii_alphanumeric() || b"_./:=,+@-".contains(&byte) {
+            line.push(char::from(byte));
+        } else {
+            line.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
+/// genba's own libraries in their order, then what was there; those of another genba give way, so that a program is recorded once.
+pub fn preload(own: &[&OsStr], inherited: Option<&OsStr>) -> OsString {
+    let mut list = own.join(OsStr::new(":"));
+    let separators = |byte: &u8| *byte == b':' || *byte == b' ';
+    for library in inherited.map(OsStrExt::as_bytes).unwrap_or_default().split(separators) {
+        let own = [&b"genba-agent-"[..], b"genba-copies-", b"genba-allocations-"];
+        let is_own = |name: &[u8]| own.iter().any(|own| name.starts_with(own));
+        let is_own = library.split(|byte| *byte == b'/').next_back().is_some_and(is_own);
+        if !library.is_empty() && !is_own {
+            list.push(":");
+            list.push(OsStr::from_bytes(library));
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_outside_the_plain_ones_is_encoded() {
+        let session = Session {
+            recording: PathBuf::from("/tmp/a b;ü%.genba"),
+            interval_ns: 1_000_000,
+            budget_per_mille: Some(20),
+            native: true,
+            children: false,
+            memory: false,
+            copies: true,
+            allocations: true,
+            gc: true,
+            gc_threshold: vec![10_000, 5],
+            gc_freeze: true,
+            heap: Some(HeapWishes {
+                out: Some(PathBuf::from("/tmp/h p")),
+                every_ns: Some(8),
+                after_gc: true,
+                at_exit: true,
+                ..HeapWishes::default()
+            }),
+            until_ns: Some(7),
+            is_leased: true,
+            tags: vec!["run=1;2".to_owned(), "x=".to_owned()],
+            bells: Some("1,22,/proc/3/fd/4".to_owned()),
+        };
+        assert_eq!(
+            session.encode(),
+            "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=0;memory=0;\
+             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;tag=run=1%3B2;tag=x="
+        );
+    }
+
+    #[test]
+    fn what_was_preloaded_stays_and_another_agent_goes() {
+        let check = |inherited: Option<&str>, expected: &str| {
+            assert_eq!(preload(&[OsStr::new("/c/genba-agent-1.so")], inherited.map(OsStr::new)), expected);
+        };
+        check(None, "/c/genba-agent-1.so");
+        check(Some(""), "/c/genba-agent-1.so");
+        check(Some("/l/a.so /l/b.so::c.so"), "/c/genba-agent-1.so:/l/a.so:/l/b.so:c.so");
+        check(
+            Some("/old/genba-copies-0.so:/old/genba-allocations-0.so:/old/genba-agent-0.so:/l/a.so"),
+            "/c/genba-agent-1.so:/l/a.so",
+        );
+    }
+}

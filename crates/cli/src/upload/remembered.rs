@@ -1,0 +1,81 @@
+//! Uploads that did not come to their end, by server and content: the next push of the same file goes on where one stopped.
+//! Owns: one small file for each, mode 0600, in genba's cache folder. Never: holds a token; fails a push.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rustix::fs::OFlags;
+use sha2::{Digest, Sha256};
+
+use super::address::Server;
+use super::client::is_id;
+use crate::files::cache_folder::{check_owned, folders};
+
+const FOLDER: &str = "uploads";
+/// Servers do not keep unfinished ones for longer.
+const AGE_MAX: Duration = Duration::from_secs(30 * 24 * 3600);
+const ID_BYTES_MAX: u64 = 100;
+
+/// Where the upload of one content to one server is remembered. None: no folder of our own can be written.
+pub struct Remembered(Option<PathBuf>);
+
+impl Remembered {
+    pub fn of(server: &Server, sha256: &str) -> Remembered {
+        let mut hash = Sha256::new();
+        hash.update(format!("{}\n{sha256}", server.shown()));
+        let name: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Remembered(folders().find_map(|folder| usable(&folder)).map(|folder| folder.join(name)))
+    }
+
+    pub fn load(&self) -> Option<String> {
+        let path = self.0.as_deref()?;
+        let file = OpenOptions::new().read(true).custom_flags(no_follow()).open(path).ok()?;
+        check_owned(&file.metadata().ok()?, false).ok()?;
+        let mut id = String::new();
+        file.take(ID_BYTES_MAX).read_to_string(&mut id).ok()?;
+        Some(id).filter(|id| is_id(id))
+    }
+
+    /// Put in place at once: another push may be reading it. What cannot be remembered is sent anew.
+    pub fn store(&self, id: &str) {
+        let Some(path) = self.0.as_deref() else { return };
+        let unfinished = path.with_extension(std::process::id().to_string());
+        let written = || -> std::io::Result<()> {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true).mode(0o600).custom_flags(no_follow());
+            options.open(&unfinished)?.write_all(id.as_bytes())?;
+            fs::rename(&unfinished, path)
+        };
+        if written().is_err() {
+            let _ = fs::remove_file(&unfinished);
+        }
+    }
+
+    pub fn forget(&self) {
+        if let Some(path) = self.0.as_deref() {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+fn usable(cache: &Path) -> Option<PathBuf> {
+    let folder = cache.join(FOLDER);
+    DirBuilder::new().recursive(true).mode(0o700).create(&folder).ok()?;
+    for ours in [cache, &folder] {
+        check_owned(&fs::symlink_metadata(ours).ok()?, true).ok()?;
+    }
+    for entry in fs::read_dir(&folder).ok()?.flatten() {
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+        if age.is_some_and(|age| age > AGE_MAX) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    Some(folder)
+}
+
+fn no_follow() -> i32 {
+    i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or(0)
+}

@@ -1,0 +1,279 @@
+//! The agent is brought into a process, and why it is not.
+//! Owns: the words for that, and which agent is in the process already. Never: traces by itself (crates/entry does).
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::time::Duration;
+
+use genba_entry::filters::{Action, Filtered, Filters};
+use genba_entry::spot::Unusable;
+use genba_entry::{Asked, Door, Entered, NotEntered};
+use genba_process::interpreter::Interpreter;
+use genba_process::maps::Mapping;
+use genba_process::refusal::Refusal;
+use genba_process::threads;
+use genba_profile::figures;
+
+use super::remote_exec;
+use crate::recording::agent_file;
+use crate::words::failure::Failure;
+use crate::words::refused::refused;
+
+const ALREADY_TRIES: u32 = 4;
+/// The agent asks for the lock of its command 20 times a second.
+const ENDS_WITHIN: Duration = Duration::from_millis(100);
+/// How long a thread is looked for that can be used.
+const TRIED_MAX: Duration = Duration::from_secs(2);
+/// In a build by BOLT only threads in system calls are: the other way in may be nearer.
+const TRIED_MAX_BEFORE_ASKING: Duration = Duration::from_millis(100);
+/// The agent reads the tables of all loaded files before it says that it has begun; a process that hardly gets a CPU needs long for that.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The agent's answers (crates/agent/src/doors/api.rs).
+const DONE: u8 = 0;
+const ALREADY: u8 = 2;
+const LATE: u8 = 4;
+
+/// How the agent came in.
+pub enum Way {
+    Entered(Entered),
+    /// By `sys.remote_exec`.
+    Asked,
+}
+
+/// What is the same for each process that is entered.
+pub struct Entering {
+    /// As the processes see it.
+    pub library: String,
+    pub door: Door,
+    pub session: OsString,
+    /// Threads of one of them need a stack for signals (visiting.rs).
+    pub has_bolted: Cell<bool>,
+}
+
+impl Entering {
+    /// An agent whose command has just ended ends, too, in a moment.
+    pub fn enter(&self, interpreter: &Interpreter) -> Result<Way, Failure> {
+        for _ in 0..ALREADY_TRIES {
+            if let Some(way) = self.enter_once(interpreter)? {
+                self.has_bolted.set(self.has_bolted.get() || interpreter.is_bolted());
+                return Ok(way);
+            }
+            std::thread::sleep(ENDS_WITHIN);
+        }
+        let pid = interpreter.facts.pid;
+        Err(Failure::no(format!("process {pid} is being recorded already"))
+            .detail("by genba run, by another genba attach, or by itself (import genba)")
+            .hint("end that recording first"))
+    }
+
+    /// `None`: the agent is at it already.
+    pub fn enter_once(&self, interpreter: &Interpreter) -> Result<Option<Way>, Failure> {
+        let pid = interpreter.facts.pid;
+        let session = self.session.to_str().ok_or_else(|| Failure::ours("the session is not UTF-8"))?.to_owned();
+        let function = loaded(interpreter, self.door)?;
+        let can_be_asked = remote_exec::is_possible(interpreter);
+        let tried_max = if can_be_asked && interpreter.is_bolted() { TRIED_MAX_BEFORE_ASKING } else { TRIED_MAX };
+        let asked = Asked {
+            pid,
+            library: self.library.clone(),
+            door: self.door,
+            function,
+            session,
+            tried_max,
+            patience: PATIENCE,
+        };
+        let (answer, way) = match genba_entry::enter(&asked) {
+            Ok(entered) => (entered.answer, Way::Entered(entered)),
+            // The agent would meet the same filters, and without ptrace nobody can read them.
+            Err(NotEntered::NotPermitted(errno))
+                if can_be_asked && Filters::look(pid, self.door).is_ok_and(|filters| filters.are_unread()) =>
+            {
+                return Err(filtered(pid, Filtered::Unread(errno)));
+            }
+            // Nobody else could give its threads a stack for signals.
+            Err(NotEntered::NotPermitted(_))
+                if can_be_asked && interpreter.is_bolted() && self.door == Door::Attached =>
+            {
+                return Err(without_stacks(pid));
+            }
+            Err(NotEntered::NotPermitted(_) | NotEntered::NoMoment(_)) if can_be_asked => {
+                (remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?, Way::Asked)
+            }
+            Err(why) => {
+                let tracer = threads::tracer(pid).filter(|_| matches!(why, NotEntered::NotPermitted(_)));
+                return Err(
+                    tracer.map_or_else(|| not_entered(pid, &why), |tracer| refused(&Refusal::Traced { pid, tracer }))
+                );
+            }
+        };
+        match answer {
+            DONE => Ok(Some(way)),
+            ALREADY => Ok(None),
+            LATE => Err(Failure::no(format!("the agent in process {pid} did not answer in time"))
+                .detail("the process gets hardly any CPU")
+                .hint("try it again")),
+            _ => Err(Failure::no(format!("the agent cannot record process {pid}"))
+                .detail(
+                    "it found no interpreter that it knows there, no memory, or no thread (RLIMIT_AS, RLIMIT_NPROC)",
+                )
+                .hint(format!("genba doctor {pid} says what is allowed there"))),
+        }
+    }
+}
+
+/// Where the agent's function is, if this genba's agent is in the process from an earlier time.
+fn loaded(interpreter: &Interpreter, door: Door) -> Result<Option<u64>, Failure> {
+    let Some((first, is_this)) = agent_in(&interpreter.maps) else { return Ok(None) };
+    if !is_this {
+        return Err(Failure::no(format!("another version of genba is loaded in process {}", interpreter.facts.pid))
+            .detail(first.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default())
+            .hint("use that version, or start the process anew"));
+    }
+    Ok(Some(first.start + agent_file::offset_of(door.function())?))
+}
+
+/// Where the file of this genba's agent begins in a process, as mapped.
+pub fn agent_at(maps: &[Mapping]) -> Option<u64> {
+    agent_in(maps).filter(|(_, is_this)| *is_this).map(|(first, _)| first.start)
+}
+
+/// The beginning of an agent's file, and whether it is this genba's.
+fn agent_in(maps: &[Mapping]) -> Option<(&Mapping, bool)> {
+    maps.iter().find_map(|mapping| {
+        let name = mapping.path.as_ref()?.file_name()?.to_str()?;
+        let is_this = name.trim_end_matches(" (deleted)") == agent_file::name() && mapping.offset == 0;
+        name.starts_with("genba-agent-").then_some((mapping, is_this))
+    })
+}
+
+/// BOLT makes functions that a signal's frame overwrites what they keep.
+fn without_stacks(pid: u32) -> Failure {
+    Failure::no(format!("the Python of process {pid} does not bear signals everywhere"))
+        .detail("BOLT made it: its threads need a stack for signals, which ptrace could give them, and that is forbidden or taken")
+        .hint(format!("genba doctor {pid} says what would allow it; genba run app.py needs no ptrace"))
+}
+
+/// What can be known before the process is touched.
+pub fn check(interpreter: &Interpreter) -> Result<(), Failure> {
+    let facts = &interpreter.facts;
+    let pid = facts.pid;
+    if facts.tracer != 0 && !remote_exec::is_possible(interpreter) {
+        return Err(refused(&Refusal::Traced { pid, tracer: facts.tracer }));
+    }
+    if genba_entry::is_stopped(facts) {
+        return Err(not_entered(pid, &NotEntered::Stopped));
+    }
+    if threads::is_in_memory_of(facts.parent) {
+        return Err(Failure::no(format!(
+            "process {pid} still has the memory of process {}, which started it",
+            facts.parent
+        ))
+        .detail("it is the child of a vfork, and about to start its program")
+        .hint("try it again in a moment"));
+    }
+    Ok(())
+}
+
+impl Way {
+    /// `recording process 4711: 12 threads were held for 0.4 ms`
+    /// `longest`: for which each thread was held once more, where that was needed.
+    pub fn words(&self, pid: u32, longest: Duration) -> String {
+        let (how, held) = match self {
+            Way::Entered(entered) => (held(entered), "and each again"),
+            Way::Asked => ("it was asked by sys.remote_exec".to_owned(), "each thread was held"),
+        };
+        let once_more = match self {
+            _ if !longest.is_zero() => format!(", {held} for up to {} to get a stack for signals", time(longest)),
+            Way::Entered(_) => String::new(),
+            Way::Asked => ", no thread was held".to_owned(),
+        };
+        format!("recording process {pid}: {how}{once_more}; Ctrl-C ends the recording")
+    }
+}
+
+fn held(entered: &Entered) -> String {
+    let threads = figures::counted(entered.threads as u64, "thread", "threads");
+    let were = if entered.threads == 1 { "was" } else { "were" };
+    let longest = if entered.stops > 1 {
+        format!(" in {} stops, {} the longest", entered.stops, time(entered.stopped_longest))
+    } else {
+        String::new()
+    };
+    format!("{threads} {were} held for {}{longest}", time(entered.stopped))
+}
+
+fn time(time: Duration) -> String {
+    figures::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn not_entered(pid: u32, why: &NotEntered) -> Failure {
+    let failed = |detail: String| Failure::no(format!("cannot enter process {pid}")).detail(detail);
+    match why {
+        NotEntered::Ended => Failure::no(format!("process {pid} has ended")).hint("genba ps lists the Python processes"),
+        NotEntered::NotPermitted(errno) => failed(format!("the kernel does not let genba trace it: {errno}"))
+            .hint(format!("genba doctor {pid} says why, and what would allow it")),
+        NotEntered::Filtered(why) => filtered(pid, *why),
+        NotEntered::NoFunction(name) => failed(format!("its libc does not export {name}"))
+            .hint("genba knows programs that are linked with glibc dynamically"),
+        NotEntered::NoRoom => failed("none of its libraries has room for genba's code behind its own".to_owned())
+            .hint("start the program with it: genba run app.py"),
+        NotEntered::Stopped => Failure::no(format!("process {pid} is stopped"))
+            .detail("by a signal (Ctrl-Z, SIGSTOP) or a debugger: none of its threads runs")
+            .hint(format!("kill -CONT {pid} lets it go on")),
+        NotEntered::NoMoment(last) => failed(format!("in two seconds none of its threads was where genba can use it: {}", words_of(*last)))
+            .hint("try it again; genba dump shows what its threads do"),
+        NotEntered::NotLoaded => failed("its dynamic linker does not load genba's library".to_owned())
+            .detail("its /tmp is mounted noexec, or a seccomp filter or a security module forbids it")
+            .hint("start the program with it: genba run app.py"),
+        NotEntered::NotTheAgent => failed("what its dynamic linker loaded is not genba's library".to_owned()).hint("try it again"),
+        NotEntered::NoThread => failed("it can make no more threads".to_owned())
+            .detail("RLIMIT_NPROC, the container's limit, or a seccomp filter forbids it")
+            .hint("raise that limit, or start the program with it: genba run app.py"),
+        NotEntered::Late => failed("its dynamic linker has not loaded genba's library in ten seconds: another thread holds its lock, or it gets no CPU".to_owned())
+            .hint("it may still load it; nothing is recorded then"),
+    }
+}
+
+/// `genba run` is no way out: the agent makes the same system calls there.
+fn filtered(pid: u32, why: Filtered) -> Failure {
+    let detail = match why {
+        Filtered::Strict => "seccomp's strict mode ends a thread that does more than read, write and exit".to_owned(),
+        Filtered::Unread(errno) => format!("it has seccomp filters that genba cannot read: {errno}"),
+        Filtered::Call { number, name, action } => {
+            let action = words_of_action(action);
+            format!("genba's library makes system call {number} ({name}), and a seccomp filter {action}")
+        }
+    };
+    let hint = match why {
+        Filtered::Unread(_) => {
+            "run genba as root and outside of containers; the kernel needs CONFIG_CHECKPOINT_RESTORE".to_owned()
+        }
+        Filtered::Strict => format!("genba dump {pid} makes no call in the process"),
+        Filtered::Call { .. } => {
+            format!("let the filter allow it or answer with an error; genba dump {pid} makes no call in the process")
+        }
+    };
+    Failure::no(format!("cannot enter process {pid}")).detail(detail).hint(hint)
+}
+
+fn words_of_action(action: Action) -> &'static str {
+    match action {
+        Action::EndsProcess => "would end the process",
+        Action::EndsThread => "would end the thread",
+        Action::RaisesSigsys => "would raise SIGSYS",
+        Action::AsksSupervisor => "would ask a supervisor",
+        Action::AsksTracer => "would ask a tracer",
+    }
+}
+
+fn words_of(why: Option<Unusable>) -> String {
+    match why {
+        Some(Unusable::Call(number)) => format!("in system call {number}"),
+        Some(Unusable::Code) => "in the C library, the linker or an allocator".to_owned(),
+        Some(Unusable::Handler) => "in a signal handler".to_owned(),
+        Some(Unusable::Sequence) => "in a restartable sequence".to_owned(),
+        Some(Unusable::Stack) => "with too little stack, or on one of its own".to_owned(),
+        Some(Unusable::Uninterruptible) => "in uninterruptible sleep".to_owned(),
+        None => "still in the code of another genba that enters".to_owned(),
+    }
+}

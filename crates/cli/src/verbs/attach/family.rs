@@ -1,0 +1,145 @@
+//! The process and its descendants, while they are recorded.
+//! Owns: which of them genba is in, and which are new. Never: enters by itself (entering.rs does).
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use genba_process::facts::{Facts, all_pids};
+use genba_process::interpreter;
+use genba_process::refusal::Refusal;
+use genba_process::threads;
+
+use super::entering::Entering;
+
+/// What the kernel calls the agent's thread.
+const THREAD_NAME: &str = "genba";
+
+pub struct Family {
+    pid: u32,
+    has_children: bool,
+    /// Those that genba entered, or that it will not enter.
+    known: BTreeSet<u32>,
+}
+
+impl Family {
+    /// `pid` is entered already.
+    pub fn of(pid: u32, has_children: bool) -> Family {
+        Family { pid, has_children, known: BTreeSet::from([pid]) }
+    }
+
+    /// Enters descendants that were not there before and that no agent of theirs records. What could not be entered, in words.
+    pub fn enter_new(&mut self, entering: &Entering) -> Vec<String> {
+        if !self.has_children {
+            return Vec::new();
+        }
+        let mut notes = Vec::new();
+        for pid in descendants(self.pid) {
+            if self.known.contains(&pid) || has_agent_thread(pid) {
+                continue;
+            }
+            match interpreter::find(pid) {
+                // It is not yet what it will be.
+                Ok(interpreter) if threads::is_in_memory_of(interpreter.facts.parent) => {}
+                Ok(interpreter) => {
+                    self.known.insert(pid);
+                    if let Err(failure) = entering.enter(&interpreter) {
+                        notes.push(format!("process {pid} is not recorded: {failure}"));
+                    }
+                }
+                // It may be about to become a Python.
+                Err(
+                    Refusal::NotPython { .. }
+                    | Refusal::Ended { .. }
+                    | Refusal::NoSuchProcess { .. }
+                    | Refusal::Zombie { .. },
+                ) => {}
+                Err(refusal) => {
+                    self.known.insert(pid);
+                    notes.push(format!("process {pid} is not recorded: {refusal}"));
+                }
+            }
+        }
+        notes
+    }
+
+    /// Whether there is somebody to record.
+    pub fn goes_on(&self) -> bool {
+        is_alive(self.pid) || self.known.iter().any(|pid| is_alive(*pid))
+    }
+
+    /// The process and, if they are recorded, its descendants.
+    pub fn all(&self) -> Vec<u32> {
+        let mut all = if self.has_children { descendants(self.pid) } else { Vec::new() };
+        all.push(self.pid);
+        all
+    }
+
+    /// Whether an agent's thread is in one of them.
+    pub fn is_recorded(&self) -> bool {
+        let now = if self.has_children { descendants(self.pid) } else { Vec::new() };
+        self.known.iter().chain(&now).any(|pid| has_agent_thread(*pid))
+    }
+}
+
+fn is_alive(pid: u32) -> bool {
+    Facts::of(pid).is_ok_and(|facts| !facts.is_zombie())
+}
+
+fn has_agent_thread(pid: u32) -> bool {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks
+        .into_iter()
+        .any(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim_end() == THREAD_NAME))
+}
+
+/// All that it started, and what those started.
+fn descendants(ancestor: u32) -> Vec<u32> {
+    // Kernels without CONFIG_PROC_CHILDREN have no such list.
+    if !Path::new("/proc/thread-self/children").exists() {
+        return by_their_parents(ancestor);
+    }
+    let mut found = vec![ancestor];
+    let mut position = 0;
+    while let Some(parent) = found.get(position).copied() {
+        let new: Vec<u32> = threads::children(parent).into_iter().filter(|pid| !found.contains(pid)).collect();
+        found.extend(new);
+        position += 1;
+    }
+    found.split_off(1)
+}
+
+fn by_their_parents(ancestor: u32) -> Vec<u32> {
+    let parents: Vec<(u32, u32)> =
+        all_pids().into_iter().filter_map(|pid| Facts::of(pid).ok().map(|facts| (pid, facts.parent))).collect();
+    let mut found = vec![ancestor];
+    let mut position = 0;
+    while let Some(parent) = found.get(position).copied() {
+        found.extend(parents.iter().filter(|(pid, of)| *of == parent && *pid != ancestor).map(|(pid, _)| *pid));
+        position += 1;
+    }
+    found.split_off(1)
+}
+
+/// Of a recording's name: `app` of `python app.py`, else of the program.
+pub fn stem(facts: &Facts) -> String {
+    let mut words = facts.command_line.iter().skip(1);
+    let mut named = None;
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-m" => {
+                named = words.next().cloned();
+                break;
+            }
+            "-X" | "-W" => drop(words.next()),
+            "-c" => break,
+            option if option.starts_with('-') => {}
+            file => {
+                named = Path::new(file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+                break;
+            }
+        }
+    }
+    let is_plain = |stem: &String| !stem.is_empty() && !stem.contains('/') && !stem.starts_with('.');
+    named.filter(is_plain).unwrap_or_else(|| "python".to_owned())
+}

@@ -1,0 +1,247 @@
+//! The agent and the recording where the process can open them: where they are, or in a private folder in its root.
+//! Owns: that folder, with owner and mode, and that nothing of it stays. Never: follows a link of the process's, writes outside of the folder.
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use genba_process::facts::Facts;
+use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Uid};
+use rustix::fs::{
+    FallocateFlags, FlockOperation, chmodat, chownat, fallocate, fchown, flock, fstatvfs, mkdirat, openat, openat2,
+    unlinkat,
+};
+
+use crate::recording::agent_file;
+use crate::words::failure::{self, Failure};
+
+/// Folders of the process's root in which everybody may make files.
+const FOLDERS: [&str; 3] = ["tmp", "var/tmp", "dev/shm"];
+const RECORDING: &str = "recording.genba";
+const ROWS: &str = "rows";
+const PREFIX: &str = "genba-";
+/// A folder that is not locked may be that of a genba that has not come to that yet.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+
+pub struct Place {
+    /// As the process sees them.
+    pub library: String,
+    pub recording: PathBuf,
+    file: File,
+    folder: Option<Folder>,
+    brought_bytes: u64,
+}
+
+/// A folder made for this one recording.
+struct Folder {
+    parent: OwnedFd,
+    name: String,
+    folder: OwnedFd,
+}
+
+impl Place {
+    pub fn for_process(facts: &Facts, library: &Path, output: &Path) -> Result<Place, Failure> {
+        let cannot = |error: std::io::Error| {
+            Failure::no(format!("cannot open the recording {}: {}", output.display(), failure::of_system(&error)))
+        };
+        if sees_as_we_do(facts) {
+            let file = OpenOptions::new().read(true).write(true).open(output).map_err(cannot)?;
+            let library = library.to_str().ok_or_else(|| Failure::no("the path of genba's library is not UTF-8"))?;
+            return Ok(Place {
+                library: library.to_owned(),
+                recording: output.to_owned(),
+                file,
+                folder: None,
+                brought_bytes: 0,
+            });
+        }
+        let mut refusals = Vec::new();
+        for parent in FOLDERS {
+            match Place::in_root(facts, parent) {
+                Ok(place) => return Ok(place),
+                Err(error) => refusals.push(format!("/{parent}: {}", failure::of_system(&error))),
+            }
+        }
+        let failure = Failure::no(format!("cannot place genba's library where process {} can open it", facts.pid));
+        Err(refusals.into_iter().fold(failure, Failure::detail).hint("run genba inside of that container"))
+    }
+
+    fn in_root(facts: &Facts, parent: &str) -> std::io::Result<Place> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let root = openat(rustix::fs::CWD, format!("/proc/{}/root", facts.pid), flags, Mode::empty())?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let parent_folder =
+            openat2(&root, parent, flags, Mode::empty(), ResolveFlags::IN_ROOT | ResolveFlags::NO_MAGICLINKS)?;
+        if fstatvfs(&parent_folder)?.f_flag.contains(StatVfsMountFlags::NOEXEC) {
+            return Err(std::io::Error::other("it is mounted noexec"));
+        }
+        let (owner, group) = (Uid::from_raw(facts.users[1]), Gid::from_raw(facts.groups[1]));
+        let is_ours = rustix::process::geteuid() == owner;
+        let mut random = [0; 8];
+        rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
+        remove_abandoned(&parent_folder);
+        let name = format!("{PREFIX}{:016x}", u64::from_le_bytes(random));
+        mkdirat(&parent_folder, &name, Mode::from_raw_mode(0o700))?;
+        let folder = openat(&parent_folder, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
+        let folder = Folder { parent: parent_folder, name, folder };
+        let made = folder.file(&agent_file::name(), 0o500).and_then(|mut file| file.write_all(agent_file::bytes()));
+        let made = made.and_then(|()| folder.file(RECORDING, 0o600));
+        let owned = made.and_then(|file| {
+            if !is_ours {
+                for name in [&agent_file::name(), RECORDING] {
+                    chownat(&folder.folder, name, Some(owner), Some(group), AtFlags::SYMLINK_NOFOLLOW)?;
+                }
+                fchown(&folder.folder, Some(owner), Some(group))?;
+            }
+            Ok(file)
+        });
+        match owned {
+            Ok(file) => {
+                let inside = Path::new("/").join(parent).join(&folder.name);
+                let library = inside.join(agent_file::name()).to_string_lossy().into_owned();
+                Ok(Place { library, recording: inside.join(RECORDING), file, folder: Some(folder), brought_bytes: 0 })
+            }
+            Err(error) => {
+                folder.remove();
+                Err(error)
+            }
+        }
+    }
+
+    /// The right of the agents to go on.
+    pub fn locked(&self) -> Result<Lock, Failure> {
+        let cannot = |error: std::io::Error| {
+            Failure::no(format!(
+                "cannot lock the recording {}: {}",
+                self.recording.display(),
+                failure::of_system(&error)
+            ))
+            .hint("name a file on a local file system with -o")
+        };
+        // Another description of the file than the one that is read back: closing it gives the lock up.
+        let file =
+            File::open(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file))).map_err(cannot)?;
+        Lock::on(file).map_err(cannot)
+    }
+
+    /// All that is in the file by now, and no more than so much.
+    pub fn content(&self, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+        let bytes = self.file.metadata()?.len().min(bytes_max);
+        let mut content = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        self.file.read_exact_at(&mut content, 0)?;
+        Ok(content)
+    }
+
+    /// What is in the file from there on, and no more than so much.
+    pub fn content_from(&self, from: u64, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+        let bytes = self.file.metadata()?.len().saturating_sub(from).min(bytes_max);
+        let mut content = vec![0; usize::try_from(bytes).unwrap_or(0)];
+        self.file.read_exact_at(&mut content, from)?;
+        Ok(content)
+    }
+
+    /// At the file's beginning.
+    pub fn write_first(&self, bytes: &[u8]) -> std::io::Result<()> {
+        self.file.write_all_at(bytes, 0)
+    }
+
+    /// Gives the disk back what was read: all but the first page. Not every file system can; then the file stays as large as it is.
+    pub fn forget_before(&self, end: u64) {
+        const PAGE_BYTES: u64 = 4096;
+        if let Some(length) = end.checked_sub(PAGE_BYTES).filter(|length| *length > 0) {
+            let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let _ = fallocate(&self.file, flags, PAGE_BYTES, length);
+        }
+    }
+
+    /// What the recording has grown by, to where the user wants it: of the file that genba made, whatever its name leads to by now.
+    pub fn bring(&mut self, output: &Path) -> Result<(), Failure> {
+        if self.folder.is_none() {
+            return Ok(());
+        }
+        let brought = self.file.seek(SeekFrom::Start(self.brought_bytes)).and_then(|_| {
+            let mut output_file = OpenOptions::new().append(true).open(output)?;
+            std::io::copy(&mut self.file, &mut output_file)
+        });
+        self.brought_bytes += brought.map_err(|error| {
+            Failure::no(format!("cannot write the recording {}: {}", output.display(), failure::of_system(&error)))
+        })?;
+        Ok(())
+    }
+}
+
+/// Nothing of genba's stays in the process's root.
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            folder.remove();
+        }
+    }
+}
+
+impl Folder {
+    fn file(&self, name: &str, mode: u32) -> std::io::Result<File> {
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = openat(&self.folder, name, flags, Mode::from_raw_mode(0o600))?;
+        chmodat(&self.folder, name, Mode::from_raw_mode(mode), AtFlags::empty())?;
+        Ok(File::from(file))
+    }
+
+    /// The agent keeps what it compiled in a folder `rows` beside its file. Links are not followed.
+    fn remove(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if let Ok(rows) = openat(&self.folder, ROWS, flags, Mode::empty()) {
+            for name in Dir::read_from(&rows).into_iter().flatten().flatten() {
+                let _ = unlinkat(&rows, name.file_name(), AtFlags::empty());
+            }
+            let _ = unlinkat(&self.folder, ROWS, AtFlags::REMOVEDIR);
+        }
+        for name in [&agent_file::name(), RECORDING] {
+            let _ = unlinkat(&self.folder, name, AtFlags::empty());
+        }
+        let _ = unlinkat(&self.parent, &self.name, AtFlags::REMOVEDIR);
+    }
+}
+
+/// What a genba left that was killed: nobody has a lock on the recording any more.
+fn remove_abandoned(parent: &OwnedFd) {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    for entry in Dir::read_from(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.strip_prefix(PREFIX).is_none_or(|digits| digits.len() != 16) {
+            continue;
+        }
+        let Ok(folder) = openat(parent, &name, flags | OFlags::DIRECTORY, Mode::empty()) else { continue };
+        let is_locked = openat(&folder, RECORDING, flags, Mode::empty())
+            .is_ok_and(|recording| flock(recording, FlockOperation::NonBlockingLockExclusive).is_err());
+        let folder = File::from(folder);
+        let made = folder.metadata().and_then(|found| found.modified()).ok();
+        let is_old = made.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ABANDONED_AFTER);
+        let Ok(parent) = parent.try_clone() else { continue };
+        if is_old && !is_locked {
+            Folder { parent, name, folder: folder.into() }.remove();
+        }
+    }
+}
+
+/// Whether paths lead it to the same files as us, and it may open ours.
+pub fn sees_as_we_do(facts: &Facts) -> bool {
+    let Ok(own) = Facts::own() else { return false };
+    let is_same_view = facts.namespaces.mount == own.namespaces.mount && facts.root == own.root;
+    is_same_view && (facts.users[1] == own.users[1] || facts.users[1] == 0)
+}
+
+/// Held until it is dropped.
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    fn on(file: File) -> Result<Lock, std::io::Error> {
+        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Lock { _file: file })
+    }
+}

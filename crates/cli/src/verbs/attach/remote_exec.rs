@@ -1,0 +1,119 @@
+//! The way in where ptrace is forbidden or taken: `sys.remote_exec` of CPython 3.14 and later. The program's main thread runs a script that loads
+//! the agent, when it next runs Python code.
+//! Owns: when that may be asked, and the script. Never: runs an interpreter that another user could have written, waits without an end.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use genba_entry::Door;
+use genba_process::interpreter::Interpreter;
+use rustix::process::geteuid;
+
+use super::placed::sees_as_we_do;
+use crate::words::failure::{self, Failure};
+
+const MINOR_MIN: u32 = 14;
+/// The main thread may be in a long call.
+const PATIENCE: Duration = Duration::from_secs(10);
+const POLLED_EVERY: Duration = Duration::from_millis(5);
+const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
+
+/// Whether that way is there at all. The asking interpreter is the program's own: CPython asks for the same version.
+pub fn is_possible(interpreter: &Interpreter) -> bool {
+    let mut numbers = interpreter.version.split('.').map(|number| number.parse().unwrap_or(0));
+    let is_new = (numbers.next(), numbers.next()) >= (Some(3), Some(MINOR_MIN));
+    let program = interpreter.facts.executable.as_deref();
+    is_new && sees_as_we_do(&interpreter.facts) && program.is_some_and(is_trusted)
+}
+
+/// A Python that only root or this user can change.
+fn is_trusted(program: &Path) -> bool {
+    let is_python = program.file_name().is_some_and(|name| name.to_string_lossy().starts_with("python"));
+    let is_own = |found: fs::Metadata| {
+        let by_owner = found.uid() == 0 || found.uid() == geteuid().as_raw();
+        found.is_file() && by_owner && found.mode() & GROUP_OR_OTHERS_WRITE == 0
+    };
+    is_python && fs::metadata(program).is_ok_and(is_own)
+}
+
+/// The agent's answer.
+pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str) -> Result<u8, Failure> {
+    let pid = interpreter.facts.pid;
+    let cannot = |error: std::io::Error| {
+        Failure::no(format!("cannot ask process {pid} by sys.remote_exec: {}", failure::of_system(&error)))
+    };
+    let program = interpreter.facts.executable.as_deref().unwrap_or(Path::new("python3"));
+    // Only its owner may look into it, who runs the process, too.
+    let folder = tempfile::Builder::new().prefix("genba-").tempdir().map_err(cannot)?;
+    let (script, answer) = (folder.path().join("begin.py"), folder.path().join("answer"));
+    fs::write(&script, source(library, door, session, &answer)).map_err(cannot)?;
+    let asked = Command::new(program)
+        .args(["-I", "-S", "-c", "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])", &pid.to_string()])
+        .arg(&script)
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .map_err(cannot)?;
+    if !asked.status.success() {
+        let words = String::from_utf8_lossy(&asked.stderr);
+        return Err(Failure::no(format!("process {pid} cannot be asked by sys.remote_exec"))
+            .detail(words.lines().last().unwrap_or("the asking interpreter said nothing").to_owned())
+            .hint(format!("genba doctor {pid} says what is allowed there")));
+    }
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
+        if let Ok(text) = fs::read_to_string(&answer) {
+            return text
+                .parse()
+                .map_err(|_| Failure::no(format!("process {pid} cannot load genba's library")).detail(text));
+        }
+        std::thread::sleep(POLLED_EVERY);
+    }
+    // It will run the script yet, and would complain about one that is gone.
+    let kept = folder.keep();
+    let _ = fs::write(&script, removal(&kept, &script));
+    let _ = fs::remove_file(&answer);
+    Err(Failure::no(format!("process {pid} did not run genba's script within {} s", PATIENCE.as_secs()))
+        .detail("its main thread runs no Python code: it waits, or is in a long C call")
+        .detail(format!("{} stays until then, with a script that removes itself", kept.display()))
+        .hint("try it again; genba dump shows what its threads do"))
+}
+
+/// A script that does nothing but go away.
+fn removal(folder: &Path, script: &Path) -> String {
+    let text = |path: &Path| serde_json::Value::from(path.display().to_string()).to_string();
+    format!("import os\nos.unlink({})\nos.rmdir({})\n", text(script), text(folder))
+}
+
+/// Leaves no name and no module behind in the program.
+fn source(library: &str, door: Door, session: &str, answer: &Path) -> String {
+    // JSON's texts are Python's.
+    let text = |text: &str| serde_json::Value::from(text).to_string();
+    format!(
+        r#"def begin():
+    import os, sys
+    was_there = "_ctypes" in sys.modules
+    try:
+        import _ctypes
+        function = _ctypes.dlsym(_ctypes.dlopen({library}, 2), {function})
+        words = str(_ctypes.call_function(function, ({session}.encode(),)))
+    except BaseException as error:
+        words = f"{{type(error).__name__}}: {{error}}"
+    if not was_there:
+        sys.modules.pop("_ctypes", None)
+    with open({new}, "w") as file:
+        file.write(words)
+    os.rename({new}, {answer})
+begin()
+del begin
+"#,
+        library = text(library),
+        function = text(door.function()),
+        session = text(session),
+        new = text(&format!("{}.new", answer.display())),
+        answer = text(&answer.display().to_string()),
+    )
+}

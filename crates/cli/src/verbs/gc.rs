@@ -1,0 +1,70 @@
+//! `genba gc`: the garbage collections of a recording; `genba gc try` compares runs with another threshold.
+//! Owns: the options. Never: adds up collections or lays out text; genba-profile does.
+
+mod attempt;
+mod format;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use genba_profile::collections::{json, summary, text};
+
+use crate::read::{self, ColourWhen, FilterOptions, RecordingArguments, Stream};
+use crate::words::failure::Failure;
+use format::TextOrJson;
+
+#[derive(Args)]
+#[command(
+    override_usage = "genba gc [OPTIONS] [FILES]...\n       genba gc try [OPTIONS] --threshold N TARGET [ARGUMENTS]...",
+    args_conflicts_with_subcommands = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    question: Option<Question>,
+
+    #[command(flatten)]
+    recordings: RecordingArguments,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+
+    #[arg(
+        long,
+        value_name = "WHEN",
+        default_value = "auto",
+        help = "Colour: auto, always or never",
+        hide_possible_values = true
+    )]
+    color: ColourWhen,
+}
+
+#[derive(Subcommand)]
+enum Question {
+    /// Run a program as it is and with another threshold, in turns, and say what that changes
+    Try(attempt::Arguments),
+}
+
+pub fn gc(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if let Some(Question::Try(arguments)) = &arguments.question {
+        return attempt::attempt(arguments);
+    }
+    let recordings = arguments.recordings.open()?;
+    let reading = recordings.filtered(&FilterOptions::default())?;
+    let Some(summary) = summary(&reading.profile) else {
+        return Err(Failure::no(format!("{} has no garbage collections", recordings.name()))
+            .detail("they are recorded only when that is asked for")
+            .hint("genba run --gc app.py, or genba attach --gc PID"));
+    };
+    match arguments.format {
+        TextOrJson::Text => {
+            let (width, paint) = (read::screen_width(Stream::Stdout), read::paint(arguments.color, Stream::Stdout));
+            read::print(&text::text(&reading, &summary, width, paint))?;
+        }
+        TextOrJson::Json => {
+            let json = json::json(&reading.profile, &summary);
+            read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

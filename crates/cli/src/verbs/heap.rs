@@ -1,0 +1,154 @@
+//! `genba heap`: which classes fill the heap of a running Python process.
+//! Owns: the options, what is printed and what is kept. Never: reads the heap itself: the agent walks it, inside the process.
+
+mod asking;
+mod choice;
+mod diff;
+mod interrupt;
+pub mod keeping;
+mod page;
+mod refs;
+mod text;
+mod ways;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::{Args, Subcommand};
+use genba_process::facts::Facts;
+use genba_process::interpreter::{self, Interpreter};
+use genba_profile::figures;
+
+use crate::read;
+use crate::verbs::attach::entering;
+use crate::words::durations;
+use crate::words::failure::{self, Failure, say};
+use crate::words::progress::during;
+use crate::words::refused::refused;
+use asking::Wants;
+use choice::Wish;
+use interrupt::Interrupt;
+use page::{Format, TOP};
+
+#[derive(Args)]
+#[command(
+    override_usage = "genba heap [OPTIONS] PID\n       genba heap diff BEFORE AFTER\n       genba heap refs PID --class CLASS",
+    args_conflicts_with_subcommands = true
+)]
+pub struct Arguments {
+    #[command(subcommand)]
+    question: Option<Question>,
+
+    /// The process; genba ps lists those of Python
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Option<u32>,
+
+    /// Walk a copy of the process, or fail: the program is held only while the copy is made
+    #[arg(long, conflicts_with = "in_place")]
+    fork: bool,
+
+    /// Hold the program for the whole walk, and make no copy
+    #[arg(long)]
+    in_place: bool,
+
+    /// Run a full collection first, finalizers of the program too: what is left is in use
+    #[arg(long)]
+    collect: bool,
+
+    /// Count only what is in use: garbage is found as the collector finds it, and left as it is; no finalizer runs
+    #[arg(long, conflicts_with = "collect")]
+    live_only: bool,
+
+    /// Show so many classes; 0: all
+    #[arg(long, value_name = "N", default_value_t = TOP)]
+    top: usize,
+
+    /// Look again each time that this has passed, and show what has grown since the first look; until Ctrl-C
+    #[arg(long, value_name = "INTERVAL", value_parser = durations::recording_ns, conflicts_with_all = ["output", "format"])]
+    live: Option<u64>,
+
+    /// Keep all classes in a file, as JSON, for genba heap diff
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace FILE if it exists
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+#[derive(Subcommand)]
+enum Question {
+    /// What grew between two files of genba heap -o
+    Diff(diff::Arguments),
+
+    /// What keeps the objects of a class alive
+    Refs(refs::Arguments),
+}
+
+pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    match &arguments.question {
+        Some(Question::Diff(arguments)) => return diff::diff(arguments),
+        Some(Question::Refs(arguments)) => return refs::refs(arguments),
+        None => {}
+    }
+    let Some(pid) = arguments.pid else {
+        return Err(Failure::usage("no process is named").hint("genba heap PID; genba ps lists the Python processes"));
+    };
+    if let Some(path) = arguments.output.as_deref().filter(|path| path.exists() && !arguments.force) {
+        return Err(Failure::no(format!("{} exists already", path.display())).hint("--force replaces it"));
+    }
+    let interpreter = interpreter::find(pid).map_err(|refusal| refused(&refusal))?;
+    entering::check(&interpreter)?;
+    let wish = Wish::of(arguments.fork, arguments.in_place);
+    let interrupt = Interrupt::watch()?;
+    let wants = Wants { collection: arguments.collect, live_only: arguments.live_only, held: None };
+    let look = |interpreter: &Interpreter| {
+        let choice = choice::choose(interpreter, wish);
+        let asked = during("walking the heap", || asking::ask(interpreter, &choice, wants.clone(), &interrupt))?;
+        Ok(page::Page::new(interpreter, &choice, asked))
+    };
+    let page = look(&interpreter)?;
+    if let Some(path) = &arguments.output {
+        std::fs::write(path, page.json()?)
+            .map_err(|error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))))?;
+        say(&format!("kept in {0} · next: genba heap diff {0} LATER", path.display()));
+    }
+    match arguments.format {
+        Format::Text => read::print(&text::text(&page, arguments.top))?,
+        Format::Json => read::print(&page.json()?)?,
+    }
+    if let Some(every_ns) = arguments.live {
+        growing(&page, arguments.top, Duration::from_nanos(every_ns), &interrupt, || {
+            look(&interpreter::find(pid).map_err(|refusal| refused(&refusal))?)
+        })?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what has grown since the first page, until Ctrl-C or the end of the process.
+fn growing(
+    first: &page::Page,
+    top: usize,
+    every: Duration,
+    interrupt: &Interrupt,
+    look: impl Fn() -> Result<page::Page, Failure>,
+) -> Result<(), Failure> {
+    let began = Instant::now();
+    while interrupt.sleep(every) && Facts::of(first.pid).is_ok_and(|facts| !facts.is_zombie()) {
+        match look() {
+            Ok(page) => {
+                let passed = figures::duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+                read::print(&format!("\nafter {passed} · {}", diff::growth(first, &page, top)))?;
+            }
+            Err(_) if interrupt.has_come() => break,
+            Err(_) if Facts::of(first.pid).map_or(true, |facts| facts.is_zombie()) => break,
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(())
+}

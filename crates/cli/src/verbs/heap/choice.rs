@@ -1,0 +1,166 @@
+//! Whether a heap is walked in a copy of the process or in place, and how long either may take.
+//! Owns: the reasons against a copy. Never: makes one.
+
+use std::fs;
+use std::path::Path;
+
+use genba_process::interpreter::Interpreter;
+use genba_profile::figures;
+
+/// What the user asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wish {
+    Auto,
+    Fork,
+    InPlace,
+}
+
+impl Wish {
+    pub const fn of(fork: bool, in_place: bool) -> Wish {
+        match (fork, in_place) {
+            (true, _) => Wish::Fork,
+            (_, true) => Wish::InPlace,
+            _ => Wish::Auto,
+        }
+    }
+}
+
+/// How it is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Choice {
+    pub wish: Wish,
+    pub is_in_place: bool,
+    /// Why no copy is made, where nobody asked for that.
+    pub against_copy: Option<String>,
+    /// A copy is ended after so long.
+    pub copy_ns_max: u64,
+    /// A walk in place gives up after so long.
+    pub in_place_ns_max: u64,
+}
+
+/// What the kernel says about memory; `None`: it does not say.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+struct Facts {
+    resident_bytes: Option<u64>,
+    /// The system promises no more memory than there is, and so much is left of that.
+    promised_left_bytes: Option<u64>,
+    /// What the container may still take.
+    container_left_bytes: Option<u64>,
+    has_device: bool,
+}
+
+/// A walk of a program of so much memory: 100 MB took 60 to 90 ms on the machines that it was measured on.
+const WALK_NS_A_MB: u64 = 2_000_000;
+const WALK_NS_MIN: u64 = 200_000_000;
+/// A copy may take ten times as long as it should.
+const PATIENCE: u64 = 10;
+const MB: u64 = 1_000_000;
+/// Where the parent writes to a tenth of its pages while the copy lives, it needs that much more.
+const COPIED_PART: u64 = 10;
+
+pub fn choose(interpreter: &Interpreter, wish: Wish) -> Choice {
+    choose_by(facts_of(interpreter), wish)
+}
+
+fn choose_by(facts: Facts, wish: Wish) -> Choice {
+    let resident_bytes = facts.resident_bytes.unwrap_or(0);
+    let expected_ns = WALK_NS_MIN + resident_bytes / MB * WALK_NS_A_MB;
+    let lacks = |left: Option<u64>, needed: u64| left.filter(|&left| left < needed);
+    let against_copy = match wish {
+        Wish::Fork | Wish::InPlace => None,
+        Wish::Auto if facts.has_device => {
+            Some("it uses a device whose driver does not bear copies of the process".to_owned())
+        }
+        Wish::Auto => lacks(facts.promised_left_bytes, resident_bytes)
+            .map(|left| {
+                format!("vm.overcommit_memory is 2, and {} are left of what may be promised", figures::size(left))
+            })
+            .or_else(|| {
+                lacks(facts.container_left_bytes, resident_bytes / COPIED_PART)
+                    .map(|left| format!("its container has {} left", figures::size(left)))
+            }),
+    };
+    let is_in_place = wish == Wish::InPlace || against_copy.is_some();
+    Choice {
+        wish,
+        is_in_place,
+        against_copy,
+        copy_ns_max: expected_ns * PATIENCE,
+        in_place_ns_max: expected_ns * PATIENCE,
+    }
+}
+
+fn facts_of(interpreter: &Interpreter) -> Facts {
+    let pid = interpreter.facts.pid;
+    let has_device = interpreter.maps.iter().filter_map(|mapping| mapping.path.as_ref()).any(|path| {
+        ["/dev/nvidia", "/dev/kfd", "/dev/dri"].iter().any(|device| path.to_string_lossy().starts_with(device))
+    });
+    Facts {
+        resident_bytes: number_in_kb(&format!("/proc/{pid}/status"), "VmRSS:"),
+        promised_left_bytes: promised_left(),
+        container_left_bytes: container_left(pid),
+        has_device,
+    }
+}
+
+/// `None`: the system promises as much as anybody asks for.
+fn promised_left() -> Option<u64> {
+    let mode = fs::read_to_string("/proc/sys/vm/overcommit_memory").ok()?;
+    if mode.trim() != "2" {
+        return None;
+    }
+    let (limit, promised) =
+        (number_in_kb("/proc/meminfo", "CommitLimit:")?, number_in_kb("/proc/meminfo", "Committed_AS:")?);
+    Some(limit.saturating_sub(promised))
+}
+
+fn number_in_kb(path: &str, key: &str) -> Option<u64> {
+    let text = fs::read_to_string(path).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kilobytes.checked_mul(1024)
+}
+
+/// Of the nearest limits above the process (cgroup v2).
+fn container_left(pid: u32) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let root = Path::new("/sys/fs/cgroup");
+    let number = |folder: &Path, name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
+    let left = |folder: &Path| Some(number(folder, "memory.max")?.saturating_sub(number(folder, "memory.current")?));
+    let folder = root.join(path);
+    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Choice, Facts, MB, Wish, choose_by};
+
+    fn chosen(facts: Facts, wish: Wish) -> Choice {
+        choose_by(Facts { resident_bytes: Some(1000 * MB), ..facts }, wish)
+    }
+
+    #[test]
+    fn a_copy_is_made_where_nothing_is_against_it() {
+        let plenty =
+            Facts { promised_left_bytes: Some(2000 * MB), container_left_bytes: Some(200 * MB), ..Facts::default() };
+        for facts in [Facts::default(), plenty] {
+            assert!(!chosen(facts, Wish::Auto).is_in_place, "{facts:?}");
+        }
+    }
+
+    #[test]
+    fn each_reason_against_a_copy_counts_unless_one_is_asked_for() {
+        for (facts, word) in [
+            (Facts { promised_left_bytes: Some(999 * MB), ..Facts::default() }, "999 MB"),
+            (Facts { container_left_bytes: Some(99 * MB), ..Facts::default() }, "99.0 MB"),
+            (Facts { has_device: true, ..Facts::default() }, "driver"),
+        ] {
+            let choice = chosen(facts, Wish::Auto);
+            assert!(choice.is_in_place);
+            assert!(choice.against_copy.as_ref().unwrap().contains(word), "{choice:?}");
+            assert!(!chosen(facts, Wish::Fork).is_in_place);
+            assert_eq!(chosen(facts, Wish::InPlace).against_copy, None);
+        }
+    }
+}

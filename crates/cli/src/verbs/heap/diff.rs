@@ -1,0 +1,227 @@
+//! `genba heap diff`: which classes grew between two files of a heap.
+//! Owns: the pairing of rows by module and name. Never: reads a process.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use genba_profile::figures;
+use genba_profile::report::printable;
+use serde::Serialize;
+
+use super::page::{FORMAT, Format, Page, TOP, VERSION};
+use super::text::shortened;
+use crate::read;
+use crate::words::failure::{self, Failure};
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The earlier file of genba heap -o
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+
+    /// The later one
+    #[arg(value_name = "AFTER")]
+    after: PathBuf,
+
+    /// Show so many classes; 0: all
+    #[arg(long, value_name = "N", default_value_t = TOP)]
+    top: usize,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+}
+
+/// One class that changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Change {
+    module: Option<String>,
+    name: Option<String>,
+    count_before: u64,
+    count_after: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    #[serde(skip)]
+    full_name: String,
+}
+
+#[derive(Serialize)]
+struct Changes<'a> {
+    format: &'static str,
+    version: u32,
+    objects_before: u64,
+    objects_after: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    classes: &'a [Change],
+}
+
+pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let (before, after) = (read_page(&arguments.before)?, read_page(&arguments.after)?);
+    let changes = changes(&before, &after);
+    match arguments.format {
+        Format::Text => read::print(&text(&before, &after, &changes, arguments.top))?,
+        Format::Json => {
+            let page = Changes {
+                format: "genba-heap-diff",
+                version: VERSION,
+                objects_before: before.objects,
+                objects_after: after.objects,
+                bytes_before: before.bytes,
+                bytes_after: after.bytes,
+                classes: &changes,
+            };
+            let text = serde_json::to_string_pretty(&page);
+            read::print(&(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n"))?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same as text.
+pub fn growth(before: &Page, after: &Page, top: usize) -> String {
+    text(before, after, &changes(before, after), top)
+}
+
+fn read_page(path: &Path) -> Result<Page, Failure> {
+    let cannot = |detail: String| {
+        Failure::no(format!("{} is no heap that genba has kept", path.display()))
+            .detail(detail)
+            .hint("genba heap PID -o FILE keeps one")
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::no(format!("cannot read {}: {}", path.display(), failure::of_system(&error))))?;
+    let page: Page = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;
+    if page.format != FORMAT || page.version != VERSION {
+        let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", page.format, page.version);
+        return Err(cannot(printable(&found)));
+    }
+    Ok(page)
+}
+
+/// Those that grew most come first, those that shrank most last. Classes of one name are one row.
+fn changes(before: &Page, after: &Page) -> Vec<Change> {
+    let mut rows: BTreeMap<(Option<String>, Option<String>), Change> = BTreeMap::new();
+    for (page, is_after) in [(before, false), (after, true)] {
+        for row in &page.classes {
+            let change = rows.entry((row.module.clone(), row.name.clone())).or_insert_with(|| Change {
+                module: row.module.clone(),
+                name: row.name.clone(),
+                count_before: 0,
+                count_after: 0,
+                bytes_before: 0,
+                bytes_after: 0,
+                full_name: row.full_name(),
+            });
+            let (count, bytes) = match is_after {
+                false => (&mut change.count_before, &mut change.bytes_before),
+                true => (&mut change.count_after, &mut change.bytes_after),
+            };
+            *count = count.saturating_add(row.count);
+            *bytes = bytes.saturating_add(row.bytes);
+        }
+    }
+    let mut changes: Vec<Change> = rows
+        .into_values()
+        .filter(|row| row.count_before != row.count_after || row.bytes_before != row.bytes_after)
+        .collect();
+    let growth = |row: &Change| i128::from(row.bytes_after) - i128::from(row.bytes_before);
+    changes.sort_by_key(|row| (-growth(row), row.full_name.clone()));
+    changes
+}
+
+fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
+    let mut text = format!(
+        "{} → {}: {} objects, {}\n\n",
+        figures::size(before.bytes),
+        figures::size(after.bytes),
+        signed(before.objects, after.objects, figures::count),
+        signed(before.bytes, after.bytes, figures::size),
+    );
+    if changes.is_empty() {
+        text.push_str("no class changed\n");
+        return text;
+    }
+    text.push_str(&format!("{:>11} {:>13} {:>13}  class\n", "bytes", "objects", "now"));
+    let shown = if top == 0 { changes.len() } else { top };
+    for change in changes.iter().take(shown) {
+        text.push_str(&format!(
+            "{:>11} {:>13} {:>13}  {}\n",
+            signed(change.bytes_before, change.bytes_after, figures::size),
+            signed(change.count_before, change.count_after, figures::count),
+            figures::count(change.count_after),
+            shortened(&printable(&change.full_name)),
+        ));
+    }
+    if changes.len() > shown {
+        let more = (changes.len() - shown) as u64;
+        text.push_str(&format!(
+            "{} changed (--top 0 shows all)\n",
+            figures::counted(more, "more class", "more classes")
+        ));
+    }
+    text
+}
+
+fn signed(before: u64, after: u64, words: impl Fn(u64) -> String) -> String {
+    let sign = if after >= before { '+' } else { '-' };
+    format!("{sign}{}", words(after.abs_diff(before)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::page::{FORMAT, Page, Row, Unreached, VERSION};
+    use super::{changes, text};
+
+    fn page(rows: &[(&str, u64, u64)]) -> Page {
+        let row = |&(name, count, bytes): &(&str, u64, u64)| Row {
+            module: Some("app".to_owned()),
+            name: Some(name.to_owned()),
+            is_cut: false,
+            count,
+            bytes,
+        };
+        Page {
+            moment: None,
+            walked_realtime_ns: None,
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            genba_version: String::new(),
+            pid: 1,
+            python: String::new(),
+            argv: Vec::new(),
+            objects: rows.iter().map(|row| row.1).sum(),
+            bytes: rows.iter().map(|row| row.2).sum(),
+            tracked: 0,
+            unreached: Unreached { interpreters: 0, share_max: 0.003 },
+            walked: "copy".to_owned(),
+            why_in_place: None,
+            pause_ns: 0,
+            stopped_ns: 0,
+            wait_ns: 0,
+            walk_ns: 0,
+            collection: None,
+            garbage: None,
+            page_faults: None,
+            classes: rows.iter().map(row).collect(),
+        }
+    }
+
+    #[test]
+    fn what_grew_most_comes_first() {
+        let before = page(&[("Same", 1, 10), ("Less", 9, 90), ("Twice", 1, 5), ("Twice", 1, 5)]);
+        let after = page(&[("Same", 1, 10), ("Less", 2, 20), ("New", 3, 300), ("Twice", 4, 20)]);
+        let text = text(&before, &after, &changes(&before, &after), 0);
+        let rows: Vec<Vec<&str>> = text.lines().skip(3).map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(
+            rows,
+            [
+                vec!["+300", "bytes", "+3", "3", "app.New"],
+                vec!["+10", "bytes", "+2", "4", "app.Twice"],
+                vec!["-70", "bytes", "-7", "2", "app.Less"],
+            ]
+        );
+    }
+}

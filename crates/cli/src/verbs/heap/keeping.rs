@@ -1,0 +1,329 @@
+//! The heaps that agents walk while `genba run` and `genba attach` record: each becomes a file that `genba heap diff` reads.
+//! Owns: the file that the agents append to, the names of what is kept, the words about it. Never: fails a recording: what goes wrong is a
+//! line on stderr. Partner: crates/agent/src/heap/moments.rs.
+
+use std::collections::BTreeMap;
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use genba_heap::answer::{self, Outcome};
+use genba_heap::pieces::{ASKED_BYTES, Head, InPlace, Moment, Piece, read_piece};
+use genba_process::facts::Facts;
+use genba_profile::figures;
+
+use super::asking::{self, Wants};
+use super::page::{Page, Process};
+use crate::recording::agent_file;
+use crate::recording::output::Output;
+use crate::verbs::attach::placed::{Lock, Place};
+use crate::words::failure::{self, Failure, say};
+
+const LOOKED_EVERY: Duration = Duration::from_millis(50);
+/// 65,536 classes with long names, and a few of them at once.
+const READ_BYTES_MAX: u64 = 256 << 20;
+/// More of one recording than anybody looks at.
+const FILES_MAX: u32 = 10_000;
+
+/// Where the answers come together, before there is anybody to give one.
+pub struct Room {
+    place: Place,
+    /// Others that enter the same process may look for folders that nobody has a lock in.
+    _lock: Lock,
+    file: tempfile::NamedTempFile,
+}
+
+/// The thread that keeps what comes.
+pub struct Keeping {
+    shared: Arc<Shared>,
+    thread: JoinHandle<Kept>,
+}
+
+#[derive(Default)]
+struct Shared {
+    /// When; 0: never.
+    asked_realtime_ns: AtomicU64,
+    ends: AtomicBool,
+}
+
+/// How the user asks.
+#[derive(Clone)]
+pub struct Asking(Arc<Shared>);
+
+/// What was kept.
+#[derive(Default)]
+struct Kept {
+    files: Vec<PathBuf>,
+    /// Walks that began, and did not come to their end.
+    unfinished: usize,
+    /// Why is said.
+    has_failures: bool,
+}
+
+impl Room {
+    /// `facts`: of the process that must be able to open it.
+    pub fn new(facts: &Facts) -> Result<Room, Failure> {
+        let cannot = |error: std::io::Error| {
+            Failure::no(format!("cannot make a file for heaps: {}", failure::of_system(&error)))
+                .hint("TMPDIR=/path/to/folder genba …")
+        };
+        let file = tempfile::Builder::new().prefix("genba-heaps-").tempfile().map_err(cannot)?;
+        let place = Place::for_process(facts, &agent_file::unpacked()?, file.path())?;
+        let lock = place.locked()?;
+        place.write_first(&0_u64.to_le_bytes()).map_err(cannot)?;
+        Ok(Room { place, _lock: lock, file })
+    }
+
+    /// As the processes see it.
+    pub fn path(&self) -> PathBuf {
+        self.place.recording.clone()
+    }
+
+    /// genba ends before the program does: removes the file.
+    pub fn leave(&self) -> impl FnOnce() + Send + 'static {
+        let path = self.file.path().to_owned();
+        move || drop(std::fs::remove_file(path))
+    }
+
+    pub fn keep(self, output: &Output) -> Keeping {
+        let shared = Arc::new(Shared::default());
+        let seen = Arc::clone(&shared);
+        let mut keeper = Keeper::new(output);
+        let thread = std::thread::spawn(move || {
+            // All of it: its file and its lock are given up at the end only.
+            let room = self;
+            let mut asked = 0;
+            loop {
+                // The flag first: what was written before it was set is read.
+                let ends = seen.ends.load(Ordering::SeqCst);
+                let now = seen.asked_realtime_ns.load(Ordering::SeqCst);
+                if now != asked && room.place.write_first(&now.to_le_bytes()).is_ok() {
+                    asked = now;
+                }
+                keeper.look(&room.place);
+                if ends {
+                    return keeper.ended();
+                }
+                std::thread::sleep(LOOKED_EVERY);
+            }
+        });
+        Keeping { shared, thread }
+    }
+}
+
+impl Keeping {
+    pub fn asking(&self) -> Asking {
+        Asking(Arc::clone(&self.shared))
+    }
+
+    /// The program has ended, or the recording: reads what is there, and says what was kept.
+    pub fn finish(self, is_quiet: bool) {
+        self.shared.ends.store(true, Ordering::SeqCst);
+        let Ok(kept) = self.thread.join() else { return };
+        if kept.unfinished > 0 {
+            let walks = figures::counted(kept.unfinished as u64, "heap was", "heaps were");
+            say(&format!("note: {walks} not kept: the process ended before the walk did"));
+        }
+        let shown = |path: &PathBuf| path.display().to_string();
+        match kept.files.as_slice() {
+            _ if is_quiet => {}
+            [] if kept.has_failures || kept.unfinished > 0 => {}
+            [] => say("note: no heap was kept: none of its moments came"),
+            [only] => say(&format!("kept the heap in {0} · next: genba heap diff {0} LATER", shown(only))),
+            [first, .., last] => say(&format!(
+                "kept {} heaps, {first} to {last} · next: genba heap diff {first} {last}",
+                kept.files.len(),
+                first = shown(first),
+                last = shown(last)
+            )),
+        }
+    }
+}
+
+impl Asking {
+    pub fn ask(&self) {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.0.asked_realtime_ns.store(u64::try_from(now.as_nanos()).unwrap_or(0), Ordering::SeqCst);
+    }
+}
+
+struct Keeper {
+    /// `app` of `app.genba`, with its folder.
+    stem: PathBuf,
+    number: u32,
+    /// So many bytes were read.
+    done: u64,
+    /// Answers that are not whole, by process and number.
+    open: BTreeMap<(u64, u64), Vec<u8>>,
+    is_damaged: bool,
+    kept: Kept,
+}
+
+impl Keeper {
+    fn new(output: &Output) -> Keeper {
+        Keeper {
+            stem: Path::new(&output.shown).with_extension(""),
+            number: 0,
+            done: ASKED_BYTES as u64,
+            open: BTreeMap::new(),
+            is_damaged: false,
+            kept: Kept::default(),
+        }
+    }
+
+    fn look(&mut self, place: &Place) {
+        if self.is_damaged {
+            return;
+        }
+        let Ok(bytes) = place.content_from(self.done, READ_BYTES_MAX) else { return };
+        let mut rest = bytes.as_slice();
+        loop {
+            match read_piece(rest) {
+                Ok(Some(piece)) => {
+                    rest = piece.rest;
+                    self.take(&piece);
+                }
+                Ok(None) => break,
+                Err(()) => {
+                    self.is_damaged = true;
+                    say(
+                        "note: no more heaps are kept: what the agents wrote is damaged; is the disk of the temporary folder full?",
+                    );
+                    return;
+                }
+            }
+        }
+        self.done += (bytes.len() - rest.len()) as u64;
+        place.forget_before(self.done);
+    }
+
+    fn take(&mut self, piece: &Piece<'_>) {
+        let key = (piece.head.pid, piece.head.number);
+        let whole = self.open.entry(key).or_default();
+        whole.extend_from_slice(piece.answer);
+        if !answer::is_whole(whole) {
+            return;
+        }
+        let whole = self.open.remove(&key).unwrap_or_default();
+        if let Err(failure) = self.keep(&piece.head, piece.words, &whole) {
+            self.kept.has_failures = true;
+            say(&format!(
+                "note: a heap of process {} was not kept ({}): {failure}",
+                piece.head.pid,
+                words_of(piece.head.moment)
+            ));
+        }
+    }
+
+    fn keep(&mut self, head: &Head, words: &[u8], whole: &[u8]) -> Result<(), Failure> {
+        let answer = answer::read(whole).ok_or_else(|| Failure::ours("the answer of genba's library is damaged"))?;
+        let pid = u32::try_from(head.pid).unwrap_or(0);
+        if answer.done.outcome == Outcome::Late as u32 {
+            return Err(Failure::no("its main thread did not run Python code, or a long C call held the GIL").hint(
+                format!("genba dump {pid} shows what its threads do; without --heap-collect any thread will do"),
+            ));
+        }
+        asking::check(pid, &answer, None)?;
+        let process = Process { pid, python: version(head.python), argv: command_line(words) };
+        let why = [
+            (InPlace::Device, "it uses a device whose driver does not bear copies of the process"),
+            (InPlace::Overcommit, "vm.overcommit_memory is 2"),
+            (InPlace::Moment, "the program would not wait for a copy to be made and go on"),
+        ];
+        let why = why.iter().find(|(why, _)| *why as u64 == head.in_place).map(|(_, words)| (*words).to_owned());
+        let wants = Wants { collection: answer.done.collect_ns > 0, ..Wants::default() };
+        let mut page = Page::of(process, why, asking::Asked { answer, stopped_ns: 0, wants });
+        page.moment = Some(words_of(head.moment).to_owned());
+        page.walked_realtime_ns = Some(head.realtime_ns);
+        let path = self.write(&page.json()?)?;
+        if head.moment == Moment::Signal as u64 {
+            let objects = figures::counted(page.objects, "object", "objects");
+            say(&format!(
+                "kept the heap of process {pid} in {}: {objects}, {}",
+                path.display(),
+                figures::size(page.bytes)
+            ));
+        }
+        self.kept.files.push(path);
+        Ok(())
+    }
+
+    /// Under the next name that is free.
+    fn write(&mut self, json: &str) -> Result<PathBuf, Failure> {
+        while self.number < FILES_MAX {
+            self.number += 1;
+            let path = PathBuf::from(format!("{}.heap-{}.json", self.stem.display(), self.number));
+            let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
+            match made.and_then(|mut file| file.write_all(json.as_bytes())) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(Failure::no(format!(
+                        "cannot write {}: {}",
+                        path.display(),
+                        failure::of_system(&error)
+                    )));
+                }
+            }
+        }
+        Err(Failure::no(format!("there are {FILES_MAX} heaps of this name already"))
+            .hint("name another recording with -o"))
+    }
+
+    fn ended(mut self) -> Kept {
+        self.kept.unfinished = self.open.len();
+        self.kept
+    }
+}
+
+/// As it is in the file.
+fn words_of(moment: u64) -> &'static str {
+    let words = [
+        (Moment::Signal, "signal"),
+        (Moment::Interval, "interval"),
+        (Moment::Resident, "rss"),
+        (Moment::BeforeCollection, "before_gc"),
+        (Moment::AfterCollection, "after_gc"),
+        (Moment::Exit, "exit"),
+    ];
+    words.iter().find(|(known, _)| *known as u64 == moment).map_or("unknown", |(_, words)| words)
+}
+
+/// `Py_Version` as text. Source: CPython Include/patchlevel.h, `PY_VERSION_HEX`.
+fn version(number: u64) -> String {
+    let part = |shift: u32| number >> shift & 0xff;
+    let level = match number >> 4 & 0xf {
+        0xa => "a",
+        0xb => "b",
+        0xc => "rc",
+        _ => return format!("{}.{}.{}", part(24), part(16), part(8)),
+    };
+    format!("{}.{}.{}{level}{}", part(24), part(16), part(8), number & 0xf)
+}
+
+fn command_line(words: &[u8]) -> Vec<String> {
+    let words = words.strip_suffix(&[0]).unwrap_or(words);
+    words.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{command_line, version};
+
+    #[test]
+    fn versions_are_told_as_python_does() {
+        assert_eq!(version(0x030d_00f0), "3.13.0");
+        assert_eq!(version(0x030f_00a2), "3.15.0a2");
+        assert_eq!(version(0x030e_05c1), "3.14.5rc1");
+    }
+
+    #[test]
+    fn a_command_line_has_its_words() {
+        assert_eq!(command_line(b"python\0app.py\0"), ["python", "app.py"]);
+    }
+}

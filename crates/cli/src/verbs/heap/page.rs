@@ -1,0 +1,177 @@
+//! What is known about a heap, and the same as JSON; docs/json.md describes it.
+//! Owns: the keys. Keeps: what is absent is `null`.
+
+use genba_heap::answer::Class;
+use genba_process::interpreter::Interpreter;
+use serde::{Deserialize, Serialize};
+
+use super::asking::Asked;
+use super::choice::Choice;
+use crate::words::failure::Failure;
+
+pub const FORMAT: &str = "genba-heap";
+pub const VERSION: u32 = 1;
+
+/// So many classes are shown.
+pub const TOP: usize = 25;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct Page {
+    pub format: String,
+    pub version: u32,
+    pub genba_version: String,
+    pub pid: u32,
+    pub python: String,
+    pub argv: Vec<String>,
+    /// Of a heap that was walked during a recording: why, and when.
+    pub moment: Option<String>,
+    pub walked_realtime_ns: Option<u64>,
+    pub objects: u64,
+    pub bytes: u64,
+    /// Those that the collector tracks.
+    pub tracked: u64,
+    pub unreached: Unreached,
+    /// `copy` or `in_place`.
+    pub walked: String,
+    pub why_in_place: Option<String>,
+    /// The GIL was held for so long.
+    pub pause_ns: u64,
+    /// All threads were stopped for so long, to ask.
+    pub stopped_ns: u64,
+    /// The GIL was waited for.
+    pub wait_ns: u64,
+    pub walk_ns: u64,
+    /// With `--collect`.
+    pub collection: Option<Collection>,
+    /// With `--live-only`: what was not counted.
+    pub garbage: Option<Garbage>,
+    /// Of the program, while its copy lived.
+    pub page_faults: Option<u64>,
+    pub classes: Vec<Row>,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Collection {
+    pub pause_ns: u64,
+    /// Objects that it found unreachable.
+    pub collected: u64,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Garbage {
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+pub struct Unreached {
+    /// Interpreters with a GIL of their own.
+    pub interpreters: u64,
+    /// Of all objects, those that only C code holds are at most this share in genba's tests.
+    pub share_max: f64,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Row {
+    /// Null: its `__module__` is no text.
+    pub module: Option<String>,
+    /// Null: all classes beyond the first 65,535.
+    pub name: Option<String>,
+    /// Its names are longer than is shown.
+    pub is_cut: bool,
+    pub count: u64,
+    pub bytes: u64,
+}
+
+impl Row {
+    pub fn of(class: Class) -> Row {
+        let name = (!class.name.is_empty()).then_some(class.name);
+        Row { module: class.module, name, is_cut: class.is_cut, count: class.count, bytes: class.bytes }
+    }
+
+    /// `module.Name`; classes of `builtins` without it.
+    pub fn full_name(&self) -> String {
+        let cut = if self.is_cut { "…" } else { "" };
+        match (self.module.as_deref(), self.name.as_deref()) {
+            (_, None) => "(classes without a row of their own)".to_owned(),
+            (Some("builtins"), Some(name)) => format!("{name}{cut}"),
+            (Some(module), Some(name)) => format!("{module}.{name}{cut}"),
+            (None, Some(name)) => format!("?.{name}{cut}"),
+        }
+    }
+}
+
+/// Whose heap it is.
+pub struct Process {
+    pub pid: u32,
+    pub python: String,
+    pub argv: Vec<String>,
+}
+
+impl Page {
+    pub fn new(interpreter: &Interpreter, choice: &Choice, asked: Asked) -> Page {
+        let process = Process {
+            pid: interpreter.facts.pid,
+            python: interpreter.version.clone(),
+            argv: interpreter.facts.command_line.clone(),
+        };
+        Page::of(process, choice.against_copy.clone(), asked)
+    }
+
+    pub fn of(process: Process, against_copy: Option<String>, asked: Asked) -> Page {
+        let answer = asked.answer;
+        let done = answer.done;
+        let errno = (done.detail != 0).then(|| std::io::Error::from_raw_os_error(done.detail.cast_signed()));
+        let failed = errno
+            .filter(|_| !done.is_forked)
+            .map(|error| format!("no copy can be made: {}", crate::words::failure::of_system(&error)));
+        let mut classes: Vec<Row> = answer.classes.into_iter().map(Row::of).collect();
+        classes.sort_by(|one, other| {
+            let key = |row: &Row| (std::cmp::Reverse(row.bytes), row.full_name());
+            key(one).cmp(&key(other))
+        });
+        // Interned strings of 3.11, or a dict of them that is elsewhere, are found by what refers to them alone.
+        let share_max = if done.has_interned { 0.003 } else { 0.01 };
+        Page {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            genba_version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: process.pid,
+            python: process.python,
+            argv: process.argv,
+            moment: None,
+            walked_realtime_ns: None,
+            objects: answer.objects,
+            bytes: answer.bytes,
+            tracked: answer.tracked,
+            unreached: Unreached { interpreters: done.interpreters_left, share_max },
+            walked: if done.is_forked { "copy" } else { "in_place" }.to_owned(),
+            why_in_place: against_copy.or(failed),
+            pause_ns: done.pause_ns,
+            stopped_ns: asked.stopped_ns,
+            wait_ns: done.wait_ns,
+            walk_ns: done.walk_ns,
+            collection: asked
+                .wants
+                .collection
+                .then_some(Collection { pause_ns: done.collect_ns, collected: done.collected }),
+            garbage: asked
+                .wants
+                .live_only
+                .then_some(Garbage { objects: answer.garbage_objects, bytes: answer.garbage_bytes }),
+            page_faults: done.is_forked.then_some(done.page_faults),
+            classes,
+        }
+    }
+
+    pub fn json(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n")
+    }
+}

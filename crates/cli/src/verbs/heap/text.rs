@@ -1,0 +1,107 @@
+//! A heap as a table, and how it was looked at.
+//! Owns: the words. Never: leaves a class out without saying how many.
+
+use genba_profile::figures;
+use genba_profile::report::printable;
+
+use super::page::Page;
+
+const PAGE_BYTES: u64 = 4096;
+const NAME_CHARACTERS_MAX: usize = 120;
+
+pub fn text(page: &Page, top: usize) -> String {
+    let mut text = format!(
+        "process {} · CPython {} · {}, {} in {}\n\n",
+        page.pid,
+        page.python,
+        figures::counted(page.objects, "object", "objects"),
+        figures::size(page.bytes),
+        figures::counted(page.classes.len() as u64, "class", "classes"),
+    );
+    let shown = if top == 0 { page.classes.len() } else { top };
+    text.push_str(&format!("{:>10} {:>7} {:>13} {:>10}  class\n", "bytes", "share", "objects", "average"));
+    for row in page.classes.iter().take(shown) {
+        text.push_str(&format!(
+            "{:>10} {:>5} % {:>13} {:>10}  {}\n",
+            figures::size(row.bytes),
+            figures::percent(row.bytes, page.bytes),
+            figures::count(row.count),
+            figures::size(row.bytes.checked_div(row.count).unwrap_or(0)),
+            shortened(&printable(&row.full_name())),
+        ));
+    }
+    let rest: Vec<_> = page.classes.iter().skip(shown).collect();
+    if !rest.is_empty() {
+        let (bytes, count) = rest.iter().fold((0, 0), |(bytes, count), row| (bytes + row.bytes, count + row.count));
+        text.push_str(&format!(
+            "{:>10} {:>5} % {:>13} {:>10}  {} (--top 0 shows all)\n",
+            figures::size(bytes),
+            figures::percent(bytes, page.bytes),
+            figures::count(count),
+            "",
+            figures::counted(rest.len() as u64, "more class", "more classes"),
+        ));
+    }
+    text.push('\n');
+    text.push_str(&how(page));
+    text
+}
+
+/// How it was done, what that cost, and what is missing.
+pub fn how(page: &Page) -> String {
+    let time = figures::duration;
+    let mut text = match page.page_faults {
+        Some(faults) => format!(
+            "walked in a copy of the process: the program was held for {}, the copy lived for {}\n\
+             meanwhile the program had {}, copying {} at most\n",
+            time(page.pause_ns),
+            time(page.walk_ns),
+            figures::counted(faults, "page fault", "page faults"),
+            figures::size(faults * PAGE_BYTES),
+        ),
+        None => format!(
+            "walked in place{}: the program was held for {}\n",
+            page.why_in_place.as_ref().map(|why| format!(", since {}", printable(why))).unwrap_or_default(),
+            time(page.pause_ns),
+        ),
+    };
+    if let Some(collection) = page.collection {
+        text.push_str(&format!(
+            "a full collection came first: it found {} in {}, with finalizers of the program\n",
+            figures::counted(collection.collected, "unreachable object", "unreachable objects"),
+            time(collection.pause_ns),
+        ));
+    }
+    if let Some(garbage) = page.garbage {
+        text.push_str(&match garbage.objects {
+            0 => "garbage is not counted: there is none\n".to_owned(),
+            _ => format!(
+                "garbage is not counted, and is still there: {}, {}\n",
+                figures::counted(garbage.objects, "object", "objects"),
+                figures::size(garbage.bytes)
+            ),
+        });
+    }
+    if page.stopped_ns > 0 {
+        text.push_str(&format!("its threads were stopped for {} to ask for that\n", time(page.stopped_ns)));
+    }
+    text.push_str(&format!(
+        "not reached: objects that only C code holds, at most {} % of all in genba's tests\n",
+        page.unreached.share_max * 100.0
+    ));
+    if page.unreached.interpreters > 0 {
+        text.push_str(&format!(
+            "not walked: {} with a GIL of their own\n",
+            figures::counted(page.unreached.interpreters, "interpreter", "interpreters")
+        ));
+    }
+    text
+}
+
+/// Names come from the program, and may be of any length.
+pub fn shortened(name: &str) -> String {
+    match name.char_indices().nth(NAME_CHARACTERS_MAX) {
+        Some((byte, _)) => format!("{}…", name.get(..byte).unwrap_or(name)),
+        None => name.to_owned(),
+    }
+}

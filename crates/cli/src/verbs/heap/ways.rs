@@ -1,0 +1,299 @@
+//! Ways to objects, merged from their roots on, as a tree; and the same as JSON, which docs/json.md describes.
+//! Owns: what is one step for a reader, and the words. Keeps: what is absent is `null`.
+
+use genba_heap::chains::{Chain, Held, Root};
+use genba_heap::parents::Keeper;
+use genba_heap::steps::Step;
+use genba_profile::figures;
+use genba_profile::report::printable;
+use serde::Serialize;
+
+use super::page::Page;
+use super::text::{how, shortened};
+use crate::words::failure::Failure;
+
+/// More branches of one place are told as a number, and deeper ones are no further to the right.
+const BRANCHES_MAX: usize = 10;
+const INDENT_MAX: usize = 30;
+
+/// One step, as a reader takes it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+struct Place {
+    step: &'static str,
+    name: Option<String>,
+    /// In which file a frame's function is.
+    file: Option<String>,
+    class: Option<String>,
+    /// Several such steps, one after the other.
+    repeats: bool,
+}
+
+#[derive(Serialize)]
+struct Node {
+    #[serde(flatten)]
+    place: Place,
+    /// Of those that were looked at.
+    objects: u64,
+    ways: Vec<Node>,
+}
+
+/// By what all objects of the class are kept alive.
+#[derive(Serialize)]
+struct KeptBy {
+    modules_and_locals: u64,
+    frame_namespaces: u64,
+    c_only: u64,
+    /// By nothing: they are garbage.
+    nothing: u64,
+}
+
+#[derive(Serialize)]
+pub struct Ways {
+    format: &'static str,
+    version: u32,
+    genba_version: String,
+    pid: u32,
+    python: String,
+    argv: Vec<String>,
+    class: String,
+    objects: u64,
+    looked_at: u64,
+    kept_by: KeptBy,
+    walked: String,
+    pause_ns: u64,
+    stopped_ns: u64,
+    wait_ns: u64,
+    walk_ns: u64,
+    page_faults: Option<u64>,
+    ways: Vec<Node>,
+    #[serde(skip)]
+    page: Page,
+}
+
+impl Ways {
+    pub fn new(page: Page, class: String, held: Held, chains: &[Chain], names: &[(u64, String)]) -> Ways {
+        let mut ways = Vec::new();
+        for chain in chains {
+            let mut level = &mut ways;
+            for place in places(chain, names) {
+                let known = level.iter().position(|node: &Node| node.place == place);
+                let at = known.unwrap_or_else(|| {
+                    level.push(Node { place, objects: 0, ways: Vec::new() });
+                    level.len() - 1
+                });
+                let Some(node) = level.get_mut(at) else { break };
+                node.objects += 1;
+                level = &mut node.ways;
+            }
+        }
+        sort(&mut ways);
+        let [nothing, modules_and_locals, frame_namespaces, c_only] = held.kept_by;
+        Ways {
+            format: "genba-heap-refs",
+            version: 1,
+            genba_version: page.genba_version.clone(),
+            pid: page.pid,
+            python: page.python.clone(),
+            argv: page.argv.clone(),
+            class,
+            objects: held.total,
+            looked_at: held.told,
+            kept_by: KeptBy { modules_and_locals, frame_namespaces, c_only, nothing },
+            walked: page.walked.clone(),
+            pause_ns: page.pause_ns,
+            stopped_ns: page.stopped_ns,
+            wait_ns: page.wait_ns,
+            walk_ns: page.walk_ns,
+            page_faults: page.page_faults,
+            ways,
+            page,
+        }
+    }
+
+    pub fn json(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n")
+    }
+}
+
+fn sort(nodes: &mut [Node]) {
+    nodes.sort_by(|one, other| {
+        other.objects.cmp(&one.objects).then_with(|| label(&one.place).cmp(&label(&other.place)))
+    });
+    nodes.iter_mut().for_each(|node| sort(&mut node.ways));
+}
+
+/// From the root on.
+fn places(chain: &Chain, names: &[(u64, String)]) -> Vec<Place> {
+    let class_of = |row: u64| names.iter().find(|(of, _)| *of == row).map(|(_, name)| name.clone());
+    let plain = |step: &'static str| Place { step, name: None, file: None, class: None, repeats: false };
+    let mut found = vec![match (&chain.root, chain.keeper) {
+        (_, Keeper::Nobody) => plain("garbage"),
+        _ if chain.is_cut => plain("longer"),
+        (Root::Modules, _) => plain("modules"),
+        (Root::Frame { function, file }, keeper) => Place {
+            name: Some(function.clone()),
+            file: Some(file.clone()),
+            ..plain(if keeper == Keeper::Frame { "namespace" } else { "frame" })
+        },
+        (Root::C, _) => plain("c"),
+    }];
+    let mut links = chain.links.iter().rev().peekable();
+    // `sys.modules` itself is its own root.
+    if chain.root == Root::Modules && !chain.is_cut && links.len() > 1 {
+        links.next();
+    }
+    while let Some(link) = links.next() {
+        let mut place = Place {
+            name: (!link.name.is_empty()).then(|| link.name.clone()),
+            class: class_of(link.row),
+            ..plain(word(link.step))
+        };
+        // The dict of an object's attributes is no place of its own.
+        if link.step == Step::Attributes
+            && let Some(key) = links.next_if(|next| next.step == Step::Key)
+        {
+            place = Place { name: Some(key.name.clone()), class: class_of(key.row), ..plain("attribute") };
+        }
+        match found.last_mut() {
+            Some(last) if last.step == "modules" && place.step == "key" => *last = Place { step: "module", ..place },
+            Some(last) if Place { repeats: false, ..last.clone() } == place => last.repeats = true,
+            _ => found.push(place),
+        }
+    }
+    found
+}
+
+const fn word(step: Step) -> &'static str {
+    match step {
+        Step::Plain => "reference",
+        Step::Attribute => "attribute",
+        Step::Attributes => "attributes",
+        Step::Key => "key",
+        Step::Item => "item",
+        Step::AsKey => "as_key",
+        Step::Local => "local",
+    }
+}
+
+pub fn text(ways: &Ways) -> String {
+    let mut text = format!(
+        "process {} · CPython {} · {} of class {}: what keeps them alive\n\n{:>11} {:>7}  held by\n",
+        ways.pid,
+        ways.python,
+        figures::counted(ways.objects, "object", "objects"),
+        shortened(&printable(&ways.class)),
+        "objects",
+        "share",
+    );
+    lines(&ways.ways, 0, ways.looked_at, &mut text);
+    text.push('\n');
+    if ways.looked_at < ways.objects {
+        text.push_str(&format!(
+            "looked at {} of {}, evenly from all (--sample N takes more)\n",
+            figures::count(ways.looked_at),
+            figures::count(ways.objects)
+        ));
+    }
+    let of_all = [
+        (ways.kept_by.c_only, "by the interpreter or C code only"),
+        (ways.kept_by.frame_namespaces, "by a frame's globals only, of no module in sys.modules"),
+        (ways.kept_by.nothing, "by nothing: garbage that the collector has not freed"),
+    ];
+    for (count, words) in of_all.into_iter().filter(|(count, _)| *count > 0) {
+        text.push_str(&format!("of all {} are held {words}\n", figures::count(count)));
+    }
+    text.push_str("each object is told with one of its shortest ways; it may have others\n");
+    text.push_str(&how(&ways.page));
+    text
+}
+
+fn lines(nodes: &[Node], depth: usize, all: u64, text: &mut String) {
+    let indent = " ".repeat((2 * depth).min(INDENT_MAX));
+    let line = |objects: u64, words: &str| {
+        format!("{:>11} {:>5} %  {indent}{words}\n", figures::count(objects), figures::percent(objects, all))
+    };
+    let (shown, rest) = nodes.split_at(nodes.len().min(BRANCHES_MAX));
+    for node in shown {
+        text.push_str(&line(node.objects, &shortened(&printable(&label(&node.place)))));
+        lines(&node.ways, depth + 1, all, text);
+    }
+    if !rest.is_empty() {
+        let objects = rest.iter().map(|node| node.objects).sum();
+        text.push_str(&line(objects, &figures::counted(rest.len() as u64, "more way", "more ways")));
+    }
+}
+
+fn label(place: &Place) -> String {
+    let name = place.name.as_deref().unwrap_or("?");
+    let step = match place.step {
+        "module" => return format!("module {name}"),
+        "modules" => return "sys.modules".to_owned(),
+        "c" => return "the interpreter or C code".to_owned(),
+        "garbage" => return "nothing: garbage".to_owned(),
+        "longer" => return "… (a way of more than 64 steps)".to_owned(),
+        "frame" | "namespace" => {
+            let file = place.file.as_deref().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+            return format!("frame of {name} ({file}){}", if place.step == "frame" { "" } else { ", its namespace" });
+        }
+        "attribute" => format!(".{name}"),
+        "attributes" => ".__dict__".to_owned(),
+        "key" => format!("[{name:?}]"),
+        "item" => "[…]".to_owned(),
+        "as_key" => "as a key".to_owned(),
+        "local" => format!("local {name}"),
+        _ => "refers to".to_owned(),
+    };
+    let repeats = if place.repeats { ", again and again" } else { "" };
+    format!("{step}: {}{repeats}", place.class.as_deref().unwrap_or("?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Step, label, places};
+    use genba_heap::chains::{Chain, Link, Root};
+    use genba_heap::parents::Keeper;
+
+    fn told(root: Root, keeper: Keeper, links: &[(Step, &str, u64)]) -> Vec<String> {
+        let names =
+            [(1, "dict"), (2, "module"), (3, "app.Cache"), (4, "app.Leak")].map(|(row, name)| (row, name.to_owned()));
+        let links = links.iter().rev().map(|&(step, name, row)| Link { step, name: name.to_owned(), row }).collect();
+        places(&Chain { keeper, links, root, is_cut: false }, &names).iter().map(label).collect()
+    }
+
+    #[test]
+    fn a_module_and_attributes_are_one_step_each() {
+        let links = [
+            (Step::Plain, "", 1),
+            (Step::Key, "app", 2),
+            (Step::Attributes, "", 1),
+            (Step::Key, "cache", 3),
+            (Step::Attribute, "store", 1),
+            (Step::Key, "hot", 4),
+            (Step::Attribute, "next", 4),
+            (Step::Attribute, "next", 4),
+            (Step::Attribute, "next", 4),
+        ];
+        assert_eq!(
+            told(Root::Modules, Keeper::Named, &links),
+            [
+                "module app",
+                ".cache: app.Cache",
+                ".store: dict",
+                "[\"hot\"]: app.Leak",
+                ".next: app.Leak, again and again"
+            ]
+        );
+    }
+
+    #[test]
+    fn each_root_is_named() {
+        let frame = Root::Frame { function: "main".to_owned(), file: "/srv/app.py".to_owned() };
+        let link = [(Step::Local, "kept", 4)];
+        assert_eq!(told(frame.clone(), Keeper::Named, &link), ["frame of main (app.py)", "local kept: app.Leak"]);
+        let link = [(Step::Plain, "", 4)];
+        assert_eq!(told(frame, Keeper::Frame, &link), ["frame of main (app.py), its namespace", "refers to: app.Leak"]);
+        assert_eq!(told(Root::C, Keeper::C, &link), ["the interpreter or C code", "refers to: app.Leak"]);
+        assert_eq!(told(Root::C, Keeper::Nobody, &[]), ["nothing: garbage"]);
+    }
+}

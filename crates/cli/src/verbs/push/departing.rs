@@ -1,0 +1,213 @@
+//! `genba push --dry-run`: each field that would leave this machine, with its value. docs/privacy.md has the same list.
+//! Owns: that page. Never: sends; asks for a name in the network; looks at a file beside the recording.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use genba_format::proto;
+use genba_profile::figures;
+use genba_profile::owner::{Owner, Places, of_python};
+use genba_profile::report::printable;
+
+use crate::read::RecordingFile;
+use crate::upload::{Content, New, Server, TOKEN_VARIABLE};
+
+/// Processes, paths and names that are listed; the others are counted.
+const LISTED_MAX: usize = 20;
+
+/// `token`: where it is from, the variable if no file is named. None: there is no token.
+pub fn page(
+    file: &RecordingFile,
+    content: &Content,
+    new: &New,
+    server: &Server,
+    token: Option<Option<&Path>>,
+) -> String {
+    let user = match token {
+        Some(None) => format!("the name of the token in {TOKEN_VARIABLE}, which the server knows"),
+        Some(Some(path)) => format!("the name of the token in {}, which the server knows", path.display()),
+        None => "nobody's: there is no token".to_owned(),
+    };
+    let mut rows = Rows::default();
+    rows.heading(&format!("to {}, with each request", server.shown()));
+    rows.add("user", user);
+    rows.add("program", format!("genba {}", env!("CARGO_PKG_VERSION")));
+    rows.add("address", "this machine's network address, as every server sees it");
+    rows.heading("about the recording");
+    rows.add("name", &new.name);
+    rows.add("host", new.host.as_deref().unwrap_or("not known"));
+    rows.add("tags", or_none(&new.tags));
+    rows.add("size", format!("{} ({} bytes)", figures::size(content.bytes), figures::count(content.bytes)));
+    rows.add("sha256", &content.sha256);
+    rows.heading("the file itself, unchanged; it holds");
+    Stored::of(file).add_to(&mut rows);
+    rows.heading("never");
+    rows.add("environment", "neither names nor values");
+    rows.add("values", "contents of variables, arguments of functions");
+    rows.add("files", "other than this one; what is in it of source text is listed above");
+    rows.add("network", "addresses that the program talked to");
+    rows.page
+}
+
+#[derive(Default)]
+struct Rows {
+    page: String,
+}
+
+impl Rows {
+    fn heading(&mut self, words: &str) {
+        let blank = if self.page.is_empty() { "" } else { "\n" };
+        self.page += &format!("{blank}{}\n", printable(words));
+    }
+
+    fn add(&mut self, field: &str, value: impl AsRef<str>) {
+        self.page += &format!("  {field:<17} {}\n", printable(value.as_ref()));
+    }
+
+    /// One row a value; what is more is counted.
+    fn add_each(&mut self, field: &str, values: &[String]) {
+        for (position, value) in values.iter().take(LISTED_MAX).enumerate() {
+            self.add(if position == 0 { field } else { "" }, value);
+        }
+        match values.len() {
+            0 => self.add(field, "none"),
+            many if many > LISTED_MAX => self.add("", format!("and {} more", many - LISTED_MAX)),
+            _ => {}
+        }
+    }
+}
+
+/// What the blocks hold.
+#[derive(Default)]
+struct Stored {
+    processes: Vec<String>,
+    executables: BTreeSet<String>,
+    command_lines: Vec<String>,
+    folders: BTreeSet<String>,
+    versions: BTreeSet<String>,
+    tags: BTreeSet<String>,
+    began_ms: BTreeSet<u64>,
+    own_command: Vec<String>,
+    end: Option<String>,
+    modules: BTreeSet<String>,
+    functions: u64,
+    function_files: BTreeSet<String>,
+    stacks: u64,
+    threads: BTreeSet<String>,
+    samples: u64,
+    marks: u64,
+    memory_values: u64,
+    c_names: u64,
+    packages: BTreeSet<String>,
+    own_sources: Vec<String>,
+    other_sources: BTreeMap<Owner, u64>,
+}
+
+impl Stored {
+    fn of(file: &RecordingFile) -> Stored {
+        let mut stored = Stored::default();
+        // An index of a table counts through all blocks of a process.
+        let mut strings: BTreeMap<[u8; 16], Vec<String>> = BTreeMap::new();
+        for read in &file.recording.blocks {
+            let block = &read.block;
+            if let Some(start) = &block.start {
+                stored.add_start(start);
+            }
+            if let Some(tables) = &block.tables {
+                stored.add_tables(tables, strings.entry(read.header.process_key).or_default());
+            }
+            stored.samples += read.samples.as_ref().map_or(0, |samples| samples.len() as u64);
+            stored.marks += block.marks.len() as u64;
+            let rss = |mark: &&proto::Mark| mark.kind == proto::MarkKind::Rss as u32;
+            stored.memory_values += block.marks.iter().filter(rss).count() as u64;
+            stored.c_names += block.c_names.len() as u64;
+            stored.packages.extend(block.packages.iter().cloned());
+            if let Some(recorder) = &block.recorder {
+                stored.own_command.clone_from(&recorder.argv);
+                let (code, signal) = (recorder.exit_code, recorder.exit_signal);
+                let end = if signal > 0 { format!("signal {signal}") } else { format!("exit code {code}") };
+                stored.end = Some(format!("{end} after {}", figures::duration(recorder.wall_ns)));
+            }
+        }
+        stored.add_sources(file);
+        stored
+    }
+
+    fn add_start(&mut self, start: &proto::Start) {
+        self.processes.push(format!("{} (started by {})", start.pid, start.parent_pid));
+        self.executables.insert(start.executable.clone());
+        self.command_lines.push(start.argv.join(" "));
+        self.folders.insert(start.cwd.clone());
+        self.versions.insert(format!("Python {}, genba {}", start.python_version, start.agent_version));
+        self.tags.extend(start.tags.iter().cloned());
+        self.began_ms.insert(start.realtime_ns / 1_000_000);
+    }
+
+    fn add_tables(&mut self, tables: &proto::Tables, strings: &mut Vec<String>) {
+        strings.resize(tables.strings_first as usize, String::new());
+        strings.extend(tables.strings.iter().map(|text| String::from_utf8_lossy(text).into_owned()));
+        let named = |index: u32| strings.get(index as usize).cloned().unwrap_or_default();
+        self.modules.extend(tables.modules.iter().map(|module| named(module.path)));
+        self.functions += tables.codes.len() as u64;
+        self.function_files.extend(tables.codes.iter().map(|code| named(code.filename)));
+        self.stacks += tables.nodes.as_ref().map_or(0, |nodes| nodes.parent.len() as u64);
+        self.threads.extend(tables.threads.iter().map(|thread| format!("{} {}", thread.tid, named(thread.name))));
+    }
+
+    fn add_sources(&mut self, file: &RecordingFile) {
+        let packages: Vec<String> = self.packages.iter().cloned().collect();
+        let executable = self.executables.first().cloned().unwrap_or_default();
+        let places = Places { executable: &executable, packages: &packages };
+        for source in file.recording.blocks.iter().flat_map(|read| &read.block.sources) {
+            let lines: u64 = source.chunks.iter().map(|chunk| chunk.text.lines().count() as u64).sum();
+            if lines == 0 {
+                continue;
+            }
+            match of_python(&source.path, places) {
+                Owner::User => {
+                    let whole = u64::from(source.lines);
+                    self.own_sources.push(format!("{}: {lines} of {whole} lines", source.path));
+                }
+                other => *self.other_sources.entry(other).or_default() += 1,
+            }
+        }
+    }
+
+    fn add_to(&self, rows: &mut Rows) {
+        let list =
+            |values: &BTreeSet<String>| values.iter().filter(|value| !value.is_empty()).cloned().collect::<Vec<_>>();
+        rows.add_each("process", &self.processes);
+        rows.add_each("executable", &list(&self.executables));
+        rows.add_each("command line", &self.command_lines);
+        rows.add("genba's own", or_none(&[self.own_command.join(" ")]));
+        rows.add_each("working directory", &list(&self.folders));
+        rows.add_each("versions", &list(&self.versions));
+        rows.add("stored tags", or_none(&list(&self.tags)));
+        let began =
+            self.began_ms.first().map_or_else(|| "not told".to_owned(), |ms| format!("began {ms} ms after 1970"));
+        rows.add("time", began);
+        rows.add_each("modules", &list(&self.modules));
+        let functions = figures::counted(self.functions, "function", "functions");
+        rows.add("Python code", format!("{functions}, each with its name, file and first line"));
+        rows.add_each("their files", &list(&self.function_files));
+        rows.add("stacks", format!("{} frames of stacks", figures::count(self.stacks)));
+        rows.add_each("threads", &list(&self.threads));
+        rows.add("samples", figures::count(self.samples));
+        rows.add("memory", figures::counted(self.memory_values, "resident size", "resident sizes"));
+        rows.add("marks", figures::count(self.marks));
+        rows.add("C names", figures::count(self.c_names));
+        rows.add_each("packages", &list(&self.packages));
+        let files = figures::counted(self.own_sources.len() as u64, "file of your own", "files of your own");
+        let others = self.other_sources.iter().map(|(owner, count)| format!(", {count} of {owner}"));
+        rows.add("source text", format!("{files}{}", others.collect::<String>()));
+        if !self.own_sources.is_empty() {
+            rows.add_each("your own", &self.own_sources);
+        }
+        rows.add("end", self.end.as_deref().unwrap_or("not told"));
+    }
+}
+
+fn or_none(values: &[String]) -> String {
+    let joined = values.join(", ");
+    if joined.is_empty() { "none".to_owned() } else { joined }
+}

@@ -1,0 +1,89 @@
+//! `genba run --push`: where the recording goes while the program runs, and what is said about it at the end.
+//! Owns: the options, and those words. Never: changes the program's exit code; sends (`upload/live.rs` does).
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+
+use crate::recording::output::Output;
+use crate::upload::{Interrupt, Live, New, Refusal, Server, Token, host_name, name_of};
+use crate::words::failure::{Failure, say};
+use crate::words::progress::during_change;
+
+#[derive(Args)]
+pub struct PushOptions {
+    /// Send the recording to a genba server while the program runs, as genba push does: http://127.0.0.1:8970
+    #[arg(long, value_name = "URL", overrides_with = "no_push")]
+    push: Option<String>,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "push")]
+    no_push: bool,
+
+    /// Read the server's token from a file [default: the variable GENBA_TOKEN]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+}
+
+/// Where to push to, looked at before the program starts.
+pub struct Plan {
+    server: Server,
+    token: Option<Token>,
+}
+
+/// An upload beside the program.
+pub struct Pushing {
+    live: Live,
+    shown: String,
+}
+
+impl PushOptions {
+    /// None: nothing is pushed.
+    pub fn plan(&self) -> Result<Option<Plan>, Failure> {
+        let Some(address) = self.push.as_deref().filter(|_| !self.no_push) else {
+            return Ok(None);
+        };
+        let server = Server::parse(address)?;
+        let token = Token::find(self.token_file.as_deref())?;
+        Ok(Some(Plan { server, token }))
+    }
+}
+
+impl Plan {
+    pub fn start(self, output: &Output) -> Pushing {
+        // The recording holds its own tags.
+        let new = New { name: name_of(&output.path), host: host_name(), tags: Vec::new(), is_live: true };
+        let live = Live::start(self.server, self.token, output.path.clone(), new);
+        Pushing { live, shown: output.shown.clone() }
+    }
+}
+
+impl Pushing {
+    pub fn interrupt(&self) -> Interrupt {
+        self.live.interrupt()
+    }
+
+    /// `genba push app.genba http://127.0.0.1:8970`
+    pub fn later(&self) -> String {
+        format!("genba push {} {}", self.shown, self.live.server().shown())
+    }
+
+    /// The recording is complete: waits for the rest of the upload, and says where it is.
+    pub fn finish(&self) {
+        let progress = self.live.progress();
+        match during_change(move || progress.in_words(), || self.live.finish()) {
+            Ok(page) => say(&format!("pushed {}: {page}", self.shown)),
+            Err(refusal) => self.warn(&refusal),
+        }
+    }
+
+    /// Nothing was recorded.
+    pub fn abandon(&self) {
+        self.live.abandon();
+    }
+
+    fn warn(&self, refusal: &Refusal) {
+        say(&format!("warning: {} was not pushed: {}", self.shown, refusal.why(self.live.server())));
+        say(&format!("hint: {}", self.later()));
+    }
+}

@@ -1,0 +1,164 @@
+//! `genba top`: where the time of a program goes while it runs, in the terminal.
+//! Owns: the options, and the loop of keys, pictures and screens. Never: touches the program: it reads the recording that another genba writes (attaching.rs starts that one for a process).
+
+mod attaching;
+mod draw;
+mod follower;
+mod model;
+mod source;
+mod terminal;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
+use std::time::Duration;
+
+use clap::Args;
+use genba_profile::report::printable;
+use ratatui::crossterm::event::{self, Event};
+
+use self::draw::Palette;
+use self::follower::{Follower, News, State};
+use self::model::{Effect, Model};
+use self::source::Source;
+use self::terminal::Screen;
+use crate::words::failure::{Failure, say};
+use crate::words::progress::during;
+
+/// How soon a picture or a signal is noticed while no key is pressed.
+const KEY_WAIT: Duration = Duration::from_millis(125);
+/// How long a key that asks for another picture waits for it before the screen is drawn.
+const PICTURE_WAIT: Duration = Duration::from_millis(100);
+
+#[derive(Args)]
+pub struct Arguments {
+    /// A process, which is recorded while the screen is shown, or the recording that another genba writes [default: the newest *.genba here]
+    #[arg(value_name = "TARGET")]
+    target: Option<PathBuf>,
+}
+
+/// How the screen ended.
+enum End {
+    Quit,
+    Signal(u8),
+}
+
+pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let shown = arguments.target.as_ref().map_or("app.genba".to_owned(), |target| target.display().to_string());
+    let source = Source::of_target(arguments.target.as_deref())?;
+    source.check()?;
+    terminal::check(&shown)?;
+    let (following, attaching) = source.open()?;
+    let path = following.path.clone();
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    let mut model = Model::new(printable(&name));
+    let of_system = |error: std::io::Error| Failure::ours(format!("the terminal cannot be used: {error}"));
+    let follower = Follower::start(following, model.wish())
+        .map_err(|error| Failure::ours(format!("genba's own thread cannot be started: {error}")))?;
+    let mut screen = Screen::take().map_err(of_system)?;
+    let end = show(&mut screen, &mut model, &follower);
+    drop(screen);
+    let Follower { wishes, news, thread } = follower;
+    drop((wishes, news));
+    let is_attached = attaching.is_some();
+    if let Some(attaching) = attaching {
+        during("naming C functions", || attaching.end());
+    }
+    let end = end.map_err(of_system)?;
+    // Whoever waits for names would have to wait for nothing: the process ends with the thread.
+    if thread.is_finished() && thread.join().is_err() {
+        return Err(Failure::ours("genba's own thread ended").detail("its words are above"));
+    }
+    say(&farewell(&model, &path.display().to_string(), is_attached));
+    Ok(match end {
+        End::Quit => ExitCode::SUCCESS,
+        End::Signal(signal) => ExitCode::from(128 + signal),
+    })
+}
+
+/// Until a key or a signal ends it.
+fn show(screen: &mut Screen, model: &mut Model, follower: &Follower) -> std::io::Result<End> {
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let palette = if is_plain { Palette::Plain } else { Palette::Colour };
+    let mut is_stale = true;
+    loop {
+        if is_stale {
+            screen.terminal.draw(|frame| draw::draw(frame, model, palette))?;
+            is_stale = false;
+        }
+        if let Some(signal) = screen.ending_signal() {
+            return Ok(End::Signal(signal));
+        }
+        screen.check_woken()?;
+        let mut effect = Effect::None;
+        if event::poll(KEY_WAIT)? {
+            effect = match event::read()? {
+                Event::Key(key) => model.key(key),
+                _ => Effect::None,
+            };
+            is_stale = true;
+        }
+        match effect {
+            Effect::None => {}
+            Effect::Quit => return Ok(End::Quit),
+            Effect::Stop => screen.stop()?,
+            Effect::Wish => {
+                if follower.wishes.send(model.wish()).is_err() {
+                    return Ok(End::Quit);
+                }
+                is_stale |= await_picture(model, follower);
+            }
+        }
+        loop {
+            match follower.news.try_recv() {
+                Ok(news) => is_stale |= take(model, news),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ok(End::Quit),
+            }
+        }
+    }
+}
+
+/// True: there is something new to draw.
+fn take(model: &mut Model, news: News) -> bool {
+    match news {
+        News::Picture(picture) => {
+            model.see(*picture);
+            true
+        }
+        News::Status(status) => {
+            let is_new = model.status != status;
+            model.status = status;
+            is_new
+        }
+    }
+}
+
+fn await_picture(model: &mut Model, follower: &Follower) -> bool {
+    loop {
+        match follower.news.recv_timeout(PICTURE_WAIT) {
+            Ok(news) => {
+                let is_picture = matches!(news, News::Picture(_));
+                take(model, news);
+                if is_picture {
+                    return true;
+                }
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return false,
+        }
+    }
+}
+
+/// Where the recording is, and whether the program goes on.
+fn farewell(model: &Model, path: &str, is_attached: bool) -> String {
+    let what = match &model.status.state {
+        State::Ended(how) => format!("the recording ended ({how})"),
+        State::Waiting => "nothing is recorded yet".to_owned(),
+        State::Recording | State::Quiet { .. } if is_attached => {
+            "the process goes on, its recording has ended".to_owned()
+        }
+        State::Recording | State::Quiet { .. } => "the program and its recording go on".to_owned(),
+        State::Gone { .. } => "no process of the recording runs here".to_owned(),
+    };
+    format!("{what}: {path} · next: genba report {path}")
+}

@@ -1,0 +1,391 @@
+//! The way into a running program: one of its own threads makes a thread, which loads the agent and calls its entry.
+//! Owns: when and where that may be done, and what is written into the program for it. Never: maps memory there, runs the dynamic linker or
+//! malloc on a thread of the program's, leaves something that must be put back: at each step genba may be killed.
+//!
+//! 1. Find the functions of the program's libc, and room for 0.7 kB of code and for the words (room.rs). Nothing is written yet.
+//! 2. Stop all threads (stop.rs): while the agent is loaded no thread forks, since a child would inherit the linker's lock. Ask the program's
+//!    seccomp filters whether they allow the agent's system calls (filters.rs).
+//! 3. Choose a thread that holds no lock of libc's (spot.rs). None: let all go on, and try again.
+//! 4. Write code and words. Set that thread's registers, in one call. It goes on by itself: it makes the thread, gives way until the agent
+//!    has begun, and jumps to where it was with everything as it was (code.rs).
+//! 5. Let the others go on: when the agent has begun, or after a bounded time.
+//!
+//! In builds whose threads need a stack for signals each thread is then sent to the agent once, one after the other (visit.rs).
+
+pub mod code;
+pub mod filters;
+mod place;
+pub mod room;
+pub mod spot;
+mod stop;
+pub mod visit;
+
+use std::cell::RefCell;
+use std::fs::{File, OpenOptions};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+use genba_process::c_stack::Modules;
+use genba_process::files::{Loaded, Mapped};
+use genba_process::maps::{self, Mapping};
+use genba_process::memory::Remote;
+use genba_process::symbols::RemoteSymbols;
+use genba_process::{facts::Facts, files};
+use nix::errno::Errno;
+use nix::libc::user_regs_struct;
+
+use code::{Slots, State};
+use filters::{Filtered, Filters};
+use place::{Known, Surroundings};
+use room::Room;
+use spot::Unusable;
+use stop::Stop;
+
+/// The function of the agent that the new thread calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Door {
+    /// Begins a recording.
+    Attached,
+    /// Begins a walk over the heap.
+    Heap,
+}
+
+impl Door {
+    #[must_use]
+    pub const fn function(self) -> &'static str {
+        match self {
+            Door::Attached => "genba_attached",
+            Door::Heap => "genba_heap",
+        }
+    }
+}
+
+/// The others are let go after so long, begun or not.
+const HELD_MAX: Duration = Duration::from_millis(50);
+/// The thread that made the other one gives way so often: at least as long as the others are held.
+const YIELDS_MAX: u64 = 100_000;
+const BETWEEN_TRIES: Duration = Duration::from_millis(5);
+/// The linker goes less deep while it loads the agent.
+const CALLERS_BYTES: u64 = 64 << 10;
+const STATE_BYTES: u64 = 16;
+const POLLED_EVERY: Duration = Duration::from_micros(100);
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    pub pid: u32,
+    /// The agent, as the program names the file.
+    pub library: String,
+    pub door: Door,
+    /// That function in this process, where the agent is loaded already.
+    pub function: Option<u64>,
+    pub session: String,
+    /// For how long threads are looked at until one can be used. Between two looks the program runs.
+    pub tried_max: Duration,
+    /// How long the agent may take to begin.
+    pub patience: Duration,
+}
+
+/// How it went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entered {
+    /// Of the agent's function.
+    pub answer: u8,
+    /// The threads stood still for so long in all, in one or more stops; the longest.
+    pub stopped: Duration,
+    pub stopped_longest: Duration,
+    pub stops: u32,
+    pub threads: usize,
+}
+
+/// Why the agent did not begin. The program goes on as before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum NotEntered {
+    Ended,
+    /// By a signal: none of its threads runs.
+    Stopped,
+    /// The kernel's reason.
+    NotPermitted(Errno),
+    /// Its seccomp filters would not let the agent work, or nobody can tell.
+    Filtered(Filtered),
+    /// A function of libc that is needed, by name.
+    NoFunction(&'static str),
+    NoRoom,
+    /// In the time that was given no thread stood where it could be used: the last reason.
+    NoMoment(Option<Unusable>),
+    /// The dynamic linker refused the file.
+    NotLoaded,
+    /// The file is not genba's agent.
+    NotTheAgent,
+    /// The program may make no more threads.
+    NoThread,
+    /// The new thread has not come back yet.
+    Late,
+}
+
+/// Enters.
+///
+/// # Errors
+/// As `NotEntered` says.
+pub fn enter(asked: &Asked) -> Result<Entered, NotEntered> {
+    let filters = Filters::look(asked.pid, asked.door).map_err(NotEntered::Filtered)?;
+    Entry::find(asked, filters)?.run()
+}
+
+struct Entry<'a> {
+    asked: &'a Asked,
+    memory: Remote,
+    maps: Vec<Mapping>,
+    surroundings: Surroundings,
+    slots: Slots,
+    words: Vec<u8>,
+    room: Room,
+    modules: RefCell<Modules>,
+    filters: Filters,
+}
+
+impl<'a> Entry<'a> {
+    fn find(asked: &'a Asked, filters: Filters) -> Result<Entry<'a>, NotEntered> {
+        let maps = maps::read(asked.pid).map_err(|_| NotEntered::Ended)?;
+        let memory = Remote::new(asked.pid);
+        let mapped = files::mapped(&maps);
+        let libc = RemoteSymbols::of(asked.pid, &memory, &mapped, is_libc).files;
+        let function = |name: &'static str| {
+            libc.iter().find_map(|file| file.symbol(name.as_bytes())).ok_or(NotEntered::NoFunction(name))
+        };
+        let mut slots = Slots {
+            back_to: 0,
+            stack_pointer: 0,
+            vector_state_bytes: u64::from(vector_state_bytes()),
+            state: 0,
+            errno_location: function("__errno_location")?,
+            pthread_create: function("pthread_create")?,
+            pthread_self: function("pthread_self")?,
+            pthread_detach: function("pthread_detach")?,
+            dlopen: function("dlopen")?,
+            dlsym: function("dlsym")?,
+            agent: asked.function.unwrap_or(0),
+            library_path: 0,
+            function_name: 0,
+            session: 0,
+            yields_max: YIELDS_MAX,
+        };
+        let libraries: Vec<Loaded> = mapped
+            .iter()
+            .filter(|file| is_lasting(file))
+            .filter_map(|file| file.open(asked.pid, &memory).ok())
+            .collect();
+        // The state word, then the texts.
+        let mut words = vec![0; STATE_BYTES as usize];
+        let mut text = |text: &str| {
+            let at = words.len() as u64;
+            words.extend(text.as_bytes());
+            words.push(0);
+            at
+        };
+        let texts = [text(&asked.library), text(asked.door.function()), text(&asked.session)];
+        let code_bytes = code::with(&slots).len() as u64;
+        let room = room::find(&libraries, code_bytes, words.len() as u64).ok_or(NotEntered::NoRoom)?;
+        [slots.library_path, slots.function_name, slots.session] = texts.map(|at| room.words_at + at);
+        slots.state = room.words_at;
+        words[..4].copy_from_slice(&State::MAKING.to_le_bytes());
+        let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
+        let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
+        let modules = RefCell::default();
+        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, modules, filters })
+    }
+
+    fn run(mut self) -> Result<Entered, NotEntered> {
+        let program = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", self.asked.pid));
+        let program =
+            program.map_err(|error| NotEntered::NotPermitted(Errno::from_raw(error.raw_os_error().unwrap_or(0))))?;
+        let mut entered =
+            Entered { answer: 0, stopped: Duration::ZERO, stopped_longest: Duration::ZERO, stops: 0, threads: 0 };
+        let mut last = None;
+        let deadline = Instant::now() + self.asked.tried_max;
+        while Instant::now() < deadline {
+            // Before they stop: threads have come and gone since.
+            self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
+            // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
+            let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program)).join());
+            let Stopped { sent, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
+            entered.stops += 1;
+            entered.threads = threads;
+            entered.stopped += stopped;
+            entered.stopped_longest = entered.stopped_longest.max(stopped);
+            match sent {
+                Ok(()) => return self.answer(entered),
+                Err(Unsent::Unusable(why)) => last = why.or(last),
+                Err(Unsent::Failed(why)) => return Err(why),
+            }
+            std::thread::sleep(BETWEEN_TRIES);
+        }
+        // No thread ever stopped: nobody knows what its filters say, whatever the way in.
+        Err(if self.filters.are_unread() {
+            NotEntered::Filtered(Filtered::Unread(Errno::EAGAIN))
+        } else {
+            NotEntered::NoMoment(last)
+        })
+    }
+
+    /// One try.
+    fn stop_and_send(&mut self, program: &File) -> Result<Stopped, NotEntered> {
+        let mut stop = Stop::all(self.asked.pid).map_err(|error| match error {
+            Errno::ESRCH => NotEntered::Ended,
+            error => NotEntered::NotPermitted(error),
+        })?;
+        let threads = stop.threads();
+        let sent = match self.check_filters(&stop) {
+            Ok(()) => self.send_one(&mut stop, program),
+            Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
+        };
+        if sent.is_ok() {
+            self.hold(HELD_MAX);
+        }
+        Ok(Stopped { sent, threads, stopped: stop.release() })
+    }
+
+    /// All threads that stand: genba's handler runs in each of them.
+    fn check_filters(&mut self, stop: &Stop) -> Result<(), Filtered> {
+        let checked = stop.stopped().into_iter().try_for_each(|tid| self.filters.check(tid));
+        if !self.filters.may_restart() {
+            stop.begin_waits_anew();
+        }
+        checked
+    }
+
+    /// One thread goes to the entry, if one can.
+    fn send_one(&mut self, stop: &mut Stop, program: &File) -> Result<(), Unsent> {
+        let threads = stop.standing();
+        let code = self.room.code_at..self.room.code_at + code::with(&self.slots).len() as u64;
+        if stop.is_with_all() {
+            return Err(Unsent::Failed(NotEntered::Stopped));
+        }
+        if self.is_in_use(stop, &threads, &code) {
+            return Err(Unsent::Unusable(None));
+        }
+        let mut last = threads.is_empty().then_some(Unusable::Uninterruptible);
+        for (tid, registers) in threads {
+            let place = Known {
+                pid: stop.pid(),
+                tid,
+                memory: &self.memory,
+                maps: &self.maps,
+                surroundings: &self.surroundings,
+                modules: &self.modules,
+            };
+            self.memory.forget();
+            let next = match spot::usable(&registers, &place) {
+                Ok(next) => next,
+                Err(why) => {
+                    last = Some(why);
+                    continue;
+                }
+            };
+            (self.slots.back_to, self.slots.stack_pointer) = (next.rip, next.rsp);
+            let code = code::with(&self.slots);
+            let written = program
+                .write_all_at(&self.words, self.room.words_at)
+                .and_then(|()| program.write_all_at(&code, self.room.code_at));
+            written.map_err(|error| Unsent::failed(error.raw_os_error()))?;
+            let mut registers = next;
+            registers.rip = self.room.code_at;
+            // Below the red zone, as the ABI wants it before a push of 16 words.
+            registers.rsp = (next.rsp - 128) & !63;
+            return stop.send(tid, registers).map_err(|error| Unsent::failed(Some(error as i32)));
+        }
+        Err(Unsent::Unusable(last))
+    }
+
+    /// Whether an entry before this one is still on its way: a thread runs its code, or has it among its callers. A process that was killed
+    /// in the middle of an entry while it shared this memory (the child of a vfork) leaves the word alone.
+    fn is_in_use(&self, stop: &Stop, threads: &[(i32, user_regs_struct)], code: &Range<u64>) -> bool {
+        if threads.iter().any(|(_, registers)| code.contains(&registers.rip)) {
+            return true;
+        }
+        let calls_it = |registers: &user_regs_struct| {
+            let stack = self.memory.copy_from(registers.rsp & !7, CALLERS_BYTES);
+            let words = stack.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
+            words.into_iter().any(|word| code.contains(&word))
+        };
+        self.state() == State::Beginning
+            && (!stop.is_whole() || threads.iter().any(|(_, registers)| calls_it(registers)))
+    }
+
+    /// Waits until the agent has begun, at most so long.
+    fn hold(&self, at_most: Duration) {
+        let deadline = Instant::now() + at_most;
+        while self.state() == State::Beginning && Instant::now() < deadline {
+            std::thread::sleep(POLLED_EVERY);
+        }
+    }
+
+    fn answer(&self, entered: Entered) -> Result<Entered, NotEntered> {
+        self.hold(self.asked.patience);
+        match self.state() {
+            State::Answered(answer) => Ok(Entered { answer, ..entered }),
+            State::NotLoaded => Err(NotEntered::NotLoaded),
+            State::NoFunction => Err(NotEntered::NotTheAgent),
+            State::NoThread => Err(NotEntered::NoThread),
+            State::Beginning if Facts::of(self.asked.pid).is_ok_and(|facts| is_stopped(&facts)) => {
+                Err(NotEntered::Stopped)
+            }
+            State::Beginning => Err(NotEntered::Late),
+            State::Free => Err(NotEntered::Ended),
+        }
+    }
+
+    fn state(&self) -> State {
+        let mut word = [0; 4];
+        match self.memory.read(self.room.words_at, &mut word) {
+            Ok(()) => State::of(u32::from_le_bytes(word)),
+            Err(_) => State::Free,
+        }
+    }
+}
+
+/// What a try came to.
+struct Stopped {
+    sent: Result<(), Unsent>,
+    threads: usize,
+    stopped: Duration,
+}
+
+/// Why no thread was sent.
+enum Unsent {
+    Unusable(Option<Unusable>),
+    Failed(NotEntered),
+}
+
+impl Unsent {
+    fn failed(errno: Option<i32>) -> Unsent {
+        Unsent::Failed(match errno.map(Errno::from_raw) {
+            Some(Errno::ESRCH) | None => NotEntered::Ended,
+            Some(errno) => NotEntered::NotPermitted(errno),
+        })
+    }
+}
+
+/// What XSAVE writes for the state components that are enabled here.
+fn vector_state_bytes() -> u32 {
+    // The legacy area and the header, where the processor says less.
+    core::arch::x86_64::__cpuid_count(0xd, 0).ebx.max(576)
+}
+
+/// Libc's own, and those that were parts of it before glibc 2.34.
+fn is_libc(name: &str) -> bool {
+    ["libc.so.", "libc-2.", "libpthread", "libdl.so.", "libdl-2."].iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Libraries that are never unloaded: no program can do without them.
+fn is_lasting(file: &Mapped) -> bool {
+    let name = file.file_name();
+    is_libc(&name) || name.starts_with("libm.so.") || name.starts_with("libm-2.") || name.starts_with("libpython")
+}
+
+/// Whether genba may be let in, as far as it can be known beforehand.
+#[must_use]
+pub fn is_stopped(facts: &Facts) -> bool {
+    matches!(facts.state, 'T' | 't')
+}

@@ -1,0 +1,102 @@
+//! Objects that an object refers to, and of which its `tp_traverse` says nothing.
+//! Owns: where they are, by kind. Never: follows them (walk.rs does).
+
+use crate::classes::{Facts, Kind};
+use crate::layout::{FLAG_HEAP_TYPE, Objects, TYPE_BASE, TYPE_BASES, TYPE_CACHE, TYPE_DICT, TYPE_FLAGS, TYPE_MRO};
+use crate::raw::{byte, half, word};
+use crate::sizes::entries_of;
+
+/// A table of keys that several instances share, or an object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Owned {
+    Object(u64),
+    SharedKeys(u64),
+}
+
+/// Of a code object.
+const CODE_FIELDS: [u64; 9] = [24, 32, 40, 96, 104, 112, 120, 128, 136];
+const DESCRIPTOR_FIELDS: [u64; 2] = [24, 32];
+const RANGE_FIELDS: [u64; 4] = [16, 24, 32, 40];
+/// Whether a datetime or a time has a time zone, and where.
+const HAS_ZONE: u64 = 24;
+const DATETIME_ZONE: u64 = 40;
+const TIME_ZONE: u64 = 32;
+/// Offset and name of a fixed time zone.
+const ZONE_FIELDS: [u64; 2] = [16, 24];
+const ARRAY_FIELDS: [u64; 2] = [48, 56];
+const ARRAY_OF_OBJECTS: u32 = 17;
+const ARRAY_OWNS_DATA: u32 = 4;
+
+/// Tells each of them.
+///
+/// # Safety
+/// `object` is alive, and of the class that `facts` are about.
+pub unsafe fn each_owned(object: u64, facts: &Facts, objects: &Objects, found: &mut impl FnMut(Owned)) {
+    // SAFETY: objects of these kinds have these fields, in which there is an object or 0.
+    unsafe {
+        let mut field = |offset: u64| found(Owned::Object(word(object + offset)));
+        match facts.kind {
+            Kind::Code => {
+                CODE_FIELDS.into_iter().for_each(&mut field);
+                if objects.minor == 11 {
+                    field(objects.code_cached);
+                } else {
+                    let cached = word(object + objects.code_cached);
+                    if cached != 0 {
+                        (0..4).for_each(|place| found(Owned::Object(word(cached + 8 * place))));
+                    }
+                }
+            }
+            Kind::Range => RANGE_FIELDS.into_iter().for_each(field),
+            Kind::Descriptor => DESCRIPTOR_FIELDS.into_iter().for_each(field),
+            Kind::DateTime if byte(object + HAS_ZONE) != 0 => field(DATETIME_ZONE),
+            Kind::Time if byte(object + HAS_ZONE) != 0 => field(TIME_ZONE),
+            Kind::Zone => ZONE_FIELDS.into_iter().for_each(field),
+            Kind::ByteArray => objects.bytearray_bytes.into_iter().for_each(field),
+            Kind::Type if word(object + TYPE_FLAGS) & FLAG_HEAP_TYPE != 0 => {
+                objects.type_names.into_iter().for_each(&mut field);
+                found(Owned::SharedKeys(word(object + objects.type_cached_keys)));
+            }
+            Kind::Type => [TYPE_BASE, TYPE_DICT, TYPE_BASES, TYPE_MRO, TYPE_CACHE].into_iter().for_each(field),
+            Kind::Dict => dict_keys(object, found),
+            Kind::Array => {
+                ARRAY_FIELDS.into_iter().for_each(&mut field);
+                elements(object, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// `dict_traverse` leaves out keys where all of them are str.
+unsafe fn dict_keys(object: u64, found: &mut impl FnMut(Owned)) {
+    // SAFETY: a dict has a table of keys.
+    unsafe {
+        let keys = word(object + 32);
+        if keys == 0 {
+            return;
+        }
+        let entries = entries_of(keys);
+        if entries.is_shared() {
+            found(Owned::SharedKeys(keys));
+        } else if entries.has_str_keys_only() {
+            (0..entries.count).for_each(|place| found(Owned::Object(word(entries.first + place * entries.step))));
+        }
+    }
+}
+
+/// An array of objects has them in one piece where it owns them.
+unsafe fn elements(object: u64, found: &mut impl FnMut(Owned)) {
+    // SAFETY: an array has these fields, and its data is as long as its dimensions say.
+    unsafe {
+        let (data, descr) = (word(object + 16), word(object + 56));
+        let owns = half(object + 64) & ARRAY_OWNS_DATA != 0;
+        if data == 0 || descr == 0 || !owns || half(descr + 28) != ARRAY_OF_OBJECTS {
+            return;
+        }
+        let dimensions = u64::from(half(object + 24)).min(64);
+        let lengths = word(object + 32);
+        let count = (0..dimensions).fold(1_u64, |count, place| count.saturating_mul(word(lengths + 8 * place)));
+        (0..count.min(1 << 40)).for_each(|place| found(Owned::Object(word(data + 8 * place))));
+    }
+}

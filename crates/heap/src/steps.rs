@@ -1,0 +1,294 @@
+//! One step of a way: by which name an object leads to another.
+//! Owns: attributes, keys, items and local variables, by kind of the holder. Never: believes that the object is still where it was expected: a
+//! step without a name is told as one. Keeps: I-07.
+
+use core::cell::Cell;
+
+use crate::classes::{Facts, Kind};
+use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, Objects, SIZE};
+use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_FLAGS, Types};
+use crate::names::{c_text, utf8_of};
+use crate::raw::{byte, half, word};
+use crate::sizes::{entries_of, is_exactly};
+use crate::walk::Frames;
+
+/// Of a name as much is kept.
+pub const STEP_BYTES: usize = 128;
+/// So many places of one holder are looked through, and so many of all together.
+const PLACES_MAX: u64 = 1 << 16;
+pub const ALL_PLACES_MAX: u64 = 1 << 26;
+const BASES_MAX: usize = 256;
+const MEMBERS_MAX: u64 = 1 << 12;
+
+/// How an object leads to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Step {
+    /// By nothing that has a name.
+    Plain = 0,
+    Attribute = 1,
+    /// By the dict of its attributes.
+    Attributes = 2,
+    /// By the value of a key that is a str.
+    Key = 3,
+    /// By an item, or the value of another key.
+    Item = 4,
+    /// As a key.
+    AsKey = 5,
+    Local = 6,
+}
+
+impl Step {
+    #[must_use]
+    pub const fn of(number: u8) -> Option<Step> {
+        Some(match number {
+            0 => Step::Plain,
+            1 => Step::Attribute,
+            2 => Step::Attributes,
+            3 => Step::Key,
+            4 => Step::Item,
+            5 => Step::AsKey,
+            6 => Step::Local,
+            _ => return None,
+        })
+    }
+}
+
+/// Where names of steps are read from.
+pub struct Names<'a> {
+    pub objects: &'a Objects,
+    pub types: &'a Types,
+    pub frames: &'a Frames,
+    /// So many places may still be looked through.
+    pub left: &'a Cell<u64>,
+}
+
+impl Names<'_> {
+    /// How a holder leads to an object, and how long the name is.
+    ///
+    /// # Safety
+    /// Both are alive; `facts` are about the holder's class.
+    pub unsafe fn step(&self, holder: u64, facts: &Facts, held: u64, name: &mut [u8; STEP_BYTES]) -> (Step, usize) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let class = word(holder + TYPE);
+            match facts.kind {
+                Kind::Dict => return self.key(holder, held, name),
+                // Nothing but their items is told by these.
+                _ if class == self.types.list || class == self.types.tuple => return (Step::Item, 0),
+                Kind::List => {
+                    let (items, count) = (word(holder + 24), word(holder + SIZE));
+                    return (self.among(items, count, held), 0);
+                }
+                Kind::Generator => return self.local(holder + self.objects.generator_frame, held, name),
+                Kind::Type if word(holder + TYPE_DICT) == held => return (Step::Attributes, 0),
+                Kind::Array | Kind::Set => return (Step::Item, 0),
+                _ => {}
+            }
+            if is_exactly(held, self.types.dict) && self.is_dict_of(holder, facts, held) {
+                return (Step::Attributes, 0);
+            }
+            if let Some(len) = self.value(holder, facts, held, name) {
+                return (Step::Attribute, len);
+            }
+            match self.slot(holder, class, held, name) {
+                Some(len) => (Step::Attribute, len),
+                None => (Step::Plain, 0),
+            }
+        }
+    }
+
+    /// A key of a dict, or the object of one.
+    unsafe fn key(&self, dict: u64, held: u64, name: &mut [u8; STEP_BYTES]) -> (Step, usize) {
+        // SAFETY: a dict has a table of keys, and values of its own where that table is shared.
+        unsafe {
+            let (keys, values) = (word(dict + 32), word(dict + 40));
+            if keys == 0 {
+                return (Step::Plain, 0);
+            }
+            let entries = entries_of(keys);
+            // From 3.13 on an instance has room for fewer values than there are keys, if it is older than some of them.
+            let room = match entries.is_shared() && values != 0 && self.objects.minor >= 13 {
+                true => entries.count.min(u64::from(byte(values))),
+                false => entries.count,
+            };
+            for place in 0..self.take(room) {
+                let key = word(entries.first + place * entries.step);
+                let value = match entries.is_shared() {
+                    true if values == 0 => 0,
+                    true => word(values + self.values_header() + 8 * place),
+                    false => word(entries.first + place * entries.step + 8),
+                };
+                if value == held && key != 0 {
+                    return match is_exactly(key, self.types.str) {
+                        true => (Step::Key, utf8_of(key, self.objects, name).0),
+                        false => (Step::Item, 0),
+                    };
+                }
+                if key == held {
+                    return (Step::AsKey, 0);
+                }
+            }
+            (Step::Item, 0)
+        }
+    }
+
+    /// As many of the places as may be looked through.
+    fn take(&self, places: u64) -> u64 {
+        let taken = places.min(PLACES_MAX).min(self.left.get());
+        self.left.set(self.left.get() - taken);
+        taken
+    }
+
+    /// An item, as far as can be told.
+    unsafe fn among(&self, first: u64, count: u64, held: u64) -> Step {
+        let taken = self.take(count);
+        // SAFETY: so many objects from there on.
+        let is_item = first != 0 && (0..taken).any(|place| unsafe { word(first + 8 * place) } == held);
+        if is_item || count > taken { Step::Item } else { Step::Plain }
+    }
+
+    /// From 3.14 on a tuple has its hash before the first item.
+    unsafe fn tuple_header(&self) -> u64 {
+        // SAFETY: a type of CPython's own.
+        unsafe { word(self.types.tuple + TYPE_BASIC_SIZE) }
+    }
+
+    /// From 3.13 on four bytes and a gap come before the first value.
+    const fn values_header(&self) -> u64 {
+        if self.objects.minor >= 13 { 8 } else { 0 }
+    }
+
+    /// Whether this is where a holder's attributes are.
+    unsafe fn is_dict_of(&self, holder: u64, facts: &Facts, held: u64) -> bool {
+        const MODULE_DICT: u64 = 16;
+        // SAFETY: a class says what lies in front of its instances and in them.
+        unsafe {
+            if facts.flags & FLAG_MANAGED_DICT != 0 {
+                return word(holder - 24) == held;
+            }
+            // `types.ModuleType`, or any other with a dict of its own in front.
+            facts.basic_bytes >= MODULE_DICT + 8 && word(holder + MODULE_DICT) == held
+        }
+    }
+
+    /// A value that an instance keeps without a dict.
+    unsafe fn value(&self, holder: u64, facts: &Facts, held: u64, name: &mut [u8; STEP_BYTES]) -> Option<usize> {
+        let managed = FLAG_MANAGED_DICT | FLAG_HEAP_TYPE;
+        if facts.flags & managed != managed {
+            return None;
+        }
+        // SAFETY: the class says that the instance has them; a heap type has its table of keys.
+        unsafe {
+            let values = match self.objects.minor {
+                11 => word(holder - 32),
+                12 => {
+                    let marked = word(holder - 24);
+                    if marked & 1 != 0 { marked + 1 } else { 0 }
+                }
+                _ if facts.flags & FLAG_INLINE_VALUES != 0 => holder + facts.basic_bytes,
+                _ => 0,
+            };
+            let keys = word(facts.class + self.objects.type_cached_keys);
+            if values == 0 || keys == 0 {
+                return None;
+            }
+            let entries = entries_of(keys);
+            let room = match self.objects.minor {
+                11 | 12 => entries.count,
+                _ => entries.count.min(u64::from(byte(values))),
+            };
+            for place in 0..room.min(PLACES_MAX) {
+                if word(values + self.values_header() + 8 * place) == held {
+                    let key = word(entries.first + place * entries.step);
+                    let is_str = key != 0 && is_exactly(key, self.types.str);
+                    return is_str.then(|| utf8_of(key, self.objects, name).0);
+                }
+            }
+            None
+        }
+    }
+
+    /// A member of `__slots__`, of the class or of one before it.
+    unsafe fn slot(&self, holder: u64, class: u64, held: u64, name: &mut [u8; STEP_BYTES]) -> Option<usize> {
+        const MEMBER_OFFSET: u64 = 16;
+        let mut base = class;
+        // SAFETY: a heap type has members behind it, as many as its size says; a base of a living type lives.
+        unsafe {
+            for _ in 0..BASES_MAX {
+                if base == 0 {
+                    break;
+                }
+                if word(base + TYPE_FLAGS) & FLAG_HEAP_TYPE != 0 {
+                    let first = base + word(word(base + TYPE) + TYPE_BASIC_SIZE);
+                    for place in 0..word(base + SIZE).min(MEMBERS_MAX) {
+                        let member = first + place * MEMBER_BYTES;
+                        let offset = word(member + MEMBER_OFFSET);
+                        if offset.is_multiple_of(8)
+                            && offset + 8 <= word(class + TYPE_BASIC_SIZE)
+                            && word(holder + offset) == held
+                        {
+                            return Some(c_text(word(member), name));
+                        }
+                    }
+                }
+                base = word(base + TYPE_BASE);
+            }
+        }
+        None
+    }
+
+    /// A local variable of a frame.
+    ///
+    /// # Safety
+    /// A frame that runs Python code, or a generator's.
+    pub unsafe fn local(&self, frame: u64, held: u64, name: &mut [u8; STEP_BYTES]) -> (Step, usize) {
+        // SAFETY: as the caller promises; a code object has a tuple of names, one for each variable.
+        unsafe {
+            let code = word(frame + self.frames.code) & !7;
+            if code == 0 {
+                return (Step::Plain, 0);
+            }
+            let names = word(code + CODE_LOCAL_NAMES);
+            let locals = u64::from(half(code + self.objects.code_locals));
+            for slot in 0..locals.min(PLACES_MAX) {
+                if word(frame + self.frames.locals + 8 * slot) & !3 == held {
+                    let is_named = names != 0 && is_exactly(names, self.types.tuple) && slot < word(names + SIZE);
+                    let text = if is_named { word(names + self.tuple_header() + 8 * slot) } else { 0 };
+                    let is_str = text != 0 && is_exactly(text, self.types.str);
+                    return (Step::Local, if is_str { utf8_of(text, self.objects, name).0 } else { 0 });
+                }
+            }
+            (Step::Plain, 0)
+        }
+    }
+
+    /// Name and file of a frame's function, and how long both are.
+    ///
+    /// # Safety
+    /// As `local`.
+    pub unsafe fn function(
+        &self,
+        frame: u64,
+        name: &mut [u8; STEP_BYTES],
+        file: &mut [u8; STEP_BYTES],
+    ) -> (usize, usize) {
+        const FILE: u64 = 112;
+        const QUALIFIED_NAME: u64 = 128;
+        // SAFETY: as above; both are str.
+        unsafe {
+            let code = word(frame + self.frames.code) & !7;
+            if code == 0 {
+                return (0, 0);
+            }
+            let read = |field: u64, into: &mut [u8; STEP_BYTES]| {
+                let text = word(code + field);
+                if text != 0 && is_exactly(text, self.types.str) { utf8_of(text, self.objects, into).0 } else { 0 }
+            };
+            (read(QUALIFIED_NAME, name), read(FILE, file))
+        }
+    }
+}
+
+/// Of a code object: the names of its variables.
+const CODE_LOCAL_NAMES: u64 = 96;

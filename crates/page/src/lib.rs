@@ -1,0 +1,162 @@
+//! The viewer's page around the numbers of a recording, or of a comparison: one page that needs nothing else, no network either.
+//! Owns: putting the numbers into the page; the policy that a server sends with it (`policy`). Never: forms a number (genba-profile
+//! does) or a picture (web/ does); opens a file, prints.
+//! The page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
+//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that
+//! the page shows. A page of a comparison holds such an object for each side, `{ "comparison": …, "before": …, "after": … }`.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
+mod policy;
+
+use std::fmt;
+use std::io::Write;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use genba_profile::collections;
+use genba_profile::difference_view::{self, Comparison};
+use genba_profile::export;
+use genba_profile::near_hits::keep_near_hits;
+use genba_profile::rare::{Rare, join_rare};
+use genba_profile::reading::Reading;
+use genba_profile::report::{self, Options};
+use genba_profile::weight::Weight;
+
+pub use policy::{followed, policy, script_hashes};
+
+/// Built from web/ before this file is compiled (build.rs); there is no command without it.
+const PAGE: &str = include_str!("../../../web/dist/viewer.html");
+/// The server's own pages: the list, tokens, settings, and logging in.
+pub const LIST: &str = include_str!("../../../web/dist/server.html");
+/// The script that `followed` adds to a page.
+pub const FOLLOW: &str = include_str!("../../../web/dist/follow.js");
+/// How the page begins.
+pub const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
+/// Where the page wants its numbers; exactly once in it.
+const NUMBERS: &str = "@GENBA_NUMBERS@";
+
+/// A page with more calls than these leaves rare ones out. What is below it opens at once, and is below 300 kB as a rule.
+const CALLS_MAX: usize = 20_000;
+/// Of the samples, the CPU time and the wall time.
+const RARE_SHARE: f64 = 0.0002;
+/// Of the page's time line: a screen has no more points.
+pub const BINS_MAX: u32 = 2_000;
+/// The page shows no more lines around a line of a file that is not the user's own (web/parts/panel.tsx).
+const LINES_AROUND: u32 = 4;
+
+/// Whether a page is to be small.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    OfAFile,
+    Unlimited,
+}
+
+/// Why there is no page, in words.
+#[derive(Debug)]
+pub struct NotMade(String);
+
+impl fmt::Display for NotMade {
+    fn fmt(&self, text: &mut fmt::Formatter<'_>) -> fmt::Result {
+        text.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotMade {}
+
+/// What a page of one recording holds. `recording`: the name of its file. The reading loses the lines that the page does not show.
+pub fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room: Room) -> Result<String, NotMade> {
+    let is_crowded = room == Room::OfAFile && reading.profile.nodes.len() > CALLS_MAX;
+    let rows = |weight: Weight| {
+        let share_min = if is_crowded { RARE_SHARE } else { 0.0 };
+        let options = Options { weight: Some(weight), share_min, ..Options::default() };
+        let report = report::report(reading, &options);
+        report::json::json(reading, &report, warnings).map_err(|error| not_written(&error))
+    };
+    let (cpu, wall, samples) = (rows(Weight::Cpu)?, rows(Weight::Wall)?, rows(Weight::Samples)?);
+    let copied =
+        if reading.profile.counts_copies() { format!(r#","copied":{}"#, rows(Weight::Copied)?) } else { String::new() };
+    let allocated = if reading.profile.counts_allocations() {
+        format!(r#","allocated":{}"#, rows(Weight::Allocated)?)
+    } else {
+        String::new()
+    };
+    let collections = match collections::summary(&reading.profile) {
+        Some(summary) => collections::page::json(&reading.profile, &summary).map_err(|error| not_written(&error))?,
+        None => "null".to_owned(),
+    };
+    keep_near_hits(&mut reading.profile, LINES_AROUND);
+    let rare = is_crowded.then(|| {
+        let rare = join_rare(&mut reading.profile, RARE_SHARE, "rarer than 0.02 %");
+        let Rare { nodes, samples, cpu_ns, wall_ns } = rare;
+        format!(r#"{{"calls":{nodes},"share":{RARE_SHARE},"samples":{samples},"cpu_ns":{cpu_ns},"wall_ns":{wall_ns}}}"#)
+    });
+    let rare = rare.unwrap_or_else(|| "null".to_owned());
+    let context =
+        export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
+    let tables = export::json::json(reading, context).map_err(|error| not_written(&error))?;
+    Ok(format!(
+        r#"{{"profile":{tables},"rare":{rare},"collections":{collections},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}{copied}{allocated}}}}}"#
+    ))
+}
+
+/// What changed, for `numbers_of_two`.
+pub fn compared(comparison: &Comparison, warnings: &[String]) -> Result<String, NotMade> {
+    difference_view::page::json(comparison, warnings).map_err(|error| not_written(&error))
+}
+
+/// What a page of a comparison holds: what changed, and the `numbers` of each side.
+#[must_use]
+pub fn numbers_of_two(compared: &str, before: &str, after: &str) -> String {
+    format!(r#"{{"comparison":{compared},"before":{before},"after":{after}}}"#)
+}
+
+/// The page with these numbers. It begins with `head`: `HEAD`, or that and more.
+pub fn page_around(numbers: &str, head: &str) -> Result<String, NotMade> {
+    let packed = packed(numbers).map_err(|error| NotMade(format!("cannot compress the page: {error}")))?;
+    Ok(PAGE.replacen(HEAD, head, 1).replacen(NUMBERS, &packed, 1))
+}
+
+fn not_written(error: &dyn fmt::Display) -> NotMade {
+    NotMade(format!("cannot write JSON: {error}"))
+}
+
+/// Gzip, because browsers unpack it by themselves, in base64, because nothing in that can end a script element.
+fn packed(numbers: &str) -> std::io::Result<String> {
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+    gzip.write_all(numbers.as_bytes())?;
+    Ok(STANDARD.encode(gzip.finish()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use flate2::read::GzDecoder;
+
+    use super::*;
+
+    #[test]
+    fn the_page_has_one_place_for_numbers_and_asks_for_nothing() {
+        assert_eq!(PAGE.matches(NUMBERS).count(), 1);
+        assert!(PAGE.starts_with(HEAD), "the page has no place for the mark");
+        assert!(PAGE.contains("default-src 'none'"), "the page must forbid itself the network");
+        for asking in ["src=\"", "@import", "url(", "https://", "import("] {
+            assert!(!PAGE.contains(asking), "the page holds `{asking}`");
+        }
+    }
+
+    #[test]
+    fn what_is_packed_comes_out_again_and_holds_nothing_that_html_reads() {
+        let numbers = r#"{"profile":{"title":"</script><b>表"}}"#;
+        let packed = packed(numbers).expect("writing to memory");
+        assert!(packed.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte)), "{packed}");
+        let bytes = STANDARD.decode(packed).expect("base64");
+        let mut unpacked = String::new();
+        GzDecoder::new(bytes.as_slice()).read_to_string(&mut unpacked).expect("gzip");
+        assert_eq!(unpacked, numbers);
+    }
+}

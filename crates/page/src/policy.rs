@@ -1,0 +1,86 @@
+//! The Content-Security-Policy that a server sends with the page: the page's own scripts run, no other one does.
+//! Owns: the hashes of the scripts inside of a page. Never: makes a page.
+//! The page carries a policy of its own, for when it is a file. A browser applies both, so what one of them forbids stays forbidden.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sha2::{Digest, Sha256};
+
+use crate::PAGE;
+
+const SCRIPT_BEGIN: &str = "<script>";
+const SCRIPT_END: &str = "</script>";
+
+/// How the page begins to say its own policy.
+const OWN_BEGIN: &str = "<meta http-equiv=\"Content-Security-Policy\"";
+const OWN_END: &str = ">\n";
+const BODY_END: &str = "</body>";
+
+/// As the header's value. Style attributes need 'unsafe-inline'; no request is allowed.
+#[must_use]
+pub fn policy() -> &'static str {
+    static POLICY: LazyLock<String> = LazyLock::new(|| {
+        let scripts = script_hashes(PAGE).join(" ");
+        format!(
+            "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+        )
+    });
+    &POLICY
+}
+
+/// A page that follows its recording: with one more script at its end, which may ask the server that the page is from; and the policy to
+/// send with it. The page's own policy is taken out, because it would forbid that.
+#[must_use]
+pub fn followed(page: &str, script: &str) -> (String, String) {
+    let element = format!("{SCRIPT_BEGIN}{script}{SCRIPT_END}\n");
+    let hashes = script_hashes(&element).join(" ");
+    let policy = policy().replacen("script-src ", &format!("connect-src 'self'; script-src {hashes} "), 1);
+    // The page's head comes before its numbers, and its end behind them.
+    let own = page.find(OWN_BEGIN).unwrap_or(0);
+    let own_end = page[own..].find(OWN_END).filter(|_| own > 0).map_or(own, |end| own + end + OWN_END.len());
+    let body_end = page.rfind(BODY_END).unwrap_or(page.len()).max(own_end);
+    (format!("{}{}{element}{}", &page[..own], &page[own_end..body_end], &page[body_end..]), policy)
+}
+
+/// `'sha256-…'` for each script element of a page that has no attribute. An element with a type, such as the page's numbers, is no script,
+/// and one with a source is not allowed here.
+#[must_use]
+pub fn script_hashes(page: &str) -> Vec<String> {
+    let scripts = page.split(SCRIPT_BEGIN).skip(1).filter_map(|rest| Some(rest.split_once(SCRIPT_END)?.0));
+    scripts.map(|script| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_of_the_bytes_between_the_tags() {
+        let page = "<script type=\"text/plain\">numbers</script><script>alert('Hello, world.');</script>";
+        // The example of the specification, CSP Level 3, 'sha256'.
+        assert_eq!(script_hashes(page), ["'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"]);
+    }
+
+    #[test]
+    fn a_page_that_follows_has_one_policy_and_one_more_script() {
+        let page = crate::page_around("{}", crate::HEAD).expect("a page");
+        let (followed, policy) = followed(&page, "location.reload()");
+        assert!(page.contains(OWN_BEGIN) && !followed.contains("Content-Security-Policy"));
+        assert!(followed.starts_with(crate::HEAD) && followed.ends_with("</body>\n</html>\n"), "the page's end");
+        let hashes = script_hashes(&followed);
+        assert_eq!(hashes.len(), 2);
+        assert!(policy.contains("connect-src 'self';") && hashes.iter().all(|hash| policy.contains(hash)), "{policy}");
+    }
+
+    #[test]
+    fn the_page_has_one_script_and_the_numbers_change_nothing() {
+        let hashes = script_hashes(PAGE);
+        assert_eq!(hashes.len(), 1);
+        let page = crate::page_around("{\"title\":\"<script>alert(1)</script>\"}", crate::HEAD).expect("a page");
+        assert_eq!(script_hashes(&page), hashes);
+        assert!(policy().contains(&hashes[0]), "{}", policy());
+        assert!(!policy().contains("script-src 'unsafe"), "{}", policy());
+    }
+}

@@ -1,0 +1,247 @@
+//! What /proc says about a process.
+//! Owns: reading `status`, `exe`, `root`, `cmdline` and the namespaces. Never: judges them (rights.rs does).
+
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use nix::errno::Errno;
+use nix::sys::signal;
+use nix::unistd::Pid;
+
+use crate::kernel::refusal::Refusal;
+
+/// Real, effective, saved and of the file system.
+pub type Ids = [u32; 4];
+
+/// Bits of `Facts::capabilities`. Source: Linux, include/uapi/linux/capability.h.
+pub const SYS_PTRACE: u32 = 19;
+
+/// A process, as it was when it was asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub pid: u32,
+    /// `comm`: the name of the first thread, at most 15 bytes.
+    pub name: String,
+    /// The state's letter: `R`, `S`, `D`, `T`, `t`, `Z`, `X`.
+    pub state: char,
+    pub parent: u32,
+    /// 0: nobody traces it.
+    pub tracer: u32,
+    pub users: Ids,
+    pub groups: Ids,
+    /// Its number in each PID namespace, from the one of this /proc inwards.
+    pub pids: Vec<u32>,
+    pub threads: u32,
+    /// The effective ones, a bit each.
+    pub capabilities: u64,
+    pub permitted: u64,
+    pub seccomp: Seccomp,
+    pub no_new_privileges: bool,
+    /// The link's text: `(deleted)` at its end means that the file was removed or replaced. `None`: it may not be read, or there is none.
+    pub executable: Option<PathBuf>,
+    /// Its root directory, as this process sees it.
+    pub root: Option<PathBuf>,
+    pub command_line: Vec<String>,
+    pub working_directory: Option<PathBuf>,
+    pub namespaces: Namespaces,
+    /// When it began, on CLOCK_REALTIME, to about 20 ms.
+    pub began_realtime_ns: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seccomp {
+    Off,
+    /// Only read, write and exit.
+    Strict,
+    Filter,
+}
+
+/// Each by the number of its inode. `None`: it may not be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Namespaces {
+    pub mount: Option<u64>,
+    pub pid: Option<u64>,
+    pub user: Option<u64>,
+    pub network: Option<u64>,
+}
+
+impl Facts {
+    /// `pid` may be the number of any thread: the facts are those of its process.
+    ///
+    /// # Errors
+    /// `NoSuchProcess`, or `Hidden` where it exists but this /proc does not show it.
+    pub fn of(pid: u32) -> Result<Facts, Refusal> {
+        let gone = |error: std::io::Error| match error.kind() {
+            ErrorKind::PermissionDenied => Refusal::Hidden { pid },
+            _ if exists(pid) => Refusal::Hidden { pid },
+            _ => Refusal::NoSuchProcess { pid },
+        };
+        let status = fs::read(format!("/proc/{pid}/status")).map_err(gone)?;
+        let status = String::from_utf8_lossy(&status).into_owned();
+        let process: u32 = field(&status, "Tgid").and_then(|text| text.parse().ok()).unwrap_or(pid);
+        if process != pid {
+            return Facts::of(process);
+        }
+        let folder = PathBuf::from(format!("/proc/{pid}"));
+        let command_line = fs::read(folder.join("cmdline")).unwrap_or_default();
+        Ok(Facts {
+            executable: fs::read_link(folder.join("exe")).ok(),
+            root: fs::read_link(folder.join("root")).ok(),
+            working_directory: fs::read_link(folder.join("cwd")).ok(),
+            began_realtime_ns: began_realtime_ns(&folder),
+            command_line: words(&command_line),
+            namespaces: Namespaces::of(&folder),
+            ..Facts::parse(pid, &status)
+        })
+    }
+
+    /// This process itself.
+    ///
+    /// # Errors
+    /// As `of`: without a /proc.
+    pub fn own() -> Result<Facts, Refusal> {
+        Facts::of(std::process::id())
+    }
+
+    /// From the text of `status`; what it does not tell is 0 or absent.
+    pub(crate) fn parse(pid: u32, status: &str) -> Facts {
+        let number = |name| field(status, name).and_then(|text| text.parse().ok()).unwrap_or(0);
+        let ids = |name| {
+            let mut ids = field(status, name).unwrap_or_default().split_whitespace().map(|id| id.parse().unwrap_or(0));
+            std::array::from_fn(|_| ids.next().unwrap_or(0))
+        };
+        let mask = |name| field(status, name).and_then(|text| u64::from_str_radix(text, 16).ok()).unwrap_or(0);
+        let pids = field(status, "NSpid").unwrap_or_default().split_whitespace().filter_map(|id| id.parse().ok());
+        Facts {
+            pid,
+            name: field(status, "Name").unwrap_or_default().to_owned(),
+            state: field(status, "State").and_then(|text| text.chars().next()).unwrap_or('?'),
+            parent: number("PPid"),
+            tracer: number("TracerPid"),
+            users: ids("Uid"),
+            groups: ids("Gid"),
+            pids: pids.collect(),
+            threads: number("Threads"),
+            capabilities: mask("CapEff"),
+            permitted: mask("CapPrm"),
+            seccomp: match number("Seccomp") {
+                0 => Seccomp::Off,
+                1 => Seccomp::Strict,
+                _ => Seccomp::Filter,
+            },
+            no_new_privileges: number("NoNewPrivs") == 1,
+            executable: None,
+            root: None,
+            command_line: Vec::new(),
+            working_directory: None,
+            namespaces: Namespaces::default(),
+            began_realtime_ns: None,
+        }
+    }
+
+    #[must_use]
+    pub const fn is_zombie(&self) -> bool {
+        matches!(self.state, 'Z' | 'X')
+    }
+
+    /// A thread of the kernel's: no executable, no command line.
+    #[must_use]
+    pub fn is_kernel_thread(&self) -> bool {
+        self.executable.is_none() && self.command_line.is_empty() && !self.is_zombie()
+    }
+
+    #[must_use]
+    pub const fn has_capability(&self, capability: u32) -> bool {
+        self.capabilities >> capability & 1 == 1
+    }
+
+    /// Its number in the innermost PID namespace, as the process itself knows it.
+    #[must_use]
+    pub fn own_pid(&self) -> u32 {
+        self.pids.last().copied().unwrap_or(self.pid)
+    }
+}
+
+impl Namespaces {
+    fn of(folder: &Path) -> Namespaces {
+        let inode = |name: &str| fs::metadata(folder.join("ns").join(name)).ok().map(|found| found.ino());
+        Namespaces { mount: inode("mnt"), pid: inode("pid"), user: inode("user"), network: inode("net") }
+    }
+}
+
+/// Field 22 of `stat`, in hundredths of a second since the machine began, of which `/proc/uptime` tells the age.
+fn began_realtime_ns(folder: &Path) -> Option<u64> {
+    const HUNDREDTH_NS: u64 = 10_000_000;
+    let stat = fs::read_to_string(folder.join("stat")).ok()?;
+    // The name in parentheses is field 2.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let began: u64 = fields.split(' ').nth(22 - 3)?.parse().ok()?;
+    let uptime = fs::read_to_string("/proc/uptime").ok()?;
+    let (seconds, hundredths) = uptime.split(' ').next()?.split_once('.')?;
+    let up = seconds.parse::<u64>().ok()? * 100 + hundredths.parse::<u64>().ok()?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    u64::try_from(now.as_nanos()).ok()?.checked_sub(up.checked_sub(began)? * HUNDREDTH_NS)
+}
+
+/// All processes that this /proc shows.
+#[must_use]
+pub fn all_pids() -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let mut pids: Vec<u32> = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids
+}
+
+/// The value of a line `Name:\tvalue`.
+pub(crate) fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
+}
+
+fn words(command_line: &[u8]) -> Vec<String> {
+    let whole = command_line.strip_suffix(&[0]).unwrap_or(command_line);
+    if whole.is_empty() {
+        return Vec::new();
+    }
+    let word = |word: &[u8]| std::ffi::OsString::from_vec(word.to_vec()).to_string_lossy().into_owned();
+    whole.split(|&byte| byte == 0).map(word).collect()
+}
+
+fn exists(pid: u32) -> bool {
+    let Ok(number) = i32::try_from(pid) else { return false };
+    number > 0 && matches!(signal::kill(Pid::from_raw(number), None), Ok(()) | Err(Errno::EPERM))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Facts, Seccomp, words};
+    use crate::kernel::refusal::Refusal;
+
+    const STATUS: &str = "Name:\tpython3\nState:\tS (sleeping)\nTgid:\t40\nPid:\t40\nPPid:\t7\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n\
+        Gid:\t5\t6\t7\t8\nNSpid:\t40\t1\nThreads:\t3\nCapPrm:\t0000000000080000\nCapEff:\t0000000000080000\nNoNewPrivs:\t1\nSeccomp:\t2\n";
+
+    #[test]
+    fn status_is_read() {
+        let facts = Facts::parse(40, STATUS);
+        assert_eq!((facts.name.as_str(), facts.state, facts.parent, facts.tracer), ("python3", 'S', 7, 9));
+        assert_eq!((facts.users, facts.groups), ([1, 2, 3, 4], [5, 6, 7, 8]));
+        assert_eq!((facts.own_pid(), facts.threads, facts.seccomp), (1, 3, Seccomp::Filter));
+        assert!(facts.no_new_privileges && facts.has_capability(super::SYS_PTRACE) && !facts.has_capability(1));
+    }
+
+    #[test]
+    fn this_process_has_facts_and_number_zero_has_none() {
+        let own = Facts::own().expect("a /proc");
+        assert_eq!((own.pid, own.is_zombie(), own.is_kernel_thread()), (std::process::id(), false, false));
+        assert_eq!(Facts::of(0), Err(Refusal::NoSuchProcess { pid: 0 }));
+    }
+
+    #[test]
+    fn an_empty_word_is_one() {
+        assert_eq!(words(b"python\0-c\0\0"), ["python", "-c", ""]);
+        assert!(words(b"").is_empty());
+    }
+}

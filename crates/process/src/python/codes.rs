@@ -1,0 +1,130 @@
+//! The code objects that were copied out of a process so far.
+//! Owns: the table that the walk looks them up in, decoding copies. Never: reads the process (crates/python copies).
+//! Partner: crates/python/src/code_capture.rs, which says where in the table a key is looked for.
+
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+
+use genba_python::code_capture::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
+
+const SLOTS: usize = 1 << 14;
+
+/// A code object, copied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    pub qualname: String,
+    pub filename: String,
+    pub first_line: u32,
+    pub linetable: Vec<u8>,
+    /// A name was longer than is copied.
+    pub is_cut: bool,
+    linetable_bytes: u32,
+}
+
+/// Rows are never removed: a key stands for one code object as long as it lives, and for one like it afterwards.
+pub struct Codes {
+    rows: Vec<Code>,
+    by_key: HashMap<u64, u32>,
+    slots: Vec<SeenEntry>,
+}
+
+impl Default for Codes {
+    fn default() -> Codes {
+        let empty = || SeenEntry { key: AtomicU64::new(0), progress: AtomicU64::new(0) };
+        Codes { rows: Vec::new(), by_key: HashMap::new(), slots: (0..SLOTS).map(|_| empty()).collect() }
+    }
+}
+
+impl Codes {
+    #[must_use]
+    pub fn row(&self, index: u32) -> Option<&Code> {
+        self.rows.get(index as usize)
+    }
+
+    /// What the walk asks which codes are known.
+    #[must_use]
+    pub fn seen(&self) -> Seen {
+        Seen { entries: self.slots.as_ptr(), mask: SLOTS as u64 - 1 }
+    }
+
+    /// The row of the code object that the walk copied to this place, which is known from now on.
+    pub fn take(&mut self, tail: &[u64], position: u32) -> Option<u32> {
+        let (head, words) = TailHead::read(tail, position as usize)?;
+        let (qualname, rest) = words.split_at_checked(head.qualname.words())?;
+        let (filename, rest) = rest.split_at_checked(head.filename.words())?;
+        let part = bytes(rest, head.part_bytes);
+        let index = match self.by_key.get(&head.key) {
+            Some(&index) => index,
+            None => {
+                self.rows.push(Code {
+                    qualname: text(qualname, head.qualname),
+                    filename: text(filename, head.filename),
+                    first_line: head.first_line,
+                    linetable: Vec::new(),
+                    is_cut: head.qualname.cut || head.filename.cut,
+                    linetable_bytes: head.linetable_bytes,
+                });
+                let index = u32::try_from(self.rows.len() - 1).ok()?;
+                self.by_key.insert(head.key, index);
+                index
+            }
+        };
+        let row = self.rows.get_mut(index as usize)?;
+        if row.linetable.len() == head.part_offset as usize {
+            row.linetable.extend(part);
+        }
+        let known =
+            if row.linetable.len() >= row.linetable_bytes as usize { COMPLETE } else { row.linetable.len() as u64 };
+        self.publish(head.key, u64::from(index) << 32 | known);
+        Some(index)
+    }
+
+    /// A key without a free slot is copied again each time.
+    fn publish(&mut self, key: u64, progress: u64) {
+        let first = key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20;
+        for slot in (first..).take(PROBES_MAX) {
+            let Some(entry) = self.slots.get_mut(slot as usize & (SLOTS - 1)) else { return };
+            if matches!(*entry.key.get_mut(), found if found == 0 || found == key) {
+                *entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(progress) };
+                return;
+            }
+        }
+    }
+}
+
+fn bytes(words: &[u64], count: u32) -> Vec<u8> {
+    words.iter().flat_map(|word| word.to_le_bytes()).take(count as usize).collect()
+}
+
+fn text(words: &[u64], copied: CopiedStr) -> String {
+    let unit = usize::from(copied.kind.max(1));
+    let character = |unit: &[u8]| {
+        let number = unit.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
+        char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)
+    };
+    bytes(words, copied.bytes).chunks_exact(unit).map(character).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Codes, text};
+    use genba_python::code_capture::{COMPLETE, CopiedStr};
+
+    #[test]
+    fn a_published_key_is_found() {
+        let mut codes = Codes::default();
+        for key in 1..5000_u64 {
+            codes.publish(key | 1, key << 32 | COMPLETE);
+        }
+        let found = (1..5000_u64).filter(|key| codes.seen().find(key | 1).is_some()).count();
+        assert!(found > 4900, "{found}");
+        assert_eq!(codes.seen().find(1 << 40 | 1), None);
+    }
+
+    #[test]
+    fn names_of_each_width() {
+        let wide = u64::from_le_bytes([0x2f, 0x04, b'a', 0, 0, 0, 0, 0]);
+        assert_eq!(text(&[wide], CopiedStr { bytes: 4, kind: 2, cut: false }), "Яa");
+        assert_eq!(text(&[0xe9], CopiedStr { bytes: 1, kind: 1, cut: false }), "é");
+    }
+}

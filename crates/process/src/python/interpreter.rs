@@ -1,0 +1,178 @@
+//! The CPython in a process.
+//! Owns: in which of its files it is looked for, and the refusals that follow. Never: guesses where a struct lies (crates/python).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use genba_python::find::{self, Found, Python};
+use genba_python::symbols::Symbols;
+
+use crate::elf::files::{self, Loaded, Mapped, Unopened};
+use crate::elf::symbols::RemoteSymbols;
+use crate::kernel::core_file::CoreFile;
+use crate::kernel::facts::Facts;
+use crate::kernel::maps::{self, Mapping};
+use crate::kernel::memory::Remote;
+use crate::kernel::refusal::Refusal;
+use crate::kernel::rights;
+
+/// A process whose Python genba knows.
+pub struct Interpreter {
+    pub facts: Facts,
+    pub python: Box<Python>,
+    /// `3.13.1`.
+    pub version: String,
+    /// The file that defines `_PyRuntime`.
+    pub file: PathBuf,
+    pub memory: Remote,
+    /// Those of that file.
+    pub symbols: RemoteSymbols,
+    pub maps: Vec<Mapping>,
+    /// `None`: a living process.
+    pub core: Option<Arc<CoreFile>>,
+}
+
+/// Which files are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// The executable, and files with a name like Python's: what `genba ps` has time for.
+    Likely,
+    All,
+}
+
+/// Finds the interpreter of a process.
+///
+/// # Errors
+/// Each `Refusal` but `Traced`: that it is traced does not keep its memory from being read.
+pub fn find(pid: u32) -> Result<Interpreter, Refusal> {
+    find_in(Facts::of(pid)?, Search::All)
+}
+
+/// The same of a process whose facts are known.
+///
+/// # Errors
+/// As `find`.
+pub fn find_in(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
+    rights::check(&facts)?;
+    let pid = facts.pid;
+    let program = facts.executable.clone().unwrap_or_else(|| PathBuf::from(&facts.name));
+    if let Some(machine) = files::machine_of(Path::new(&format!("/proc/{pid}/exe"))) {
+        return Err(Refusal::OtherMachine { pid, program, machine });
+    }
+    let maps = maps::read(pid)?;
+    let memory = Remote::new(pid);
+    let mapped = files::mapped(&maps);
+    let Some(file) = runtime_file(&facts, &memory, &mapped, search)? else {
+        let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Err(match name.starts_with("python") {
+            true => Refusal::NoSymbols { pid, program },
+            false => Refusal::NotPython { pid, program },
+        });
+    };
+    let path = file.path.clone();
+    let symbols = RemoteSymbols { files: vec![file] };
+    let found = find::find(&memory, &symbols);
+    memory.forget();
+    match found {
+        Found::No => Err(Refusal::NotPython { pid, program }),
+        Found::Refused { version, reason } => Err(Refusal::UnknownVersion { pid, program: path, version, reason }),
+        Found::Yes { version, .. } if mapped.iter().any(|mapped| mapped.file_name().starts_with("ld-musl-")) => {
+            Err(Refusal::Musl { pid, program: path, version })
+        }
+        Found::Yes { python, version } => {
+            Ok(Interpreter { facts, python, version, file: path, memory, symbols, maps, core: None })
+        }
+    }
+}
+
+/// What a core file tells of its process.
+fn facts_of(core: &CoreFile) -> Facts {
+    let command_line = core.command_line.split_whitespace().map(str::to_owned).collect();
+    let users = [core.user; 4];
+    Facts { name: core.name.clone(), parent: core.parent, users, command_line, ..Facts::parse(core.pid, "") }
+}
+
+/// Finds the interpreter of the process that a core file was made of.
+///
+/// # Errors
+/// `BadCore`, `NoFileOfCore` when the interpreter's file is not on this machine any more, and what this Python is refused for.
+pub fn of_core(path: &Path) -> Result<Interpreter, Refusal> {
+    let core = Arc::new(CoreFile::open(path)?);
+    let (facts, maps) = (facts_of(&core), core.maps.clone());
+    let memory = Remote::over(Arc::clone(&core));
+    let pid = facts.pid;
+    let mapped = files::mapped(&maps);
+    let program = mapped.first().map_or_else(|| PathBuf::from(&facts.name), |mapped| mapped.path.clone());
+    let facts = Facts { executable: Some(program.clone()), ..facts };
+    let mut unopened = None;
+    for mapped in &mapped {
+        match mapped.open_here(path, &memory) {
+            Ok((loaded, file)) if is_runtime(&loaded) => {
+                core.attach(&mapped.path, file);
+                memory.forget();
+                let (file, symbols) = (mapped.path.clone(), RemoteSymbols { files: vec![loaded] });
+                return match find::find(&memory, &symbols) {
+                    Found::Yes { python, version } => {
+                        Ok(Interpreter { facts, python, version, file, memory, symbols, maps, core: Some(core) })
+                    }
+                    Found::Refused { version, reason } => {
+                        Err(Refusal::UnknownVersion { pid, program: file, version, reason })
+                    }
+                    Found::No => Err(Refusal::NotPython { pid, program }),
+                };
+            }
+            Err(Unopened::NoFile) if mapped.file_name().contains("python") => unopened = unopened.or(Some(mapped)),
+            _ => {}
+        }
+    }
+    Err(match unopened {
+        Some(mapped) => Refusal::NoFileOfCore { core: path.to_path_buf(), path: mapped.path.clone() },
+        None => Refusal::NotPython { pid, program },
+    })
+}
+
+/// The file that defines the runtime of CPython, or PyPy's. The executable is asked first.
+fn runtime_file(facts: &Facts, memory: &Remote, mapped: &[Mapped], search: Search) -> Result<Option<Loaded>, Refusal> {
+    let is_named = |mapped: &&Mapped| {
+        let name = mapped.file_name();
+        Some(&mapped.path) == facts.executable.as_ref() || name.contains("python") || name.contains("pypy")
+    };
+    let (mut likely, others): (Vec<_>, Vec<_>) = mapped.iter().partition(is_named);
+    likely.sort_by_key(|mapped| Some(&mapped.path) != facts.executable.as_ref());
+    let mut unopened = None;
+    for (mapped, is_likely) in
+        likely.into_iter().map(|mapped| (mapped, true)).chain(others.into_iter().map(|mapped| (mapped, false)))
+    {
+        if !is_likely && search == Search::Likely {
+            break;
+        }
+        match mapped.open(facts.pid, memory) {
+            Ok(loaded) if is_runtime(&loaded) => return Ok(Some(loaded)),
+            Err(Unopened::NoFile) if is_likely => unopened = unopened.or(Some(mapped)),
+            _ => {}
+        }
+    }
+    match unopened {
+        Some(mapped) => Err(Refusal::NoFile { pid: facts.pid, path: mapped.path.clone() }),
+        None => Ok(None),
+    }
+}
+
+fn is_runtime(file: &Loaded) -> bool {
+    let names: [&[u8]; 3] = [b"_PyRuntime", b"pypy_main_startup", b"rpython_startup_code"];
+    names.into_iter().any(|name| file.symbol(name).is_some())
+}
+
+impl Interpreter {
+    /// BOLT leaves the code that it replaced in a section of its own.
+    #[must_use]
+    pub fn is_bolted(&self) -> bool {
+        self.symbols.files.iter().any(|file| file.has_section(files::BOLT))
+    }
+
+    /// An address that its file exports, such as a type.
+    #[must_use]
+    pub fn symbol(&self, name: &std::ffi::CStr) -> Option<u64> {
+        self.symbols.address(name)
+    }
+}

@@ -1,0 +1,269 @@
+//! What a recording's garbage collections come to: how much time, where they ran, what they gained, and what would spare the program some.
+//! Owns: the sums, the place of a collection, the advice. Never: says what caused a collection: from CPython 3.12 on it runs where the
+//! interpreter's loop next looks, which is behind the allocation that made it due. Keeps: each advice follows from numbers of the recording.
+
+use std::collections::BTreeMap;
+
+use crate::tables::own_code::event_loop::EventLoop;
+use crate::tables::own_code::own_code;
+use crate::tables::profile::{
+    Collection, FileIndex, FrameIndex, FunctionIndex, Home, NodeIndex, ProcessIndex, Profile, Reason,
+};
+
+/// Sums over some collections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    pub collections: u64,
+    pub pause_ns: u64,
+    pub longest_ns: u64,
+    /// None: at least one of them does not tell.
+    pub examined: Option<u64>,
+    pub collected: u64,
+    pub uncollectable: u64,
+}
+
+impl Sum {
+    fn add(&mut self, row: &Collection) {
+        self.examined = match (self.examined, row.examined, self.collections) {
+            (_, examined, 0) => examined,
+            (Some(sum), Some(examined), _) => Some(sum.saturating_add(examined)),
+            _ => None,
+        };
+        self.collections += 1;
+        self.pause_ns = self.pause_ns.saturating_add(row.pause_ns);
+        self.longest_ns = self.longest_ns.max(row.pause_ns);
+        self.collected = self.collected.saturating_add(row.collected);
+        self.uncollectable = self.uncollectable.saturating_add(row.uncollectable);
+    }
+}
+
+/// The line of the user's own code under which a collection ran; of other code where there is none of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub file: FileIndex,
+    pub line: u32,
+    pub function: FunctionIndex,
+}
+
+/// What follows for the program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// With this threshold none of the collections that the interpreter began would have begun.
+    Threshold { threshold: u64, collections: u64, pause_ns: u64, young: u64, collected: u64 },
+    /// A threshold that spares all would be too high; with this one about one in `one_in` would still run.
+    HigherThreshold { threshold: u64, one_in: u64, collections: u64, pause_ns: u64 },
+    /// The garbage is real: collect it when nobody waits.
+    BetweenRequests { collections: u64, pause_ns: u64, longest_ns: u64, collected: u64 },
+    /// Full collections look at objects that stay, in processes that fork.
+    Freeze { collections: u64, pause_ns: u64, examined: u64 },
+}
+
+#[derive(Debug, Default)]
+pub struct Summary {
+    pub all: Sum,
+    pub by_generation: BTreeMap<u32, Sum>,
+    pub by_reason: BTreeMap<Reason, Sum>,
+    /// The largest pause first. None: no Python code is known.
+    pub by_place: Vec<(Option<Place>, Sum)>,
+    /// Row of `Profile::collections`.
+    pub worst: Option<usize>,
+    /// Wall time of the processes whose collections were recorded.
+    pub wall_ns: u64,
+    pub before: u64,
+    pub lost: u64,
+    pub is_incremental: bool,
+    pub advice: Vec<Advice>,
+}
+
+/// For each collection, its place.
+pub fn places(profile: &Profile) -> Vec<Option<Place>> {
+    let event_loop = EventLoop::of(profile);
+    let mut known: BTreeMap<NodeIndex, Option<Place>> = BTreeMap::new();
+    let rows = profile.collections.iter().map(|row| {
+        let node = row.node?;
+        *known.entry(node).or_insert_with(|| place(profile, own_code(profile, &event_loop, Some(node)).deepest?))
+    });
+    rows.collect()
+}
+
+fn place(profile: &Profile, frame: FrameIndex) -> Option<Place> {
+    let function = profile.frames[frame].function;
+    let Home::Python { file, first_line, .. } = profile.functions[function].home else { return None };
+    let line = profile.frames[frame].location.map_or(first_line, |location| location.line);
+    Some(Place { file, line, function })
+}
+
+/// None: the recording has nothing of collections.
+pub fn summary(profile: &Profile) -> Option<Summary> {
+    if profile.collectors.is_empty() && profile.collections.is_empty() {
+        return None;
+    }
+    let mut summary = Summary::default();
+    let mut by_place: BTreeMap<Option<Place>, Sum> = BTreeMap::new();
+    for (position, (row, place)) in profile.collections.iter().zip(places(profile)).enumerate() {
+        summary.all.add(row);
+        summary.by_generation.entry(row.generation).or_default().add(row);
+        summary.by_reason.entry(row.reason).or_default().add(row);
+        by_place.entry(place).or_default().add(row);
+        let longest_ns = summary.worst.map_or(0, |worst| profile.collections[worst].pause_ns);
+        if summary.worst.is_none() || row.pause_ns > longest_ns {
+            summary.worst = Some(position);
+        }
+    }
+    summary.by_place = by_place.into_iter().collect();
+    summary.by_place.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.pause_ns));
+    for collector in &profile.collectors {
+        summary.wall_ns = summary.wall_ns.saturating_add(profile.processes[collector.process].wall_ns);
+        summary.before = summary.before.saturating_add(collector.before.iter().sum());
+        summary.lost = summary.lost.saturating_add(collector.lost);
+        summary.is_incremental |= collector.is_incremental;
+    }
+    summary.advice = advice(profile);
+    Some(summary)
+}
+
+/// A threshold up to here is one that somebody would set.
+const THRESHOLD_MAX: u64 = 1_000_000;
+/// What a higher threshold multiplies the present one by.
+const TIMES: u64 = 10;
+/// Full collections that look at fewer objects than that are cheap.
+const EXAMINED_MIN: u64 = 10_000;
+
+fn advice(profile: &Profile) -> Vec<Advice> {
+    let mut own = Sum::default();
+    let mut youngs: BTreeMap<ProcessIndex, (u64, u64)> = BTreeMap::new();
+    let mut full = Sum::default();
+    for row in profile.collections.iter().filter(|row| row.reason == Reason::Threshold) {
+        own.add(row);
+        let (young, threshold) = youngs.entry(row.process).or_default();
+        *young = young.saturating_add(row.young);
+        *threshold = (*threshold).max(row.threshold);
+        if row.generation >= 2 {
+            full.add(row);
+        }
+    }
+    let mut advice = Vec::new();
+    if own.collections == 0 {
+        return advice;
+    }
+    let young = youngs.values().map(|(young, _)| *young).max().unwrap_or(0);
+    let threshold = youngs.values().map(|(_, threshold)| *threshold).max().unwrap_or(0);
+    // What the counter had reached each time, and once more as much as it may have reached since.
+    let enough = round_up(young.saturating_add(threshold));
+    let Sum { collections, pause_ns, longest_ns, collected, .. } = own;
+    if enough <= THRESHOLD_MAX {
+        advice.push(Advice::Threshold { threshold: enough, collections, pause_ns, young, collected });
+    } else if threshold > 0 && threshold.saturating_mul(TIMES) <= THRESHOLD_MAX {
+        let higher = threshold * TIMES;
+        advice.push(Advice::HigherThreshold { threshold: higher, one_in: TIMES, collections, pause_ns });
+    }
+    if collected > 0 {
+        advice.push(Advice::BetweenRequests { collections, pause_ns, longest_ns, collected });
+    }
+    let forks = profile.processes.iter().any(|process| process.parent.is_some());
+    if let Some(examined) = full.examined.filter(|examined| {
+        forks && *examined >= EXAMINED_MIN.saturating_mul(full.collections) && full.collected < *examined / TIMES
+    }) {
+        advice.push(Advice::Freeze { collections: full.collections, pause_ns: full.pause_ns, examined });
+    }
+    advice
+}
+
+/// 1, 2 or 5 and zeros, above the number.
+fn round_up(number: u64) -> u64 {
+    let mut power: u64 = 1;
+    loop {
+        for digit in [1, 2, 5] {
+            let round = power.saturating_mul(digit);
+            if round > number || round == u64::MAX {
+                return round;
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::profile::{Collector, Process};
+
+    fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collection {
+        Collection {
+            process: ProcessIndex::new(0),
+            thread: None,
+            node: None,
+            at_ns: 0,
+            pause_ns,
+            generation,
+            reason,
+            examined: (generation < 3).then_some(20_000),
+            collected,
+            uncollectable: 0,
+            young: 701,
+            threshold: 700,
+        }
+    }
+
+    use crate::tables::table::TableIndex;
+
+    fn profile(rows: Vec<Collection>) -> Profile {
+        let mut profile = Profile { collections: rows, ..Profile::default() };
+        let process = profile.processes.push(Process { wall_ns: 1_000, ..Process::default() });
+        let collector = Collector { process, before: vec![5, 1, 0], lost: 2, is_incremental: false };
+        profile.collectors.push(collector);
+        profile
+    }
+
+    #[test]
+    fn sums_tell_what_each_collection_told() {
+        let rows =
+            vec![row(Reason::Threshold, 0, 10, 0), row(Reason::Explicit, 2, 30, 7), row(Reason::Threshold, 0, 20, 1)];
+        let summary = summary(&profile(rows)).unwrap();
+        assert_eq!((summary.all.collections, summary.all.pause_ns, summary.all.longest_ns), (3, 60, 30));
+        assert_eq!((summary.all.examined, summary.all.collected), (Some(60_000), 8));
+        assert_eq!((summary.worst, summary.before, summary.lost, summary.wall_ns), (Some(1), 6, 2, 1_000));
+        assert_eq!(summary.by_generation[&0].collections, 2);
+        assert_eq!(summary.by_reason[&Reason::Explicit].pause_ns, 30);
+        assert_eq!(summary.by_place, [(None, summary.all)]);
+    }
+
+    #[test]
+    fn one_that_does_not_tell_what_it_examined_takes_the_sum_away() {
+        let rows =
+            vec![row(Reason::Threshold, 0, 1, 0), row(Reason::Threshold, 3, 1, 0), row(Reason::Threshold, 0, 1, 0)];
+        assert_eq!(summary(&profile(rows)).unwrap().all.examined, None);
+    }
+
+    #[test]
+    fn nothing_is_said_where_nothing_was_recorded() {
+        assert!(summary(&Profile::default()).is_none());
+        assert_eq!(summary(&profile(Vec::new())).unwrap().all, Sum::default());
+    }
+
+    #[test]
+    fn a_threshold_is_above_all_that_was_counted() {
+        let rows =
+            vec![row(Reason::Threshold, 0, 10, 0), row(Reason::Explicit, 2, 30, 0), row(Reason::Threshold, 0, 20, 0)];
+        let threshold =
+            Advice::Threshold { threshold: 5_000, collections: 2, pause_ns: 30, young: 1_402, collected: 0 };
+        assert_eq!(advice(&profile(rows)), [threshold]);
+        let many = vec![row(Reason::Threshold, 0, 10, 3); 2_000];
+        assert_eq!(
+            advice(&profile(many)),
+            [
+                Advice::HigherThreshold { threshold: 7_000, one_in: 10, collections: 2_000, pause_ns: 20_000 },
+                Advice::BetweenRequests { collections: 2_000, pause_ns: 20_000, longest_ns: 10, collected: 6_000 },
+            ]
+        );
+        assert_eq!(advice(&profile(vec![row(Reason::Explicit, 2, 30, 0)])), []);
+    }
+
+    #[test]
+    fn what_stays_is_frozen_where_processes_fork() {
+        let mut profile = profile(vec![row(Reason::Threshold, 2, 10, 0)]);
+        let parent = Some(ProcessIndex::new(0));
+        profile.processes.push(Process { parent, ..Process::default() });
+        assert!(advice(&profile).contains(&Advice::Freeze { collections: 1, pause_ns: 10, examined: 20_000 }));
+    }
+}

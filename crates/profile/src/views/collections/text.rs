@@ -1,0 +1,176 @@
+//! The collections as text.
+//! Owns: its layout. Keeps: what is folded is said with its share; a place is where a collection ran, never what caused it.
+
+use crate::rules::collections::{Advice, Sum, Summary, places};
+use crate::rules::reading::Reading;
+use crate::tables::file_names::FileNames;
+use crate::tables::profile::Profile;
+use crate::views::collections::heading::{heading_line, place_words};
+use crate::views::summary::{law_line, who};
+use crate::words::excerpt::printable;
+use crate::words::figures::{count, counted, duration};
+use crate::words::paint::Paint;
+use crate::words::wrap::wrapped_on_screen;
+
+const PLACES_MAX: usize = 10;
+const BAR_CELLS: u64 = 30;
+/// The bins of the histogram: up to 10 µs, then ten times as much each.
+const BINS_NS: [u64; 6] = [10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
+
+pub fn text(reading: &Reading, summary: &Summary, width: Option<usize>, paint: Paint) -> String {
+    let profile = &reading.profile;
+    let places = places(profile);
+    let files = FileNames::of(profile, places.iter().flatten().map(|place| place.file));
+    let mut lines = vec![printable(&who(profile)), law_line(profile)];
+    lines.push(heading_line(profile, summary, &places, &files));
+    lines.extend(gaps(summary));
+    let mut page = String::new();
+    for line in lines.iter().flat_map(|line| wrapped_on_screen(line, width)) {
+        page += &format!("{line}\n");
+    }
+    if summary.all.collections > 0 {
+        page += &tables(profile, summary, &files, paint);
+        page += &histogram(profile, paint);
+    }
+    for advice in &summary.advice {
+        page.push('\n');
+        for line in wrapped_on_screen(&format!("advice: {}", advice_words(advice)), width) {
+            page += &format!("{line}\n");
+        }
+    }
+    page
+}
+
+fn gaps(summary: &Summary) -> Vec<String> {
+    let mut lines = Vec::new();
+    if summary.before > 0 {
+        let words = counted(summary.before, "collection", "collections");
+        lines.push(format!("not recorded: {words} that ran before recording them began"));
+    }
+    if summary.lost > 0 {
+        let words = counted(summary.lost, "collection", "collections");
+        lines.push(format!("not recorded: {words} for which there was no room"));
+    }
+    if summary.is_incremental {
+        let words = "CPython 3.14.0 to 3.14.4 collect in increments: generation 1 is one increment, generation 2 a full collection, and nothing tells how many objects were examined";
+        lines.push(words.to_owned());
+    }
+    lines
+}
+
+fn row(name: &str, cells: usize, sum: &Sum) -> String {
+    let examined = sum.examined.map_or_else(|| "-".to_owned(), count);
+    let (collections, collected) = (count(sum.collections), count(sum.collected));
+    let (all, longest) = (duration(sum.pause_ns), duration(sum.longest_ns));
+    format!("{name:cells$}  {collections:>11}  {all:>9}  {longest:>9}  {examined:>12}  {collected:>11}\n")
+}
+
+fn heading(name: &str, cells: usize, paint: Paint) -> String {
+    let columns = ["collections", "in all", "longest", "examined", "collected"];
+    let [collections, all, longest, examined, collected] = columns;
+    let line = format!("{name:cells$}  {collections:>11}  {all:>9}  {longest:>9}  {examined:>12}  {collected:>11}");
+    format!("\n{}\n", paint.quiet(&line))
+}
+
+fn tables(profile: &Profile, summary: &Summary, files: &FileNames, paint: Paint) -> String {
+    let shown = summary.by_place.iter().take(PLACES_MAX);
+    let names: Vec<String> = shown.map(|(place, _)| place_words(profile, files, *place)).collect();
+    let cells = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max("gc.collect()".len());
+    let mut page = heading("generation", cells, paint);
+    for (generation, sum) in &summary.by_generation {
+        page += &row(&generation.to_string(), cells, sum);
+    }
+    page += &heading("reason", cells, paint);
+    for (reason, sum) in &summary.by_reason {
+        page += &row(reason.word(), cells, sum);
+    }
+    page += &heading("ran at", cells, paint);
+    for (name, (place, sum)) in names.iter().zip(&summary.by_place) {
+        page += &row(name, cells, sum);
+        let source = place.and_then(|place| profile.source_of(place.function)?.line(place.line));
+        if let Some(source) = source.map(str::trim).filter(|source| !source.is_empty()) {
+            page += &format!("    {}\n", paint.quiet(&printable(source)));
+        }
+    }
+    let folded = summary.by_place.get(PLACES_MAX..).unwrap_or_default();
+    if !folded.is_empty() {
+        let pause_ns = folded.iter().fold(0_u64, |all, (_, sum)| all.saturating_add(sum.pause_ns));
+        let words = counted(folded.len() as u64, "more place", "more places");
+        page += &format!("{}\n", paint.quiet(&format!("{words}, {} in all", duration(pause_ns))));
+    }
+    page
+}
+
+fn histogram(profile: &Profile, paint: Paint) -> String {
+    let mut bins = [0_u64; BINS_NS.len() + 1];
+    for row in &profile.collections {
+        bins[BINS_NS.iter().filter(|bin_ns| row.pause_ns >= **bin_ns).count()] += 1;
+    }
+    let most = bins.iter().copied().max().unwrap_or(0).max(1);
+    let first = bins.iter().position(|bin| *bin > 0).unwrap_or(0);
+    let last = bins.iter().rposition(|bin| *bin > 0).unwrap_or(0);
+    let mut page = format!("\n{}\n", paint.quiet("pauses"));
+    for (bin, collections) in bins.iter().enumerate().skip(first).take(last + 1 - first) {
+        let name = match BINS_NS.get(bin) {
+            Some(limit_ns) => format!("below {}", limit(*limit_ns)),
+            None => "1 s and more".to_owned(),
+        };
+        let cells = collections.saturating_mul(BAR_CELLS).div_ceil(most) as usize;
+        page += &format!("{name:>12}  {:<30}  {}\n", "█".repeat(cells), count(*collections));
+    }
+    page
+}
+
+fn limit(limit_ns: u64) -> String {
+    match limit_ns {
+        1_000_000_000.. => format!("{} s", limit_ns / 1_000_000_000),
+        1_000_000.. => format!("{} ms", limit_ns / 1_000_000),
+        _ => format!("{} µs", limit_ns / 1_000),
+    }
+}
+
+/// For people: what follows, and the command that tries it.
+pub(super) fn advice_words(advice: &Advice) -> String {
+    match *advice {
+        Advice::Threshold { threshold, collections, pause_ns, young, collected } => {
+            let none = match collections {
+                1 => "the one collection that the interpreter began would not have run".to_owned(),
+                _ => {
+                    format!("none of the {} collections that the interpreter began would have run", count(collections))
+                }
+            };
+            let cost = match collected {
+                0 => "they freed nothing, so no garbage would have waited".to_owned(),
+                _ => format!("{} objects of garbage would have waited", count(collected)),
+            };
+            format!(
+                "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}. \
+                 genba gc try --threshold {threshold} says whether that helps",
+                duration(pause_ns),
+                count(young)
+            )
+        }
+        Advice::HigherThreshold { threshold, one_in, collections, pause_ns } => format!(
+            "with gc.set_threshold({threshold}) about one in {one_in} of the {} collections would have run that the \
+             interpreter began, {} in all. \
+             genba gc try --threshold {threshold} says whether that helps",
+            count(collections),
+            duration(pause_ns)
+        ),
+        Advice::BetweenRequests { collections, pause_ns, longest_ns, collected } => format!(
+            "{} objects were garbage that only the collector frees. A server can collect them when no request waits: \
+             genba.gc.after_response(application) spares its requests {}, {} in all, the longest {}",
+            count(collected),
+            counted(collections, "pause", "pauses"),
+            duration(pause_ns),
+            duration(longest_ns)
+        ),
+        Advice::Freeze { collections, pause_ns, examined } => format!(
+            "{} examined {} objects, and nearly all of them stayed: gc.freeze() before the first fork takes what is \
+             there out of later collections ({} in all) and keeps its pages shared",
+            counted(collections, "full collection", "full collections"),
+            count(examined),
+            duration(pause_ns)
+        ),
+    }
+}

@@ -1,0 +1,134 @@
+//! One look at a recording that grows, as rows and figures: what `genba top` shows until the next one.
+//! Owns: which rows and figures a look has. Never: lays out a screen, sorts the rows of a table: whoever shows them does.
+//! Keeps: the accounting is part of every look.
+
+use crate::rules::reading::Reading;
+use crate::rules::weight::{Totals, Weight};
+use crate::tables::file_names::FileNames;
+use crate::tables::profile::Profile;
+use crate::views::report::chain_text::chain;
+use crate::views::report::text::name;
+use crate::views::report::{self, By, Subject, printable};
+use crate::views::summary::{law_line, who};
+use crate::views::tree::{self, Order};
+use genba_format::state::State;
+
+/// A table has no more rows; those beyond are counted.
+const ROWS_MAX: usize = 1000;
+/// A path with a smaller share of the whole is no line of the tree.
+const TREE_SHARE_MIN: f64 = 0.01;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    Table(By),
+    /// From root to leaf, in the tree's order.
+    Tree(Order),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Live {
+    /// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms`
+    pub who: String,
+    /// Both laws.
+    pub law: String,
+    /// Of all samples: what a share of 1 is.
+    pub whole: Totals,
+    /// Of the wall time in which threads had work, the part in which they waited for the GIL.
+    pub gil: Part,
+    /// Of the samples' CPU, the part in the garbage collector.
+    pub gc: Part,
+    pub rows: Vec<Row>,
+    /// Rows that the table has beyond these.
+    pub rows_left_out: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    pub part_ns: u64,
+    pub whole_ns: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    /// In the tree; 0 in a table.
+    pub depth: usize,
+    /// `slices.py:6 before`
+    pub name: String,
+    /// The expression or the line of source, where it is known.
+    pub source: String,
+    /// What happens underneath: `PyObject_GetItem → bytes_subscript → memmove 97 %`.
+    pub below: String,
+    pub own: Totals,
+    pub total: Totals,
+}
+
+/// `weight`: rows without any of it are left out, and chains are of it.
+#[must_use]
+pub fn live(reading: &Reading, rows: Rows, weight: Weight) -> Live {
+    let (whole, rows, rows_left_out) = match rows {
+        Rows::Table(by) => table(reading, by, weight),
+        Rows::Tree(order) => tree_rows(reading, order, weight),
+    };
+    let (gil, gc) = gil_and_gc(reading);
+    Live { who: printable(&who(reading)), law: printable(&law_line(reading)), whole, gil, gc, rows, rows_left_out }
+}
+
+fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
+    let profile = &reading.profile;
+    let options =
+        report::Options { by, sort: report::Sort::Total, rows_max: Some(ROWS_MAX), ..report::Options::default() };
+    let report::Rows { whole, rows, folded } = report::rows(profile, &options, weight, &|_| false);
+    let files = FileNames::of(profile, rows.iter().filter_map(|row| row.subject.file));
+    let row = |row: &report::Row| Row {
+        depth: 0,
+        name: printable(&name(profile, by, &files, row)),
+        source: printable(&source(profile, by, &row.subject)),
+        below: printable(&chain(profile, &row.chain)),
+        own: row.own,
+        total: row.total,
+    };
+    (whole, rows.iter().map(row).collect(), folded.rows)
+}
+
+fn source(profile: &Profile, by: By, subject: &Subject) -> String {
+    let line = || profile.source_of(subject.function?)?.line(subject.line?).map(|line| line.trim().to_owned());
+    match (by, &subject.expression, subject.byte_columns) {
+        (By::Expression, Some(expression), _) => expression.text.split_whitespace().collect::<Vec<_>>().join(" "),
+        (By::Expression, None, Some(columns)) => format!("(columns {} to {})", columns.start + 1, columns.end),
+        (By::Line | By::Expression, ..) => line().unwrap_or_default(),
+        _ => String::new(),
+    }
+}
+
+fn tree_rows(reading: &Reading, order: Order, weight: Weight) -> (Totals, Vec<Row>, u64) {
+    let options =
+        tree::Options { weight: Some(weight), share_min: TREE_SHARE_MIN, sort: order, ..tree::Options::default() };
+    let tree = tree::tree(reading, &options);
+    let mut lines = tree::text::lines(reading, &tree, &options);
+    let left_out = lines.split_off(lines.len().min(ROWS_MAX)).len() as u64;
+    let row = |line: tree::text::TreeLine| Row {
+        depth: line.depth,
+        name: line.name,
+        own: line.own,
+        total: line.total,
+        ..Row::default()
+    };
+    (tree.whole, lines.into_iter().map(row).collect(), left_out)
+}
+
+fn gil_and_gc(profile: &Profile) -> (Part, Part) {
+    let (mut gil, mut gc) = (Part::default(), Part::default());
+    for group in &profile.samples {
+        if group.state.wants_cpu() {
+            gil.whole_ns = gil.whole_ns.saturating_add(group.wall_ns);
+        }
+        if group.state == State::WaitingForGil {
+            gil.part_ns = gil.part_ns.saturating_add(group.wall_ns);
+        }
+        gc.whole_ns = gc.whole_ns.saturating_add(group.cpu_ns);
+        if group.state == State::InGc {
+            gc.part_ns = gc.part_ns.saturating_add(group.cpu_ns);
+        }
+    }
+    (gil, gc)
+}

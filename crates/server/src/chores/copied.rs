@@ -1,0 +1,64 @@
+//! Objects from one store to another, each compared with what the rows say.
+//! Owns: what was copied. Never: copies an object without a row.
+
+use object_store::path::Path as Key;
+use sha2::{Digest, Sha256};
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt;
+
+use crate::storage::database::Database;
+use crate::storage::store::{Store, scratch_failed};
+use crate::storage::{chunks, contents};
+use crate::words::problem::Problem;
+use crate::words::random::hex;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Copied {
+    pub contents: u64,
+    pub parts: u64,
+    pub bytes: u64,
+}
+
+/// All that the rows of `database` name.
+pub(super) async fn objects(database: &Database, from: &Store, to: &Store) -> Result<Copied, Problem> {
+    let mut copied = Copied::default();
+    for (sha256, bytes) in contents::all(database).await? {
+        copy(from, &from.content(&sha256), to, &to.content(&sha256), bytes, Some(&sha256)).await?;
+        copied.contents += 1;
+        copied.bytes += bytes;
+    }
+    for (object, bytes) in chunks::objects(database).await? {
+        let key = Key::from(object.as_str());
+        copy(from, &key, to, &key, bytes, None).await?;
+        copied.parts += 1;
+        copied.bytes += bytes;
+    }
+    Ok(copied)
+}
+
+async fn copy(
+    from: &Store,
+    key: &Key,
+    to: &Store,
+    to_key: &Key,
+    bytes: u64,
+    sha256: Option<&str>,
+) -> Result<(), Problem> {
+    let scratch = NamedTempFile::new().map_err(|error| scratch_failed(&error))?;
+    let mut file = tokio::fs::File::from_std(scratch.reopen().map_err(|error| scratch_failed(&error))?);
+    let mut hash = Sha256::new();
+    let found = from.copy_into(key, &mut file, |piece| hash.update(piece)).await?;
+    file.flush().await.map_err(|error| scratch_failed(&error))?;
+    let found_sha256 = hex(&hash.finalize());
+    if found != bytes || sha256.is_some_and(|sha256| sha256 != found_sha256) {
+        return Err(Problem::new(500, format!("{key} is damaged"))
+            .detail(format!("{found} bytes with the hash {found_sha256}; {bytes} bytes were expected"))
+            .hint("genba serve check lists all that is wrong"));
+    }
+    to.put_file(to_key, scratch.path()).await?;
+    match to.bytes_of(to_key).await? {
+        Some(there) if there == bytes => Ok(()),
+        there => Err(Problem::new(500, format!("{to_key} did not arrive"))
+            .detail(format!("{there:?} of {bytes} bytes are there"))),
+    }
+}

@@ -1,0 +1,163 @@
+//! `genba serve move`: all rows and objects from a data folder to a database and a store that many servers share.
+//! Owns: the order of tables, and the check at the end. The server of the folder must not run: what it takes meanwhile stays behind.
+
+use sqlx::any::AnyRow;
+use sqlx::{Row, ValueRef};
+
+use crate::chores::check::checked;
+use crate::chores::copied::{self, Copied};
+use crate::chores::place::{Place, done};
+use crate::storage::database::{Database, Statement, failed};
+use crate::storage::recordings::get;
+use crate::storage::tokens::commit;
+use crate::words::problem::Problem;
+
+/// Names of columns; those of whole numbers end with `#`.
+const TABLES: [(&str, &[&str]); 8] = [
+    ("settings", &["name", "value"]),
+    ("tokens", &["name", "hash", "scopes", "made_ms#", "expires_ms#", "used_ms#", "revoked_ms#"]),
+    ("sessions", &["hash", "token", "expires_ms#"]),
+    ("contents", &["sha256", "bytes#", "uses#", "doomed#"]),
+    ("chunks", &["recording", "starts_at#", "bytes#", "object"]),
+    ("terms", &["kind", "word", "created_ms#", "recording"]),
+    (
+        "links",
+        &[
+            "code",
+            "recording",
+            "made_by",
+            "made_ms#",
+            "expires_ms#",
+            "revoked_ms#",
+            "revoked_by",
+            "needs_token#",
+            "fragment",
+            "opened#",
+        ],
+    ),
+    (
+        "recordings",
+        &[
+            "id",
+            "name",
+            "state",
+            "live#",
+            "listed#",
+            "owner",
+            "host",
+            "tags",
+            "created_ms#",
+            "touched_ms#",
+            "sealed_ms#",
+            "bytes#",
+            "sha256",
+            "program",
+            "cpu_ns#",
+            "wall_ns#",
+            "facts",
+        ],
+    ),
+];
+/// Rows of one statement, and read at once.
+const ROWS: usize = 200;
+
+pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
+    if from.db.is_some() || from.store.is_some() {
+        return Err(
+            Problem::bad_request("genba serve move copies a data folder").detail("--db and --store say where to")
+        );
+    }
+    if to.db.is_none() || to.store.is_none() {
+        return Err(Problem::bad_request("genba serve move wants to know where to")
+            .hint("genba serve move --data DIR --db postgres://… --store s3://BUCKET"));
+    }
+    done(async {
+        let (database, store) = from.storage().await?;
+        let (to_database, to_store) = to.storage().await?;
+        if is_used(&to_database).await? {
+            return Err(Problem::conflict("the database is not empty").detail("it has recordings or tokens already"));
+        }
+        let copied = copied::objects(&database, &store, &to_store).await?;
+        // Rows come last, in one transaction: before them nobody sees anything.
+        let mut transaction = to_database.begin().await?;
+        for (table, columns) in TABLES {
+            let mut after = 0;
+            loop {
+                let rows = read(&database, table, columns, after).await?;
+                if rows.is_empty() {
+                    break;
+                }
+                after += rows.len();
+                write(table, columns, &rows)?.execute(&mut transaction).await?;
+            }
+        }
+        commit(transaction).await?;
+        let found = checked(&to_database, &to_store).await?;
+        database.close().await;
+        to_database.close().await;
+        match found.faults.as_slice() {
+            [] => Ok(copied),
+            [first, ..] => Err(Problem::new(500, "what was copied is not whole").detail(first.clone())),
+        }
+    })
+}
+
+async fn is_used(database: &Database) -> Result<bool, Problem> {
+    let mut rows = Statement::new("SELECT id FROM recordings LIMIT 1").rows(database).await?;
+    rows.extend(Statement::new("SELECT name FROM tokens LIMIT 1").rows(database).await?);
+    Ok(!rows.is_empty())
+}
+
+async fn read(
+    database: &Database,
+    table: &'static str,
+    columns: &[&'static str],
+    after: usize,
+) -> Result<Vec<AnyRow>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    say_names(&mut statement, columns);
+    statement.say(" FROM ");
+    statement.say(table);
+    statement.say(" ORDER BY ");
+    say_names(&mut statement, columns);
+    statement.say(" LIMIT ");
+    statement.value(ROWS as i64);
+    statement.say(" OFFSET ");
+    statement.value(after as i64);
+    statement.rows(database).await
+}
+
+fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow]) -> Result<Statement, Problem> {
+    let mut statement = Statement::new("INSERT INTO ");
+    statement.say(table);
+    statement.say(" (");
+    say_names(&mut statement, columns);
+    statement.say(") VALUES ");
+    for (position, row) in rows.iter().enumerate() {
+        statement.say(if position == 0 { "(" } else { ", (" });
+        for (place, column) in columns.iter().enumerate() {
+            if place > 0 {
+                statement.say(", ");
+            }
+            let name = column.trim_end_matches('#');
+            let is_null = row.try_get_raw(name).map_err(|error| failed(&error))?.is_null();
+            match (column.ends_with('#'), is_null) {
+                (true, true) => statement.value(None::<i64>),
+                (true, false) => statement.value(get::<i64>(row, name)?),
+                (false, true) => statement.value(None::<String>),
+                (false, false) => statement.value(get::<String>(row, name)?),
+            }
+        }
+        statement.say(")");
+    }
+    Ok(statement)
+}
+
+fn say_names(statement: &mut Statement, columns: &[&'static str]) {
+    for (place, column) in columns.iter().enumerate() {
+        if place > 0 {
+            statement.say(", ");
+        }
+        statement.say(column.trim_end_matches('#'));
+    }
+}

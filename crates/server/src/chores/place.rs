@@ -1,0 +1,100 @@
+//! Where a server's data is, and how it is opened.
+//! Owns: the folders and their modes, and what reading a recording may take. Never: does a chore.
+
+use std::future::Future;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::keeping::keeper::Keeper;
+use crate::reading::{Answers, Limits, Workers};
+use crate::storage::database::Database;
+use crate::storage::store::Store;
+use crate::words::problem::Problem;
+
+const SCRATCH: &str = "scratch";
+const ANSWERS_BYTES_MAX: u64 = 128 << 20;
+/// Of one process that reads a recording.
+const READING: Limits = Limits {
+    at_once: 2,
+    memory_bytes: 4 << 30,
+    cpu_s: 120,
+    wall: Duration::from_secs(180),
+    answer_bytes_max: 32 << 20,
+    queue_max: 256,
+};
+
+/// Where the data is: both in a folder, unless an address says otherwise.
+#[derive(Clone, Debug)]
+pub struct Place {
+    pub data: PathBuf,
+    /// `postgres://…`
+    pub db: Option<String>,
+    /// `s3://BUCKET`
+    pub store: Option<String>,
+}
+
+pub(crate) struct Open {
+    pub keeper: Keeper,
+}
+
+impl Place {
+    pub(crate) async fn open(&self, program: &Path, recording_bytes_max: u64) -> Result<Open, Problem> {
+        let (database, store) = self.storage().await?;
+        let scratch = self.scratch()?;
+        let arguments = ["serve", "read-one"].map(Into::into).to_vec();
+        let answers = Answers::new(Workers::new(program.to_owned(), arguments, READING), ANSWERS_BYTES_MAX);
+        Ok(Open { keeper: Keeper { database, store, answers, scratch, recording_bytes_max } })
+    }
+
+    pub(crate) async fn storage(&self) -> Result<(Database, Store), Problem> {
+        // One TLS for all of them; a second call finds it there.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let data = match (&self.db, &self.store) {
+            // Nothing of it is in a folder.
+            (Some(_), Some(_)) => PathBuf::new(),
+            _ => {
+                self.make_folder(&self.data)?;
+                std::path::absolute(&self.data).map_err(|error| Problem::internal("the data folder", &error))?
+            }
+        };
+        let database = match &self.db {
+            Some(address) => Database::postgres(address).await?,
+            None => Database::embedded(&data).await?,
+        };
+        let store = match &self.store {
+            Some(address) => {
+                let store = Store::bucket(address)?;
+                store.probe().await?;
+                store
+            }
+            None => Store::embedded(&data)?,
+        };
+        Ok((database, store))
+    }
+
+    /// Beside the data; of a server without data of its own in the system's folder for such files.
+    fn scratch(&self) -> Result<PathBuf, Problem> {
+        if self.db.is_some() && self.store.is_some() {
+            return Ok(std::env::temp_dir());
+        }
+        let folder = self.data.join(SCRATCH);
+        self.make_folder(&folder)?;
+        Ok(folder)
+    }
+
+    /// Only its owner reads what is in it.
+    pub(crate) fn make_folder(&self, folder: &Path) -> Result<(), Problem> {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| {
+            Problem::new(503, format!("cannot make the folder {}", folder.display()))
+                .detail(error.to_string())
+                .hint("genba serve --data DIR names another one")
+        })
+    }
+}
+
+/// A chore is done by one thread.
+pub(crate) fn done<Made>(chore: impl Future<Output = Result<Made, Problem>>) -> Result<Made, Problem> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Problem::internal("starting", &error))?.block_on(chore)
+}

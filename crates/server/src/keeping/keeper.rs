@@ -1,0 +1,257 @@
+//! The recordings of a server: made, read, renamed, deleted.
+//! Owns: the steps that touch both the database and the store, in an order in which a crash loses nothing that was acknowledged.
+//! Never: decides who may do it (`rules/access.rs`); decodes a recording (`reading/` asks another process).
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures_util::{Stream, TryStreamExt, stream};
+use tempfile::NamedTempFile;
+use tokio::io::AsyncWriteExt;
+
+use crate::reading::{Answers, Facts, Unread};
+use crate::rules::naming::TAGS_MAX;
+use crate::storage::database::Database;
+use crate::storage::recordings::{self, Known, Recording, State};
+use crate::storage::store::{Store, scratch_failed};
+use crate::storage::terms::{self, Kind};
+use crate::storage::tokens::commit;
+use crate::storage::{chunks, contents, links};
+use crate::words::moment::now_ms;
+use crate::words::problem::Problem;
+use crate::words::random;
+
+/// What uploads leave free.
+const RESERVE_BYTES: u64 = 16 << 20;
+
+pub struct Keeper {
+    pub database: Database,
+    pub store: Store,
+    pub answers: Answers,
+    /// For files that exist only while somebody reads them.
+    pub scratch: PathBuf,
+    pub recording_bytes_max: u64,
+}
+
+/// What somebody says about a recording before its first byte.
+pub struct New {
+    pub name: String,
+    pub host: Option<String>,
+    pub tags: Vec<String>,
+    pub live: bool,
+    pub owner: String,
+}
+
+/// A file with the bytes of a recording.
+pub enum Readable {
+    Stored(PathBuf),
+    Scratch(NamedTempFile),
+}
+
+impl AsRef<Path> for Readable {
+    fn as_ref(&self) -> &Path {
+        match self {
+            Readable::Stored(path) => path,
+            Readable::Scratch(file) => file.path(),
+        }
+    }
+}
+
+impl Keeper {
+    pub async fn create(&self, new: New) -> Result<Recording, Problem> {
+        let now_ms = now_ms();
+        let recording = Recording {
+            id: random::id()?,
+            program: new.name.clone(),
+            name: new.name,
+            state: State::Open,
+            live: new.live,
+            owner: new.owner,
+            host: new.host,
+            tags: new.tags,
+            created_ms: now_ms,
+            touched_ms: now_ms,
+            sealed_ms: None,
+            bytes: 0,
+            sha256: None,
+            facts: None,
+        };
+        let mut transaction = self.database.begin().await?;
+        recordings::insert(&mut transaction, &recording).await?;
+        // Nobody finds what is not listed.
+        if recording.live {
+            terms::replace(&mut transaction, &recording, &[], said_terms(&recording, &recording.tags)).await?;
+        }
+        commit(transaction).await?;
+        Ok(recording)
+    }
+
+    /// 507 where the disk would be fuller than it may be: to delete something takes room as well.
+    pub(super) fn check_room(&self, bytes: u64) -> Result<(), Problem> {
+        let found =
+            rustix::fs::statvfs(&self.scratch).map_err(|error| Problem::internal("the room on the disk", &error))?;
+        let free = found.f_bavail.saturating_mul(found.f_frsize);
+        match free >= bytes.saturating_add(RESERVE_BYTES) {
+            true => Ok(()),
+            false => Err(Problem::disk_full()),
+        }
+    }
+
+    /// 404 where there is none.
+    pub async fn find(&self, id: &str) -> Result<Recording, Problem> {
+        let found = if random::is_id(id) { recordings::find(&self.database, id).await? } else { None };
+        found.ok_or_else(|| Problem::not_found("recording"))
+    }
+
+    /// What tells its bytes from all others.
+    pub fn content_name(recording: &Recording) -> String {
+        match &recording.sha256 {
+            Some(sha256) => sha256.clone(),
+            None => format!("{}:{}", recording.id, recording.bytes),
+        }
+    }
+
+    /// All bytes that were acknowledged, in a file.
+    pub async fn readable(&self, recording: &Recording) -> Result<Readable, Problem> {
+        let Some(sha256) = &recording.sha256 else {
+            return self.scratch_of_chunks(recording, |_| {}).await.map(Readable::Scratch);
+        };
+        let key = self.store.content(sha256);
+        if let Some(path) = self.store.file(&key) {
+            return Ok(Readable::Stored(path));
+        }
+        let (scratch, mut file) = self.scratch_file()?;
+        self.store.copy_into(&key, &mut file, |_| {}).await?;
+        file.flush().await.map_err(|error| scratch_failed(&error))?;
+        Ok(Readable::Scratch(scratch))
+    }
+
+    /// The same as a stream, which needs no room on the disk.
+    pub async fn pieces(
+        &self,
+        recording: &Recording,
+    ) -> Result<impl Stream<Item = Result<Bytes, Problem>> + Send + 'static + use<>, Problem> {
+        let keys: Vec<_> = match &recording.sha256 {
+            Some(sha256) => vec![self.store.content(sha256)],
+            None => {
+                let parts = chunks::of_recording(&self.database, &recording.id).await?;
+                let acknowledged = parts.into_iter().filter(|part| part.starts_at < recording.bytes);
+                acknowledged.map(|part| part.object.as_str().into()).collect()
+            }
+        };
+        let store = self.store.clone();
+        Ok(stream::iter(keys.into_iter().map(Ok::<_, Problem>))
+            .and_then(move |key| {
+                let store = store.clone();
+                async move { store.stream(&key).await }
+            })
+            .try_flatten())
+    }
+
+    /// The same as the process that reads wants it.
+    pub async fn file_to_read(&self, recording: &Recording) -> Result<Readable, Unread> {
+        self.readable(recording).await.map_err(|problem| Unread::Broken { words: problem.to_string() })
+    }
+
+    /// The chunks of an open recording one behind the other; `seen` gets each piece.
+    pub(super) async fn scratch_of_chunks(
+        &self,
+        recording: &Recording,
+        mut seen: impl FnMut(&[u8]) + Send,
+    ) -> Result<NamedTempFile, Problem> {
+        let (scratch, mut file) = self.scratch_file()?;
+        let mut bytes = 0;
+        for chunk in chunks::of_recording(&self.database, &recording.id).await? {
+            if bytes >= recording.bytes {
+                break;
+            }
+            if chunk.starts_at != bytes {
+                return Err(Problem::internal(
+                    "a part of an upload is missing",
+                    &format!("{} at {bytes}", recording.id),
+                ));
+            }
+            let copied = self.store.copy_into(&chunk.object.as_str().into(), &mut file, &mut seen).await?;
+            if copied != chunk.bytes {
+                let words = format!("{}: {copied} of {} bytes of {}", recording.id, chunk.bytes, chunk.object);
+                return Err(Problem::internal("a part of an upload is damaged", &words));
+            }
+            bytes += copied;
+        }
+        file.flush().await.map_err(|error| scratch_failed(&error))?;
+        match bytes == recording.bytes {
+            true => Ok(scratch),
+            // Somebody sealed it in between, and its parts are gone.
+            false => Err(Problem::new(503, "the recording changed while it was read").hint("ask again")),
+        }
+    }
+
+    pub(super) fn scratch_file(&self) -> Result<(NamedTempFile, tokio::fs::File), Problem> {
+        let made = NamedTempFile::new_in(&self.scratch).and_then(|scratch| {
+            let file = scratch.reopen()?;
+            Ok((scratch, tokio::fs::File::from_std(file)))
+        });
+        made.map_err(|error| scratch_failed(&error))
+    }
+
+    pub async fn rename(&self, recording: &Recording, name: &str, tags: &[String]) -> Result<Recording, Problem> {
+        let mut transaction = self.database.begin().await?;
+        if !recordings::rename(&mut transaction, &recording.id, name, tags).await? {
+            return Err(Problem::not_found("recording"));
+        }
+        let named = vec![(Kind::Name, terms::folded(name))];
+        let tagged = terms::of_tags(tags).into_iter().map(|word| (Kind::Tag, word));
+        let both = named.into_iter().chain(tagged).collect();
+        if recording.is_listed() {
+            terms::replace(&mut transaction, recording, &[Kind::Name, Kind::Tag], both).await?;
+        }
+        commit(transaction).await?;
+        Ok(Recording { name: name.to_owned(), tags: tags.to_vec(), ..recording.clone() })
+    }
+
+    /// The row first, then the bytes: what a crash leaves behind is deleted later (`keeping/leftovers.rs`).
+    pub async fn delete(&self, recording: &Recording) -> Result<(), Problem> {
+        let parts = chunks::of_recording(&self.database, &recording.id).await?;
+        let mut transaction = self.database.begin().await?;
+        if !recordings::delete(&mut transaction, &recording.id).await? {
+            return Err(Problem::not_found("recording"));
+        }
+        chunks::delete(&mut transaction, &recording.id).await?;
+        terms::delete(&mut transaction, &recording.id).await?;
+        links::delete(&mut transaction, &recording.id).await?;
+        if let Some(sha256) = &recording.sha256 {
+            contents::end_use(&mut transaction, sha256).await?;
+        }
+        commit(transaction).await?;
+        self.delete_parts(parts).await;
+        // Whoever deletes wants the room; what fails now is done within the hour.
+        let _ = self.clear_contents().await;
+        Ok(())
+    }
+}
+
+/// What somebody said of it.
+fn said_terms(recording: &Recording, tags: &[String]) -> Vec<(Kind, String)> {
+    let tags = terms::of_tags(tags).into_iter().map(|word| (Kind::Tag, word));
+    let host = recording.host.iter().map(|host| (Kind::Host, terms::folded(host)));
+    let said = [(Kind::Who, terms::folded(&recording.owner)), (Kind::Name, terms::folded(&recording.name))];
+    said.into_iter().chain(host).chain(tags).collect()
+}
+
+/// What is in it: for its row, and what it is found by.
+pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, String)>) {
+    let mut tags = recording.tags.clone();
+    tags.extend(facts.tags.iter().filter(|tag| !recording.tags.contains(tag)).cloned());
+    tags.truncate(TAGS_MAX);
+    let mut words = said_terms(recording, &tags);
+    words.extend(terms::of_program(&facts.program).into_iter().map(|word| (Kind::Program, word)));
+    let functions = facts.functions.iter().flatten().map(|function| function.name.as_str());
+    words.extend(terms::of_functions(functions).into_iter().map(|word| (Kind::Function, word)));
+    words.push((Kind::Verdict, terms::folded(&facts.verdict.kind)));
+    let (cpu_ns, wall_ns) = (facts.cpu_ns.unwrap_or_default(), facts.wall_ns.unwrap_or_default());
+    // The list does not show them, and there may be thousands.
+    let facts = Facts { functions: None, functions_more: None, ..facts };
+    let stored = serde_json::to_string(&facts).unwrap_or_default();
+    words.retain(|(_, word)| !word.is_empty());
+    (Known { program: facts.program, cpu_ns, wall_ns, facts: stored, tags }, words)
+}

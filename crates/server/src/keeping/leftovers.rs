@@ -1,0 +1,100 @@
+//! What nobody needs any more: recordings that are older than they are kept, uploads that nobody went on with, objects without a row.
+//! Owns: how long each may lie. Never: deletes an object that a row names.
+
+use std::collections::HashSet;
+
+use crate::keeping::keeper::Keeper;
+use crate::storage::recordings::{self, Recording, State};
+use crate::storage::{chunks, contents, settings};
+use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
+use crate::words::problem::Problem;
+
+/// A live recording that did not grow since is sealed as it is: the one who sent it is gone.
+const LIVE_QUIET_MS: i64 = 15 * MINUTE_MS;
+/// An upload can be gone on with for so long.
+const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
+/// A part that is being put has no row yet.
+const PART_KEPT_MS: i64 = 6 * HOUR_MS;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Cleared {
+    pub recordings: u64,
+    pub uploads: u64,
+    pub contents: u64,
+    pub parts: u64,
+}
+
+impl Keeper {
+    /// Once now, as a server does each hour.
+    pub async fn clear(&self) -> Result<Cleared, Problem> {
+        let mut cleared = Cleared::default();
+        if let Some(days) = settings::keep_days(&self.database).await? {
+            cleared.recordings = self.prune(now_ms() - i64::from(days) * DAY_MS).await?;
+        }
+        for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
+            // One that cannot be read is an upload like any other, until it is deleted.
+            if self.seal(&quiet, None).await.is_err() && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
+                self.delete(&quiet).await?;
+                cleared.uploads += 1;
+            }
+        }
+        for left in recordings::untouched(&self.database, State::Open, Some(false), now_ms() - UPLOAD_KEPT_MS).await? {
+            self.delete(&left).await?;
+            cleared.uploads += 1;
+        }
+        cleared.contents = self.clear_contents().await?;
+        cleared.parts = self.clear_parts().await?;
+        Ok(cleared)
+    }
+
+    /// Recordings that were sealed before.
+    pub async fn prune(&self, before_ms: i64) -> Result<u64, Problem> {
+        let old = recordings::untouched(&self.database, State::Sealed, None, before_ms).await?;
+        let is_old = |recording: &&Recording| recording.sealed_ms.is_some_and(|sealed_ms| sealed_ms < before_ms);
+        let mut pruned = 0;
+        for recording in old.iter().filter(is_old) {
+            match self.delete(recording).await {
+                Ok(()) => pruned += 1,
+                // Another server was first.
+                Err(problem) if problem.status == 404 => {}
+                Err(problem) => return Err(problem),
+            }
+        }
+        Ok(pruned)
+    }
+
+    pub async fn clear_contents(&self) -> Result<u64, Problem> {
+        if settings::are_deletions_held(&self.database).await? {
+            return Ok(0);
+        }
+        let doomed_ms = now_ms();
+        let mut cleared = 0;
+        for sha256 in contents::doom_unused(&self.database, doomed_ms).await? {
+            if !contents::may_delete(doomed_ms, now_ms()) {
+                break;
+            }
+            self.store.delete(&self.store.content(&sha256)).await?;
+            contents::forget(&self.database, &sha256, doomed_ms).await?;
+            cleared += 1;
+        }
+        Ok(cleared)
+    }
+
+    /// Parts whose row never came, or is gone.
+    async fn clear_parts(&self) -> Result<u64, Problem> {
+        if settings::are_deletions_held(&self.database).await? {
+            return Ok(0);
+        }
+        let listed = self.store.list("uploads").await?;
+        let rows = chunks::objects(&self.database).await?;
+        let known: HashSet<&str> = rows.iter().map(|(object, _)| object.as_str()).collect();
+        let mut cleared = 0;
+        for part in listed {
+            if part.age_ms > PART_KEPT_MS && !known.contains(part.key.as_ref()) {
+                self.store.delete(&part.key).await?;
+                cleared += 1;
+            }
+        }
+        Ok(cleared)
+    }
+}

@@ -1,0 +1,241 @@
+//! An upload: parts that are acknowledged one by one, then a seal.
+//! Owns: that an acknowledged part is on the disk, in the store and in the database, and that a sealed recording is what its hash says.
+//! Never: acknowledges before both are done; lists what is half written.
+
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{Stream, StreamExt};
+use sha2::{Digest, Sha256};
+
+use crate::keeping::keeper::{Keeper, New, known};
+use crate::reading::Unread;
+use crate::storage::chunks::{self, Chunk};
+use crate::storage::contents::{self, Presence};
+use crate::storage::recordings::{self, Recording, State};
+use crate::storage::settings;
+use crate::storage::terms::{self, Kind};
+use crate::storage::tokens::commit;
+use crate::words::moment::now_ms;
+use crate::words::problem::Problem;
+use crate::words::random;
+
+/// Of one part. What comes in one request is kept in memory until it is whole.
+pub const CHUNK_BYTES_MAX: usize = 4 << 20;
+/// A content that is being deleted is gone after moments.
+const DOOMED_TRIES: u32 = 50;
+const DOOMED_WAIT: Duration = Duration::from_millis(200);
+
+/// What the one who uploads says it must be.
+pub struct Expected {
+    pub bytes: u64,
+    pub sha256: String,
+}
+
+impl Keeper {
+    /// The bytes behind `at`, which must be the upload's end. Returns where it ends then.
+    pub async fn append(&self, recording: &Recording, at: u64, bytes: Bytes) -> Result<u64, Problem> {
+        let length = bytes.len() as u64;
+        if recording.state == State::Sealed {
+            return Err(stands_at(recording.bytes, "the recording is sealed: nothing may be added"));
+        }
+        if at != recording.bytes {
+            return Err(stands_at(recording.bytes, "the upload does not end there"));
+        }
+        let end = at.saturating_add(length);
+        if end > self.recording_bytes_max {
+            return Err(self.too_large());
+        }
+        if length == 0 {
+            return Ok(end);
+        }
+        self.check_room(length)?;
+        let key = self.store.new_part(&recording.id)?;
+        self.store.put(&key, bytes).await?;
+        let chunk = Chunk { starts_at: at, bytes: length, object: key.to_string() };
+        let stored = self.store_chunk(&recording.id, &chunk).await;
+        if !matches!(stored, Ok(true)) {
+            // It may be left behind: then it is deleted later (`keeping/leftovers.rs`).
+            let _ = self.store.delete(&key).await;
+        }
+        match stored? {
+            true => Ok(end),
+            false => {
+                let now = self.find(&recording.id).await?;
+                Err(stands_at(now.bytes, "the upload does not end there"))
+            }
+        }
+    }
+
+    async fn store_chunk(&self, id: &str, chunk: &Chunk) -> Result<bool, Problem> {
+        let mut transaction = self.database.begin().await?;
+        if !recordings::grow(&mut transaction, id, chunk.starts_at, chunk.bytes, now_ms()).await? {
+            return Ok(false);
+        }
+        chunks::insert(&mut transaction, id, chunk).await?;
+        commit(transaction).await?;
+        Ok(true)
+    }
+
+    pub fn too_large(&self) -> Problem {
+        Problem::new(413, "the recording is too large for this server")
+            .detail(format!("it takes {} bytes at most", self.recording_bytes_max))
+            .hint("genba serve --max-recording SIZE sets how large recordings may be")
+    }
+
+    /// Nothing is added any more. Sealed before with the same content: that recording.
+    pub async fn seal(&self, recording: &Recording, expected: Option<&Expected>) -> Result<Recording, Problem> {
+        if recording.state == State::Sealed {
+            let is_same = expected.is_none_or(|expected| {
+                expected.bytes == recording.bytes && Some(&expected.sha256) == recording.sha256.as_ref()
+            });
+            return match is_same {
+                true => Ok(recording.clone()),
+                false => Err(Problem::conflict("the recording is sealed with another content")),
+            };
+        }
+        if let Some(expected) = expected.filter(|expected| expected.bytes != recording.bytes) {
+            return Err(stands_at(recording.bytes, "the upload is not as long as that")
+                .detail(format!("{} bytes are here, {} were named", recording.bytes, expected.bytes)));
+        }
+        // Once as a scratch file, once as the content.
+        self.check_room(recording.bytes.saturating_mul(2))?;
+        let mut hash = Sha256::new();
+        let scratch = self.scratch_of_chunks(recording, |piece| hash.update(piece)).await?;
+        let sha256 = random::hex(&hash.finalize());
+        if let Some(expected) = expected.filter(|expected| expected.sha256 != sha256) {
+            return Err(stands_at(recording.bytes, "the upload has another hash")
+                .detail(format!("{sha256} is here, {} was named", expected.sha256))
+                .hint("delete it and upload the file again"));
+        }
+        self.keep(recording, &sha256, scratch.path()).await
+    }
+
+    /// A whole recording in one request.
+    pub async fn upload<Failed: std::fmt::Display>(
+        &self,
+        new: New,
+        body: impl Stream<Item = Result<Bytes, Failed>> + Send,
+    ) -> Result<Recording, Problem> {
+        let recording = self.create(New { live: false, ..new }).await?;
+        let uploaded = self.upload_into(recording.clone(), body).await;
+        if uploaded.is_err() {
+            // It was never acknowledged, and nobody knows its name.
+            let _ = self.delete(&recording).await;
+        }
+        uploaded
+    }
+
+    async fn upload_into<Failed: std::fmt::Display>(
+        &self,
+        mut recording: Recording,
+        body: impl Stream<Item = Result<Bytes, Failed>> + Send,
+    ) -> Result<Recording, Problem> {
+        let mut body = std::pin::pin!(body);
+        let mut part = BytesMut::new();
+        while let Some(piece) = body.next().await {
+            let mut piece =
+                piece.map_err(|error| Problem::bad_request("the upload was cut off").detail(error.to_string()))?;
+            while !piece.is_empty() {
+                let room = CHUNK_BYTES_MAX - part.len();
+                part.extend_from_slice(&piece.split_to(room.min(piece.len())));
+                if part.len() == CHUNK_BYTES_MAX {
+                    recording.bytes = self.append(&recording, recording.bytes, part.split().freeze()).await?;
+                }
+            }
+        }
+        recording.bytes = self.append(&recording, recording.bytes, part.freeze()).await?;
+        self.seal(&recording, None).await
+    }
+
+    /// Under its hash, once it is known to be a recording.
+    async fn keep(&self, recording: &Recording, sha256: &str, file: &std::path::Path) -> Result<Recording, Problem> {
+        let path = async { Ok::<_, Unread>(file.to_path_buf()) };
+        let facts =
+            self.answers.facts(&recording.name, sha256, path).await.map_err(|unread| unread_problem(&unread))?;
+        let (known, words) = known(recording, facts);
+        let parts = chunks::of_recording(&self.database, &recording.id).await?;
+        for _ in 0..DOOMED_TRIES {
+            let presence = contents::presence(&self.database, sha256).await?;
+            if presence == Presence::Doomed {
+                tokio::time::sleep(DOOMED_WAIT).await;
+                continue;
+            }
+            let is_put = presence == Presence::Absent;
+            if is_put {
+                self.store.put_file(&self.store.content(sha256), file).await?;
+            }
+            let now_ms = now_ms();
+            let mut transaction = self.database.begin().await?;
+            if !contents::begin_use(&mut transaction, sha256, recording.bytes, is_put).await? {
+                continue;
+            }
+            if !recordings::seal(&mut transaction, &recording.id, recording.bytes, sha256, &known, now_ms).await? {
+                drop(transaction);
+                return self.sealed_by_another(recording, sha256).await;
+            }
+            terms::replace(&mut transaction, recording, &Kind::ALL, words.clone()).await?;
+            chunks::delete(&mut transaction, &recording.id).await?;
+            commit(transaction).await?;
+            self.delete_parts(parts).await;
+            return self.find(&recording.id).await;
+        }
+        Err(Problem::new(503, "the store is deleting the same content").hint("seal it again"))
+    }
+
+    /// What is not deleted now is deleted later (`keeping/leftovers.rs`).
+    pub(super) async fn delete_parts(&self, parts: Vec<Chunk>) {
+        if !matches!(settings::are_deletions_held(&self.database).await, Ok(false)) {
+            return;
+        }
+        for part in parts {
+            let _ = self.store.delete(&part.object.as_str().into()).await;
+        }
+    }
+
+    async fn sealed_by_another(&self, recording: &Recording, sha256: &str) -> Result<Recording, Problem> {
+        let now = self.find(&recording.id).await?;
+        match now.state == State::Sealed && now.sha256.as_deref() == Some(sha256) {
+            true => Ok(now),
+            false => Err(stands_at(now.bytes, "the upload grew while it was sealed")),
+        }
+    }
+
+    /// Of a live recording: what is there so far, for the list.
+    pub async fn learn(&self, recording: &Recording) -> Result<(), Problem> {
+        let file = self.file_to_read(recording);
+        let content = Keeper::content_name(recording);
+        let facts =
+            self.answers.facts(&recording.name, &content, file).await.map_err(|unread| unread_problem(&unread))?;
+        let (known, words) = known(recording, facts);
+        let mut transaction = self.database.begin().await?;
+        if recordings::learn(&mut transaction, &recording.id, &known).await? {
+            terms::replace(&mut transaction, recording, &Kind::ALL, words).await?;
+        }
+        commit(transaction).await
+    }
+}
+
+fn stands_at(bytes: u64, title: &str) -> Problem {
+    Problem { upload_offset: Some(bytes), ..Problem::conflict(title) }
+}
+
+/// Why the process that reads gave no answer, as an answer.
+pub fn unread_problem(unread: &Unread) -> Problem {
+    match unread {
+        Unread::Refused(refusal) => {
+            let problem = Problem::new(422, refusal.title.clone());
+            Problem { detail: refusal.detail.clone(), hint: refusal.hint.clone(), ..problem }
+        }
+        Unread::Absent { words } => Problem::new(404, words.clone()),
+        Unread::TooLarge { words } | Unread::TooLong { words } => {
+            Problem::new(422, "reading this recording takes more than this server gives").detail(words.clone())
+        }
+        Unread::Busy => {
+            let problem =
+                Problem::new(503, "the server reads as many recordings as it can").hint("ask again in a moment");
+            Problem { retry_after_s: Some(2), ..problem }
+        }
+        Unread::Broken { words } => Problem::internal("reading the recording", words),
+    }
+}

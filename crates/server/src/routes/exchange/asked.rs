@@ -1,0 +1,78 @@
+//! What a request says: its query and its JSON, taken apart strictly.
+//! Owns: the words when they cannot be read. Never: reads a recording's bytes (`routes/content.rs` does).
+
+use axum::body::{Body, to_bytes};
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::HeaderMap;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use serde::de::DeserializeOwned;
+
+use crate::words::problem::Problem;
+
+const JSON_BYTES_MAX: usize = 64 << 10;
+
+pub struct Asked<Words>(pub Words);
+
+impl<Words: DeserializeOwned, State: Send + Sync> FromRequestParts<State> for Asked<Words> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &State) -> Result<Asked<Words>, Problem> {
+        match Query::<Words>::from_request_parts(parts, state).await {
+            Ok(Query(words)) => Ok(Asked(words)),
+            Err(why) => Err(Problem::bad_request("the query cannot be read").detail(why.body_text())),
+        }
+    }
+}
+
+pub struct Said<Words>(pub Words);
+
+impl<Words: DeserializeOwned, State: Send + Sync> FromRequest<State> for Said<Words> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _state: &State) -> Result<Said<Words>, Problem> {
+        if content_type(request.headers()) != "application/json" {
+            return Err(Problem::new(415, "this takes application/json"));
+        }
+        said(request.into_body()).await.map(Said)
+    }
+}
+
+pub async fn said<Words: DeserializeOwned>(body: Body) -> Result<Words, Problem> {
+    let bytes = bytes(body, JSON_BYTES_MAX).await?;
+    // serde would take a list for an object, its fields in their order.
+    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
+        .and_then(|object| serde_json::from_value(object.into()))
+        .map_err(|error| Problem::bad_request("the JSON is not what this takes").detail(error.to_string()))
+}
+
+/// Without parameters, in small letters.
+pub fn content_type(headers: &HeaderMap) -> String {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// 413 at once, where a request says that its body is larger.
+pub fn check_length(headers: &HeaderMap, bytes_max: u64) -> Result<(), Problem> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    match length.is_some_and(|length| length > bytes_max) {
+        true => Err(too_large(bytes_max)),
+        false => Ok(()),
+    }
+}
+
+fn too_large(bytes_max: u64) -> Problem {
+    Problem::new(413, "the body is too large").detail(format!("it has {bytes_max} bytes at most"))
+}
+
+/// 413 beyond that, 400 where the connection ends before the body does.
+pub async fn bytes(body: Body, bytes_max: usize) -> Result<bytes::Bytes, Problem> {
+    to_bytes(body, bytes_max).await.map_err(|error| {
+        let is_long =
+            std::error::Error::source(&error).is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>());
+        match is_long {
+            true => too_large(bytes_max as u64),
+            false => Problem::bad_request("the body was cut off").detail(error.to_string()),
+        }
+    })
+}

@@ -1,0 +1,235 @@
+//! The list, and one recording: made, shown, renamed, deleted.
+//! Owns: the list's form in JSON. Never: takes a recording's bytes (`routes/content.rs` does).
+
+use axum::extract::{Path, Request, State};
+use axum::http::StatusCode;
+use axum::http::header::LOCATION;
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::{Deserialize, Serialize};
+
+use crate::keeping::keeper::New;
+use crate::routes::content::upload_whole;
+use crate::routes::exchange::answer::{Answered, empty, json};
+use crate::routes::exchange::asked::{Asked, Said, check_length, content_type, said};
+use crate::routes::exchange::caller::Known;
+use crate::routes::shown::{Shown, changeable, shown, visible};
+use crate::routes::state::{AppState, Shared};
+use crate::rules::access::{Caller, Scope};
+use crate::rules::naming::{check_host, check_name, check_tags};
+use crate::rules::search;
+use crate::storage::listing::{self, Filter, Mark, Matched, Order};
+use crate::storage::settings;
+use crate::storage::terms::{self, Kind};
+use crate::words::moment::now_ms;
+use crate::words::problem::Problem;
+
+const PAGE: u32 = 50;
+const PAGE_MAX: u32 = 200;
+const CHIPS_MAX: i64 = 6;
+
+#[derive(Deserialize)]
+pub struct Listed {
+    #[serde(default)]
+    q: String,
+    #[serde(default)]
+    mine: bool,
+    #[serde(default)]
+    sort: Sort,
+    limit: Option<u32>,
+    cursor: Option<String>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sort {
+    #[default]
+    Newest,
+    Oldest,
+    Cpu,
+    Wall,
+    Size,
+}
+
+#[derive(Serialize)]
+struct Page<'r> {
+    recordings: Vec<Shown<'r>>,
+    next: Option<String>,
+    matched: u64,
+    matched_is_least: bool,
+    all: u64,
+    all_bytes: u64,
+    live: u64,
+    chips: Vec<Chip>,
+}
+
+#[derive(Serialize)]
+struct Chip {
+    query: String,
+    label: String,
+    count: u64,
+}
+
+pub async fn list(State(state): State<AppState>, Known(caller): Known, Asked(asked): Asked<Listed>) -> Answered {
+    let database = &state.keeper.database;
+    let limit = asked.limit.unwrap_or(PAGE);
+    if !(1..=PAGE_MAX).contains(&limit) {
+        return Err(Problem::bad_request(format!("limit is 1 to {PAGE_MAX}")));
+    }
+    let after = asked.cursor.as_deref().map(mark).transpose()?;
+    let order = match asked.sort {
+        Sort::Newest => Order::Newest,
+        Sort::Oldest => Order::Oldest,
+        Sort::Cpu => Order::Cpu,
+        Sort::Wall => Order::Wall,
+        Sort::Size => Order::Size,
+    };
+    // A token that may only write sees what it wrote.
+    let only_own = (!caller.may(Scope::Read)).then(|| caller.name.clone());
+    let mine = if asked.mine { Some(caller.name.clone()) } else { only_own.clone() };
+    let filter = Filter { owner: mine, ..search::filter(&asked.q, now_ms())? };
+    let plan = listing::plan(database, &filter).await?;
+    let page = listing::page(database, &plan, order, after.as_ref(), limit).await?;
+    let (all, all_bytes) = state.totals(only_own.as_deref()).await?;
+    let is_whole = filter == Filter { owner: only_own, ..Filter::default() };
+    let matched = if is_whole { Matched::exactly(all) } else { listing::matched(database, &plan).await? };
+    let live = listing::live(database).await?;
+    let chips = if caller.may(Scope::Read) { chips(&state, &caller).await? } else { Vec::new() };
+    let keep_days = settings::keep_days(database).await?;
+    let recordings = page.recordings.iter().map(|recording| Shown::of(recording, &caller, keep_days)).collect();
+    let next = page.next.map(|mark| URL_SAFE_NO_PAD.encode(format!("{},{}", mark.value, mark.id)));
+    let Matched { recordings: matched, is_least: matched_is_least } = matched;
+    json(StatusCode::OK, &Page { recordings, next, matched, matched_is_least, all, all_bytes, live, chips })
+}
+
+fn mark(cursor: &str) -> Result<Mark, Problem> {
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
+    let words = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    let parts = words.as_deref().and_then(|words| words.split_once(','));
+    let mark = parts.and_then(|(value, id)| Some(Mark { value: value.parse().ok()?, id: id.to_owned() }));
+    mark.ok_or_else(|| {
+        Problem::bad_request("this cursor is none of this server's").hint("leave it out: the list begins anew")
+    })
+}
+
+/// What many would look for, with how many there are.
+async fn chips(state: &Shared, caller: &Caller) -> Result<Vec<Chip>, Problem> {
+    let counted = |query: String, label: String, count: u64| Chip { query, label, count };
+    let mut chips = Vec::new();
+    let words = state.frequent_words().await?;
+    if let Some((_, count)) =
+        words.iter().find(|((kind, word), _)| *kind == Kind::Who && *word == terms::folded(&caller.name))
+    {
+        chips.push(counted(format!("who:{}", caller.name), "mine".to_owned(), *count));
+    }
+    for kind in [Kind::Tag, Kind::Verdict] {
+        let of_kind = words.iter().filter(|((known, _), _)| *known == kind);
+        chips.extend(of_kind.take(CHIPS_MAX as usize).map(|((_, word), count)| {
+            let is_plain = word.bytes().all(|letter| letter.is_ascii_alphanumeric() || b"-_.=".contains(&letter));
+            let query =
+                if is_plain { format!("{}:{word}", kind.word()) } else { format!("\"{}\"", word.replace('"', "")) };
+            counted(query, word.clone(), *count)
+        }));
+    }
+    Ok(chips)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Made {
+    name: String,
+    #[serde(default)]
+    host: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
+    #[serde(default)]
+    live: bool,
+}
+
+/// JSON begins an upload; any other body is the whole recording.
+pub async fn create(State(state): State<AppState>, Known(caller): Known, request: Request) -> Answered {
+    caller.needs(Scope::Write)?;
+    let named = named(request.uri().query().unwrap_or_default())?;
+    let recording = match content_type(request.headers()).as_str() {
+        "application/json" => {
+            let Made { name, host, tags, live } = said(request.into_body()).await?;
+            state.keeper.create(checked(New { name, host, tags, live, owner: caller.name.clone() })?).await?
+        }
+        // What curl says when it is not told.
+        "application/octet-stream" | "application/x-www-form-urlencoded" => {
+            check_length(request.headers(), state.keeper.recording_bytes_max)?;
+            let new = checked(New { owner: caller.name.clone(), ..named })?;
+            upload_whole(&state, new, request.into_body()).await?
+        }
+        _ => {
+            return Err(Problem::new(
+                415,
+                "this takes application/octet-stream, a recording, or application/json, which begins an upload",
+            )
+            .hint("curl --data-binary @app.genba URL/api/recordings?name=app.genba"));
+        }
+    };
+    let mut response = shown(&state, StatusCode::CREATED, &recording, &caller).await?;
+    let place = format!("/api/recordings/{}", recording.id);
+    response.headers_mut().insert(LOCATION, place.try_into().map_err(|error| Problem::internal("a header", &error))?);
+    Ok(response)
+}
+
+fn checked(new: New) -> Result<New, Problem> {
+    check_name(&new.name)?;
+    check_tags(&new.tags)?;
+    new.host.iter().try_for_each(|host| check_host(host))?;
+    Ok(new)
+}
+
+fn named(query: &str) -> Result<New, Problem> {
+    let mut new =
+        New { name: "recording.genba".to_owned(), host: None, tags: Vec::new(), live: false, owner: String::new() };
+    for (key, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        match key.as_ref() {
+            "name" => new.name = value.into_owned(),
+            "host" => new.host = Some(value.into_owned()),
+            "tag" => new.tags.push(value.into_owned()),
+            _ => {}
+        }
+    }
+    checked(new)
+}
+
+pub async fn get(State(state): State<AppState>, Known(caller): Known, Path(id): Path<String>) -> Answered {
+    let recording = visible(&state, &id, &caller).await?;
+    shown(&state, StatusCode::OK, &recording, &caller).await
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Changed {
+    name: Option<String>,
+    tags: Option<Vec<String>>,
+}
+
+pub async fn change(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path(id): Path<String>,
+    Said(changed): Said<Changed>,
+) -> Answered {
+    let recording = changeable(&state, &id, &caller).await?;
+    let (name, tags) =
+        (changed.name.as_ref().unwrap_or(&recording.name), changed.tags.as_ref().unwrap_or(&recording.tags));
+    check_name(name)?;
+    check_tags(tags)?;
+    let renamed = state.keeper.rename(&recording, name, tags).await?;
+    shown(&state, StatusCode::OK, &renamed, &caller).await
+}
+
+pub async fn delete(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let recording = changeable(&state, &id, &caller).await?;
+    state.keeper.delete(&recording).await?;
+    Ok(empty())
+}

@@ -1,0 +1,130 @@
+//! What every request works with.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use crate::keeping::keeper::Keeper;
+use crate::routes::metrics::Metrics;
+use crate::rules::guesses::Guesses;
+use crate::storage::listing;
+use crate::storage::recordings::State;
+use crate::storage::terms::{self, Kind};
+use crate::storage::tokens;
+use crate::words::problem::Problem;
+
+/// The facts of a live recording are as old as this at the most, while it grows.
+const LEARNT_EVERY: Duration = Duration::from_secs(1);
+/// Counts of words beside the list may be as old as this.
+const COUNTED_EVERY: Duration = Duration::from_secs(10);
+/// The number of all recordings may be as old as this, where another server took one.
+const TOTALS_EVERY: Duration = Duration::from_secs(1);
+const WORDS_MAX: i64 = 12;
+
+type Counted = Arc<Vec<((Kind, String), u64)>>;
+
+pub struct Shared {
+    pub keeper: Keeper,
+    pub guesses: Guesses,
+    pub metrics: Metrics,
+    /// Once there was a token, everybody needs one.
+    needs_login: AtomicBool,
+    /// Live recordings whose facts will be read in a moment.
+    learning: Mutex<HashSet<String>>,
+    frequent: Mutex<Option<(Instant, Counted)>>,
+    totals: Mutex<Option<Totals>>,
+    /// True once the server ends: streams end too.
+    pub ending: watch::Receiver<bool>,
+}
+
+/// Of all recordings.
+#[derive(Clone, Copy)]
+struct Totals {
+    at: Instant,
+    changes: u64,
+    recordings: u64,
+    bytes: u64,
+}
+
+pub type AppState = Arc<Shared>;
+
+impl Shared {
+    pub fn new(keeper: Keeper, is_loopback: bool, ending: watch::Receiver<bool>) -> Shared {
+        Shared {
+            keeper,
+            guesses: Guesses::default(),
+            metrics: Metrics::new(),
+            needs_login: AtomicBool::new(!is_loopback),
+            learning: Mutex::default(),
+            frequent: Mutex::default(),
+            totals: Mutex::default(),
+            ending,
+        }
+    }
+
+    /// Reads what there is of a live recording, once for all parts that come within a moment.
+    pub fn learn_later(state: &AppState, id: &str) {
+        if !state.learning.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned()) {
+            return;
+        }
+        let (state, id) = (Arc::clone(state), id.to_owned());
+        tokio::spawn(async move {
+            tokio::time::sleep(LEARNT_EVERY).await;
+            state.learning.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+            // A beginning that cannot be read yet has no facts yet; the seal says what is wrong with the whole.
+            if let Ok(recording) = state.keeper.find(&id).await
+                && recording.state == State::Open
+            {
+                let _ = state.keeper.learn(&recording).await;
+            }
+        });
+    }
+
+    /// Tags, verdicts and owners that many recordings have.
+    pub async fn frequent_words(&self) -> Result<Counted, Problem> {
+        let known = self.frequent.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((_, words)) = known.filter(|(at, _)| at.elapsed() < COUNTED_EVERY) {
+            return Ok(words);
+        }
+        let mut words = Vec::new();
+        for kind in [Kind::Tag, Kind::Verdict, Kind::Who] {
+            let found = terms::frequent(&self.keeper.database, kind, WORDS_MAX).await?;
+            words.extend(
+                found.into_iter().map(|(word, count)| ((kind, word), u64::try_from(count).unwrap_or_default())),
+            );
+        }
+        let words = Arc::new(words);
+        *self.frequent.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), Arc::clone(&words)));
+        Ok(words)
+    }
+
+    /// All recordings that are listed, and their bytes. `owner`: only theirs.
+    pub async fn totals(&self, owner: Option<&str>) -> Result<(u64, u64), Problem> {
+        let database = &self.keeper.database;
+        if owner.is_some() {
+            return listing::totals(database, owner).await;
+        }
+        let changes = database.changes();
+        let known = *self.totals.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.filter(|known| known.changes == changes && known.at.elapsed() < TOTALS_EVERY) {
+            return Ok((known.recordings, known.bytes));
+        }
+        let (recordings, bytes) = listing::totals(database, None).await?;
+        let found = Totals { at: Instant::now(), changes, recordings, bytes };
+        *self.totals.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        Ok((recordings, bytes))
+    }
+
+    pub async fn needs_login(&self) -> Result<bool, Problem> {
+        // Relaxed: it only ever becomes true, and who reads an old value asks the database.
+        if self.needs_login.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        let is_any = tokens::is_any(&self.keeper.database).await?;
+        self.needs_login.store(is_any, Ordering::Relaxed);
+        Ok(is_any)
+    }
+}

@@ -1,0 +1,128 @@
+//! Views as JSON: what `genba tree`, `genba report` and `genba diff` write, of a recording on the server.
+//! Owns: the parameters. Never: forms a number; the process that reads does.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Deserialize;
+
+use crate::keeping::keeper::Keeper;
+use crate::keeping::uploading::unread_problem;
+use crate::reading::{Answer, Ask, OrderBy, RowsBy, WeighedBy};
+use crate::routes::exchange::answer::{Answered, with_type};
+use crate::routes::exchange::asked::Asked;
+use crate::routes::exchange::caller::Known;
+use crate::routes::shown::readable;
+use crate::routes::state::AppState;
+use crate::storage::recordings::Recording;
+use crate::words::problem::Problem;
+
+const ROWS_MAX: usize = 100_000;
+const BINS: u32 = 100;
+const BINS_MAX: u32 = 1_000;
+
+/// Asks the process that reads, about these recordings.
+pub async fn answered(keeper: &Keeper, ask: &Ask, recordings: &[&Recording]) -> Result<Answer, Problem> {
+    if recordings.iter().any(|recording| recording.bytes == 0) {
+        return Err(Problem::conflict("nothing of this recording has arrived yet").hint("ask again when it has grown"));
+    }
+    let contents: Vec<String> = recordings.iter().map(|recording| Keeper::content_name(recording)).collect();
+    let names: Vec<&str> = contents.iter().map(String::as_str).collect();
+    let files = async {
+        let mut files = Vec::new();
+        for recording in recordings {
+            files.push(keeper.file_to_read(recording).await?);
+        }
+        Ok(files)
+    };
+    keeper.answers.answer(ask, &names, files).await.map_err(|unread| unread_problem(&unread))
+}
+
+#[derive(Deserialize)]
+pub struct Tree {
+    weight: Option<WeighedBy>,
+    #[serde(default)]
+    inverted: bool,
+    /// Per cent.
+    min_share: Option<f64>,
+}
+
+pub async fn tree(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path(id): Path<String>,
+    Asked(asked): Asked<Tree>,
+) -> Answered {
+    let recording = readable(&state, &id, &caller).await?;
+    if asked.min_share.is_some_and(|share| !(0.0..=100.0).contains(&share)) {
+        return Err(Problem::bad_request("min_share is 0 to 100 per cent"));
+    }
+    let ask = Ask::Tree { weight: asked.weight, inverted: asked.inverted, min_share: asked.min_share };
+    said(answered(&state.keeper, &ask, &[&recording]).await?)
+}
+
+#[derive(Deserialize)]
+pub struct Rows {
+    #[serde(default)]
+    by: RowsBy,
+    weight: Option<WeighedBy>,
+    #[serde(default)]
+    sort: OrderBy,
+    /// 0: all.
+    #[serde(default)]
+    limit: usize,
+}
+
+pub async fn rows(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path(id): Path<String>,
+    Asked(asked): Asked<Rows>,
+) -> Answered {
+    let recording = readable(&state, &id, &caller).await?;
+    if asked.limit > ROWS_MAX {
+        return Err(Problem::bad_request(format!("limit is 0 to {ROWS_MAX}")));
+    }
+    let limit = (asked.limit > 0).then_some(asked.limit);
+    let ask = Ask::Rows { by: asked.by, weight: asked.weight, sort: asked.sort, limit };
+    said(answered(&state.keeper, &ask, &[&recording]).await?)
+}
+
+#[derive(Deserialize)]
+pub struct Memory {
+    from_ns: Option<u64>,
+    to_ns: Option<u64>,
+    bins: Option<u32>,
+    process: Option<usize>,
+}
+
+pub async fn memory(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path(id): Path<String>,
+    Asked(asked): Asked<Memory>,
+) -> Answered {
+    let recording = readable(&state, &id, &caller).await?;
+    let bins = asked.bins.unwrap_or(BINS);
+    if !(1..=BINS_MAX).contains(&bins) {
+        return Err(Problem::bad_request(format!("bins is 1 to {BINS_MAX}")));
+    }
+    if asked.to_ns.is_some_and(|to_ns| to_ns <= asked.from_ns.unwrap_or(0)) {
+        return Err(Problem::bad_request("to_ns is after from_ns"));
+    }
+    let ask = Ask::Memory { from_ns: asked.from_ns, to_ns: asked.to_ns, bins, process: asked.process };
+    said(answered(&state.keeper, &ask, &[&recording]).await?)
+}
+
+pub async fn difference(
+    State(state): State<AppState>,
+    Known(caller): Known,
+    Path((before, after)): Path<(String, String)>,
+) -> Answered {
+    let (before, after) = (readable(&state, &before, &caller).await?, readable(&state, &after, &caller).await?);
+    let ask = Ask::Difference { before_name: before.name.clone(), after_name: after.name.clone() };
+    said(answered(&state.keeper, &ask, &[&before, &after]).await?)
+}
+
+fn said(answer: Answer) -> Answered {
+    Ok(with_type(StatusCode::OK, answer.content_type, answer.body))
+}

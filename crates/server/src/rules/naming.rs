@@ -1,0 +1,65 @@
+//! What names, hosts, tags and fragments may look like.
+//! Owns: their lengths. Never: changes one: it is kept as it was given, or refused.
+
+use crate::words::problem::Problem;
+
+const LETTERS_MAX: usize = 255;
+const TAG_LETTERS_MAX: usize = 200;
+pub const TAGS_MAX: usize = 32;
+const FRAGMENT_LETTERS_MAX: usize = 2_000;
+/// 2^53 - 1.
+const MS_MAX: i64 = 9_007_199_254_740_991;
+
+pub fn check_name(name: &str) -> Result<(), Problem> {
+    check("a name", name, LETTERS_MAX)?;
+    match name.contains(['/', '\\']) {
+        true => Err(Problem::bad_request("a name has no folders").detail("it holds / or \\")),
+        false => Ok(()),
+    }
+}
+
+pub fn check_host(host: &str) -> Result<(), Problem> {
+    check("a host", host, LETTERS_MAX)
+}
+
+pub fn check_tags(tags: &[String]) -> Result<(), Problem> {
+    if tags.len() > TAGS_MAX {
+        return Err(Problem::bad_request(format!("a recording has {TAGS_MAX} tags at most")));
+    }
+    tags.iter().try_for_each(|tag| check("a tag", tag, TAG_LETTERS_MAX))
+}
+
+/// Empty, or `#` and what a browser keeps of the viewer's state.
+pub fn check_fragment(fragment: &str) -> Result<(), Problem> {
+    let is_plain = fragment.bytes().all(|letter| (0x21..0x7f).contains(&letter));
+    let is_fragment = fragment.is_empty() || fragment.starts_with('#');
+    match is_plain && is_fragment && fragment.len() <= FRAGMENT_LETTERS_MAX {
+        true => Ok(()),
+        false => Err(Problem::bad_request("a fragment begins with # and has no blanks")
+            .detail(format!("it has {FRAGMENT_LETTERS_MAX} letters at most"))),
+    }
+}
+
+/// None: never. A time that every reader of JSON can hold.
+pub fn check_expiry(what: &str, expires_ms: Option<i64>, now_ms: i64) -> Result<(), Problem> {
+    match expires_ms {
+        Some(expires_ms) if expires_ms <= now_ms => {
+            Err(Problem::bad_request(format!("the {what} would have expired already"))
+                .detail("expires_ms is in the past"))
+        }
+        Some(expires_ms) if expires_ms > MS_MAX => {
+            Err(Problem::bad_request(format!("expires_ms is {MS_MAX} at most")).hint("null is for good"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check(what: &str, words: &str, letters_max: usize) -> Result<(), Problem> {
+    let letters = words.chars().count();
+    match (1..=letters_max).contains(&letters) && !words.chars().any(char::is_control) {
+        true => Ok(()),
+        false => {
+            Err(Problem::bad_request(format!("{what} has 1 to {letters_max} characters, without control characters")))
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The one SQL layer: SQLite inside of the data folder, or PostgreSQL, by the same statements.
+//! Owns: connections, migrations, transactions, and which failure of a database is a full disk. Never: knows what a table means.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use sqlx::any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
+use sqlx::migrate::MigrateError;
+use sqlx::{Any, AnyPool, Arguments, AssertSqlSafe, Encode, Executor, Transaction, Type};
+use url::Url;
+
+use crate::words::problem::Problem;
+
+/// SQLite's file in the data folder.
+pub const FILE: &str = "genba.sqlite";
+const CONNECTIONS_MAX: u32 = 8;
+const WAIT_S: u64 = 8;
+/// SQLite's SQLITE_FULL and PostgreSQL's disk_full.
+const FULL: [&str; 2] = ["13", "53100"];
+
+static SQLITE: sqlx::migrate::Migrator = sqlx::migrate!("migrations/sqlite");
+static POSTGRES: sqlx::migrate::Migrator = sqlx::migrate!("migrations/postgres");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Sqlite,
+    Postgres,
+}
+
+#[derive(Clone)]
+pub struct Database {
+    pub pool: AnyPool,
+    pub kind: Kind,
+    /// Changes that this server began.
+    changes: Arc<AtomicU64>,
+}
+
+impl Database {
+    /// In that folder; made where it is missing.
+    pub async fn embedded(folder: &Path) -> Result<Database, Problem> {
+        let file = folder.join(FILE);
+        let place = Url::from_file_path(&file)
+            .map_err(|()| Problem::bad_request(format!("{} is no absolute path", file.display())))?;
+        Database::open(&format!("sqlite://{}?mode=rwc", place.path()), Kind::Sqlite, &file.display().to_string()).await
+    }
+
+    /// `postgres://…`, whose password no message repeats.
+    pub async fn postgres(address: &str) -> Result<Database, Problem> {
+        let place = Url::parse(address).ok().filter(|url| ["postgres", "postgresql"].contains(&url.scheme()));
+        let Some(place) = place else {
+            return Err(Problem::bad_request("--db takes an address that begins with postgres://")
+                .hint("genba serve --db postgres://USER:PASSWORD@HOST/DATABASE"));
+        };
+        let shown = format!("{}{}", place.host_str().unwrap_or("localhost"), place.path());
+        Database::open(address, Kind::Postgres, &shown).await
+    }
+
+    async fn open(address: &str, kind: Kind, shown: &str) -> Result<Database, Problem> {
+        sqlx::any::install_default_drivers();
+        let cannot = |error: sqlx::Error| match is_full(&error) {
+            true => Problem::disk_full(),
+            false => Problem::new(503, format!("cannot open the database {shown}")).detail(plain(&error)),
+        };
+        let options = AnyConnectOptions::from_str(address).map_err(cannot)?;
+        let pool = AnyPoolOptions::new()
+            .max_connections(CONNECTIONS_MAX)
+            .acquire_timeout(Duration::from_secs(WAIT_S))
+            .after_connect(move |connection, _| {
+                Box::pin(async move {
+                    if kind == Kind::Sqlite {
+                        // A commit is on the disk before anybody is told of it.
+                        for setting in ["busy_timeout = 20000", "journal_mode = WAL", "synchronous = FULL"] {
+                            connection.execute(AssertSqlSafe(format!("PRAGMA {setting}"))).await?;
+                        }
+                    }
+                    Ok(())
+                })
+            })
+            .connect_with(options)
+            .await
+            .map_err(cannot)?;
+        let migrations = if kind == Kind::Sqlite { &SQLITE } else { &POSTGRES };
+        migrations.run(&pool).await.map_err(|error| not_migrated(shown, &error))?;
+        Ok(Database { pool, kind, changes: Arc::default() })
+    }
+
+    /// Of statements that belong together. SQLite takes the turn to write at once: a reader that wants to write later would fail.
+    pub async fn begin(&self) -> Result<Transaction<'static, Any>, Problem> {
+        // Relaxed: a count and nothing beside it.
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        let words = if self.kind == Kind::Sqlite { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        self.pool.begin_with(words).await.map_err(|error| failed(&error))
+    }
+
+    /// How many changes this server began.
+    pub fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    pub async fn is_there(&self) -> bool {
+        sqlx::query("SELECT 1").execute(&self.pool).await.is_ok()
+    }
+
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+fn not_migrated(shown: &str, error: &MigrateError) -> Problem {
+    match error {
+        MigrateError::VersionMissing(version) => {
+            Problem::new(503, format!("the database {shown} was made by a newer genba"))
+                .detail(format!("it has migration {version}, which this genba does not know"))
+                .hint("serve it with that genba, or with a newer one")
+        }
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) if is_full(error) => {
+            Problem::disk_full()
+        }
+        error => Problem::new(503, format!("cannot prepare the database {shown}")).detail(error.to_string()),
+    }
+}
+
+/// In words for whoever asked; the reason is for the log.
+pub fn failed(error: &sqlx::Error) -> Problem {
+    match error {
+        error if is_full(error) => Problem::disk_full(),
+        sqlx::Error::PoolTimedOut => {
+            Problem::new(503, "the database is busy").detail(format!("no connection was free for {WAIT_S} s"))
+        }
+        error => Problem::internal("a statement of the database", &plain(error)),
+    }
+}
+
+fn is_full(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| FULL.contains(&code.as_ref()))
+}
+
+pub fn is_taken(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|error| error.is_unique_violation())
+}
+
+fn plain(error: &sqlx::Error) -> String {
+    error.to_string().replace("error returned from database: ", "")
+}
+
+/// A statement that is put together: words of ours, and values, which are never part of the words.
+#[derive(Default)]
+pub struct Statement {
+    words: String,
+    values: AnyArguments,
+    count: usize,
+}
+
+impl Statement {
+    pub fn new(words: &'static str) -> Statement {
+        let mut statement = Statement::default();
+        statement.say(words);
+        statement
+    }
+
+    pub fn say(&mut self, words: &'static str) {
+        self.words.push_str(words);
+    }
+
+    pub fn value<Value>(&mut self, value: Value)
+    where
+        Value: for<'q> Encode<'q, Any> + Type<Any>,
+    {
+        self.count += 1;
+        self.words.push_str(&format!("${}", self.count));
+        // Numbers and texts can always be added.
+        let _ = self.values.add(value);
+    }
+
+    pub async fn rows(self, database: &Database) -> Result<Vec<AnyRow>, Problem> {
+        let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
+        query.fetch_all(&database.pool).await.map_err(|error| failed(&error))
+    }
+
+    pub async fn rows_within(self, transaction: &mut Transaction<'static, Any>) -> Result<Vec<AnyRow>, Problem> {
+        let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
+        query.fetch_all(&mut **transaction).await.map_err(|error| failed(&error))
+    }
+
+    pub async fn execute(self, transaction: &mut Transaction<'static, Any>) -> Result<u64, Problem> {
+        let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
+        let done = query.execute(&mut **transaction).await.map_err(|error| failed(&error))?;
+        Ok(done.rows_affected())
+    }
+}

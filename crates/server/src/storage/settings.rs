@@ -1,0 +1,54 @@
+//! Settings that all servers of one database share.
+//! Owns: their names. Never: those of one process; the command line has them.
+
+use crate::storage::database::{Database, Statement};
+use crate::storage::recordings::get;
+use crate::storage::tokens::commit;
+use crate::words::moment::{HOUR_MS, now_ms};
+use crate::words::problem::Problem;
+
+const KEEP_DAYS: &str = "keep_days";
+const HELD_UNTIL: &str = "deletions_held_until_ms";
+const HELD_MS: i64 = 6 * HOUR_MS;
+
+/// None: recordings are kept for good.
+pub async fn keep_days(database: &Database) -> Result<Option<u32>, Problem> {
+    Ok(find(database, KEEP_DAYS).await?.and_then(|value| value.parse().ok()))
+}
+
+pub async fn set_keep_days(database: &Database, days: Option<u32>) -> Result<(), Problem> {
+    set(database, KEEP_DAYS, days.map(|days| days.to_string())).await
+}
+
+/// While a backup copies objects, none is deleted. It ends by itself, should the one who copies die.
+pub async fn hold_deletions(database: &Database, is_held: bool) -> Result<(), Problem> {
+    let until_ms = is_held.then(|| (now_ms() + HELD_MS).to_string());
+    set(database, HELD_UNTIL, until_ms).await
+}
+
+pub async fn are_deletions_held(database: &Database) -> Result<bool, Problem> {
+    let until_ms = find(database, HELD_UNTIL).await?.and_then(|value| value.parse::<i64>().ok());
+    Ok(until_ms.is_some_and(|until_ms| now_ms() < until_ms))
+}
+
+async fn find(database: &Database, name: &'static str) -> Result<Option<String>, Problem> {
+    let mut statement = Statement::new("SELECT value FROM settings WHERE name = ");
+    statement.value(name.to_owned());
+    statement.rows(database).await?.first().map(|row| get(row, "value")).transpose()
+}
+
+async fn set(database: &Database, name: &'static str, value: Option<String>) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("DELETE FROM settings WHERE name = ");
+    statement.value(name.to_owned());
+    statement.execute(&mut transaction).await?;
+    if let Some(value) = value {
+        let mut statement = Statement::new("INSERT INTO settings (name, value) VALUES (");
+        statement.value(name.to_owned());
+        statement.say(", ");
+        statement.value(value);
+        statement.say(")");
+        statement.execute(&mut transaction).await?;
+    }
+    commit(transaction).await
+}

@@ -1,0 +1,250 @@
+//! Where the bytes of recordings are: a folder on this disk, or a bucket of any engine that speaks S3's protocol.
+//! Owns: names of objects, and that what was put is on the disk when `put` returns. Never: writes over an object with other bytes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path as Key;
+use object_store::{Error, ObjectStore, ObjectStoreExt, RetryConfig, WriteMultipart};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use url::Url;
+
+use crate::words::problem::Problem;
+use crate::words::random;
+
+/// Of one part of a large object. S3 wants at least 5 MiB.
+const PART_BYTES: usize = 8 << 20;
+const PARTS_AT_ONCE: usize = 2;
+/// Of a bucket that does not answer: whoever asks waits for less than a minute.
+const TRIES: usize = 4;
+const TRIED_FOR: Duration = Duration::from_secs(20);
+/// The folder of objects in the data folder.
+pub const FOLDER: &str = "objects";
+
+#[derive(Clone)]
+pub struct Store {
+    objects: Arc<dyn ObjectStore>,
+    /// Of a store that is a folder.
+    folder: Option<Arc<LocalFileSystem>>,
+    prefix: Key,
+}
+
+impl Store {
+    /// In that data folder.
+    pub fn embedded(data: &Path) -> Result<Store, Problem> {
+        let folder = data.join(FOLDER);
+        let cannot = |error: &dyn std::fmt::Display| {
+            Problem::new(503, format!("cannot use the folder {}", folder.display())).detail(error.to_string())
+        };
+        std::fs::create_dir_all(&folder).map_err(|error| cannot(&error))?;
+        let files = LocalFileSystem::new_with_prefix(&folder)
+            .map_err(|error| cannot(&error))?
+            .with_fsync(true)
+            .with_automatic_cleanup(true);
+        let files = Arc::new(files);
+        Ok(Store { objects: Arc::clone(&files) as Arc<dyn ObjectStore>, folder: Some(files), prefix: Key::default() })
+    }
+
+    /// `s3://BUCKET` or `s3://BUCKET/PREFIX`; keys, region and endpoint come from the variables that S3's own tools read.
+    pub fn bucket(address: &str) -> Result<Store, Problem> {
+        let wrong = || {
+            Problem::bad_request("--store takes s3://BUCKET or s3://BUCKET/PREFIX")
+                .hint("AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_ENDPOINT_URL and AWS_REGION say where it is and who asks")
+        };
+        let url = Url::parse(address).ok().filter(|url| url.scheme() == "s3").ok_or_else(wrong)?;
+        let bucket = url.host_str().filter(|host| !host.is_empty()).ok_or_else(wrong)?;
+        let prefix = Key::from_url_path(url.path()).map_err(|_| wrong())?;
+        // An endpoint that somebody named with http:// is one that they trust to be near.
+        let is_plain = std::env::var("AWS_ENDPOINT_URL").is_ok_and(|endpoint| endpoint.starts_with("http://"));
+        let objects = AmazonS3Builder::from_env()
+            .with_bucket_name(bucket)
+            .with_allow_http(is_plain)
+            .with_retry(RetryConfig { max_retries: TRIES, retry_timeout: TRIED_FOR, ..RetryConfig::default() })
+            .build()
+            .map_err(|error| Problem::new(503, format!("cannot use the bucket {bucket}")).detail(error.to_string()))?;
+        Ok(Store { objects: Arc::new(objects), folder: None, prefix })
+    }
+
+    pub fn is_folder(&self) -> bool {
+        self.folder.is_some()
+    }
+
+    /// Of a sealed recording.
+    pub fn content(&self, sha256: &str) -> Key {
+        self.key(&["content", sha256.get(..2).unwrap_or_default(), sha256])
+    }
+
+    /// Of the next part of an upload; nobody else has this name.
+    pub fn new_part(&self, recording: &str) -> Result<Key, Problem> {
+        Ok(self.key(&["uploads", recording, &random::id()?]))
+    }
+
+    fn key(&self, parts: &[&str]) -> Key {
+        parts.iter().fold(self.prefix.clone(), |key, part| key.join(*part))
+    }
+
+    /// The file of an object, if the store is a folder.
+    pub fn file(&self, key: &Key) -> Option<PathBuf> {
+        self.folder.as_ref().and_then(|folder| folder.path_to_filesystem(key).ok())
+    }
+
+    pub async fn put(&self, key: &Key, bytes: Bytes) -> Result<(), Problem> {
+        self.objects.put(key, bytes.into()).await.map(drop).map_err(|error| failed("put", &error))
+    }
+
+    /// A whole file, in parts where it is large.
+    pub async fn put_file(&self, key: &Key, file: &Path) -> Result<(), Problem> {
+        let unread = |error: std::io::Error| Problem::internal("a scratch file", &error);
+        let mut source = tokio::fs::File::open(file).await.map_err(unread)?;
+        let mut part = read_part(&mut source).await.map_err(unread)?;
+        if part.len() < PART_BYTES {
+            return self.put(key, part.into()).await;
+        }
+        let upload = self.objects.put_multipart(key).await.map_err(|error| failed("put", &error))?;
+        let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
+        let mut written: Result<(), Error> = Ok(());
+        while !part.is_empty() && written.is_ok() {
+            upload.put(part.into());
+            written = upload.wait_for_capacity(PARTS_AT_ONCE).await;
+            part = match read_part(&mut source).await {
+                Ok(part) => part,
+                Err(error) => {
+                    let _ = upload.abort().await;
+                    return Err(unread(error));
+                }
+            };
+        }
+        let finished = match written {
+            Ok(()) => upload.finish().await.map(drop),
+            Err(error) => {
+                let _ = upload.abort().await;
+                Err(error)
+            }
+        };
+        finished.map_err(|error| failed("put", &error))
+    }
+
+    /// Appends an object to a file, and shows each piece to `seen`.
+    pub async fn copy_into(
+        &self,
+        key: &Key,
+        file: &mut tokio::fs::File,
+        mut seen: impl FnMut(&[u8]) + Send,
+    ) -> Result<u64, Problem> {
+        let found = self.objects.get(key).await.map_err(|error| failed("get", &error))?;
+        let (mut pieces, mut bytes) = (found.into_stream(), 0);
+        while let Some(piece) = pieces.next().await {
+            let piece = piece.map_err(|error| failed("get", &error))?;
+            seen(&piece);
+            bytes += piece.len() as u64;
+            file.write_all(&piece).await.map_err(|error| scratch_failed(&error))?;
+        }
+        Ok(bytes)
+    }
+
+    /// For whoever downloads it.
+    pub async fn stream(
+        &self,
+        key: &Key,
+    ) -> Result<impl futures_util::Stream<Item = Result<Bytes, Problem>> + Send + 'static + use<>, Problem> {
+        let found = self.objects.get(key).await.map_err(|error| failed("get", &error))?;
+        Ok(found.into_stream().map(|piece| piece.map_err(|error| failed("get", &error))))
+    }
+
+    /// None: there is no such object.
+    pub async fn bytes_of(&self, key: &Key) -> Result<Option<u64>, Problem> {
+        match self.objects.head(key).await {
+            Ok(found) => Ok(Some(found.size)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(failed("head", &error)),
+        }
+    }
+
+    /// One that is gone already is as good as deleted.
+    pub async fn delete(&self, key: &Key) -> Result<(), Problem> {
+        match self.objects.delete(key).await {
+            Ok(()) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(failed("delete", &error)),
+        }
+    }
+
+    /// Objects below a folder of the store, with how old they are in milliseconds.
+    pub async fn list(&self, folder: &str) -> Result<Vec<Listed>, Problem> {
+        let below = self.key(&[folder]);
+        let now_ms = crate::words::moment::now_ms();
+        let mut found = Vec::new();
+        let mut objects = self.objects.list(Some(&below));
+        while let Some(object) = objects.next().await {
+            let object = object.map_err(|error| failed("list", &error))?;
+            let age_ms = now_ms.saturating_sub(object.last_modified.timestamp_millis());
+            found.push(Listed { key: object.location, age_ms });
+        }
+        Ok(found)
+    }
+
+    pub async fn is_there(&self) -> bool {
+        self.probe().await.is_ok()
+    }
+
+    /// Whether it answers, and to whom: a wrong key is told before somebody uploads.
+    pub async fn probe(&self) -> Result<(), Problem> {
+        // A list: a bucket that is not there has no object either, and says nothing else when it is asked for one.
+        let below = self.key(&["health"]);
+        match self.objects.list(Some(&below)).next().await.transpose() {
+            Ok(_) => Ok(()),
+            Err(error) => Err(Problem::new(503, "the store of recordings does not answer")
+                .detail(first_line(&error))
+                .hint("AWS_ENDPOINT_URL, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY say where it is and who asks")),
+        }
+    }
+}
+
+pub struct Listed {
+    pub key: Key,
+    pub age_ms: i64,
+}
+
+async fn read_part(source: &mut tokio::fs::File) -> std::io::Result<Vec<u8>> {
+    let mut part = Vec::with_capacity(PART_BYTES);
+    source.take(PART_BYTES as u64).read_to_end(&mut part).await?;
+    Ok(part)
+}
+
+pub fn scratch_failed(error: &std::io::Error) -> Problem {
+    match is_full(error) {
+        true => Problem::disk_full(),
+        false => Problem::internal("a scratch file", error),
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    [StorageFull, QuotaExceeded, FileTooLarge].contains(&error.kind())
+}
+
+fn failed(verb: &str, error: &Error) -> Problem {
+    if let Error::NotFound { .. } = error {
+        return Problem::internal(&format!("an object is missing from the store ({verb})"), error);
+    }
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        if cause.downcast_ref::<std::io::Error>().is_some_and(is_full) {
+            return Problem::disk_full();
+        }
+        source = cause.source();
+    }
+    if let Error::NotFound { .. } | Error::InvalidPath { .. } | Error::JoinError { .. } = error {
+        return Problem::internal(&format!("the store of recordings ({verb})"), error);
+    }
+    eprintln!("error: the store of recordings ({verb}): {error}");
+    Problem::new(503, "the store of recordings does not answer").hint("try again: what was acknowledged is safe")
+}
+
+fn first_line(error: &Error) -> String {
+    error.to_string().lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,181 @@
+//! Tokens, and the sessions of browsers that logged in with one. Only hashes are stored.
+//! Owns: which of them are valid at a time. Never: stores a secret; decides what a scope may do (`rules/access.rs`).
+
+use sqlx::any::AnyRow;
+use sqlx::{Any, Transaction};
+
+use crate::storage::database::{Database, Statement, failed, is_taken};
+use crate::storage::recordings::get;
+use crate::words::moment::{MINUTE_MS, now_ms};
+use crate::words::problem::Problem;
+use crate::words::random;
+
+/// A token's use is noted so often at the most.
+const NOTED_EVERY_MS: i64 = MINUTE_MS;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub name: String,
+    /// Separated by commas.
+    pub scopes: String,
+    pub made_ms: i64,
+    pub expires_ms: Option<i64>,
+    pub used_ms: Option<i64>,
+    pub revoked_ms: Option<i64>,
+}
+
+const COLUMNS: &str = "name, scopes, made_ms, expires_ms, used_ms, revoked_ms";
+
+fn of_row(row: &AnyRow) -> Result<Token, Problem> {
+    Ok(Token {
+        name: get(row, "name")?,
+        scopes: get(row, "scopes")?,
+        made_ms: get(row, "made_ms")?,
+        expires_ms: get(row, "expires_ms")?,
+        used_ms: get(row, "used_ms")?,
+        revoked_ms: get(row, "revoked_ms")?,
+    })
+}
+
+/// Also a revoked one: whoever made a token wants to be asked for one.
+pub async fn is_any(database: &Database) -> Result<bool, Problem> {
+    Ok(!Statement::new("SELECT name FROM tokens LIMIT 1").rows(database).await?.is_empty())
+}
+
+pub async fn all(database: &Database) -> Result<Vec<Token>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    statement.say(COLUMNS);
+    statement.say(" FROM tokens ORDER BY made_ms, name");
+    statement.rows(database).await?.iter().map(of_row).collect()
+}
+
+pub async fn find(database: &Database, name: &str) -> Result<Option<Token>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    statement.say(COLUMNS);
+    statement.say(" FROM tokens WHERE name = ");
+    statement.value(name.to_owned());
+    statement.rows(database).await?.first().map(of_row).transpose()
+}
+
+/// The secret, which nobody can ask for again. A revoked token's name stays taken: recordings have it as their owner's.
+pub async fn add(database: &Database, name: &str, scopes: &str, expires_ms: Option<i64>) -> Result<String, Problem> {
+    let secret = random::token()?;
+    let mut transaction = database.begin().await?;
+    let made = sqlx::query("INSERT INTO tokens (name, hash, scopes, made_ms, expires_ms) VALUES ($1, $2, $3, $4, $5)")
+        .bind(name.to_owned())
+        .bind(random::hash(&secret))
+        .bind(scopes.to_owned())
+        .bind(now_ms())
+        .bind(expires_ms)
+        .execute(&mut *transaction)
+        .await;
+    match made {
+        Ok(_) => commit(transaction).await.map(|()| secret),
+        Err(error) if is_taken(&error) => Err(Problem::conflict(format!("there is a token named {name} already"))
+            .hint("take another name, or rotate that token")),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// A new secret in place of the old one, with which nobody comes in any more. None: there is no such token, or it is revoked.
+pub async fn rotate(database: &Database, name: &str) -> Result<Option<String>, Problem> {
+    let secret = random::token()?;
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("UPDATE tokens SET used_ms = NULL, made_ms = ");
+    statement.value(now_ms());
+    statement.say(", hash = ");
+    statement.value(random::hash(&secret));
+    statement.say(" WHERE revoked_ms IS NULL AND name = ");
+    statement.value(name.to_owned());
+    let is_there = statement.execute(&mut transaction).await? == 1;
+    end_sessions(&mut transaction, name).await?;
+    commit(transaction).await?;
+    Ok(is_there.then_some(secret))
+}
+
+/// False: there is no such token, or it was revoked before.
+pub async fn revoke(database: &Database, name: &str) -> Result<bool, Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("UPDATE tokens SET revoked_ms = ");
+    statement.value(now_ms());
+    statement.say(" WHERE revoked_ms IS NULL AND name = ");
+    statement.value(name.to_owned());
+    let is_there = statement.execute(&mut transaction).await? == 1;
+    end_sessions(&mut transaction, name).await?;
+    commit(transaction).await?;
+    Ok(is_there)
+}
+
+async fn end_sessions(transaction: &mut Transaction<'static, Any>, name: &str) -> Result<(), Problem> {
+    let mut statement = Statement::new("DELETE FROM sessions WHERE token = ");
+    statement.value(name.to_owned());
+    statement.execute(transaction).await.map(drop)
+}
+
+pub async fn commit(transaction: Transaction<'static, Any>) -> Result<(), Problem> {
+    transaction.commit().await.map_err(|error| failed(&error))
+}
+
+/// Whose it is, if it is valid now.
+pub async fn of_secret(database: &Database, secret: &str) -> Result<Option<Token>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    statement.say(COLUMNS);
+    statement.say(" FROM tokens WHERE hash = ");
+    statement.value(random::hash(secret));
+    let found = statement.rows(database).await?.first().map(of_row).transpose()?;
+    valid(database, found).await
+}
+
+pub async fn of_session(database: &Database, secret: &str) -> Result<Option<Token>, Problem> {
+    let mut statement = Statement::new("SELECT token FROM sessions WHERE expires_ms > ");
+    statement.value(now_ms());
+    statement.say(" AND hash = ");
+    statement.value(random::hash(secret));
+    let name = statement.rows(database).await?.first().map(|row| get::<String>(row, "token")).transpose()?;
+    let Some(name) = name else { return Ok(None) };
+    let found = find(database, &name).await?;
+    valid(database, found).await
+}
+
+async fn valid(database: &Database, found: Option<Token>) -> Result<Option<Token>, Problem> {
+    let now_ms = now_ms();
+    let is_valid =
+        |token: &Token| token.revoked_ms.is_none() && token.expires_ms.is_none_or(|expires_ms| expires_ms > now_ms);
+    let Some(token) = found.filter(is_valid) else { return Ok(None) };
+    if token.used_ms.is_none_or(|used_ms| used_ms + NOTED_EVERY_MS < now_ms) {
+        let mut transaction = database.begin().await?;
+        let mut statement = Statement::new("UPDATE tokens SET used_ms = ");
+        statement.value(now_ms);
+        statement.say(" WHERE name = ");
+        statement.value(token.name.clone());
+        statement.execute(&mut transaction).await?;
+        commit(transaction).await?;
+    }
+    Ok(Some(token))
+}
+
+pub async fn begin_session(database: &Database, token: &str, expires_ms: i64) -> Result<String, Problem> {
+    let secret = random::session()?;
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("DELETE FROM sessions WHERE expires_ms <= ");
+    statement.value(now_ms());
+    statement.execute(&mut transaction).await?;
+    let mut statement = Statement::new("INSERT INTO sessions (hash, token, expires_ms) VALUES (");
+    statement.value(random::hash(&secret));
+    statement.say(", ");
+    statement.value(token.to_owned());
+    statement.say(", ");
+    statement.value(expires_ms);
+    statement.say(")");
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await?;
+    Ok(secret)
+}
+
+pub async fn end_session(database: &Database, secret: &str) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("DELETE FROM sessions WHERE hash = ");
+    statement.value(random::hash(secret));
+    statement.execute(&mut transaction).await?;
+    commit(transaction).await
+}

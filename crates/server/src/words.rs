@@ -1,0 +1,5 @@
+//! Words that every floor uses: problems, random names, times.
+
+pub mod moment;
+pub mod problem;
+pub mod random;

@@ -1,0 +1,74 @@
+//! Why a request, or a chore of the server, ended without doing what was asked.
+//! Owns: the status codes and their usual words. Never: tells a stranger what only the server's log may hold.
+
+use std::fmt;
+
+/// An answer of `application/problem+json`, and a failure of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub status: u16,
+    pub title: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+    /// Seconds, for `Retry-After`.
+    pub retry_after_s: Option<u32>,
+    /// Where an upload stands, for `Upload-Offset`.
+    pub upload_offset: Option<u64>,
+}
+
+impl Problem {
+    pub fn new(status: u16, title: impl Into<String>) -> Problem {
+        Problem { status, title: title.into(), detail: None, hint: None, retry_after_s: None, upload_offset: None }
+    }
+
+    pub fn detail(mut self, detail: impl Into<String>) -> Problem {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub fn bad_request(title: impl Into<String>) -> Problem {
+        Problem::new(400, title)
+    }
+
+    pub fn not_found(what: &str) -> Problem {
+        Problem::new(404, format!("there is no such {what}"))
+    }
+
+    pub fn forbidden(title: impl Into<String>) -> Problem {
+        Problem::new(403, title)
+    }
+
+    pub fn conflict(title: impl Into<String>) -> Problem {
+        Problem::new(409, title)
+    }
+
+    pub fn unauthorized() -> Problem {
+        Problem::new(401, "a token is needed").hint("send `Authorization: Bearer TOKEN`, or log in at /login")
+    }
+
+    /// The server's own fault. The reason goes to its log and not to the reader.
+    pub fn internal(what: &str, reason: &dyn fmt::Display) -> Problem {
+        eprintln!("error: {what}: {reason}");
+        Problem::new(500, format!("the server failed: {what}")).detail("the server's log has the reason")
+    }
+
+    pub fn disk_full() -> Problem {
+        Problem::new(507, "the server has no room left on its disk")
+            .detail("nothing of this upload's last part was kept; what was acknowledged before is safe")
+            .hint("make room there, such as by `genba serve prune --older 30d`, and push again: the upload goes on")
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(words, "{}", self.title)?;
+        self.detail.iter().try_for_each(|detail| write!(words, ": {detail}"))
+    }
+}
+
+impl std::error::Error for Problem {}

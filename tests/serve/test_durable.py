@@ -1,0 +1,169 @@
+"""What was acknowledged is on disk: by a trace of system calls, after kill -9 in the middle, and when the disk is full."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import crafted
+from client import Answer, Client
+from served import Server
+from uploads import Uploader, check_nothing_lost
+
+UPLOADS = 12
+KILLS = 4
+# One call a line: `[pid N] name(args) = result`; with -y descriptors carry their paths.
+CALL = re.compile(r"^(?:\d+ |\[pid +\d+\] )?(?:\d+\.\d+ )?(\w+)\((.*)$")
+SYNCS = ("fsync", "fdatasync", "sync_file_range", "syncfs")
+
+
+def traced(server: Server, work: Callable[[], None], tmp_path: Path) -> list[tuple[str, str]]:
+    """The calls of a server while `work` runs, in the order in which they ended, as (name, arguments)."""
+    if shutil.which("strace") is None:
+        pytest.skip("no strace (make prepare, as root)")
+    output = tmp_path / "trace"
+    names = "fsync,fdatasync,syncfs,sync_file_range,write,writev,pwrite64,pwritev,sendto,sendmsg,rename,renameat,renameat2,link,linkat"
+    tracer = subprocess.Popen(["strace", "-f", "-y", "-s", "64", "-e", f"trace={names}", "-o", str(output), "-p", str(server.process.pid)], stderr=subprocess.PIPE, text=True)
+    line = tracer.stderr.readline()
+    if "attached" not in line:
+        tracer.wait()
+        pytest.skip(f"strace cannot attach here: {line.strip()}")
+    try:
+        work()
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    calls, begun = [], {}
+    for line in output.read_text(errors="replace").splitlines():
+        pid, _, rest = line.partition(" ")
+        rest = rest.strip()
+        if rest.endswith("<unfinished ...>"):
+            begun[pid] = rest.removesuffix("<unfinished ...>")
+            continue
+        if resumed := re.match(r"<\.\.\. \w+ resumed>(.*)", rest):
+            rest = begun.pop(pid, "") + resumed[1]
+        if found := CALL.match(rest):
+            calls.append((found[1], found[2]))
+    return calls
+
+
+def answer_at(calls: list[tuple[str, str]], status: int, nth: int = 0) -> int:
+    """Where the answer goes out."""
+    places = [at for at, (name, words) in enumerate(calls) if name in ("write", "writev", "sendto", "sendmsg") and f"HTTP/1.1 {status}" in words]
+    assert len(places) > nth, f"no answer {status} in the trace"
+    return places[nth]
+
+
+def synced(calls: list[tuple[str, str]]) -> list[str]:
+    """The paths that were synced, whole."""
+    paths = [re.match(r"\d+<(.*?)>\)\s+= 0", words) for name, words in calls if name in SYNCS]
+    return [found[1] for found in paths if found]
+
+
+def assert_synced_before(calls: list[tuple[str, str]], data: Path, where: str) -> None:
+    paths = [path.removesuffix(" (deleted)") for path in synced(calls)]
+    database = [path for path in paths if re.search(r"\.(db|sqlite3?)(-wal|-journal)?$", path)]
+    files = [path for path in paths if path not in database and path.startswith(str(data)) and not os.path.isdir(path)]
+    folders = [path for path in paths if os.path.isdir(path) and path.startswith(str(data))]
+    assert database, f"{where}: the database is not synced: {paths}"
+    assert files, f"{where}: no file is synced: {paths}"
+    assert folders, f"{where}: no folder is synced: {paths}"
+
+
+def test_file_folder_and_database_are_synced_before_the_answer(server: Server, golden: bytes, tmp_path: Path) -> None:
+    client = server.client()
+    calls = traced(server, lambda: client.push(golden), tmp_path)
+    assert_synced_before(calls[: answer_at(calls, 201)], server.data, "one request")
+    # Moved or linked into its place, and the folder is synced after that.
+    moved = [at for at, (name, words) in enumerate(calls) if name.startswith(("rename", "link")) and str(server.data) in words]
+    if moved:
+        assert any(os.path.isdir(path) for path in synced(calls[moved[-1] : answer_at(calls, 201)])), "no folder is synced after the move"
+
+
+def test_a_piece_is_synced_before_its_answer(server: Server, honest: bytes, tmp_path: Path) -> None:
+    client = server.client()
+    recording_id = client.begin()
+    calls = traced(server, lambda: client.append(recording_id, 0, honest).expect(204), tmp_path)
+    before = synced(calls[: answer_at(calls, 204)])
+    assert [path for path in before if path.startswith(str(server.data))], f"nothing is synced: {synced(calls)}"
+    calls = traced(server, lambda: client.seal(recording_id, honest).expect(200), tmp_path)
+    assert synced(calls[: answer_at(calls, 200)]), "the seal is not synced"
+
+
+def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
+    uploaders: list[Uploader] = []
+    for round_ in range(KILLS):
+        stop = threading.Event()
+        now = [Uploader(server.client(), round_ * 100 + number, stop) for number in range(UPLOADS)]
+        uploaders += now
+        with concurrent.futures.ThreadPoolExecutor(UPLOADS) as pool:
+            running = [pool.submit(one.run) for one in now]
+            # Killed once all are at work.
+            while sum(len(one.sealed) + len(one.open) for one in now) < UPLOADS * (2 + round_):
+                assert not any(one.done() and one.exception() for one in running)
+            server.kill()
+            stop.set()
+        for one in running:
+            one.result()
+        server.start()
+    assert sum(len(one.sealed) for one in uploaders) >= KILLS * UPLOADS
+    check_nothing_lost(server.client(), uploaders)
+    assert server.verb("check").returncode == 0
+
+
+def in_a_small_disk(servers: Callable[..., Server]) -> Server:
+    """A server in a mount namespace of its own, where the data folder is a file system of 64 MB."""
+    probe = subprocess.run(["unshare", "-m", "true"], capture_output=True, text=True)
+    if os.getuid() != 0 or probe.returncode != 0:
+        pytest.skip(f"a small file system needs root and a mount namespace: {probe.stderr.strip() or 'not root'}")
+    server = servers("small")
+    server.data.mkdir()
+    script = f'mount -t tmpfs -o size=64m genba-test "{server.data}" && exec "$@"'
+    server.before = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh"]
+    return server.start()
+
+
+def fill(client: Client, size_bytes: int, kept: dict[str, bytes]) -> Answer:
+    """Whole recordings, until one is refused."""
+    for seed in range(100_000):
+        recording = crafted.Crafted(seed=seed).padded(size_bytes)
+        answer = client.ask("POST", "/api/recordings", recording, query={"name": f"{size_bytes}-{seed}.genba"})
+        if answer.status != 201:
+            return answer.expect(507)
+        kept[answer.json()["id"]] = recording
+    raise AssertionError("the disk is never full")
+
+
+def test_a_full_disk_loses_nothing(servers: Callable[..., Server], golden: bytes) -> None:
+    server = in_a_small_disk(servers)
+    client = server.client()
+    kept: dict[str, bytes] = {}
+    long = crafted.Crafted(seed=99).padded(20_000_000)
+    open_id, end = client.begin("open.genba"), 0
+    problem = fill(client, 4_000_000, kept).json()
+    assert problem["status"] == 507 and problem["title"] and len(kept) >= 2
+    fill(client, 1_000, kept)
+    # What is left goes to an upload in pieces, down to the database's own room.
+    while (answer := client.append(open_id, end, long[end : end + 50_000])).status == 204:
+        end = answer.offset
+    answer.expect(507)
+    # Reading goes on, and nothing half-written is listed.
+    assert {one["id"] for one in client.recordings()} == set(kept)
+    for recording_id, recording in kept.items():
+        assert client.content(recording_id) == recording
+    assert client.offset(open_id) == end and client.content(open_id) == long[:end]
+    # Room is made: the server goes on without a restart.
+    large = [one for one, recording in kept.items() if len(recording) > 500_000][:2]
+    for recording_id in large:
+        client.ask("DELETE", f"/api/recordings/{recording_id}").expect(204)
+        del kept[recording_id]
+    assert client.append(open_id, end, long[end : end + 50_000]).expect(204).offset == end + 50_000
+    kept[client.push(golden)["id"]] = golden
+    for recording_id, recording in kept.items():
+        assert client.content(recording_id) == recording

@@ -1,0 +1,272 @@
+"""`genba serve` on a fresh machine: it listens, takes recordings, answers about them, and ends in order."""
+
+import concurrent.futures
+import hashlib
+import json
+import shutil
+import socket
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import crafted
+from client import Client
+from recording import REPOSITORY, binary, genba_said
+from served import Server, Team, environment
+
+OPENAPI = REPOSITORY / "crates/server/openapi.yaml"
+
+
+def test_a_recording_comes_back_as_it_was(server: Server, golden: bytes) -> None:
+    client = server.client()
+    made = client.push(golden, "slices.genba", tags=("pull-418", "build=7"), host="build-7")
+    digest = hashlib.sha256(golden).hexdigest()
+    said = {name: made[name] for name in ("name", "state", "live", "owner", "host", "bytes", "sha256")}
+    assert said == {"name": "slices.genba", "state": "sealed", "live": False, "owner": "local", "host": "build-7", "bytes": len(golden), "sha256": digest}
+    assert {"pull-418", "build=7"} <= set(made["tags"]) and made["url"] == f"/r/{made['id']}" and made["may"] == {"change": True}
+    assert client.get(f"/api/recordings/{made['id']}").expect(200).json() == made
+    assert client.content(made["id"]) == golden
+    assert [one["id"] for one in client.recordings()] == [made["id"]]
+    page = client.get(made["url"]).expect(200)
+    assert page.kind == "text/html" and b"<html" in page.body.lower()
+
+
+def test_the_facts_are_those_of_the_command(server: Server, recorded: Path) -> None:
+    client = server.client()
+    facts = client.push(recorded.read_bytes())["facts"]
+    report = json.loads(genba_said("report", recorded, "--format", "json"))
+    assert (facts["verdict"]["kind"], facts["verdict"]["words"]) == (report["verdict"]["name"], report["verdict"]["words"])
+    assert (facts["cpu_ns"], facts["wall_ns"]) == (report["cpu_ns"], report["wall_ns"])
+    assert facts["samples"] == json.loads(genba_said("tree", recorded, "--format", "json"))["samples"]
+    assert facts["processes"] == 1 and facts["ended"] and facts["faults"] == [] and "build=42" in facts["tags"]
+    assert facts["program"].split()[0] == "orders.py" or "orders.py" in facts["program"]
+    assert len(facts["spark"]) == 60 and sum(facts["spark"]) <= facts["cpu_ns"]
+
+
+def test_the_views_are_those_of_the_command(server: Server, recorded: Path, tmp_path: Path) -> None:
+    client = server.client()
+    route = f"/api/recordings/{client.push(recorded.read_bytes())['id']}"
+    views = {
+        "tree": ({}, ["tree", "--min-share", "0"]),
+        "tree?": ({"weight": "wall", "inverted": "true"}, ["tree", "--weight", "wall", "--inverted", "--min-share", "0"]),
+        "rows": ({}, ["report"]),
+        "rows?": ({"by": "function", "sort": "total", "weight": "cpu", "limit": "5"}, ["report", "--by", "function", "--sort", "total", "--weight", "cpu", "--limit", "5"]),
+    }
+    for name, (query, command) in views.items():
+        answer = client.get(f"{route}/{name.rstrip('?')}", query=query).expect(200)
+        verb, *flags = command
+        assert answer.json() == json.loads(genba_said(verb, recorded, "--format", "json", *flags)), name
+
+
+def test_memory_in_windows(server: Server, recorded: Path) -> None:
+    client = server.client()
+    route = f"/api/recordings/{client.push(recorded.read_bytes())['id']}/memory"
+    answer = client.get(route, query={"bins": "10"}).expect(200).json()
+    windows = answer["windows"]
+    assert len(windows) == 10 and all(one["to_ns"] == other["from_ns"] for one, other in zip(windows, windows[1:]))
+    told = [one for one in windows if one["mean_bytes"] is not None]
+    assert told and all(0 < one["mean_bytes"] <= one["max_bytes"] for one in told)
+    assert max(one["max_bytes"] for one in told) == json.loads(genba_said("report", recorded, "--format", "json"))["rss_max_bytes"]
+    assert answer["most_frequent"]["samples"] > 0 and answer["most_frequent"]["frames"][: len(answer["common"])] == answer["common"]
+    part = client.get(route, query={"from_ns": str(windows[2]["from_ns"]), "to_ns": str(windows[2]["to_ns"]), "bins": "1"}).expect(200).json()
+    assert [(one["from_ns"], one["to_ns"]) for one in part["windows"]] == [(windows[2]["from_ns"], windows[2]["to_ns"])]
+
+
+def test_two_recordings_are_compared(server: Server, recorded: Path, honest: bytes, tmp_path: Path) -> None:
+    client = server.client()
+    before, after = client.push(honest), client.push(recorded.read_bytes())
+    answer = client.get(f"/api/recordings/{before['id']}/difference/{after['id']}").expect(200).json()
+    (tmp_path / "before.genba").write_bytes(honest)
+    expected = json.loads(genba_said("diff", tmp_path / "before.genba", recorded, "--format", "json"))
+    named = lambda page: {name: value for name, value in page.items() if name not in ("before", "after", "warnings")}
+    assert named(answer) == named(expected)
+    assert client.get(f"/compare/{before['id']}/{after['id']}").expect(200).kind == "text/html"
+
+
+def test_the_search_finds_by_what_a_recording_is(server: Server, recorded: Path, golden: bytes, honest: bytes) -> None:
+    client = server.client()
+    ids = {
+        "orders": client.push(recorded.read_bytes(), "orders.genba", host="api-3")["id"],
+        "slices": client.push(golden, "slices.genba", tags=("main",), host="build-7")["id"],
+        "app": client.push(honest, "app.genba", tags=("pull-418", "main"), host="build-9")["id"],
+    }
+    names = {value: name for name, value in ids.items()}
+    cases = {
+        "program:orders": {"orders"},
+        "program:ORDERS": {"orders"},
+        "tag:main": {"slices", "app"},
+        "tag:main tag:pull-418": {"app"},
+        "host:build-*": {"slices", "app"},
+        "host:api-* or build-9": {"orders", "app"},
+        "function:parse": {"orders"},
+        "who:local": {"orders", "slices", "app"},
+        "verdict:waiting": {"slices"},
+        "since:1h": {"orders", "slices", "app"},
+        "until:2020-01-01": set(),
+        "cpu>200ms": {"orders", "app"},
+        "cpu>200ms host:build-*": {"app"},
+        "wall<1m size<1MB": {"orders", "slices", "app"},
+        '"slices.py"': {"slices"},
+        "nothing-like-this": set(),
+    }
+    found = {query: {names[one["id"]] for one in client.recordings(q=query)} for query in cases}
+    assert found == cases
+    page = client.get("/api/recordings", query={"q": "tag:main"}).expect(200).json()
+    assert (page["matched"], page["all"], page["live"]) == (2, 3, 0) and page["all_bytes"] == sum(one["bytes"] for one in client.recordings())
+    for chip in page["chips"]:
+        assert client.get("/api/recordings", query={"q": chip["query"]}).expect(200).json()["matched"] >= chip["count"] > 0, chip
+
+
+def test_a_search_counts_to_a_thousand(server: Server) -> None:
+    client = server.client()
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda number: client.push(crafted.unique(number), f"{number}.genba", tags=(f"half-{number % 2}",)), range(1_002)))
+    counts = lambda query: client.get("/api/recordings", query={"q": query, "limit": "10"}).expect(200).json()
+    told = {query: (counts(query)["matched"], counts(query)["matched_is_least"]) for query in ("", "who:local", "tag:half-0", "who:local tag:half-0", "size>0B")}
+    assert told == {
+        "": (1_002, False), "who:local": (1_000, True), "tag:half-0": (501, False), "who:local tag:half-0": (501, False), "size>0B": (1_000, True),
+    }
+    newest = [one["id"] for one in counts("")["recordings"]]
+    assert newest == [one["id"] for one in counts("who:local")["recordings"]]
+    halves = [[one["id"] for one in counts(f"tag:half-{half}")["recordings"]] for half in range(2)]
+    assert [one for half in halves for one in half if one in newest] and set(newest) <= set(halves[0] + halves[1])
+
+
+def test_pages_of_the_list_leave_nothing_out(server: Server, golden: bytes) -> None:
+    client = server.client()
+    for number in range(7):
+        client.push(golden, f"{number}.genba")
+    for sort, order in (("newest", "6543210"), ("oldest", "0123456"), ("cpu", None), ("wall", None), ("size", None)):
+        seen, cursor = "", None
+        while True:
+            query = {"limit": "3", "sort": sort, **({"cursor": cursor} if cursor else {})}
+            page = client.get("/api/recordings", query=query).expect(200).json()
+            seen += "".join(one["name"][0] for one in page["recordings"])
+            cursor = page["next"]
+            if cursor is None:
+                break
+        assert sorted(seen) == list("0123456") and order in (None, seen), sort
+
+
+def test_changing_and_deleting(server: Server, golden: bytes) -> None:
+    client = server.client()
+    made = client.push(golden)
+    route = f"/api/recordings/{made['id']}"
+    changed = client.ask("PATCH", route, {"name": "other.genba", "tags": ["a", "b=c"]}).expect(200).json()
+    assert (changed["name"], set(changed["tags"]) >= {"a", "b=c"}, changed["sha256"]) == ("other.genba", True, made["sha256"])
+    assert client.ask("PATCH", route, {"tags": []}).expect(200).json()["name"] == "other.genba"
+    # The same bytes twice are two recordings with one content: deleting one leaves the other whole.
+    twin = client.push(golden)
+    client.ask("DELETE", route).expect(204)
+    for method, path in (("GET", route), ("GET", f"{route}/content"), ("GET", made["url"]), ("DELETE", route)):
+        client.ask(method, path).expect(404)
+    assert client.content(twin["id"]) == golden
+
+
+def test_an_upload_in_pieces(server: Server, golden: bytes) -> None:
+    client = server.client()
+    recording_id = client.begin("pieces.genba", tags=["nightly"], host="api-1")
+    opened = client.get(f"/api/recordings/{recording_id}").expect(200).json()
+    assert (opened["state"], opened["sealed_ms"], opened["sha256"], opened["host"]) == ("open", None, None, "api-1")
+    assert client.append(recording_id, 0, golden[:700]).expect(204).offset == 700 == client.offset(recording_id)
+    assert client.content(recording_id) == golden[:700]
+    # Wrong places: before, behind, far away. The right one is in the answer.
+    for wrong in (0, 699, 701, 10**15):
+        assert client.append(recording_id, wrong, golden[700:]).expect(409).offset == 700
+    client.seal(recording_id, golden).expect(409)
+    assert client.append(recording_id, 700, golden[700:]).expect(204).offset == len(golden)
+    client.seal(recording_id, golden[:-1] + b"x").expect(409)
+    sealed = client.seal(recording_id, golden).expect(200).json()
+    assert (sealed["state"], sealed["bytes"]) == ("sealed", len(golden)) and sealed["facts"]["verdict"]["kind"] == "waiting"
+    head = client.ask("HEAD", f"/api/recordings/{recording_id}/content").expect(200)
+    assert (head.offset, head.headers["Upload-Complete"]) == (len(golden), "?1")
+    assert client.append(recording_id, len(golden), b"more").expect(409).offset == len(golden)
+    assert client.content(recording_id) == golden
+
+
+def test_what_is_no_recording_is_refused_when_it_is_sealed(server: Server) -> None:
+    client = server.client()
+    recording_id = client.begin()
+    client.append(recording_id, 0, b"no recording at all").expect(204)
+    problem = client.seal(recording_id, b"no recording at all").expect(422).json()
+    assert problem["status"] == 422 and "recording" in problem["title"] + problem.get("detail", "")
+    assert [one for one in client.recordings() if one["state"] == "sealed"] == []
+
+
+def test_curl_uploads_a_file(server: Server, golden: bytes, tmp_path: Path) -> None:
+    if shutil.which("curl") is None:
+        pytest.skip("no curl")
+    (tmp_path / "app.genba").write_bytes(golden)
+    url = f"http://127.0.0.1:{server.port}/api/recordings?name=app.genba&tag=a&tag=b"
+    command = ["curl", "-sS", "--fail", "-H", "Content-Type: application/octet-stream", "--data-binary", "@app.genba", url]
+    made = json.loads(subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, env=environment()).stdout)
+    assert server.client().content(made["id"]) == golden and {"a", "b"} <= set(made["tags"])
+
+
+def test_what_answers(server: Server, servers: Callable[..., Server]) -> None:
+    client = server.client()
+    described = client.get("/api").expect(200).json()
+    assert (described["name"], described["login"]) == ("genba", False) and described["limits"]["chunk_bytes_max"] > 0
+    assert client.get("/api/session").expect(200).json() == {"name": "local", "scopes": ["read", "write", "admin"], "login": False}
+    assert client.get("/health").expect(200).json() == {"status": "ok"}
+    figures = client.get("/metrics").expect(200).body.decode()
+    assert figures.count("# TYPE genba_") > 3
+    assert client.get("/api/openapi.yaml").expect(200).body == OPENAPI.read_bytes()
+    settings = client.get("/api/settings").expect(200).json()
+    assert (settings["database"], settings["store"], settings["keep_days"]) == ("sqlite", "folder", None)
+    assert client.ask("PATCH", "/api/settings", {"keep_days": 30}).expect(200).json()["keep_days"] == 30
+    for path in ("/", "/tokens", "/settings", "/login"):
+        assert client.get(path).expect(200).kind == "text/html"
+    Team.of(server)
+    assert client.get("/api").expect(200).json()["login"] is True
+    client.get("/api/session").expect(401)
+
+
+def test_beyond_loopback_it_wants_a_token(servers: Callable[..., Server]) -> None:
+    server = servers()
+    command = [str(binary()), "serve", "--listen", "0.0.0.0:0", *server.places]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "authentication is needed" in done.stderr and "hint: genba serve token add NAME" in done.stderr
+    server.add_token("sam", "admin")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment())
+    port = int(process.stdout.readline().strip().rstrip("/").rpartition(":")[2])
+    Client(port).get("/api/session").expect(401)
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def test_it_ends_in_order(server: Server, golden: bytes) -> None:
+    client = server.client()
+    made = client.push(golden)
+    recording_id = client.begin()
+    client.append(recording_id, 0, golden[:100]).expect(204)
+    # A request that is under way is answered, a stream of events does not hold the end up.
+    events = client.events(recording_id)
+    assert next(events)[0] == "grown"
+    request = b"POST /api/recordings?name=late.genba HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as late:
+        late.sendall(request + f"Content-Length: {len(golden)}\r\nConnection: close\r\n\r\n".encode() + golden[:500])
+        assert server.client().get("/health").status == 200
+        server.process.terminate()
+        late.sendall(golden[500:])
+        answer = b"".join(iter(lambda: late.recv(65536), b""))
+    assert answer.startswith(b"HTTP/1.1 201 "), answer[:200]
+    assert server.process.wait(60) == 0
+    list(events)
+    server.start()
+    assert {one["name"] for one in client.recordings() if one["state"] == "sealed"} == {"app.genba", "late.genba"}
+    assert client.offset(recording_id) == 100 and client.content(made["id"]) == golden
+
+
+def test_old_recordings_are_pruned(server: Server, golden: bytes) -> None:
+    client = server.client()
+    made = client.push(golden)
+    server.said("prune", "--older", "1d")
+    assert client.content(made["id"]) == golden
+    server.said("prune", "--older", "0s")
+    client.get(f"/api/recordings/{made['id']}").expect(404)
+    assert not any(golden == path.read_bytes() for path in server.data.rglob("*") if path.is_file())

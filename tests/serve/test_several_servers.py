@@ -1,0 +1,182 @@
+"""Two servers with one PostgreSQL and one S3 store: neither has state of its own, so each goes on with what the other began."""
+
+import concurrent.futures
+import subprocess
+import threading
+from collections.abc import Callable
+
+import crafted
+from engines import S3, Postgres
+from recording import binary
+from served import Server, environment
+from uploads import Uploader, check_nothing_lost
+
+Pair = tuple[Server, Server]
+
+
+def test_an_upload_begun_at_one_ends_at_the_other(pair: Pair, golden: bytes) -> None:
+    one, other = (server.client() for server in pair)
+    recording_id = one.begin("both.genba", tags=["main"])
+    one.append(recording_id, 0, golden[:600]).expect(204)
+    assert other.offset(recording_id) == 600
+    other.append(recording_id, 600, golden[600:1200]).expect(204)
+    one.append(recording_id, 600, golden[600:]).expect(409)
+    one.append(recording_id, 1200, golden[1200:]).expect(204)
+    sealed = other.seal(recording_id, golden).expect(200).json()
+    assert one.get(f"/api/recordings/{recording_id}").expect(200).json() == sealed
+    assert one.content(recording_id) == other.content(recording_id) == golden
+    settings = one.get("/api/settings").expect(200).json()
+    assert (settings["database"], settings["store"]) == ("postgres", "s3")
+
+
+def test_the_lists_agree(pair: Pair) -> None:
+    clients = [server.client() for server in pair]
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda number: clients[number % 2].push(crafted.unique(number), f"{number}.genba"), range(40)))
+    lists = [[(one["id"], one["sha256"]) for one in client.recordings(sort="oldest")] for client in clients]
+    assert lists[0] == lists[1] and {one["id"] for one in made} == {one for one, _ in lists[0]}
+    clients[0].ask("DELETE", f"/api/recordings/{made[0]['id']}").expect(204)
+    clients[1].get(f"/api/recordings/{made[0]['id']}").expect(404)
+    found = [client.recordings(q="program:job_7") for client in clients]
+    assert [one["name"] for one in found[0]] == [one["name"] for one in found[1]] == ["7.genba"]
+
+
+def test_a_live_recording_is_followed_at_the_other(pair: Pair, honest: bytes, golden: bytes) -> None:
+    one, other = (server.client() for server in pair)
+    recording_id = one.begin("live.genba", live=True)
+    one.append(recording_id, 0, honest).expect(204)
+    whole, seen = honest, []
+    for name, told in other.events(recording_id):
+        seen.append(name)
+        if name == "grown" and told["bytes"] == len(whole) == len(honest):
+            whole = honest + golden
+            one.append(recording_id, len(honest), golden).expect(204)
+        elif name == "grown" and told["bytes"] == len(honest) + len(golden):
+            one.seal(recording_id, whole).expect(200)
+        elif name == "sealed":
+            break
+    assert seen[-1] == "sealed" and seen.count("grown") >= 2
+
+
+def test_a_session_and_a_link_hold_at_both(pair: Pair, honest: bytes) -> None:
+    token = pair[0].add_token("lena", "admin")
+    one, other = (server.client(token) for server in pair)
+    made = one.push(honest)
+    cookie = one.with_token(None).ask("POST", "/api/session", {"token": token}).expect(204).headers["Set-Cookie"].partition(";")[0]
+    nobody = other.with_token(None)
+    nobody.get(made["url"], headers={"Cookie": cookie}).expect(200)
+    link = one.ask("POST", f"/api/recordings/{made['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()
+    nobody.get(link["url"]).expect(200, 303)
+    other.ask("DELETE", f"/api/links/{link['code']}").expect(204)
+    one.with_token(None).get(link["url"]).expect(410)
+
+
+def test_kill_9_of_one_of_two(pair: Pair) -> None:
+    killed, other = pair
+    stop = threading.Event()
+    uploaders = [Uploader(server.client(), 1000 * at + number, stop) for at, server in enumerate(pair) for number in range(5)]
+    with concurrent.futures.ThreadPoolExecutor(10) as pool:
+        running = [pool.submit(one.run) for one in uploaders]
+        while min(len(one.sealed) + len(one.open) for one in uploaders) < 2:
+            assert not any(one.done() and one.exception() for one in running)
+        killed.kill()
+        before = sum(len(one.sealed) for one in uploaders[5:])
+        # The other goes on.
+        while sum(len(one.sealed) for one in uploaders[5:]) < before + 5:
+            assert not any(one.done() and one.exception() for one in running)
+        stop.set()
+    for one in running:
+        one.result()
+    check_nothing_lost(other.client(), uploaders)
+    killed.start()
+    assert [one["id"] for one in killed.client().recordings()] == [one["id"] for one in other.client().recordings()]
+    assert other.verb("check").returncode == 0
+
+
+def test_the_store_is_away(pair: Pair, s3: S3, golden: bytes) -> None:
+    """In words, with 503, and it goes on by itself once the store is back."""
+    client = pair[0].client()
+    made = client.push(golden)
+    s3.end()
+    try:
+        client.ask("POST", "/api/recordings", crafted.unique(1)).expect(503)
+        client.get(f"/api/recordings/{made['id']}").expect(200)
+        client.get("/health").expect(503)
+    finally:
+        s3.start()
+    assert client.content(made["id"]) == golden
+    client.push(crafted.unique(2))
+    assert len(client.recordings()) == 2
+
+
+def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> None:
+    client = pair[0].client()
+    client.push(golden)
+    postgres.end()
+    try:
+        problem = client.ask("POST", "/api/recordings", crafted.unique(3)).expect(503).json()
+        assert problem["title"] and "genba@" not in str(problem)
+        client.get("/health").expect(503)
+    finally:
+        postgres.start()
+    client.push(crafted.unique(4))
+    assert len(client.recordings()) == 2
+
+
+def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes) -> None:
+    small = servers("small")
+    token = small.add_token("lena", "admin")
+    client = small.start().client(token)
+    made = [client.push(golden, "a.genba", tags=("main",)), client.push(honest, "b.genba")]
+    link = client.ask("POST", f"/api/recordings/{made[1]['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()
+    recording_id = client.begin("open.genba")
+    client.append(recording_id, 0, golden[:400]).expect(204)
+    before = client.recordings()
+    assert small.stop() == 0
+    places = ["--db", postgres.database("moved"), "--store", s3.bucket("moved")]
+    small.secrets.update(s3.secrets)
+    small.said("move", *places)
+    large = servers("large", places=places, secrets=s3.secrets).start()
+    moved = large.client(token)
+    assert moved.recordings() == before
+    assert moved.content(made[0]["id"]) == golden and moved.offset(recording_id) == 400
+    moved.append(recording_id, 400, golden[400:]).expect(204)
+    moved.seal(recording_id, golden).expect(200)
+    moved.with_token(None).get(link["url"]).expect(200, 303)
+    assert large.verb("check").returncode == 0
+    # The small one is as it was, and nothing moves onto what is there already.
+    assert small.start().client(token).recordings() == before
+    small.stop()
+    assert small.verb("move", *places).returncode == 1
+
+
+def test_check_finds_what_is_missing_in_the_store(pair: Pair, s3: S3, golden: bytes) -> None:
+    made = pair[0].client().push(golden)
+    bucket = s3.buckets / pair[0].places[-1].removeprefix("s3://")
+    [path] = [path for path in bucket.rglob("*") if path.is_file() and path.read_bytes() == golden]
+    path.unlink()
+    done = pair[1].verb("check")
+    assert done.returncode == 1 and made["id"] in done.stdout + done.stderr
+
+
+def test_wrong_settings_are_said_at_the_start(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
+    """By a server that ends, and without the secrets."""
+    right = {"db": postgres.database("wrong"), "store": s3.bucket("wrong"), **s3.secrets}
+    wrong = {
+        "key": {"AWS_SECRET_ACCESS_KEY": "another-secret"},
+        "endpoint": {"AWS_ENDPOINT_URL": "http://127.0.0.1:1"},
+        "bucket": {"store": "s3://no-such-bucket"},
+        "database": {"db": "postgres://genba:db-secret@127.0.0.1:1/none"},
+    }
+    for name, change in wrong.items():
+        given = {**right, **change}
+        server = servers(name, places=["--db", given.pop("db"), "--store", given.pop("store")], secrets=given)
+        command = [str(binary()), "serve", "--listen", "127.0.0.1:0", *server.places]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(server.secrets), cwd=server.folder)
+        try:
+            # The end of the words is the end of the process; an address is printed at once.
+            assert process.stdout.readline() == "", name
+        finally:
+            process.kill()
+            _, said = process.communicate(timeout=60)
+        assert "error: " in said and not any(secret in said for secret in ("another-secret", "db-secret", s3.secrets["AWS_SECRET_ACCESS_KEY"])), f"{name}: {said}"

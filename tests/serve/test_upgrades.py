@@ -1,0 +1,96 @@
+"""A data folder outlives versions: the first one's opens, `check` finds what is damaged, and a backup made while uploads run restores to what was acknowledged."""
+
+import concurrent.futures
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from client import Client
+from crafted import Crafted
+from recording import REPOSITORY
+from served import Server
+from uploads import Uploader, check_nothing_lost
+
+GOLDEN_FOLDERS = REPOSITORY / "testdata/serve"
+VERSIONS = sorted(path.name for path in GOLDEN_FOLDERS.glob("v*") if path.is_dir())
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("version", VERSIONS or ["v1"])
+def test_a_data_folder_of_every_version_opens(servers: Callable[..., Server], version: str) -> None:
+    """What is in it: tests/serve/golden_folder.py, which made it."""
+    kept = GOLDEN_FOLDERS / version
+    assert kept.is_dir(), f"no {kept}: tests/serve/golden_folder.py {version}"
+    before = files_of(kept)
+    server = servers()
+    shutil.copytree(kept / "data", server.data)
+    server.start()
+    tokens = dict(line.split() for line in (kept / "tokens.txt").read_text().splitlines())
+    assert server.client(tokens["lena"]).get("/api/session").expect(200).json()["scopes"] == ["read", "write"]
+    server.client(tokens["gone"]).get("/api/session").expect(401)
+    client = server.client(tokens["sam"])
+    listed = {one["name"]: one for one in client.recordings()}
+    assert set(listed) == {"slices.genba", "app.genba", "open.genba"}
+    assert client.content(listed["slices.genba"]["id"]) == (REPOSITORY / "testdata/golden/v3.genba").read_bytes()
+    assert listed["app.genba"]["facts"]["samples"] == 300 and set(listed["app.genba"]["tags"]) >= {"main", "build=7"}
+    # A live recording that nobody goes on with is sealed as it is, which may have happened by now.
+    assert client.content(listed["open.genba"]["id"]) == Crafted(seed=7).recording()
+    links = {one["code"]: one for one in client.get(f"/api/recordings/{listed['app.genba']['id']}/links").expect(200).json()["links"]}
+    codes = (kept / "links.txt").read_text().split()
+    assert set(codes) == set(links)
+    assert sorted(server.client().get(f"/s/{code}").status in (200, 303) for code in codes) == [False, True]
+    assert client.get("/api/settings").expect(200).json()["keep_days"] == 36500
+    assert server.stop() == 0 and server.verb("check").returncode == 0
+    assert files_of(kept) == before
+
+
+def test_check_finds_one_changed_byte(server: Server, golden: bytes, honest: bytes) -> None:
+    client = server.client()
+    client.push(honest, "whole.genba")
+    made = client.push(golden, "hurt.genba")
+    fine = server.verb("check")
+    assert fine.returncode == 0, fine.stderr
+    [path] = [path for path in server.data.rglob("*") if path.is_file() and path.read_bytes() == golden]
+    changed = bytearray(golden)
+    changed[len(changed) // 2] ^= 1
+    path.chmod(0o600)
+    path.write_bytes(changed)
+    found = server.verb("check")
+    assert found.returncode == 1 and made["id"] in found.stdout + found.stderr and "whole.genba" not in found.stdout + found.stderr
+    path.unlink()
+    missing = server.verb("check")
+    assert missing.returncode == 1 and made["id"] in missing.stdout + missing.stderr
+
+
+def test_a_backup_while_uploads_run(server: Server, servers: Callable[..., Server], tmp_path: Path) -> None:
+    stop = threading.Event()
+    uploaders = [Uploader(server.client(), number, stop) for number in range(6)]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        running = [pool.submit(one.run) for one in uploaders]
+        while sum(len(one.sealed) for one in uploaders) < 20:
+            assert not any(one.done() and one.exception() for one in running)
+        acknowledged = {recording_id: recording for one in uploaders for recording_id, recording in list(one.sealed.items())}
+        done = server.verb("backup", str(tmp_path / "backup"))
+        stop.set()
+    for one in running:
+        one.result()
+    assert done.returncode == 0, done.stderr
+    restored = servers("restored")
+    shutil.rmtree(restored.data, ignore_errors=True)
+    shutil.copytree(tmp_path / "backup", restored.data)
+    assert restored.verb("check").returncode == 0
+    client: Client = restored.start().client()
+    listed = {one["id"]: one for one in client.recordings()}
+    for recording_id, recording in acknowledged.items():
+        assert listed[recording_id]["state"] == "sealed" and client.content(recording_id) == recording
+    for one in listed.values():
+        assert one["state"] == "open" or len(client.content(one["id"])) == one["bytes"]
+    check_nothing_lost(server.client(), uploaders)
+    # A backup never overwrites one.
+    assert server.verb("backup", str(tmp_path / "backup")).returncode == 1

@@ -1,0 +1,241 @@
+"""`genba dump`: exact stacks, lines, states and values of programs that stand still, and no impossible stack of one that never does."""
+
+import json
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from interpreters import Interpreter
+from looked_at import LOOKS_MAX, Program, line_of, running, started
+from places import make_place
+from recording import Place, genba, genba_said
+from soak import SOAK
+
+DUMPS = 1000 if SOAK else 40
+PROGRAM = "standing.py"
+LONG = "рабочий с длинным именем"
+# Innermost first, down to `enters`.
+STACKS = {
+    "recursion": [("recursion", "reads"), *[("recursion", "deeper")] * 4],
+    LONG: [("Привет", "gets")],
+    "generator": [("numbers", "yields"), ("generator", "sums")],
+    "coroutine": [("inner", "awaits"), ("outer", "awaited"), ("coroutine", "sends")],
+    "rlock": [("rlock", "acquires")],
+    "spins": [("spins", "spins")],
+    "plain": [("plain", "plain")],
+}
+EXPRESSIONS = {
+    "recursion": "os.read(READ, 1)",
+    LONG: "очередь.get()",
+    "generator": "os.read(READ, 1)",
+    "coroutine": "os.read(READ, 1)",
+    "rlock": "HELD.acquire()",
+    "plain": "os.read(READ, 1)",
+}
+
+
+@pytest.fixture
+def place(python: Interpreter, request: pytest.FixtureRequest) -> Place:
+    return make_place(python, request, "dump")
+
+
+def stands(threads: dict) -> bool:
+    """Each thread but the one that spins is in the kernel, below its own function. The main one too: until it is, it and the one that spins take the GIL in turn."""
+    stays = {"MainThread", *STACKS} - {"spins"}
+    return set(STACKS) <= set(threads) and all(threads[name]["certainty"] == "slept" and threads[name]["state"].startswith("in ") for name in stays)
+
+
+def standing(program: Program, *flags: str) -> dict:
+    """Its threads, once all of them stand where they stay."""
+    for _ in range(LOOKS_MAX):
+        threads = program.threads(*flags)
+        innermost = next((frame for frame in threads["spins"]["frames"] if frame["kind"] == "python"), None) if stands(threads) else None
+        if innermost and innermost["name"] == "spins":
+            return threads
+    raise AssertionError(threads)
+
+
+def test_each_thread_with_its_stack_and_what_it_waits_for(place: Place) -> None:
+    with running(place, PROGRAM) as program:
+        numbers = json.loads(program.said)
+        threads = standing(program)
+        for name, stack in STACKS.items():
+            thread = threads[name]
+            assert thread["own_tid"] == numbers[name]
+            assert (thread["end"], thread["is_cut_by_time"]) == ("complete", False), thread
+            seen = [(frame["name"], frame["line"]) for frame in thread["frames"]]
+            assert seen[: len(stack)] == [(function, line_of(PROGRAM, mark)) for function, mark in stack]
+            assert [function for function, _ in seen[len(stack) :]][:2] == ["enters", "Thread.run"], seen
+            assert thread["frames"][0]["file"].endswith(PROGRAM)
+            if name in EXPRESSIONS:
+                assert thread["frames"][0]["expression"] == EXPRESSIONS[name]
+        main = threads["MainThread"]
+        assert (main["tid"], main["frames"][-1]["name"]) == (program.pid, "<module>")
+        for name in ("recursion", "generator", "coroutine", "plain"):
+            (descriptor,) = threads[name]["system_call"]["descriptors"]
+            assert threads[name]["state"] == "in read(2) on a pipe"
+            assert descriptor["target"].startswith("pipe:["), descriptor
+        assert threads["rlock"]["system_call"]["name"] == "futex"
+        if place.interpreter.lists_lock_waits:
+            assert threads["rlock"]["state"] == "in futex(2) on a threading.RLock"
+            assert threads["rlock"]["held_by"] == program.pid
+            assert threads[LONG]["state"] == "in futex(2) on a queue.SimpleQueue"
+        spins = threads["spins"]
+        assert (spins["certainty"], spins["state"] in ("running", "waiting for CPU")) == ("stopped", True), spins
+        assert spins["stopped_ns"] > 0
+        text = genba_said("dump", str(program.pid))
+        assert f"process {program.pid} · CPython {place.interpreter.version}" in text
+        assert f"{LONG} (" in text
+
+
+def test_local_variables(place: Place) -> None:
+    with running(place, PROGRAM) as program:
+        threads = standing(program, "--locals")
+        frame = threads["plain"]["frames"][0]
+        found = {local["name"]: local for local in frame["locals"]}
+        values = {name: local["value"] for name, local in found.items() if local["value"] is not None}
+        assert values == {
+            "number": "42", "negative": "-1000000000000", "flag": "True", "nothing": "None", "text": repr("a" * 60),
+            "кириллица": r"'я\n'", "data": r"b'\x00b'", "share": "0.5",
+        }
+        lengths = {name: (local["type"], local["length"], local["cut"]) for name, local in found.items()}
+        assert lengths["big"] == ("int", 201, 201)
+        assert lengths["text"] == ("str", 100, 40)
+        assert [lengths[name] for name in ("items", "table", "some")] == [("list", 3, 0), ("dict", 1, 0), ("set", 2, 0)]
+        assert found["captures"]["type"] == "function"
+        depths = [frame["locals"][0] for frame in threads["recursion"]["frames"][:5]]
+        assert [(local["name"], local["value"]) for local in depths] == [("depth", str(depth)) for depth in range(5)]
+        assert threads[LONG]["frames"][0]["locals"][1]["value"] == "'мир'"
+        text = genba_said("dump", str(program.pid), "--locals")
+        assert "secret" not in text
+        assert "big: int, 201 bits, 201 not shown" in text
+
+
+def check_possible(thread: dict) -> bool:
+    """Whether the rule of never_the_same.py can be tried on it: a verified look at one of its threads."""
+    frames = [frame for frame in thread["frames"] if frame["file"] and frame["file"].endswith("never_the_same.py")]
+    is_turning = bool(frames) and frames[-1]["name"] == "turns"
+    if not is_turning or thread["certainty"].startswith("unverified") or thread["end"] != "complete":
+        return False
+    assert all(frame["locals"] is not None for frame in frames) or thread["is_cut_by_time"], thread
+    if thread["is_cut_by_time"]:
+        return False
+    values = [{local["name"]: local["value"] for local in frame["locals"]} for frame in frames]
+    *calls, turns = values
+    names = {frame["name"] for frame in frames[:-1]}
+    if calls:
+        token = int(calls[0]["token"])
+        assert {call["token"] for call in calls} == {turns["token"]} == {str(token)}, thread
+        assert names == {"left" if token % 2 else "right"}, thread
+        depths = [int(call["depth"]) for call in calls]
+        assert depths == list(range(token % 12 - len(calls) + 1, token % 12 + 1)), thread
+    return True
+
+
+def test_no_verified_stack_is_impossible(place: Place) -> None:
+    with running(place, "never_the_same.py", "3") as program:
+        tried = 0
+        for _ in range(DUMPS):
+            (process,) = program.dump("--locals", "--native")["processes"]
+            tried += sum(map(check_possible, process["threads"]))
+        assert tried >= DUMPS, "too few looks were verified"
+        assert program.process.poll() is None
+
+
+def test_children(tmp_path) -> None:
+    child = "import sys; print('ready', flush=True); sys.stdin.read()"
+    parent = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    with started([sys.executable, "-c", parent], cwd=tmp_path) as program:
+        assert len(program.dump()["processes"]) == 1
+        first, second = program.dump("--children")["processes"]
+        assert (first["pid"], second["parent"]) == (program.pid, program.pid)
+        assert second["threads"][0]["state"] == "in read(2) on a pipe"
+        listed = {row["pid"]: row for row in json.loads(genba_said("ps", "--format", "json"))["processes"]}
+        for process in (first, second):
+            row = listed[process["pid"]]
+            assert (row["python"], row["readable"], row["stoppable"]) == (process["python"], True, True)
+        assert f"allowed: genba dump {program.pid}" in genba_said("doctor", str(program.pid))
+
+
+def test_c_frames(place: Place) -> None:
+    with running(place, PROGRAM) as program:
+        without = standing(program)
+        threads = standing(program, "--native")
+        for name in STACKS:
+            frames = threads[name]["frames"]
+            python = [(frame["name"], frame["line"]) for frame in frames if frame["kind"] == "python"]
+            assert python == [(frame["name"], frame["line"]) for frame in without[name]["frames"]] or name == "spins", name
+            modules = [frame["module"].rsplit("/", 1)[-1] for frame in frames if frame["kind"] == "c"]
+            cut = [frame["name"] for frame in frames if frame["kind"] == "mark"]
+            if name != "spins":
+                # It waits in the kernel, below a function of the interpreter's, below a Python frame.
+                assert frames[0]["kind"] == "c" and modules[0] == "libc.so.6", frames
+                assert frames[1]["kind"] == "c" and "python" in modules[1] or modules[1] == "libc.so.6", frames
+                assert not cut or cut == ["[C stack cut: read from outside]"], cut
+            else:
+                assert (cut, modules[-1]) == ([], "libc.so.6"), frames
+            if not cut:
+                assert frames[-1]["kind"] == "c" and modules[-2:] == ["libc.so.6", "libc.so.6"], frames
+        if not place.interpreter.is_stripped:
+            assert any(frame["name"] == "os_read" for frame in threads["plain"]["frames"]), threads["plain"]
+        assert "libc.so.6\n" in genba_said("dump", str(program.pid), "--native")
+
+
+def without_limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+
+
+def test_a_core_file(place: Place) -> None:
+    if Path("/proc/sys/kernel/core_pattern").read_text() != "core\n" or place.interpreter.root is not None:
+        pytest.skip("the system keeps core files elsewhere, or their files lie in a chroot")
+    with running(place, PROGRAM, preexec_fn=without_limit) as program:
+        standing(program)
+        program.process.send_signal(signal.SIGABRT)
+        program.process.wait(60)
+    (core,) = place.outside.glob("core*")
+    (process,) = json.loads(genba_said("dump", "--core", str(core), "--locals", "--native", "--format", "json"))["processes"]
+    assert (process["pid"], process["python"]) == (program.pid, place.interpreter.version)
+    threads = {thread["name"]: thread for thread in process["threads"]}
+    assert {thread["certainty"] for thread in threads.values()} == {"core file"}
+    for name, stack in STACKS.items():
+        frames = threads[name]["frames"]
+        seen = [(frame["name"], frame["line"]) for frame in frames if frame["kind"] == "python"]
+        assert seen[: len(stack)] == [(function, line_of(PROGRAM, mark)) for function, mark in stack]
+        # All registers are in the file.
+        assert {frame["kind"] for frame in frames} == {"python", "c"}, frames
+        assert frames[-1]["module"].endswith("libc.so.6"), frames
+    assert threads["recursion"]["state"] == "in read(2)"
+    frame = next(frame for frame in threads["plain"]["frames"] if frame["kind"] == "python")
+    values = {local["name"]: local["value"] for local in frame["locals"]}
+    assert (values["number"], values["share"]) == ("42", "0.5")
+    cut = core.with_name("cut")
+    cut.write_bytes(core.read_bytes()[:1000])
+    for path, words in ((cut, "it is cut"), (Path(__file__), "it is not a 64-bit ELF file")):
+        done = genba("dump", "--core", path)
+        assert (done.returncode, done.stdout) == (1, ""), done
+        assert f"error: cannot read the core file {path}\n  {words}\nhint: " in done.stderr
+
+
+def test_in_other_namespaces(place: Place) -> None:
+    interpreter = place.interpreter
+    if interpreter.root is not None:
+        pytest.skip("its chroot is tried by the other tests")
+    program = f"{place.repository_inside}/tests/programs/{PROGRAM}"
+    command = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child", "--mount-proc", interpreter.path, program]
+    if subprocess.run(["unshare", "--mount", "--pid", "--net", "--fork", "true"], capture_output=True).returncode:
+        pytest.skip("no rights for namespaces of its own")
+    with started(command, cwd=place.outside, env=place.environment({"PYTHONUTF8": "1"})) as outer:
+        numbers = json.loads(outer.said)
+        for _ in range(LOOKS_MAX):
+            _, process = [None, *json.loads(genba_said("dump", str(outer.pid), "--children", "--format", "json"))["processes"]]
+            threads = {thread["name"]: thread for thread in process["threads"]}
+            if stands(threads):
+                break
+        assert {name: threads[name]["own_tid"] for name in numbers} == numbers
+        assert process["threads"][0]["own_tid"] == 1
+        assert threads["recursion"]["frames"][0]["expression"] == EXPRESSIONS["recursion"]
+

@@ -1,0 +1,215 @@
+"""Heaps that are kept while a program is recorded: at a signal, an interval, a size, around full collections, at exit.
+
+Owns: one test for each way of `--heap-…`. The programs know how many objects of a class they have, and go on until what they wait for is there.
+"""
+
+import json
+import re
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from entered import on, running
+from recording import Run, Workshop, genba, genba_said
+
+PROGRAM = """
+import atexit, gc, glob, json, os, signal, sys, time
+
+class Item:
+    pass
+
+class Cycle:
+    def __init__(self):
+        self.own = self
+
+gc.disable()
+items = [Item() for _ in range(5_000)]
+
+def files():
+    return sorted(glob.glob("*.heap-*.json"))
+
+def wait(number):
+    end = time.monotonic() + 20
+    while len(files()) < number and time.monotonic() < end:
+        time.sleep(0.01)
+
+def busy(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+"""
+two = on("3.11", "3.14")
+
+
+def cycles(number: int) -> str:
+    return f"[Cycle() for _ in range({number})] and None\n"
+
+
+def kept(workshop: Workshop) -> list[dict]:
+    """In the order in which they were kept."""
+    files = sorted(workshop.place.outside.glob("*.heap-*.json"), key=lambda path: int(re.search(r"-(\d+)\.json$", path.name)[1]))
+    return [json.loads(path.read_text()) for path in files]
+
+
+def count(page: dict, name: str) -> int:
+    return sum(row["count"] for row in page["classes"] if (row["module"], row["name"]) == ("__main__", name))
+
+
+def recorded(workshop: Workshop, text: str, *flags: str, exit_code: int = 0) -> tuple[Run, list[dict]]:
+    run = workshop.run(workshop.write("app.py", PROGRAM + text), flags=flags)
+    assert run.exit_code == exit_code, run.stderr
+    return run, kept(workshop)
+
+
+@two
+def test_at_intervals(workshop: Workshop) -> None:
+    run, pages = recorded(workshop, cycles(1_000) + "wait(len(files()) + 2)", "--heap-every", "200ms")
+    assert len(pages) >= 2, run.stderr
+    # Those before may be of a program that had not made its objects yet.
+    for page in pages[-1:]:
+        assert (page["moment"], page["walked"], page["collection"]) == ("interval", "copy", None)
+        assert (count(page, "Item"), count(page, "Cycle")) == (5_000, 1_000)
+        assert page["argv"][-1].endswith("app.py") and page["python"] == workshop.interpreter.version
+    first, second, *_ = sorted(workshop.place.outside.glob("*.heap-*.json"))
+    assert "genba heap diff " in run.stderr and "bytes" in genba_said("heap", "diff", first, second)
+    times = [page["walked_realtime_ns"] for page in pages]
+    assert times == sorted(times)
+
+
+@two
+def test_after_a_collection(workshop: Workshop) -> None:
+    run, pages = recorded(workshop, cycles(1_000) + "wait(len(files()) + 2)", "--heap-every", "200ms", "--heap-collect")
+    assert pages, run.stderr
+    assert max(page["collection"]["collected"] for page in pages) >= 1_000
+    assert (count(pages[-1], "Item"), count(pages[-1], "Cycle")) == (5_000, 0)
+
+
+@two
+def test_at_a_signal_that_the_program_does_not_get(workshop: Workshop) -> None:
+    text = """
+got = []
+signal.signal(signal.SIGUSR2, lambda *_: got.append(1))
+print("ready", flush=True)
+wait(1)
+print(json.dumps(got))
+"""
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]
+    process = workshop.start(target, ["-o", f"{workshop.place.inside}/signal.genba", "--heap-on", "USR2"], {})
+    assert process.stderr.readline() == f"kill -USR2 {process.pid} keeps the heap\n"
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR2)
+    run = workshop.finish(process, "signal.genba")
+    assert (run.exit_code, run.answer()) == (0, []), run.stderr
+    (page,) = kept(workshop)
+    assert (page["moment"], count(page, "Item")) == ("signal", 5_000)
+    assert "kept the heap of process" in run.stderr
+
+
+@pytest.mark.parametrize("when", ["before", "after", "both"])
+@on("3.12", "3.14")
+def test_around_full_collections(workshop: Workshop, when: str) -> None:
+    # Young collections are of no interest; those until genba is there are not seen.
+    text = f"""
+while not files() and time.monotonic() < 10**9:
+    gc.collect()
+    time.sleep(0.1)
+{cycles(1_000)}
+gc.collect(0)
+gc.collect(1)
+before = gc.collect()
+{cycles(500)}
+gc.collect()
+print(json.dumps([len(gc.callbacks)]))
+"""
+    run, pages = recorded(workshop, text, "--heap-around-gc", when)
+    # Cycles that were in no young collection: of the second full one alone.
+    moments = {"before": ["before_gc"], "after": ["after_gc"], "both": ["before_gc", "after_gc"]}[when]
+    assert [page["moment"] for page in pages[-len(moments):]] == moments
+    cycles_then = {"before_gc": 500, "after_gc": 0}
+    for page in pages[-len(moments):]:
+        assert (count(page, "Item"), count(page, "Cycle")) == (5_000, cycles_then[page["moment"]])
+        assert page["walked"] == "in_place" and page["why_in_place"]
+    assert run.answer() == [0]
+    assert json.loads(genba_said("gc", run.recording, "--format", "json"))["collections"]
+
+
+@two
+def test_at_exit_of_each_process(workshop: Workshop) -> None:
+    text = """
+busy(1)
+if os.fork() == 0:
+    items.pop()
+    busy(1)
+    sys.exit(0)
+os.wait()
+sys.exit(3)
+"""
+    run, pages = recorded(workshop, text, "--heap-at-exit", exit_code=3)
+    assert [page["moment"] for page in pages] == ["exit"] * len(pages)
+    assert sorted(count(page, "Item") for page in pages) == [4_999, 5_000], run.stderr
+    assert len({page["pid"] for page in pages}) == 2
+
+
+@two
+def test_once_when_it_has_grown(workshop: Workshop) -> None:
+    text = "time.sleep(0.5)\nassert not files()\nlarge = bytearray(b'x') * 200_000_000\nwait(1)\ntime.sleep(0.5)\n"
+    run, pages = recorded(workshop, text, "--heap-at-rss", "150MB")
+    (page,) = pages
+    assert (page["moment"], count(page, "Item")) == ("rss", 5_000), run.stderr
+    assert page["bytes"] > 200_000_000
+
+
+@on("3.13")
+def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
+    text = 'print("ready", flush=True)\nsys.stdin.readline()\nprint(json.dumps({"threads": len(os.listdir("/proc/self/task"))}))\n'
+    with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]) as program:
+        program.recorded("attached.genba", "--heap-every", "200ms", "--duration", "2s")
+        assert program.end() == {"threads": 1}
+    pages = kept(workshop)
+    assert pages and {(page["pid"], page["moment"], count(page, "Item")) for page in pages} == {(program.pid, "interval", 5_000)}
+
+
+@on("3.13")
+def test_a_heap_that_cannot_be_kept_fails_nothing(workshop: Workshop) -> None:
+    # The name is as long as names may be, and that of a heap is longer.
+    text = "busy(1)\nsys.exit(3)\n"
+    name = "n" * (255 - len(".genba")) + ".genba"
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]
+    run = workshop.finish(workshop.start(target, ["-o", f"{workshop.place.inside}/{name}", "--heap-at-exit"], {}), name)
+    assert run.exit_code == 3 and kept(workshop) == []
+    assert "was not kept (exit): error: cannot write" in run.stderr, run.stderr
+
+
+@on("3.13")
+def test_without_genba_the_program_goes_on_alone(workshop: Workshop) -> None:
+    text = "print('ready', flush=True)\nsys.stdin.readline()\nprint(len(items), flush=True)\n"
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]
+    flags = ["-o", f"{workshop.place.inside}/killed.genba", "--heap-every", "100ms", "--heap-around-gc", "both", "--heap-at-exit"]
+    process = workshop.start(target, flags, {}, stdin=subprocess.PIPE)
+    assert process.stdout.readline() == "ready\n"
+    process.kill()
+    stdout, _ = process.communicate("\n", timeout=60)
+    assert stdout == "5000\n"
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (("--heap-every", "0"), "expected"),
+        (("--heap-every", "0s"), "100ms or more"),
+        (("--heap-on", "KILL"), "the kernel lets no program catch it"),
+        (("--heap-on", "INT"), "another meaning"),
+        (("--heap-on", "NOSUCH"), "USR1 or USR2"),
+        (("--heap-at-rss", "2"), "2GiB"),
+        (("--heap-around-gc", "never"), "before"),
+        (("--heap-collect",), "--heap-every"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, flags: tuple[str, ...], words: str) -> None:
+    (tmp_path / "app.py").write_text("print('began')\n")
+    done: subprocess.CompletedProcess[str] = genba("run", *flags, tmp_path / "app.py", cwd=tmp_path)
+    assert done.returncode == 2 and "began" not in done.stdout, done
+    assert done.stderr.startswith("error: ") and words in done.stderr, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["app.py"]

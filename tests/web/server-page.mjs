@@ -1,0 +1,64 @@
+// A page of `genba serve` in a real Chromium, with a server that plays its interface (server-fake.mjs): used, then asked whether it kept quiet.
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { after, before } from "node:test";
+import { fileURLToPath } from "node:url";
+import { withChromium } from "./chromium.mjs";
+import { startFake } from "./server-fake.mjs";
+
+export const pictures = fileURLToPath(new URL("../../build/pictures-of-tests/", import.meta.url));
+mkdirSync(pictures, { recursive: true });
+
+/** One Chromium for all tests of a file: `at.browser` is there when the first begins. */
+export function useChromium() {
+  const shared = { browser: null };
+  let finish;
+  before(async () => {
+    const started = new Promise((resolve) => {
+      withChromium((at) => new Promise((done) => resolve({ at, done })));
+    });
+    const { at, done } = await started;
+    shared.browser = at.browser;
+    finish = done;
+  });
+  after(() => finish());
+  return shared;
+}
+
+/** One page on a fake server, used, then asked whether it kept quiet. `allowed`: answers that the console may mention. */
+export async function onPage(browser, path, use, { width = 1440, height = 860, theme = "light", motion = "reduce", session = true, allowed = [], ...made } = {}) {
+  const fake = await startFake(made);
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, reducedMotion: motion, permissions: ["clipboard-read", "clipboard-write"] });
+  if (session) {
+    fake.logIn();
+    await context.addCookies([{ ...fake.cookie, url: fake.origin }]);
+  }
+  const page = await context.newPage();
+  const [elsewhere, complaints] = [[], []];
+  page.on("request", (request) => {
+    if (!request.url().startsWith(`${fake.origin}/`) && !request.url().startsWith("data:")) elsewhere.push(request.url());
+  });
+  page.on("console", (message) => {
+    const isAllowed = allowed.some((words) => message.text().includes(words));
+    if (["error", "warning"].includes(message.type()) && !isAllowed) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  try {
+    await page.goto(`${fake.origin}${path}`);
+    await page.waitForSelector("html[data-painted]");
+    await use(page, fake);
+    assert.deepEqual(elsewhere, [], "something elsewhere was asked");
+    assert.deepEqual(complaints, [], "the console complained");
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "wider than the screen");
+  } finally {
+    await context.close();
+    await fake.stop();
+  }
+}
+
+export const plain = (words) => words.replace(/\s+/g, " ").trim();
+export const words = async (page, selector) => plain(await page.locator(selector).first().innerText());
+export const programs = async (page) => (await page.locator(".rec-program").allInnerTexts()).map(plain);
+export const selected = (page) => page.locator(".rec.on").getAttribute("data-row");
+/** Until the page says so: never by a sleep. */
+export const until = (page, selector, text) => page.locator(selector).filter({ hasText: text }).first().waitFor();

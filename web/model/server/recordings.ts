@@ -1,0 +1,189 @@
+// What the server says of a recording and of its links. Owns: the shapes and their decoders. Never: reads a recording; the facts were read by the server.
+import { damaged, Damaged, list, object, oneOf, orNull, text, whole } from "../tables/read";
+import type { Value } from "../tables/read";
+import type { Count, Ms, Ns } from "../units";
+import { grouped } from "../words";
+
+export interface Facts {
+  readonly program: string;
+  /** Null: nothing could be judged. */
+  readonly verdict: { readonly kind: string; readonly words: string } | null;
+  readonly cpu: Ns | null;
+  readonly wall: Ns | null;
+  readonly samples: Count;
+  readonly processes: number;
+  readonly threads: number;
+  readonly started: Ms | null;
+  readonly pythons: readonly string[];
+  /** CPU in each of equally long parts of the recording. */
+  readonly spark: readonly number[];
+  readonly accounting: string;
+  /** How many words of command lines were masked as secrets. */
+  readonly masked: number;
+  readonly sources: string;
+  readonly faults: readonly string[];
+}
+
+export interface Recording {
+  readonly id: string;
+  readonly name: string;
+  readonly program: string;
+  readonly state: "open" | "sealed";
+  readonly live: boolean;
+  readonly owner: string;
+  readonly host: string | null;
+  readonly tags: readonly string[];
+  readonly created: Ms;
+  readonly bytes: number;
+  readonly sha256: string | null;
+  /** Path of its page. */
+  readonly url: string;
+  readonly facts: Facts | null;
+  readonly keptUntil: Ms | null;
+  readonly mayChange: boolean;
+}
+
+export interface Chip {
+  readonly query: string;
+  readonly label: string;
+  readonly count: number;
+}
+
+/** How many recordings a search finds. */
+export interface Matched {
+  readonly matched: number;
+  /** There are more, and the server did not count them. */
+  readonly isLeast: boolean;
+}
+
+/** `322`; `1,000+`, where no more were counted. */
+export function matchedWords({ matched, isLeast }: Matched): string {
+  return `${grouped(matched)}${isLeast ? "+" : ""}`;
+}
+
+export interface Listed extends Matched {
+  readonly recordings: readonly Recording[];
+  readonly next: string | null;
+  readonly all: number;
+  readonly allBytes: number;
+  readonly live: number;
+  readonly chips: readonly Chip[];
+}
+
+export interface Link {
+  readonly code: string;
+  /** Path of the shared page. */
+  readonly url: string;
+  readonly madeBy: string;
+  readonly expires: Ms | null;
+  readonly revoked: Ms | null;
+  readonly revokedBy: string | null;
+  readonly needsToken: boolean;
+  readonly fragment: string;
+  readonly opened: number;
+}
+
+export function decodeListed(at: Value): Listed {
+  const field = object(at);
+  return {
+    recordings: list(field("recordings"), decodeRecording),
+    next: orNull(field("next"), text),
+    matched: whole(field("matched")),
+    isLeast: flag(field("matched_is_least")),
+    all: whole(field("all")),
+    allBytes: whole(field("all_bytes")),
+    live: whole(field("live")),
+    chips: list(field("chips"), (row) => {
+      const chip = object(row);
+      return { query: text(chip("query")), label: text(chip("label")), count: whole(chip("count")) };
+    }),
+  };
+}
+
+export function decodeRecording(at: Value): Recording {
+  const field = object(at);
+  const facts = decodeFacts(field("facts"));
+  return {
+    id: text(field("id")),
+    name: text(field("name")),
+    program: text(field("program")),
+    state: oneOf(field("state"), ["open", "sealed"]),
+    live: flag(field("live")),
+    owner: text(field("owner")),
+    host: orNull(field("host"), text),
+    tags: list(field("tags"), text),
+    created: whole(field("created_ms")) as Ms,
+    bytes: whole(field("bytes")),
+    sha256: orNull(field("sha256"), text),
+    url: ownPath(field("url")),
+    facts,
+    keptUntil: moment(field("kept_until_ms")),
+    mayChange: flag(object(field("may"))("change")),
+  };
+}
+
+/** Null also where a field is not as expected: a summary never hides the recording that it is of. */
+export function decodeFacts(at: Value): Facts | null {
+  if (at.value === null) return null;
+  try {
+    const field = object(at);
+    return {
+      program: text(field("program")),
+      verdict: orNull(field("verdict"), (value) => {
+        const verdict = object(value);
+        return { kind: text(verdict("kind")), words: text(verdict("words")) };
+      }),
+      cpu: orNull(field("cpu_ns"), whole) as Ns | null,
+      wall: orNull(field("wall_ns"), whole) as Ns | null,
+      samples: whole(field("samples")) as Count,
+      processes: whole(field("processes")),
+      threads: whole(field("threads")),
+      started: moment(field("started_ms")),
+      pythons: list(field("pythons"), text),
+      spark: list(field("spark"), amount),
+      accounting: text(field("accounting")),
+      masked: whole(field("masked")),
+      sources: text(field("sources")),
+      faults: list(field("faults"), text),
+    };
+  } catch (error) {
+    if (error instanceof Damaged) return null;
+    throw error;
+  }
+}
+
+export function decodeLink(at: Value): Link {
+  const field = object(at);
+  return {
+    code: text(field("code")),
+    url: ownPath(field("url")),
+    madeBy: text(field("made_by")),
+    expires: moment(field("expires_ms")),
+    revoked: moment(field("revoked_ms")),
+    revokedBy: orNull(field("revoked_by"), text),
+    needsToken: flag(field("needs_token")),
+    fragment: text(field("fragment")),
+    opened: whole(field("opened")),
+  };
+}
+
+export function moment(at: Value): Ms | null {
+  return orNull(at, whole) as Ms | null;
+}
+
+export function flag(at: Value): boolean {
+  if (typeof at.value !== "boolean") throw damaged(at, "true or false");
+  return at.value;
+}
+
+function amount(at: Value): number {
+  if (typeof at.value !== "number" || !(at.value >= 0)) throw damaged(at, "a number from 0 on");
+  return at.value;
+}
+
+/** A link leads to this server, never to another one or to a script. */
+function ownPath(at: Value): string {
+  const path = text(at);
+  if (!/^\/[^/\\]/.test(path)) throw damaged(at, "a path of this server");
+  return path;
+}

@@ -1,0 +1,251 @@
+// The list: what was asked for, the rows that came, the selected one and those chosen to compare. Filters are in the address, the selection in the
+// browser's history beside it: a reload and the back button show the same.
+// Never: decides what matches or in which order; the server does.
+import { batch, signal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import { listAddress, takeListAddress } from "../../model/server/addresses";
+import type { Asked } from "../../model/server/addresses";
+import type { Chip, Facts, Listed, Recording } from "../../model/server/recordings";
+import { isAway, problemFrom } from "../api/ask";
+import type { Problem } from "../api/ask";
+import { readRecording, readRecordings } from "../api/requests";
+import type { Site } from "./site";
+
+const PAGE = 50;
+const PAGE_MAX = 200;
+const TYPING_MS = 250;
+const AWAY_MS = 5_000;
+
+export interface ListState {
+  readonly site: Site;
+  readonly asked: Signal<Asked>;
+  /** What is in the search box; ahead of `asked` while somebody types. */
+  readonly typed: Signal<string>;
+  /** Null: not loaded yet. Live ones first. */
+  readonly rows: Signal<readonly Recording[] | null>;
+  readonly chips: Signal<readonly Chip[]>;
+  readonly next: Signal<string | null>;
+  readonly problem: Signal<Problem | null>;
+  readonly isLoadingMore: Signal<boolean>;
+  readonly selected: Signal<string | null>;
+  /** At most two, the older one first. */
+  readonly chosen: Signal<readonly Recording[]>;
+  readonly panelShown: Signal<boolean>;
+  readonly type: (query: string) => void;
+  /** The next letters are a step of their own for the back button. */
+  readonly settle: () => void;
+  readonly search: (asked: Asked) => void;
+  readonly select: (id: string | null) => void;
+  readonly choose: (recording: Recording) => void;
+  readonly swap: () => void;
+  readonly clear: () => void;
+  readonly more: () => Promise<void>;
+  readonly refresh: () => Promise<void>;
+  readonly put: (recording: Recording) => void;
+  readonly grow: (id: string, bytes: number, facts: Facts | null) => void;
+  /** Reads one recording anew; one that is gone leaves the list. */
+  readonly reread: (id: string) => Promise<void>;
+  readonly drop: (id: string) => void;
+}
+
+export function createListState(site: Site): ListState {
+  const asked = signal(takeListAddress(location.search));
+  const typed = signal(asked.value.query);
+  const rows = signal<readonly Recording[] | null>(null);
+  const chips = signal<readonly Chip[]>([]);
+  const next = signal<string | null>(null);
+  const problem = signal<Problem | null>(null);
+  const isLoadingMore = signal(false);
+  const selected = signal<string | null>(null);
+  const chosen = signal<readonly Recording[]>([]);
+  const panelShown = signal(false);
+  let running = new AbortController();
+  let typing: ReturnType<typeof setTimeout> | undefined;
+
+  const take = (listed: Listed, kept: readonly Recording[]): void => {
+    batch(() => {
+      const all = new Map([...listed.recordings, ...kept].map((row) => [row.id, row]));
+      for (const row of listed.recordings) all.set(row.id, row);
+      rows.value = inOrder([...all.values()]);
+      chips.value = listed.chips;
+      site.counts.value = listed;
+      problem.value = null;
+      chosen.value = chosen.value.map((row) => all.get(row.id) ?? row);
+      if (selected.value === null || !all.has(selected.value)) selected.value = (rows.value.find((row) => !row.live) ?? rows.value[0])?.id ?? null;
+    });
+  };
+  const fail = (error: unknown): void => {
+    const found = problemFrom(error);
+    if (found !== null) problem.value = found;
+  };
+  const load = async (): Promise<void> => {
+    running.abort();
+    running = new AbortController();
+    const { signal } = running;
+    try {
+      const listed = await readRecordings(asked.value, { limit: PAGE, signal });
+      if (isStale(signal)) return;
+      batch(() => {
+        next.value = listed.next;
+        take(listed, []);
+      });
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const isBusy = (): boolean => isLoadingMore.value || problem.value !== null;
+  const refresh = async (): Promise<void> => {
+    const { signal } = running;
+    if (isBusy()) return;
+    const had = rows.value?.length ?? 0;
+    try {
+      const listed = await readRecordings(asked.value, { limit: Math.min(PAGE_MAX, Math.max(PAGE, had)), signal });
+      if (isStale(signal) || isBusy()) return;
+      const beyond = had > PAGE_MAX ? (rows.value ?? []).slice(PAGE_MAX) : [];
+      batch(() => {
+        if (beyond.length === 0) next.value = listed.next;
+        take(listed, beyond);
+      });
+    } catch (error) {
+      fail(error);
+    }
+  };
+  const remember = (): void => {
+    history.replaceState({ selected: selected.value, chosen: chosen.value.map(({ id }) => id) }, "");
+  };
+  const restore = (): void => {
+    const state: unknown = history.state;
+    if (typeof state !== "object" || state === null) return;
+    if ("selected" in state && typeof state.selected === "string") selected.value = state.selected;
+    if ("chosen" in state && Array.isArray(state.chosen)) void restoreChosen(state.chosen.filter((id) => typeof id === "string").slice(0, 2));
+  };
+  const restoreChosen = async (ids: readonly string[]): Promise<void> => {
+    try {
+      const found = await Promise.all(ids.map(readRecording));
+      if (chosen.value.length === 0) chosen.value = found;
+    } catch (error) {
+      // One that was deleted since is chosen no more.
+      if (problemFrom(error) !== null) remember();
+    }
+  };
+  const search = (to: Asked, how: "push" | "replace" = "push"): void => {
+    clearTimeout(typing);
+    typed.value = to.query;
+    const query = to.query.trim();
+    if (query === asked.value.query && to.sort === asked.value.sort && problem.value === null) return;
+    const address = listAddress({ query, sort: to.sort });
+    if (how === "push") history.pushState(history.state, "", address);
+    else history.replaceState(history.state, "", address);
+    asked.value = { query, sort: to.sort };
+    void load();
+  };
+
+  restore();
+  void load();
+  window.addEventListener("popstate", () => {
+    asked.value = takeListAddress(location.search);
+    typed.value = asked.value.query;
+    void load();
+  });
+  setInterval(() => {
+    if (isAway.value && problem.value !== null) void load();
+  }, AWAY_MS);
+
+  // Typing is one step back, however many letters it has.
+  let isTypingStep = false;
+  const change = (recordings: readonly Recording[]): void => {
+    rows.value = inOrder(recordings);
+  };
+  return {
+    site, asked, typed, rows, chips, next, problem, isLoadingMore, selected, chosen, panelShown, refresh,
+    search: (to) => {
+      isTypingStep = false;
+      search(to);
+    },
+    type: (query) => {
+      typed.value = query;
+      clearTimeout(typing);
+      typing = setTimeout(() => {
+        search({ query, sort: asked.value.sort }, isTypingStep ? "replace" : "push");
+        isTypingStep = true;
+      }, TYPING_MS);
+    },
+    settle: () => {
+      isTypingStep = false;
+    },
+    select: (id) => {
+      selected.value = id;
+      remember();
+    },
+    choose: (recording) => {
+      if (recording.state === "open") return;
+      const others = chosen.value.filter(({ id }) => id !== recording.id);
+      const isOff = others.length < chosen.value.length;
+      chosen.value = isOff ? others : [...others.slice(-1), recording].sort((a, b) => a.created - b.created);
+      remember();
+    },
+    swap: () => {
+      chosen.value = [...chosen.value].reverse();
+      remember();
+    },
+    clear: () => {
+      chosen.value = [];
+      remember();
+    },
+    more: async () => {
+      const cursor = next.value;
+      if (cursor === null || isLoadingMore.value) return;
+      isLoadingMore.value = true;
+      const { signal } = running;
+      try {
+        const listed = await readRecordings(asked.value, { limit: PAGE, cursor, signal });
+        if (isStale(signal)) return;
+        const known = new Set(rows.value?.map(({ id }) => id));
+        batch(() => {
+          next.value = listed.next;
+          change([...(rows.value ?? []), ...listed.recordings.filter(({ id }) => !known.has(id))]);
+        });
+      } catch (error) {
+        fail(error);
+      } finally {
+        isLoadingMore.value = false;
+      }
+    },
+    put: (recording) => {
+      change((rows.value ?? []).map((row) => (row.id === recording.id ? recording : row)));
+      chosen.value = chosen.value.map((row) => (row.id === recording.id ? recording : row));
+    },
+    grow: (id, bytes, facts) => {
+      change((rows.value ?? []).map((row) => (row.id === id ? { ...row, bytes, facts: facts ?? row.facts } : row)));
+    },
+    reread: async (id) => {
+      try {
+        const recording = await readRecording(id);
+        change((rows.value ?? []).map((row) => (row.id === id ? recording : row)));
+      } catch (error) {
+        if (problemFrom(error) !== null) void refresh();
+      }
+    },
+    drop: (id) => {
+      batch(() => {
+        const before = rows.value ?? [];
+        const at = before.findIndex((row) => row.id === id);
+        change(before.filter((row) => row.id !== id));
+        chosen.value = chosen.value.filter((row) => row.id !== id);
+        if (selected.value === id) selected.value = (rows.value?.[at] ?? rows.value?.[at - 1])?.id ?? null;
+        remember();
+      });
+      void refresh();
+    },
+  };
+}
+
+/** Somebody asked for something else since. */
+function isStale({ aborted }: AbortSignal): boolean {
+  return aborted;
+}
+
+/** Live ones first; among themselves as the server sorted them. */
+function inOrder(recordings: readonly Recording[]): readonly Recording[] {
+  return [...recordings.filter(({ live }) => live), ...recordings.filter(({ live }) => !live)];
+}
