@@ -40,8 +40,8 @@ test-python: build wheel twin
 	$(TOOLS)/bin/pytest -m 'measures and not steady' tests || failed=1; \
 	exit $$failed
 
-# Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/sittings.py). Run nothing
-# beside what measures. PART="tests/harmless tests/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
+# Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
+# beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
 	@make/prepare.sh tools compiled schemathesis s3

@@ -1,6 +1,6 @@
 """Makes docs/measured.md of the figures that tests and benches wrote; `make soak` calls it, and it says whether the long run is whole.
 
-Argv: files of JSON lines as tests/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
+Argv: files of JSON lines as tests/soaking/ledger.py writes them, the newest last. One row a figure, one column a CPython, the commit
 that each was measured at; at the top the newest run's machine, and what the long run lacks. What a run did not measure stays, with its own commit.
 Owns: that page. Never: rounds a figure past its bound, leaves one out.
 """

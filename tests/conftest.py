@@ -18,8 +18,9 @@ from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
 from places import make_place
 from recording import REPOSITORY, Workshop, binary
+from runs_on import deselect_elsewhere
 from sittings import Sittings
-from soak import SOAK, share_out
+from soak import SOAK
 from stalls import stalls  # noqa: F401  (fixture)
 
 
@@ -42,7 +43,6 @@ class FailuresAtOnce:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "measures: measures shares or times; nothing else may run beside it, where it is not steady")
     config.addinivalue_line("markers", "steady: what it measures is the same on a busy machine; `make test` runs it beside others")
-    config.addinivalue_line("markers", "in_turns: the short form runs each case of the file on three interpreters; `make soak` on all")
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))
@@ -51,8 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Sittings(Path(os.environ["GENBA_FIGURES"]), config.rootpath, parts, versions))
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    share_out(items)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    deselect_elsewhere(config, items)
 
 
 def pytest_report_header() -> list[str]:

@@ -8,7 +8,7 @@ import shutil
 import sys
 from pathlib import Path
 
-sys.path[:0] = [str(Path(__file__).resolve().parent.parent)]
+sys.path[:0] = [str(Path(__file__).resolve().parent.parent / folder) for folder in ("", "workshop", "judging", "soaking")]
 
 from crafted import Crafted
 from recording import REPOSITORY

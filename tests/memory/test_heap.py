@@ -1,0 +1,266 @@
+"""`genba heap`: the program's own classes exactly, however their objects are kept alive, and a program that does not know it was there.
+
+Owns: what a table of classes must say of programs whose objects are counted. The programs count for themselves (tests/programs/heaped.py).
+"""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from compiled import package_folder
+from entered import on, running
+from recording import Workshop, binary, genba
+from running_program import Program, started, until
+from soak import SOAK
+
+ROUNDS = 100 if SOAK else 12
+WAYS = ("--fork", "--in-place")
+
+
+@contextmanager
+def heaped(workshop: Workshop, *arguments: str, program: str = "tests/programs/heaped.py") -> Iterator[tuple[Program, dict]]:
+    command = workshop.place.command([workshop.interpreter.path, workshop.program(program), *arguments])
+    process = subprocess.Popen(
+        command, cwd=workshop.place.outside, env=workshop.place.environment({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("ready "), process.communicate(timeout=5)[1]
+        yield Program(process, workshop), json.loads(line.removeprefix("ready "))
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def heap(program: Program, *flags: str) -> dict:
+    done = genba("heap", str(program.pid), "--format", "json", *flags)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def counts(page: dict, module: str = "__main__") -> dict[str, int]:
+    return {row["name"]: row["count"] for row in page["classes"] if row["module"] == module}
+
+
+def state(program: Program) -> tuple:
+    return program.status("Threads"), program.descriptors(), program.status("SigBlk")
+
+
+def ended_well(program: Program) -> None:
+    assert program.end() == {"whole": True, "kept": 13, "tracked": True, "enabled": False}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_classes_of_the_program_are_counted_exactly(workshop: Workshop, way: str) -> None:
+    with heaped(workshop) as (program, expected):
+        before = state(program)
+        page = heap(program, way)
+        assert page["walked"] == ("copy" if way == "--fork" else "in_place")
+        found = counts(page)
+        assert {name: found.get(name, 0) for name in expected["counts"]} == expected["counts"]
+        by_name = {(row["module"], row["name"]): row for row in page["classes"]}
+        assert by_name["__main__", "Slotted"]["bytes"] == expected["slotted_bytes"]
+        # Attributes count with the instance that has them: more than its block.
+        assert by_name["__main__", "Plain"]["bytes"] > 3_000 * 56
+        assert by_name["builtins", "str"]["count"] > 10_000 + 3_000 + 5_000
+        assert (page["objects"], page["bytes"]) == tuple(sum(row[key] for row in page["classes"]) for key in ("count", "bytes"))
+        assert page["unreached"]["interpreters"] == 0
+        # Nothing is left, and a second look finds the same.
+        assert until(lambda: state(program) == before), (state(program), before)
+        assert {name: counts(heap(program, way)).get(name, 0) for name in expected["counts"]} == expected["counts"]
+        ended_well(program)
+
+
+def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
+    with heaped(workshop) as (program, _):
+        done = genba("heap", str(program.pid), "--top", "40")
+        assert done.returncode == 0, done.stderr
+        lines = done.stdout.splitlines()
+        assert re.match(rf"process {program.pid} · CPython {re.escape(workshop.interpreter.version)} · [\d,]+ objects, [\d.]+ MB in \d+ classes", lines[0])
+        assert re.search(r"^ +480 kB +[\d.]+ % +10,000 +48 bytes  __main__\.Slotted$", done.stdout, re.MULTILINE), done.stdout
+        assert re.search(r"\d+ more classes \(--top 0 shows all\)", done.stdout)
+        assert re.search(r"^walked in a copy of the process: the program was held for [\d.]+ (µs|ms), the copy lived for", done.stdout, re.MULTILINE)
+        in_place = genba("heap", str(program.pid), "--in-place").stdout
+        assert re.search(r"^walked in place: the program was held for [\d.]+ (µs|ms)$", in_place, re.MULTILINE), in_place
+        ended_well(program)
+
+
+def test_a_busy_program_is_not_disturbed(workshop: Workshop) -> None:
+    with started(workshop, workshop.program("tests/programs/heap_server.py")) as program:
+        before = state(program)
+        for number in range(ROUNDS):
+            page = heap(program, WAYS[number % 4 == 3], *(["--live-only"] if number % 3 == 1 else []))
+            assert page["objects"] > 5_000 and page["walked"] == ("in_place" if number % 4 == 3 else "copy")
+        for name, way in zip(("dict", "str"), WAYS):
+            assert genba("heap", "refs", str(program.pid), "--class", name, way).returncode == 0
+        assert until(lambda: state(program) == before), (state(program), before)
+        assert program.end() == {"wrong": [], "children": 0, "idle": []}
+
+
+def test_a_program_that_is_recorded_has_a_heap_too(workshop: Workshop) -> None:
+    target = [workshop.interpreter.path, workshop.program("tests/programs/heaped.py")]
+    process = workshop.start(target, ["-o", f"{workshop.place.inside}/recording-0.genba", "--quiet"], {}, stdin=subprocess.PIPE)
+    line = process.stdout.readline()
+    assert line.startswith("ready "), process.communicate(timeout=5)[1]
+    expected = json.loads(line.removeprefix("ready "))["counts"]
+    pids = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
+    (pid,) = pids
+    done = genba("heap", str(pid), "--format", "json")
+    assert done.returncode == 0, done.stderr
+    found = counts(json.loads(done.stdout))
+    assert {name: found.get(name, 0) for name in expected} == expected
+    process.stdin.write("\n")
+    process.stdin.flush()
+    run = workshop.finish(process, "recording-0.genba")
+    assert json.loads(run.stdout.splitlines()[-1])["whole"], run.stderr
+
+
+def test_names_that_nobody_should_have(workshop: Workshop) -> None:
+    with heaped(workshop, "names") as (program, _):
+        page = heap(program)
+        three = {(row["module"], row["name"]): row["is_cut"] for row in page["classes"] if row["count"] == 3}
+        assert three[("m" * 1024, "L" * 1024)] is True
+        assert three[(None, "WithoutText")] is False
+        assert ("__main__", "Half\ufffd") in three and ("модуль", "Füße") in three and ("__main__", "numpy.ndarray") in three
+        assert ("__main__", "odd_names.<locals>.Liar") not in three and ("__main__", "Honest") in three and ("__main__", "Liar2") in three
+        longest = max(map(len, genba("heap", str(program.pid), "--top", "0").stdout.splitlines()))
+        assert longest < 200
+        ended_well(program)
+
+
+def test_a_broken_class_ends_the_copy_and_not_the_program(workshop: Workshop) -> None:
+    with heaped(workshop, "broken") as (program, _):
+        for _ in range(3):
+            done = genba("heap", str(program.pid))
+            assert done.returncode == 1 and not done.stdout
+            assert "its copy was ended by signal 11 at an object of class Plain" in done.stderr, done.stderr
+            assert "hint: the tp_traverse of Plain is broken" in done.stderr
+        ended_well(program)
+
+
+def test_what_grew_between_two_looks(workshop: Workshop) -> None:
+    program_file = workshop.write(
+        "grows.py",
+        "import sys\nclass Leak: pass\nkept = [Leak() for _ in range(100)]\nprint('ready', flush=True)\nsys.stdin.readline()\n"
+        "kept += [Leak() for _ in range(250)]\nprint('more', flush=True)\nsys.stdin.readline()\n",
+    )
+    before, after = workshop.place.outside / "before.json", workshop.place.outside / "after.json"
+    with started(workshop, program_file) as program:
+        assert genba("heap", str(program.pid), "-o", str(before)).returncode == 0
+        again = genba("heap", str(program.pid), "-o", str(before))
+        assert again.returncode == 1 and "exists already" in again.stderr and "--force" in again.stderr
+        program.process.stdin.write("\n")
+        program.process.stdin.flush()
+        assert program.process.stdout.readline() == "more\n"
+        assert genba("heap", str(program.pid), "-o", str(after)).returncode == 0
+    page = json.loads(genba("heap", "diff", str(before), str(after), "--format", "json").stdout)
+    leak = next(row for row in page["classes"] if row["name"] == "Leak")
+    assert (leak["count_before"], leak["count_after"]) == (100, 350)
+    text = genba("heap", "diff", str(before), str(after)).stdout
+    assert re.search(r"^ +\+[\d.]+ kB +\+250 +350  __main__\.Leak$", text, re.MULTILINE), text
+    wrong = genba("heap", "diff", str(program_place := workshop.place.outside / "grows.py"), str(after))
+    assert wrong.returncode == 1 and f"{program_place} is no heap that genba has kept" in wrong.stderr
+
+
+def test_a_collection_is_run_where_one_is_asked_for(workshop: Workshop) -> None:
+    program_file = workshop.write(
+        "garbage.py",
+        "import gc, json, sys\nENDED = []\nclass Garbage:\n    def __del__(self):\n        ENDED.append(1)\ngc.disable()\nfor _ in range(250):\n    one = Garbage()\n    one.itself = one\n"
+        "one = None\nprint('ready', flush=True)\nsys.stdin.readline()\nprint(json.dumps({'ended': len(ENDED), 'enabled': gc.isenabled()}), flush=True)\n",
+    )
+    with started(workshop, program_file) as program:
+        page = heap(program)
+        assert (counts(page)["Garbage"], page["collection"]) == (250, None)
+        for way in WAYS:
+            page = heap(program, "--collect", way)
+            assert "Garbage" not in counts(page)
+            assert page["collection"]["collected"] >= (250 if way == "--fork" else 0)
+        assert "a full collection came first: it found" in genba("heap", str(program.pid), "--collect").stdout
+        # The collector is off, as the program wants it.
+        assert program.end() == {"ended": 250, "enabled": False}
+
+
+def test_objects_in_arrays_of_numpy(workshop: Workshop) -> None:
+    folder = package_folder(workshop, "numpy")
+    program_file = workshop.write(
+        "arrays.py",
+        "import sys\nimport numpy\nclass Held: pass\nclass Text(str): __slots__ = ()\n"
+        "arrays = [numpy.array([Text(f'{row} {place}') for place in range(1000)], dtype=object) for row in range(20)]\n"
+        "square = numpy.array([[Text('x') for _ in range(30)] for _ in range(40)], dtype=object)\nview = square[::2, 1:]\n"
+        "numbers = numpy.zeros((1000, 125))\nempty = numpy.empty((0, 5), dtype=object)\nunset = numpy.empty(7, dtype=object)\n"
+        "print('ready', flush=True)\nsys.stdin.readline()\nprint('{}')\n",
+    )
+    environment = workshop.place.environment({"PYTHONPATH": folder, "OPENBLAS_NUM_THREADS": "1"})
+    with running(workshop, [workshop.interpreter.path, program_file], env=environment) as program:
+        for way in WAYS:
+            page = heap(program, way)
+            assert counts(page)["Text"] == 20 * 1000 + 30 * 40
+            array = next(row for row in page["classes"] if (row["module"], row["name"]) == ("numpy", "ndarray"))
+            assert 1_000_000 + 21_200 * 8 <= array["bytes"] < 1_300_000
+        assert program.end() == {}
+
+
+def test_interpreters_with_a_gil_of_their_own_are_named(workshop: Workshop) -> None:
+    program_file = workshop.write(
+        "subs.py",
+        "import sys\nclass Mine: pass\nkept = [Mine() for _ in range(5)]\n"
+        "try:\n    import _interpreters as subs\nexcept ImportError:\n    import _xxsubinterpreters as subs\n"
+        "made = [subs.create() for _ in range(3)]\nfor one in made:\n    subs.run_string(one, 'class Theirs: pass\\nkept = [Theirs() for _ in range(4)]')\n"
+        "print('ready', flush=True)\nsys.stdin.readline()\nprint('{}', flush=True)\nimport os; os._exit(0)\n",
+    )
+    with started(workshop, program_file) as program:
+        page = heap(program)
+        has_own_gils = workshop.interpreter.minor_number >= 12
+        found = counts(page)
+        assert found["Mine"] == 5
+        # Of one name in three interpreters: three classes.
+        theirs = [row["count"] for row in page["classes"] if row["name"] == "Theirs"]
+        assert (page["unreached"]["interpreters"], theirs) in ([(3, [])] if has_own_gils else [(0, [4, 4, 4])])
+        assert program.end() == {}
+
+
+@on("3.11", "3.15")
+def test_growth_is_shown_until_ctrl_c(workshop: Workshop) -> None:
+    program_file = workshop.write(
+        "leaks.py", "import time\nclass Leak: pass\nkept = []\nprint('ready', flush=True)\nwhile True:\n    kept += [Leak() for _ in range(10)]\n    time.sleep(0.01)\n"
+    )
+    with started(workshop, program_file) as program:
+        watch = subprocess.Popen(
+            [str(binary()), "heap", str(program.pid), "--live", "200ms", "--top", "5"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        grown = []
+        for line in watch.stdout:
+            if found := re.search(r"\+([\d,]+) +[\d,]+  __main__\.Leak$", line):
+                grown.append(int(found[1].replace(",", "")))
+            if len(grown) == 3:
+                break
+        watch.send_signal(signal.SIGINT)
+        _, stderr = watch.communicate(timeout=30)
+        assert (watch.returncode, stderr) == (0, "")
+        assert grown == sorted(grown) and len(set(grown)) == 3, grown
+        assert program.process.poll() is None
+
+
+@on("3.13")
+def test_refusals_say_what_to_do(workshop: Workshop) -> None:
+    for arguments, code, words in [
+        (["heap"], 2, "no process is named"),
+        (["heap", "1", "--fork", "--in-place"], 2, "cannot be used with"),
+        (["heap", "4194303"], 1, "there is no process 4194303"),
+    ]:
+        done = genba(*arguments)
+        assert done.returncode == code and words in done.stderr and "hint: " in done.stderr, done.stderr
+    sleeper = subprocess.Popen(["sleep", "60"])
+    try:
+        done = genba("heap", str(sleeper.pid))
+        assert done.returncode == 1 and "hint: " in done.stderr, done.stderr
+    finally:
+        sleeper.kill()
+        sleeper.wait()

@@ -1,0 +1,137 @@
+"""`genba diff` on real runs: programs against themselves, a function that was made 5 % slower, and one changed argument.
+
+The long amounts (make soak) are those that docs/reading/diff.md speaks of: 100 pairs of equal runs of five programs, and 100 comparisons with a
+slow-down. What is compared is the command's doing, so one CPython is enough.
+"""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from figures import Figure
+from recording import Run, Workshop, genba_said
+from soak import SOAK
+
+pytestmark = pytest.mark.measures
+
+# Rounds for about a second and a half of CPU.
+ROUNDS = {"orders": 400, "words": 250, "matrix": 350, "trees": 900, "digests": 280}
+# More samples in a run tell as much as more runs.
+FLAGS = ("--rate", "4000")
+PAIRS = 20 if SOAK else 1
+# Of five pairs four claim a difference once in 30,000 times where each does so in 5 of 100.
+CLAIMS_MAX = 5 if SOAK else 3
+# As docs/reading/diff.md has it.
+PILOTS = 10
+RUNS_MAX = 200
+SLOW_DOWN_PERCENT = 5
+COMPARISONS = 20
+NAMED_MIN = 95
+# Comparisons draw their runs out of that many times as many.
+POOL = 3
+
+
+@pytest.fixture(autouse=True)
+def one_python(workshop: Workshop) -> None:
+    if workshop.interpreter.name != "3.13":
+        pytest.skip("the comparison is the command's own; CPython 3.13 stands for all")
+
+
+def record(workshop: Workshop, name: str, percent: float) -> Run:
+    run = workshop.run(workshop.program("tests/programs/compared.py"), name, str(ROUNDS[name]), str(percent), flags=FLAGS)
+    assert run.exit_code == 0, run.stderr
+    return run
+
+
+def record_in_turn(workshop: Workshop, name: str, before: list[Run], after: list[Run], runs: int) -> None:
+    """Until there are as many on each side. A machine that becomes slower does so for both, as docs/reading/diff.md asks."""
+    while len(after) < runs:
+        before.append(record(workshop, name, 0))
+        after.append(record(workshop, name, SLOW_DOWN_PERCENT))
+
+
+def diff(before: list[Run], after: list[Run]) -> dict[str, Any]:
+    files: list[str | Path] = [*(run.recording for run in before), "--", *(run.recording for run in after)]
+    return json.loads(genba_said("diff", "--format", "json", *files))
+
+
+def certain(page: dict[str, Any]) -> list[dict[str, Any]]:
+    return [row for row in page["differences"] + page["functions"] if row["certain"]]
+
+
+def is_planted(row: dict[str, Any]) -> bool:
+    functions = [row["function"], (row["caller"] or {}).get("function")]
+    return row["change"] > 0 and any("planted" in function for function in functions if function)
+
+
+def words(row: dict[str, Any]) -> str:
+    return f"{row['function']} ← {(row['caller'] or {}).get('function')} {row['expression']}: {row['low']} to {row['high']} ns of {row['before_ns']}"
+
+
+@pytest.mark.timeout(0 if SOAK else 600)
+def test_equal_runs_differ_in_nothing(workshop: Workshop, figure: Figure) -> None:
+    claims: dict[str, list[str]] = {}
+    for name in ROUNDS:
+        for pair in range(PAIRS):
+            page = diff([record(workshop, name, 0)], [record(workshop, name, 0)])
+            claimed = [words(row) for row in certain(page)] + (["the whole"] if page["whole"]["certain"] else [])
+            if claimed:
+                claims[f"{name} {pair}"] = claimed
+    pairs = PAIRS * len(ROUNDS)
+    figure("equal runs that claim a difference", len(claims), f"of {pairs} pairs", bound=CLAIMS_MAX)
+    assert len(claims) <= CLAIMS_MAX, claims
+
+
+@pytest.mark.skipif(not SOAK, reason="make soak: some hundred runs")
+@pytest.mark.timeout(0)
+def test_a_small_slow_down_is_named(workshop: Workshop, figure: Figure) -> None:
+    """With as many recordings on each side as the comparison asks for."""
+    chance = random.Random(13)
+    named: dict[str, int] = {}
+    for name in ROUNDS:
+        before: list[Run] = []
+        after: list[Run] = []
+        runs = PILOTS
+        while len(before) < runs:
+            assert runs <= RUNS_MAX, f"{name}: runs on this machine differ too much"
+            record_in_turn(workshop, name, before, after, runs)
+            # A few runs may be more alike than many are: the comparison is asked again.
+            runs = max(runs, diff(before, after)["advice"]["runs"])
+        record_in_turn(workshop, name, before, after, POOL * runs)
+        pages = [diff(chance.sample(before, runs), chance.sample(after, runs)) for _ in range(COMPARISONS)]
+        named[name] = sum(any(is_planted(row) for row in certain(page)) for page in pages)
+        others = sum(any(row["change"] < 0 for row in certain(page)) for page in pages)
+        figure(f"{name}: comparisons that name a slow-down of {SLOW_DOWN_PERCENT} %", named[name], f"of {COMPARISONS}, with {runs} runs on each side")
+        figure(f"{name}: comparisons that find something faster", others, f"of {COMPARISONS}")
+    share = 100 * sum(named.values()) / (COMPARISONS * len(named))
+    figure("comparisons that name a slow-down", share, "of 100", bound=NAMED_MIN)
+    assert share >= NAMED_MIN, named
+
+
+def test_a_large_slow_down_is_named_by_one_pair(workshop: Workshop, figure: Figure) -> None:
+    page = diff([record(workshop, "matrix", 0)], [record(workshop, "matrix", 300)])
+    rows = certain(page)
+    figure("certain rows of a function that does four times as much", len(rows), "rows")
+    assert any(is_planted(row) for row in rows), page["verdict"]
+    assert page["verdict"].startswith("B takes "), page["verdict"]
+    assert all(row["change"] > 0 for row in rows), [words(row) for row in rows]
+
+
+def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) -> None:
+    """casebook/two-callers: foo asks for ten times as much, bar for the same as before."""
+    source = (Path(__file__).parents[2] / "casebook/two-callers/slow.py").read_text()
+    changed = source.replace('sum12(10_000, 100_000, "foo")', 'sum12(10_000, 1_000_000, "foo")')
+    assert changed != source
+    # Another name, and three more lines above everything.
+    old, new = workshop.write("old.py", source), workshop.write("new.py", "# one\n# two\n# three\n" + changed)
+    before = workshop.run(old, "150", flags=FLAGS)
+    after = workshop.run(new, "150", flags=FLAGS)
+    page = diff([before], [after])
+    rows = certain(page)
+    assert {(row["function"], (row["caller"] or {}).get("function")) for row in rows} == {("sum2", "foo")}, page
+    (row,) = [row for row in page["differences"] if row["certain"]]
+    assert row["expression"] == "sum(range(m))"
+    assert row["low"] <= 9 * row["before_ns"] <= row["high"], row

@@ -1,0 +1,326 @@
+"""`genba attach` to programs that are running: what it records is true, and the program does not know it was there.
+
+What a program answers is compared with what it answers when nobody looks.
+"""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from recording import Run, Workshop, binary
+from running_program import Program, started, until
+from soak import SOAK
+
+pytestmark = pytest.mark.measures
+
+ROUNDS = 200 if SOAK else 6
+KILLS = 200 if SOAK else 12
+# What the C library and genba's library may take once, and what further rounds may add.
+MORE_KB_MAX = 1024
+
+
+def test_round_after_round_leaves_the_program_as_it_was(workshop: Workshop) -> None:
+    program_file = workshop.program("tests/programs/attached.py")
+    with started(workshop, program_file) as alone:
+        time.sleep(1)
+        expected = alone.end()
+    with started(workshop, program_file) as program:
+        before = program.state()
+        run = program.recorded("first.genba", "--duration", "500ms")
+        program.recorded("second.genba", "--duration", "100ms", "--quiet")
+        settled_kb = program.status("VmRSS")
+        for number in range(2, ROUNDS):
+            program.recorded(f"round-{number % 4}.genba", "--duration", "100ms", "--quiet")
+        assert program.state() == before
+        assert program.status("VmRSS") <= settled_kb + MORE_KB_MAX
+        said = program.end()
+    assert (said["digests"], said["total"]) == (expected["digests"], expected["total"])
+    assert said["shortest_nap_ms"] >= 200
+    # Debian's own build has no `squares` of another file; each of the three is on the screen.
+    names = {frame.name for stack in run.collapsed("--weight", "wall") for frame in stack.frames}
+    assert {"squares", "hashes", "naps"} <= {name.rpartition(".")[2] for name in names}, names
+    assert re.search(r"^recording process \d+: 5 threads were held for [\d.]+ (µs|ms)", run.stderr, re.MULTILINE), run.stderr
+
+
+def test_what_is_recorded_is_the_truth(workshop: Workshop) -> None:
+    program_file = workshop.write(
+        "slices.py",
+        "import sys, select\nb = bytes(200_000)\nprint('ready', flush=True)\n"
+        "while not select.select([sys.stdin], [], [], 0)[0]:\n    for i in range(200):\n        b[i:]\nprint('{}')\n",
+    )
+    with started(workshop, program_file) as program:
+        run = program.recorded("slices.genba", "--duration", "1500ms", "--rate", "1000")
+        assert program.end() == {}
+    first = run.report_json()["rows"][0]
+    assert first["expression"] == "b[i:]", first
+    assert first["cpu_ns"] >= 0.8 * run.report_json()["cpu_ns"], first
+
+
+def test_a_program_that_only_waits(workshop: Workshop) -> None:
+    """It sits in one system call for all the time: the call goes on where it was, and the recording says what it waits for."""
+    program_file = workshop.write(
+        "waits.py", "import sys, time\nprint('ready', flush=True)\nbefore = time.monotonic()\ntime.sleep(3)\nprint(time.monotonic() - before, flush=True)\nsys.stdin.readline()\nprint('{}')\n"
+    )
+    with started(workshop, program_file) as program:
+        run = program.recorded("waits.genba", "--duration", "1s")
+        slept_s = float(program.process.stdout.readline())
+        program.end()
+    assert 3 <= slept_s < 3.5, slept_s
+    assert "time.sleep(3)" in run.report("--weight", "wall")
+
+
+def test_children_that_are_there_and_those_that_come(workshop: Workshop) -> None:
+    child = workshop.write("child.py", "import time\nend = time.monotonic() + 20\nwhile time.monotonic() < end:\n    sum(range(1000))\n")
+    program_file = workshop.write(
+        "parent.py",
+        f"import subprocess, sys, time, os\nfirst = subprocess.Popen([sys.executable, {child!r}])\ntime.sleep(0.5)\nprint('ready', flush=True)\n"
+        f"sys.stdin.readline()\nsecond = subprocess.Popen([sys.executable, {child!r}])\ntime.sleep(3)\nfirst.kill()\nsecond.kill()\nfirst.wait(); second.wait()\nprint('{{}}')\n",
+    )
+    with started(workshop, program_file) as program:
+        program.process.stdin.write("\n")
+        program.process.stdin.flush()
+        run = program.recorded("family.genba", "--duration", "2500ms")
+        program.end()
+    processes = run.report_json()["processes"]
+    assert len(processes) == 3, processes
+
+
+@pytest.mark.parametrize("signal_number", [signal.SIGINT, signal.SIGKILL])
+def test_the_recording_ends_with_its_command(workshop: Workshop, signal_number: int) -> None:
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        recording = workshop.place.outside / "ended.genba"
+        command = [str(binary()), "attach", str(program.pid), "-o", str(recording)]
+        environment = {**os.environ, **workshop.place.environment({})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as genba:
+            first = genba.stderr.readline()
+            if not first.startswith("recording process"):
+                genba.kill()
+            assert first.startswith("recording process"), first
+            assert until(program.has_genba_thread)
+            time.sleep(0.3)
+            genba.send_signal(signal_number)
+            said = genba.communicate(timeout=60)[1]
+        assert genba.returncode == (0 if signal_number == signal.SIGINT else -signal_number), said
+        assert until(lambda: program.state() == before), (program.state(), before)
+        program.end()
+    if signal_number == signal.SIGINT:
+        workshop.runs.append(Run(0, "", said, recording))
+        assert re.search(r"^ticks ", said, re.MULTILINE), said
+
+
+def test_killed_at_any_moment_of_the_entry(workshop: Workshop) -> None:
+    """Whatever genba is at: the program goes on, and the next one enters."""
+    chance = random.Random(7)
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        environment = {**os.environ, **workshop.place.environment({})}
+        for number in range(KILLS):
+            command = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / f"killed-{number}.genba")]
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as genba:
+                time.sleep(chance.uniform(0, 0.06))
+                genba.kill()
+        assert until(lambda: program.state() == before), (program.state(), before)
+        program.recorded("after.genba", "--duration", "200ms", "--quiet")
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
+
+
+def test_refusals(workshop: Workshop, tmp_path: Path) -> None:
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program, subprocess.Popen(["sleep", "60"]) as other:
+        try:
+            for pid, words in ((4_000_000, "there is no process 4000000"), (other.pid, f"process {other.pid} is not a Python process")):
+                done = program.attach("refused.genba", pid=pid)
+                assert (done.returncode, words in done.stderr, "hint: " in done.stderr) == (1, True, True), done.stderr
+                assert not (workshop.place.outside / "refused.genba").exists()
+            os.kill(program.pid, signal.SIGSTOP)
+            done = program.attach("refused.genba")
+            assert (done.returncode, f"process {program.pid} is stopped" in done.stderr) == (1, True), done.stderr
+            os.kill(program.pid, signal.SIGCONT)
+        finally:
+            other.kill()
+        program.end()
+
+
+def test_what_is_recorded_already_is_left_alone(workshop: Workshop) -> None:
+    program_file = workshop.write("recorded.py", "import os, sys\nprint('ready', os.getpid(), flush=True)\nsys.stdin.readline()\n")
+    process = workshop.start([workshop.interpreter.path, program_file], ["-o", f"{workshop.place.inside}/run.genba"], {}, stdin=subprocess.PIPE)
+    try:
+        assert process.stdout.readline().startswith("ready")
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        # Inside of a chroot genba is the chroot's own process.
+        done = Program(process, workshop).attach("twice.genba", pid=int(children[0]))
+        assert (done.returncode, "is being recorded already" in done.stderr) == (1, True), done.stderr
+    finally:
+        process.communicate("\n", timeout=60)
+
+
+FORKS = """\
+import json, os, select, sys
+print("ready", flush=True)
+forks = bad = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    pid = os.fork()
+    if pid == 0:
+        import _decimal, zlib  # the dynamic linker loads them: its lock must be free in a child
+        os._exit(0)
+    bad += os.waitpid(pid, 0)[1] != 0
+    forks += 1
+print(json.dumps({"bad": bad, "has_forked": forks > 10}))
+"""
+
+
+def test_a_program_that_forks_all_the_time(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("forks.py", FORKS)) as program:
+        for number in range(3):
+            program.recorded(f"forks-{number}.genba", "--duration", "300ms", "--quiet", "--no-children")
+        assert program.end() == {"bad": 0, "has_forked": True}
+
+
+def test_one_long_call_into_c(workshop: Workshop) -> None:
+    """The interpreter is not reached for seconds: genba enters all the same, but not code that BOLT made."""
+    program_file = workshop.write(
+        "long.py", "import hashlib, sys\nprint('ready', flush=True)\nhashlib.pbkdf2_hmac('sha256', b'x', b'y', 400_000_000)\n"
+    )
+    with started(workshop, program_file) as program:
+        done = program.attach("long.genba", "--duration", "1s")
+        assert program.process.poll() is None
+    if workshop.interpreter.has_tail_calls:
+        assert (done.returncode, "its main thread runs no Python code" in done.stderr) == (1, True), done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    first = workshop.runs[-1].report_json()["rows"][0]
+    assert first["expression"].startswith("hashlib.pbkdf2_hmac("), first
+
+
+def test_a_process_that_another_one_traces(workshop: Workshop) -> None:
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        with traced(program) as tracer:
+            done = program.attach("traced.genba", "--duration", "300ms")
+            if workshop.interpreter.has_tail_calls:
+                # Only ptrace gives its threads a stack for signals.
+                assert (done.returncode, "does not bear signals everywhere" in done.stderr) == (1, True), done.stderr
+            else:
+                assert (done.returncode, f"process {program.pid} is traced by process {tracer}" in done.stderr) == (1, True), done.stderr
+        assert until(lambda: program.status("TracerPid") == 0)
+        program.recorded("after.genba", "--duration", "100ms", "--quiet")
+        program.end()
+
+
+@contextmanager
+def traced(program: Program) -> Iterator[int]:
+    """While strace traces it. The pid of strace."""
+    with subprocess.Popen(["strace", "-q", "-e", "none", "-p", str(program.pid)], stderr=subprocess.DEVNULL) as strace:
+        try:
+            assert until(lambda: program.status("TracerPid") == strace.pid)
+            # It stops the process for a moment as it begins.
+            assert until(lambda: not re.search(r"^State:\s*[tT]", Path(f"/proc/{program.pid}/status").read_text(), re.MULTILINE))
+            yield strace.pid
+        finally:
+            strace.terminate()
+
+
+def test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end(workshop: Workshop) -> None:
+    """Where BOLT made Python, a thread that makes no system call is not used, so the main thread is asked."""
+    if not workshop.interpreter.has_tail_calls:
+        pytest.skip("one of its threads can be used")
+    call = "hashlib.pbkdf2_hmac('sha256', b'x', b'y', ROUNDS)"
+    program_file = workshop.write(
+        "blocked.py",
+        "import hashlib, sys, time\nROUNDS = 1_000_000\nbefore = time.process_time()\n"
+        f"{call}\nROUNDS = int(ROUNDS * 20 / (time.process_time() - before))\nprint('ready', flush=True)\n{call}\nsys.stdin.readline()\nprint('{{}}')\n",
+    )
+    with started(workshop, program_file) as program:
+        done = program.attach("blocked.genba", "--duration", "300ms")
+        assert (done.returncode, "its main thread runs no Python code" in done.stderr) == (1, True), done.stderr
+        stdout, stderr = program.process.communicate("\n", timeout=120)
+        # What it runs after all does nothing but remove itself.
+        (folder,) = re.findall(r"^  (/\S+) stays until then", done.stderr, re.MULTILINE)
+        assert not Path(folder).exists()
+        assert (program.process.returncode, stdout, stderr) == (0, "{}\n", "")
+
+
+def test_the_main_thread_is_asked_where_no_thread_can_be_used(workshop: Workshop) -> None:
+    if not workshop.interpreter.has_tail_calls:
+        pytest.skip("one of its threads can be used")
+    program_file = workshop.write("squares.py", "import sys\nprint('ready', flush=True)\nx = 0\nwhile True:\n    x += x * x % 7\n")
+    with started(workshop, program_file) as program:
+        done = program.attach("squares.genba", "--duration", "300ms")
+        assert (done.returncode, "it was asked by sys.remote_exec" in done.stderr) == (0, True), done.stderr
+        assert workshop.runs[-1].report_json()["rows"][0]["file"].endswith("squares.py")
+        assert program.process.poll() is None
+
+
+def test_a_python_that_bears_signals_only_on_another_stack(workshop: Workshop) -> None:
+    """Its threads are in functions that a signal on their own stack ends, and genba may be killed at any moment."""
+    if not workshop.interpreter.has_tail_calls:
+        pytest.skip("BOLT did not make this Python")
+    program_file = workshop.program("tests/programs/hashes.py")
+    with started(workshop, program_file) as program:
+        unseen = program.end()
+    chance = random.Random(3)
+    with started(workshop, program_file) as program:
+        before = program.status("SigCgt")
+        mapped = []
+        for number in range(ROUNDS):
+            command = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / f"killed-{number}.genba"), "--quiet"]
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL) as genba:
+                time.sleep(chance.uniform(0, 0.2))
+                genba.kill()
+            assert until(lambda: not program.has_genba_thread())
+            run = program.recorded("hashes.genba", "--duration", "500ms", "--rate", "1000", "--quiet")
+            run.check_laws()
+            rows = run.report_json()["rows"]
+            assert {"hashlib.blake2b(DATA)", "_sha2.sha512(DATA)"} & {row["expression"] for row in rows}, rows
+            # Threads that ended have given their stacks back.
+            mapped.append(len(Path(f"/proc/{program.pid}/maps").read_text().splitlines()))
+        assert mapped[-1] < mapped[0] + 40, mapped
+        assert (program.status("SigCgt"), program.end()) == (before, unseen)
+    said = run.report_json()["accounting"]["refused"]
+    assert said.get("no signal stack", 0) < run.report_json()["accounting"]["ticks"] / 2, said
+
+
+LATE_FILTER = """\
+import json, select, sys, threading
+exec(open(sys.argv[1]).read())
+def filtered():
+    install([219], 0, 0)
+    json.dumps(select.poll().poll(1500))
+exec(FILTER.replace("0x00050000 | error", "0x80000000"))
+print("ready", flush=True)
+while not select.select([sys.stdin], [], [], 0.1)[0]:
+    pass
+late = threading.Thread(target=filtered)
+late.start()
+late.join()
+print(json.dumps("unharmed"))
+"""
+
+
+def test_a_thread_that_gets_a_filter_during_the_recording(workshop: Workshop) -> None:
+    """Its wait is cut short while it is sent for a stack; a filter ends the program at `restart_syscall`, which would let the wait go on."""
+    if not workshop.interpreter.has_tail_calls:
+        pytest.skip("BOLT did not make this Python")
+    source = workshop.take(Path(__file__).parents[1] / "workshop/seccomp.py")
+    target = [workshop.interpreter.path, workshop.write("late.py", LATE_FILTER), source]
+    command = [str(binary()), "attach", "-o", str(workshop.place.outside / "late.genba"), "--quiet"]
+    with subprocess.Popen(target, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout.readline() == "ready\n"
+        with subprocess.Popen([*command, str(program.pid)], stderr=subprocess.PIPE) as genba:
+            tasks = Path(f"/proc/{program.pid}/task")
+            try:
+                assert until(lambda: any(Path(task, "comm").read_text() == "genba\n" for task in tasks.iterdir()))
+                said = program.communicate("\n", timeout=30)[0]
+            finally:
+                program.kill()
+                genba.send_signal(signal.SIGINT)
+                genba.communicate(timeout=60)
+    assert (program.returncode, said) == (0, '"unharmed"\n')

@@ -1,0 +1,149 @@
+"""What `genba attach` refuses: the words, the hint, and that the process goes on as before."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from entered import COUNTED, few, refused, running, state
+from recording import Workshop, binary
+from running_program import Program, until
+from test_dump_refusals import NOBODY, elf, needs_root
+
+
+def plain(pid: int, tmp_path: Path, *, command: Path | None = None, **options) -> str:
+    """What `genba attach` says of a process that it refuses."""
+    recording = tmp_path / "refused.genba"
+    done = subprocess.run([command or binary(), "attach", str(pid), "-o", recording, "--duration", "100ms"], capture_output=True, text=True, timeout=60, **options)
+    assert done.returncode == 1 and done.stdout == "", done
+    assert done.stderr.startswith("error: ") and "hint: " in done.stderr, done.stderr
+    assert not recording.exists()
+    return done.stderr
+
+
+def test_what_is_no_process(tmp_path: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    os.waitid(os.P_PID, ended.pid, os.WEXITED | os.WNOWAIT)
+    assert f"error: process {ended.pid} is a zombie\n" in plain(ended.pid, tmp_path)
+    ended.wait()
+    assert f"error: there is no process {ended.pid}\n" in plain(ended.pid, tmp_path)
+
+
+@needs_root
+def test_a_thread_of_the_kernel(tmp_path: Path) -> None:
+    if not Path("/proc/2/status").exists() or "Kthread:\t0" in Path("/proc/2/status").read_text() or Path("/proc/2/cmdline").read_bytes():
+        pytest.skip("this /proc shows no threads of the kernel")
+    assert "is a thread of the kernel" in plain(2, tmp_path)
+
+
+@pytest.mark.parametrize(("bits", "words"), [(32, "32-bit processes; genba knows x86-64"), (64, "does not say where `_PyRuntime` is")])
+def test_programs_without_an_interpreter_to_find(tmp_path: Path, bits: int, words: str) -> None:
+    path = tmp_path / "python3.13"
+    path.write_bytes(elf(bits))
+    path.chmod(0o755)
+    try:
+        process = subprocess.Popen([path])
+    except OSError as error:
+        pytest.skip(f"this kernel runs no {bits}-bit programs: {error}")
+    try:
+        assert words in plain(process.pid, tmp_path)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        process.wait()
+
+
+@needs_root
+def test_a_process_of_another_user(tmp_path: Path) -> None:
+    folder = Path("/tmp") / f"genba-attach-{os.getpid()}"
+    folder.mkdir()
+    folder.chmod(0o777)
+    try:
+        command = Path(shutil.copy2(binary(), folder / "genba"))
+        with subprocess.Popen([sys.executable, "-c", "print('ready', flush=True); input()"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout.readline() == "ready\n"
+            environment = {"XDG_CACHE_HOME": str(folder / "cache"), "PATH": os.environ["PATH"]}
+            user = {"user": NOBODY, "group": NOBODY, "extra_groups": [], "cwd": "/", "env": environment}
+            said = plain(process.pid, folder, command=command, **user)
+            assert f"error: genba may not look at process {process.pid}\n" in said and f"it belongs to user 0, genba runs as user {NOBODY}" in said
+            process.communicate("\n", timeout=60)
+            assert process.returncode == 0
+    finally:
+        shutil.rmtree(folder)
+
+
+FILTERED = """\
+import json, select, sys
+exec(open(sys.argv[1]).read())
+exec(TRAPS if sys.argv[2] == "trap" else FILTER.replace("0x00050000 | error", "0x80000000") if sys.argv[2] == "kill" else FILTER)
+import errno
+install(list(map(int, sys.argv[3].split(","))), errno.EPERM)
+print("ready", flush=True)
+def expected():
+    return sum(number * number for number in range(5000))
+while not select.select([sys.stdin], [], [], 0)[0]:
+    total = expected()
+print(json.dumps({"total": total}))
+"""
+# By the numbers of x86-64.
+THREADS, MAPPING, PROTECTING, OPENING, NAMING = "56,435", "9", "10", "257", "157"
+
+
+@contextmanager
+def filtered(workshop: Workshop, kind: str, numbers: str) -> Iterator[Program]:
+    source = workshop.take(Path(__file__).parents[1] / "workshop/seccomp.py")
+    command = [workshop.interpreter.path, workshop.write("filtered.py", FILTERED), source, kind, numbers]
+    with running(workshop, command) as program:
+        yield program
+
+
+@few
+@pytest.mark.parametrize("numbers", [THREADS, MAPPING, PROTECTING, OPENING], ids=["clone", "mmap", "mprotect", "openat"])
+def test_a_seccomp_filter_that_says_no(workshop: Workshop, numbers: str) -> None:
+    with filtered(workshop, "no", numbers) as program:
+        before = state(program)
+        refused(program, "seccomp")
+        assert until(lambda: state(program) == before), (state(program), before)
+        assert program.end() == COUNTED
+
+
+@few
+@pytest.mark.parametrize("kind", ["kill", "trap"])
+@pytest.mark.parametrize("numbers", [THREADS, NAMING], ids=["clone", "prctl"])
+def test_a_seccomp_filter_that_ends_the_program(workshop: Workshop, kind: str, numbers: str) -> None:
+    """genba reads the filter and refuses before it has written anything."""
+    what = {"kill": "would end the process", "trap": "would raise SIGSYS"}[kind]
+    name = {THREADS: "clone", NAMING: "prctl"}[numbers]
+    with filtered(workshop, kind, numbers) as program:
+        before = state(program)
+        refused(program, "seccomp", what, name)
+        assert state(program) == before
+        assert program.end() == COUNTED
+
+
+STRICT = """\
+import ctypes, sys
+libc = ctypes.CDLL(None)
+prctl, exit = libc.prctl, libc.syscall
+arguments = [ctypes.c_long(number) for number in (22, 1, 0, 0, 0)]
+number, code = ctypes.c_long(60), ctypes.c_long(7)
+print("ready", flush=True)
+prctl(*arguments)
+for _ in range(int(sys.argv[1])):
+    pass
+exit(number, code)
+"""
+
+
+@few
+def test_seccomp_s_strict_mode(workshop: Workshop) -> None:
+    with running(workshop, [workshop.interpreter.path, workshop.write("strict.py", STRICT), "80_000_000"]) as program:
+        assert until(lambda: program.status("Seccomp") == 1)
+        refused(program, "seccomp", "strict")
+        program.process.communicate(timeout=60)
+        assert program.process.returncode == 7

@@ -1,0 +1,85 @@
+"""A program that runs before genba looks at it, as a process of the test's, and `genba attach` to it.
+
+Owns: starting it, what the kernel says of it, and its end. Never: judges a recording.
+"""
+
+import json
+import os
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from recording import Run, Workshop, binary
+
+
+@dataclass
+class Program:
+    """A program that said that it is ready, and its pid outside of any chroot."""
+
+    process: subprocess.Popen[str]
+    workshop: Workshop
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def attach(self, name: str, *flags: str, pid: int | None = None) -> subprocess.CompletedProcess[str]:
+        recording = self.workshop.place.outside / name
+        command = [str(binary()), "attach", str(pid or self.pid), "-o", str(recording), "--force", *flags]
+        environment = {**os.environ, **self.workshop.place.environment({})}
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        if done.returncode == 0:
+            self.workshop.runs.append(Run(0, "", done.stderr, recording))
+        return done
+
+    def recorded(self, name: str, *flags: str) -> Run:
+        done = self.attach(name, *flags)
+        assert done.returncode == 0, done.stderr
+        return self.workshop.runs[-1]
+
+    def end(self) -> dict:
+        stdout, stderr = self.process.communicate("\n", timeout=60)
+        assert self.process.returncode == 0, stderr
+        return json.loads(stdout.splitlines()[-1])
+
+    def status(self, key: str) -> int:
+        return int(re.search(rf"^{key}:\s*([0-9a-f]+)", Path(f"/proc/{self.pid}/status").read_text(), re.MULTILINE)[1], 16 if key.startswith("Sig") else 10)
+
+    def descriptors(self) -> set[str]:
+        return set(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def has_genba_thread(self) -> bool:
+        names = [Path(task, "comm") for task in Path(f"/proc/{self.pid}/task").iterdir()]
+        return any(name.exists() and name.read_text() == "genba\n" for name in names)
+
+    def state(self) -> tuple[int, int, set[str], bool]:
+        return self.status("Threads"), self.status("SigCgt"), self.descriptors(), self.has_genba_thread()
+
+
+@contextmanager
+def started(workshop: Workshop, *target: str) -> Iterator[Program]:
+    command = workshop.place.command([workshop.interpreter.path, *target])
+    process = subprocess.Popen(
+        command, cwd=workshop.place.outside, env=workshop.place.environment({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        line = process.stdout.readline()
+        assert line.startswith("ready"), process.communicate(timeout=5)[1]
+        yield Program(process, workshop)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def until(is_so, seconds: float = 10) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_so():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True

@@ -1,0 +1,109 @@
+"""What runs where: the CPythons that `make test` runs a test on. `make test-all` (GENBA_ALL=1) and `make soak` run each test on all seven.
+
+A row is a folder of `tests/`, a file or a test; the row nearest to a test counts. What reads CPython's own structures runs on each build, since each has
+others; what asks libc, the kernel or signals runs on one build of each kind; what is decided after the recording is made runs on one.
+Owns: that table. Never: skips a test that would run: what the table leaves out is deselected, and pytest counts it.
+"""
+
+import os
+from collections.abc import Iterable
+
+import pytest
+
+from interpreters import SUPPORTED
+from soak import SOAK
+
+EVERYWHERE = SOAK or os.environ.get("GENBA_ALL") == "1"
+
+ALL = SUPPORTED
+# An own build with symbols on an older glibc; Debian's, stripped, on the newest glibc; and BOLT's, with tail calls.
+KINDS = ("3.13", "3.15", "3.14-standalone")
+TWO = ("3.13", "3.15")
+ONE = ("3.13",)
+
+TABLE: dict[str, tuple[str, ...]] = {
+    # CPython's structures, read in the process, from outside of it, or from its files.
+    "tests/reading_cpython": ALL,
+    "tests/reading_cpython/test_snapshot.py": TWO,
+    "tests/reading_cpython/test_snapshot.py::test_in_odd_places": ALL,
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_when_others_want_the_cpu": KINDS,
+    "tests/names": TWO,
+    "tests/names/test_names_truth.py": ALL,
+    "tests/names/test_names_standalone.py": ALL,
+    "tests/names/test_kept_rows.py": KINDS,
+    "tests/names/test_replaced_library.py": ONE,
+    "tests/running": KINDS,
+    "tests/running/test_dump.py": ALL,
+    "tests/running/test_top.py": ONE,
+    "tests/memory": ALL,
+    "tests/memory/test_alloc.py": KINDS,
+    "tests/memory/test_copies.py": KINDS,
+    "tests/memory/test_heap_ways.py": KINDS,
+    "tests/memory/test_gc_cases.py": TWO,
+    "tests/memory/test_gc_out_of_band.py": ONE,
+    "tests/memory/test_gc_try.py": ONE,
+    # libc, the kernel, signals.
+    "tests/harmless": KINDS,
+    "tests/harmless/processes/test_cpython.py": ALL,
+    "tests/harmless/signals/test_alternates.py": ALL,
+    "tests/package": TWO,
+    "tests/package/test_api.py::test_a_piece_of_the_program": ALL,
+    "tests/package/test_api.py::test_decorated": ALL,
+    "tests/package/test_api_harm.py": KINDS,
+    "tests/package/test_api_interrupted.py": KINDS,
+    "tests/package/test_api_replacing.py": ONE,
+    "tests/package/test_wheel.py::test_python_m_genba_runs_with_its_own_interpreter": ALL,
+    "tests/ends": TWO,
+    "tests/ends/test_interrupts.py": ONE,
+    "tests/ends/test_nothing_lost.py": ONE,
+    # How often is looked, and what is counted.
+    "tests/sampling": ONE,
+    "tests/sampling/test_bias.py": KINDS,
+    "tests/sampling/test_laws_under_force.py::test_stale_pointers": ALL,
+    "tests/sampling/test_threads.py::test_sleepers_show_wall_time_and_system_call": ALL,
+    "tests/sampling/test_threads.py::test_who_holds_the_lock_is_said": ALL,
+    "tests/sampling/test_repeat.py": TWO,
+    # What is decided after the recording is made.
+    "tests/rules": ONE,
+    "tests/rules/test_asyncio.py": TWO,
+    "tests/rules/test_asyncio.py::test_the_tree_begins_at_what_the_loop_runs": ALL,
+    "tests/command": ONE,
+    "tests/serve": ONE,
+    "tests/house": ONE,
+    "benches": ONE,
+}
+
+
+def names_of(nodeid: str) -> Iterable[str]:
+    """A test's own name in the table, its file's and its folders', the nearest first."""
+    test = nodeid.partition("[")[0]
+    yield test
+    path = test.partition("::")[0]
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
+
+
+def runs_on(nodeid: str) -> tuple[str, ...]:
+    return next((TABLE[name] for name in names_of(nodeid) if name in TABLE), ALL)
+
+
+def deselect_elsewhere(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Tests of no particular CPython run wherever pytest runs."""
+    if EVERYWHERE:
+        return
+    kept, left_out = [], []
+    for item in items:
+        version = version_of(item)
+        (kept if version is None or version in runs_on(item.nodeid) else left_out).append(item)
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = kept
+
+
+def version_of(item: pytest.Item) -> str | None:
+    """By the fixture's id: where a CPython is missing on this machine, its parameter is None."""
+    call = getattr(item, "callspec", None)
+    if call is None or "python" not in call.params:
+        return None
+    return next(part for part in call._idlist if part in SUPPORTED)
