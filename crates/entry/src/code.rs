@@ -33,9 +33,10 @@ core::arch::global_asm!(
     "    push r15",
     "    cld",
     "    mov rbp, rsp",
-    // -8: the mask before; -16: all signals; -24: the thread that is made.
+    // -8: the mask before; -16: all signals but libc's own, 32 and 33, to which each thread must answer; -24: the thread that is made.
     "    sub rsp, 32",
-    "    mov qword ptr [rbp - 16], -1",
+    "    mov rax, 0xfffffffe7fffffff",
+    "    mov [rbp - 16], rax",
     "    mov eax, 14", // rt_sigprocmask
     "    mov edi, 2",  // SIG_SETMASK
     "    lea rsi, [rbp - 16]",

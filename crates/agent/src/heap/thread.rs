@@ -5,6 +5,7 @@ use super::plan::Known;
 use super::request::Request;
 use super::walking;
 use crate::system::proc;
+use crate::system::signals::mask;
 use crate::system::thread_starts;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
@@ -52,14 +53,14 @@ fn begin(work: Box<Work>) -> bool {
         core::ptr::null_mut()
     }
     let work = Box::into_raw(work);
-    // SAFETY: plain pthread calls; the work lives until the thread frees it. It inherits the mask of this thread, of which all signals are
+    // SAFETY: plain pthread calls; the work lives until the thread frees it. It inherits the mask of this thread, of which the program's signals are
     // blocked meanwhile: `sys.remote_exec` has the program's main thread call.
     unsafe {
-        let (all, mut before) = (u64::MAX, 0_u64);
+        let (own, mut before) = (mask::of_own_thread(), 0_u64);
         let set_mask = |new: *const u64, old: *mut u64| {
             libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, new, old, size_of::<u64>())
         };
-        set_mask(&raw const all, &raw mut before);
+        set_mask(&raw const own, &raw mut before);
         let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);

@@ -47,10 +47,13 @@ pub fn of_handler() -> libc::sigset_t {
     }
 }
 
-/// For a thread of genba's: only a trapped system call gets through. Whatever else is sent to the process is for the program's threads.
+/// The two signals that glibc keeps for itself. It sends the second one to every thread for `setuid` and its kind, and waits until each has answered.
+const OF_LIBC: [c_int; 2] = [32, 33];
+
+/// For a thread of genba's: only a trapped system call and libc's own signals get through. Whatever else is sent to the process is for the program's threads.
 #[must_use]
 pub const fn of_own_thread() -> u64 {
-    !bit(libc::SIGSYS)
+    !(bit(libc::SIGSYS) | bit(OF_LIBC[0]) | bit(OF_LIBC[1]))
 }
 
 /// The mask as the kernel takes it: bit n - 1 for signal n.
