@@ -102,6 +102,18 @@ pub fn is_own(function: u64) -> bool {
     [own::copy as *const () as u64, own::copy_checked as *const () as u64].contains(&function)
 }
 
+/// Whether the function that begins there is one of this library's hooks, or the part of them that calls others.
+#[must_use]
+pub fn is_way(function: u64) -> bool {
+    is_own(function) || function == own::slow as *const () as u64
+}
+
+/// One of this library's hooks, and the function that they go on to. None: nothing was ever led to them.
+pub fn way() -> Option<(u64, u64)> {
+    let real = own::REAL.load(SeqCst);
+    (real != 0).then_some((own::copy as *const () as u64, real))
+}
+
 extern "C" fn own_word_at() -> *mut *const Slot {
     own::word()
 }

@@ -18,6 +18,7 @@ use genba_python::stack::walked::{Operand, PythonEnd, PythonEntry};
 use genba_signal::request::{Answer, Chain};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::ffi::CStr;
 
 /// A Python frame, named as far as it could be.
@@ -159,7 +160,7 @@ impl Stacks {
         generation: u64,
         answer: &Answer,
     ) -> Seen {
-        let native = &answer.native[..answer.native_len];
+        let native = &*self.past_hooks(&answer.native[..answer.native_len]);
         let chains = &answer.chains[..answer.chains_len];
         let Some(entries) = self.entries(tables, answer, chains) else { return Seen::Unordered };
         if native.is_empty() && entries.is_empty() {
@@ -210,7 +211,9 @@ impl Stacks {
                 }
                 Merged::Python(PythonFrame::NotCopied) => mark(tables, parent, "[Python function, not named yet]"),
                 // It stands for the eval loop that called it, which the Python frames replace, too.
-                Merged::Native(position) if self.is_jit(answer, position, places[position]) => continue,
+                Merged::Native(position) if self.is_jit(native, answer.native_end, position, places[position]) => {
+                    continue;
+                }
                 Merged::Native(position) => {
                     let kind = if position == 0 { NodeKind::CLeaf } else { NodeKind::CReturn };
                     self.native_node(tables, tick, parent, kind, places[position], native[position].pc)
@@ -286,9 +289,25 @@ impl Stacks {
     }
 
     /// Code of no file from which the walk went on: CPython's JIT made it (genba_signal::jit).
-    fn is_jit(&self, answer: &Answer, position: usize, place: Option<Place>) -> bool {
-        let went_on = position + 1 < answer.native_len || answer.native_end != NativeEnd::NoModule;
-        place.is_none() && went_on && !self.loaded.was_ever_code(answer.native[position].pc)
+    fn is_jit(&self, native: &[NativeFrame], end: NativeEnd, position: usize, place: Option<Place>) -> bool {
+        let went_on = position + 1 < native.len() || end != NativeEnd::NoModule;
+        place.is_none() && went_on && !self.loaded.was_ever_code(native[position].pc)
+    }
+
+    /// A thread in a hook of this library's, or in what a hook calls, is shown at the copy that it goes on to.
+    fn past_hooks<'a>(&mut self, native: &'a [NativeFrame]) -> Cow<'a, [NativeFrame]> {
+        let Some((hook, real)) = count_hooks::way() else { return Cow::Borrowed(native) };
+        let Some(own) = self.loaded.place(hook).map(|place| place.module) else { return Cow::Borrowed(native) };
+        let mut last = None;
+        for (position, frame) in native.iter().enumerate() {
+            let Some(place) = self.place(position, frame).filter(|place| place.module == own) else { break };
+            if place.function.is_some_and(count_hooks::is_way) {
+                last = Some(position);
+            }
+        }
+        let Some(last) = last else { return Cow::Borrowed(native) };
+        let copy = NativeFrame { pc: real, cfa: native[last].cfa };
+        Cow::Owned([&[copy], &native[last + 1..]].concat())
     }
 
     fn place(&mut self, position: usize, frame: &NativeFrame) -> Option<Place> {

@@ -57,7 +57,7 @@ pub(super) unsafe extern "C" fn copy_checked() {
 
 /// The thread has no slot, or its count has run out. The registers of the arguments are kept; all others are the caller's to lose.
 #[unsafe(naked)]
-unsafe extern "C" fn slow() {
+pub(super) unsafe extern "C" fn slow() {
     naked_asm!(
         ".cfi_startproc",
         "push rdi",
