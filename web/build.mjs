@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const numbers = "@GENBA_NUMBERS@"; // crates/page/src/lib.rs and tests/web put gzip + base64 here
+const numbers = "@GENBA_NUMBERS@"; // crates/page/src/lib.rs and tests/page put gzip + base64 here
 
 if (process.argv.includes("--tests")) await bundleTests();
 else {

@@ -2,7 +2,8 @@
 //! Owns: `genba-agent.so`, `genba-copies.so` and `genba-allocations.so` in OUT_DIR, and GENBA_…_SHA256 of each. Never: looks for a linker;
 //! they are linked as the command is (so that maturin settles the glibc of both).
 //!
-//! GENBA_AGENT_SO names a library built before, e.g. one that does nothing, to work on the command alone.
+//! GENBA_AGENT_LIBRARIES names a folder with files of these names, built before: nothing is built then. `make build` leaves them in
+//! build/libraries, and `make check` and `make test` take them from there. A relative path begins at the repository's root.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -14,14 +15,12 @@ const LIBRARIES: [&str; 3] = ["agent", "copies", "allocations"];
 
 fn main() {
     let root = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../..");
-    println!("cargo::rerun-if-env-changed=GENBA_AGENT_SO");
-    match std::env::var_os("GENBA_AGENT_SO").map(PathBuf::from) {
-        Some(path) => LIBRARIES.into_iter().for_each(|name| carry(&path, name)),
-        None => {
-            let folder = build_libraries(&root);
-            LIBRARIES.into_iter().for_each(|name| carry(&folder.join(format!("libgenba_{name}.so")), name));
-        }
-    }
+    println!("cargo::rerun-if-env-changed=GENBA_AGENT_LIBRARIES");
+    let (folder, prefix) = match std::env::var_os("GENBA_AGENT_LIBRARIES") {
+        Some(folder) => (root.join(folder), "genba-"),
+        None => (build_libraries(&root), "libgenba_"),
+    };
+    LIBRARIES.into_iter().for_each(|name| carry(&folder.join(format!("{prefix}{name}.so")), name));
 }
 
 fn carry(library: &Path, name: &str) {

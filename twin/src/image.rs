@@ -14,7 +14,7 @@ use crate::files::{Loaded, loaded};
 use crate::process::Process;
 
 // The form in which those tests read it.
-#[path = "../../crates/python/tests/image/mod.rs"]
+#[path = "../../crates/python/tests/structures/image.rs"]
 mod text;
 use text::{Image, look};
 

@@ -38,9 +38,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<(), String> {
         }
     };
     command.args(["-C", "codegen-units=1"]).arg(format!("--emit=obj={}", object_path.display()));
-    // Cargo does not run rustc again for an object that was deleted or made with other flags.
+    // Cargo does not run rustc again for an object that was deleted or made with other flags, so it forgets that it ran. The sources stay
+    // untouched: everything that is built of them would be built again.
     if arguments.is_empty() {
-        touch(&root.join("crates/signal/src/lib.rs"))?;
+        forget(&folder.join("target/release/.fingerprint"))?;
     }
     let status = command.status().map_err(|error| format!("cannot start the compiler: {error}"))?;
     if !status.success() {
@@ -115,12 +116,16 @@ fn plain_rustc(source: &Path) -> Command {
     rustc
 }
 
-fn touch(path: &Path) -> Result<(), String> {
-    fs::File::options()
-        .append(true)
-        .open(path)
-        .and_then(|file| file.set_modified(std::time::SystemTime::now()))
-        .map_err(|error| format!("cannot touch {}: {error}", path.display()))
+/// Removes what cargo remembers of crates/signal in the target folder of this check.
+fn forget(fingerprints: &Path) -> Result<(), String> {
+    // The first time there is none.
+    for entry in fs::read_dir(fingerprints).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with("genba-signal-") {
+            let path = entry.path();
+            fs::remove_dir_all(&path).map_err(|error| format!("cannot remove {}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A mangled Rust name as it is written: `core::panicking::panic`.

@@ -144,7 +144,7 @@ mod tests {
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};
 
-    /// A stripped extension module; where its functions lie is told in crates/names/tests/shop.rs.
+    /// A stripped extension module; where its functions lie is told in crates/names/tests/search/shop.rs.
     const SHOP: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../names/tests/shop/shop.so");
 
     /// A folder of its own for each test, removed at its end.

@@ -1,4 +1,5 @@
 //! The way through code that CPython's JIT made, as words: what is on the stack, and what the walk makes of it.
+//! A target of its own: that way is the process's, and other tests of the walk would take it.
 
 use genba_python::memory::{Address, Fault, Memory};
 use genba_signal::jit::{JIT, Jit};

@@ -1,5 +1,6 @@
 //! A call that a signal of the program's ends is ended, also where genba's signal comes with that one. The thread has no CPU until both wait for
-//! it: it runs only when nobody else wants its CPU, and somebody does.
+//! it: it runs only when nobody else wants its CPU, and somebody does. From then on it has every CPU, so that a busy machine ends it too.
+//! A target of its own: it installs the process's handlers of signals, and says which process the handler is in.
 
 use genba_signal::genba_on_sample;
 use genba_signal::handler::{SAMPLE_CODE, SHARED};
@@ -37,16 +38,40 @@ fn mask(how: i32, signal: i32) {
     }
 }
 
-/// This thread runs on the first CPU only; `idly`: only when nobody else wants it.
-fn pin(idly: bool) {
-    // SAFETY: records on this stack, for the calling thread.
+/// All CPUs that the calling thread may use.
+fn all_cpus() -> libc::cpu_set_t {
+    // SAFETY: a set on this stack.
     unsafe {
         let mut set: libc::cpu_set_t = mem::zeroed();
-        libc::CPU_SET(0, &mut set);
-        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &raw const set), 0);
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &raw mut set), 0);
+        set
+    }
+}
+
+/// The first of them alone.
+fn first_cpu(all: &libc::cpu_set_t) -> libc::cpu_set_t {
+    // SAFETY: sets on this stack.
+    unsafe {
+        let mut first: libc::cpu_set_t = mem::zeroed();
+        let cpu = (0..libc::CPU_SETSIZE as usize).find(|&cpu| libc::CPU_ISSET(cpu, all)).expect("a CPU");
+        libc::CPU_SET(cpu, &mut first);
+        first
+    }
+}
+
+/// A thread (0: this one) runs on these CPUs only. False: it has ended.
+fn pin(tid: i32, cpus: &libc::cpu_set_t) -> bool {
+    // SAFETY: reads the set.
+    unsafe { libc::sched_setaffinity(tid, size_of_val(cpus), cpus) == 0 }
+}
+
+/// From now on a thread runs only when nobody else wants its CPU, or as any other. False: it has ended, or that takes rights.
+fn run_idly(tid: i32, idly: bool) -> bool {
+    let policy = if idly { libc::SCHED_IDLE } else { libc::SCHED_OTHER };
+    // SAFETY: a record on this stack.
+    unsafe {
         let parameter: libc::sched_param = mem::zeroed();
-        let policy = if idly { libc::SCHED_IDLE } else { libc::SCHED_OTHER };
-        assert_eq!(libc::sched_setscheduler(0, policy, &raw const parameter), 0);
+        libc::sched_setscheduler(tid, policy, &raw const parameter) == 0
     }
 }
 
@@ -79,9 +104,10 @@ fn ended(flags: i32, blocked: bool) -> Option<ErrorKind> {
     };
     let (tid, busy, began) = (AtomicI32::new(0), AtomicBool::new(true), AtomicBool::new(false));
     let (told, result) = channel();
+    let all = all_cpus();
+    let first = first_cpu(&all);
     thread::scope(|scope| {
         scope.spawn(|| {
-            pin(true);
             mask(if blocked { libc::SIG_BLOCK } else { libc::SIG_UNBLOCK }, libc::SIGVTALRM);
             // SAFETY: asks.
             tid.store(unsafe { libc::gettid() }, SeqCst);
@@ -93,7 +119,7 @@ fn ended(flags: i32, blocked: bool) -> Option<ErrorKind> {
             thread::sleep(Duration::from_millis(1));
         }
         scope.spawn(|| {
-            pin(false);
+            assert!(pin(0, &first));
             began.store(true, SeqCst);
             while busy.load(SeqCst) {
                 std::hint::spin_loop();
@@ -102,12 +128,16 @@ fn ended(flags: i32, blocked: bool) -> Option<ErrorKind> {
         while !began.load(SeqCst) {
             thread::sleep(Duration::from_millis(1));
         }
+        assert!(pin(tid.load(SeqCst), &first) && run_idly(tid.load(SeqCst), true));
         // SAFETY: sends. Of two signals to a thread the kernel delivers the lower number first, here SIGURG, as it delivers a thread's before the
         // process's.
         unsafe { libc::syscall(libc::SYS_tgkill, std::process::id() as i32, tid.load(SeqCst), libc::SIGVTALRM) };
         ask(tid.load(SeqCst));
         busy.store(false, SeqCst);
-        let early = result.recv_timeout(Duration::from_millis(if flags == 0 && !blocked { 10_000 } else { 50 }));
+        pin(tid.load(SeqCst), &all);
+        // Without rights it waits for a CPU that nobody wants.
+        run_idly(tid.load(SeqCst), false);
+        let early = result.recv_timeout(Duration::from_millis(if flags == 0 && !blocked { 60_000 } else { 50 }));
         if early.is_err() {
             writer.write_all(b"x").expect("the read takes it");
             assert_eq!(result.recv(), Ok(None));

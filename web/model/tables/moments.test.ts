@@ -1,4 +1,4 @@
-// Ranges of time are what the moments say: the numbers are those of the Rust side (crates/profile/tests/moments.rs writes them).
+// Ranges of time are what the moments say: the numbers are those of the Rust side (crates/profile/tests/profiles/moments.rs writes them).
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -1,5 +1,5 @@
 // Memory in a range of time, and the stacks that were there: stacks as text in, names out.
-// Ranges of a recording are the same here and for who asks the server: crates/profile/tests/memory.rs writes them.
+// Ranges of a recording are the same here and for who asks the server: crates/profile/tests/profiles/memory.rs writes them.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

@@ -10,7 +10,7 @@ use genba_format::MAGIC;
 /// How a page of genba's begins.
 pub const MARKED_HEAD: &str =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta name=\"generator\" content=\"genba\">\n";
-/// How each export begins. crates/cli/tests/replacing.rs exports each format twice.
+/// How each export begins. crates/cli/tests/command/replacing.rs exports each format twice.
 const EXPORTS: [&str; 3] = [
     MARKED_HEAD,
     "{\"format\":\"genba-profile\",",

@@ -1,0 +1,270 @@
+//! The command line itself: help, version, and what is said when it cannot be read.
+
+use crate::sandbox::Sandbox;
+use expect_test::expect;
+
+#[test]
+fn the_version() {
+    Sandbox::new("version").check(
+        "-V",
+        expect![[r#"
+        exit code 0
+        stdout
+          genba 0.1.0
+        stderr
+    "#]],
+    );
+}
+
+#[test]
+fn help_by_every_name() {
+    let sandbox = Sandbox::new("help-names");
+    let page = |words: &[&str]| {
+        let output = sandbox.genba(words).output().expect("genba starts");
+        assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0), "{words:?}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let verbs = page(&["--help"]);
+    assert!(verbs.contains("Record:\n  run "), "{verbs}");
+    assert_eq!((page(&[]), page(&["help"])), (verbs.clone(), verbs));
+    assert_eq!(page(&["help", "run"]), page(&["run", "--help"]));
+    sandbox.check(
+        "help rnu",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `rnu` is not a verb of genba
+          hint: genba --help lists the verbs
+    "#]],
+    );
+}
+
+#[test]
+fn a_verb_is_missing() {
+    Sandbox::new("no-verb").check(
+        "--bogus",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: unexpected argument '--bogus' found
+          hint: usage: genba <VERB>
+    "#]],
+    );
+}
+
+#[test]
+fn verbs_of_other_profilers() {
+    let sandbox = Sandbox::new("other-verbs");
+    sandbox.check(
+        "flamgraph app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `flamgraph` is not a verb of genba
+            `html` writes a page with the call tree, `export` what flame graph tools read
+          hint: genba html --open app.genba
+    "#]],
+    );
+    sandbox.check(
+        "record app.py -x",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: `record` is not a verb of genba
+                `run` starts a program and records it, `attach` records one that runs
+              hint: genba run app.py -x
+        "#]],
+    );
+    // Linux gives no process this number: one more than the highest.
+    sandbox.check(
+        "attach 4194304",
+        expect![[r#"
+            exit code 1
+            stdout
+            stderr
+              error: there is no process 4194304
+              hint: genba ps lists the Python processes
+        "#]],
+    );
+}
+
+#[test]
+fn a_script_in_place_of_a_verb() {
+    let sandbox = Sandbox::new("script-for-verb");
+    sandbox.check(
+        "app.py --flag",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `app.py` is not a verb of genba
+          hint: genba run app.py --flag
+    "#]],
+    );
+    sandbox.check(
+        "python app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `python` is not a verb of genba
+          hint: genba run python app.py
+    "#]],
+    );
+    sandbox.check(
+        "rnu app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `rnu` is not a verb of genba
+          hint: genba --help lists the verbs
+    "#]],
+    );
+}
+
+#[test]
+fn help_comes_in_groups() {
+    let output = Sandbox::new("help").genba(&["--help"]).output().expect("genba starts");
+    let page = String::from_utf8(output.stdout).expect("text");
+    let place = |words: &str| page.find(words).unwrap_or_else(|| panic!("no `{words}` in:\n{page}"));
+    assert!(place("Record:\n  run ") < place("Options:\n"));
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn options_of_run_that_cannot_be_read() {
+    let sandbox = Sandbox::new("options");
+    sandbox.check(
+        "run --bogus app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: unexpected argument '--bogus' found
+          hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
+             or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
+    "#]],
+    );
+    sandbox.check(
+        "run --intervall 1ms app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: unexpected argument '--intervall' found
+          hint: a similar argument exists: '--interval'
+          hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
+             or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
+    "#]],
+    );
+    sandbox.check("run --interval 1 app.py", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: invalid value '1' for '--interval <DURATION>': expected a number and a unit, such as 100us, 1ms, 30s or 5m
+          hint: genba run --help tells its options
+    "#]]);
+    sandbox.check("run --interval 10us app.py", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: invalid value '10us' for '--interval <DURATION>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
+          hint: genba run --help tells its options
+    "#]]);
+    sandbox.check("run --interval 2s app.py", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: invalid value '2s' for '--interval <DURATION>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
+          hint: genba run --help tells its options
+    "#]]);
+    sandbox.check(
+        "run --rate 20001 app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: invalid value '20001' for '--rate <N>': the time between two ticks is 50us (rate 20000) to 1s (rate 1)
+          hint: genba run --help tells its options
+    "#]],
+    );
+    sandbox.check(
+        "run --rate 0 app.py",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0' for '--rate <N>': expected 1 to 20000 ticks a second
+              hint: genba run --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "run --rate 5 --interval 1ms app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: the argument '--rate <N>' cannot be used with '--interval <DURATION>'
+          hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
+             or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
+    "#]],
+    );
+    sandbox.check(
+        "run --duration 0s app.py",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0s' for '--duration <DURATION>': expected more than nothing
+              hint: genba run --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "run --tag x app.py",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'x' for '--tag <KEY=VALUE>': expected KEY=VALUE
+              hint: genba run --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "run --force app.py",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: the following required arguments were not provided:
+            --output <FILE>
+          hint: usage: genba run [OPTIONS] TARGET [ARGUMENTS]...
+             or: genba run [OPTIONS] -m MODULE [ARGUMENTS]...
+    "#]],
+    );
+    sandbox.check(
+        "run --source some app.py",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'some' for '--source <WHAT>'
+                [possible values: all, hit, none]
+              hint: genba run --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "run",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: nothing to run
+          hint: genba run app.py, genba run -m module, or genba run command
+    "#]],
+    );
+}

@@ -1,0 +1,356 @@
+//! The reading verbs from outside: which file is read, exit codes, what goes to stdout and what to stderr.
+
+use crate::notation;
+use crate::sandbox::Sandbox;
+use expect_test::expect;
+
+const SLICES: &str = "
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
+    source /home/me/slices.py
+    |def before(b):
+    |    n = 0
+    |    for i in range(len(b)):
+    |        n += len(b[i:][:2])
+    <module>@slices.py:9 > before@slices.py:4[17-22] > ?bytes.__getitem__[python3.15] > PyBytes_FromStringAndSize[python3.15] > memmove[libc.so.6] x1966
+    refused moved 2
+";
+
+fn with_slices(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new(name);
+    sandbox.file("work/slices.genba", &notation::bytes(SLICES));
+    sandbox
+}
+
+#[test]
+fn the_newest_recording_is_read_and_named() {
+    let sandbox = with_slices("readers-newest");
+    sandbox.file("work/older.genba", b"not even a recording");
+    sandbox.file("work/newest.txt", b"nor this");
+    sandbox.age("work/older.genba");
+    sandbox.check(
+        "report",
+        expect![[r#"
+            exit code 0
+            stdout
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+              one place: 100.0 % of 3.15 s CPU is slices.py:4 before   b[i:]
+
+              100.0 %  3.15 s  slices.py:4 before    n += len(b[i:][:2])
+                                                              ~~~~~
+                                   bytes.__getitem__ → PyBytes_FromStringAndSize → memmove (libc) 100 %
+            stderr
+              reading slices.genba
+        "#]],
+    );
+    sandbox.check(
+        "tree --show python",
+        expect![[r#"
+            exit code 0
+            stdout
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+  
+                share      CPU     self     wall     self  path
+              100.0 %   3.15 s        –   3.15 s        –  <module> (slices.py:1)
+              100.0 %   3.15 s   3.15 s   3.15 s   3.15 s    before (slices.py:1)
+            stderr
+              reading slices.genba
+        "#]],
+    );
+    sandbox.check(
+        "check",
+        expect![[r#"
+            exit code 0
+            stdout
+              slices.genba: 751 bytes, 3 blocks, 1 process
+              process 4127 (CPython 3.15.2): 2 blocks, ended (exit)
+                ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2)
+                CPU 3,145,600,000 ns = sampled 3,145,600,000 + not sampled 0 + genba 0
+              every block is intact, both laws hold
+            stderr
+              reading slices.genba
+        "#]],
+    );
+    sandbox.check("export --to collapsed -o -", expect![[r#"
+        exit code 0
+        stdout
+          <module> (/home/me/slices.py:9);before (/home/me/slices.py:4);bytes.__getitem__ (inferred) [python3.15];PyBytes_FromStringAndSize [python3.15];memmove [libc.so.6] 1966
+        stderr
+          reading slices.genba
+    "#]]);
+}
+
+#[test]
+fn the_golden_recording() {
+    let sandbox = Sandbox::new("readers-golden");
+    let golden = include_bytes!("../../../../testdata/golden/v1.genba");
+    sandbox.file("work/v1.genba", golden);
+    sandbox.check("report v1.genba --weight cpu", expect![[r#"
+        exit code 0
+        stdout
+          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, mostly 2 ms · resident 31.0 MB at most, 31.0 MB on average
+          ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
+          waiting: 750 ms wall, 6.00 ms CPU (0.8 %)
+             97.2 %   240 ms  outside of Python   waiting for an event (poll)
+
+          100.0 %  6.00 ms  slices.py before
+                                python3.15+0x12340 → python3.15+0x12399 → memmove (libc) 51 %
+        stderr
+          warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
+          warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run
+          warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
+          warning: samples cover 20.4 % of the program's CPU; 23.4 ms are in no sample (20.0 ms of it before genba was loaded)
+          warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
+          warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached
+    "#]]);
+    sandbox.check(
+        "check v1.genba",
+        expect![[r#"
+        exit code 0
+        stdout
+          v1.genba: 1.41 kB, 5 blocks, 2 processes
+          process 4127 (CPython 3.15.2): 3 blocks, ended (duration)
+            ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1)
+            CPU 29,500,000 ns = sampled 6,000,000 + not sampled 23,410,000 + genba 90,000
+            wall time of refused and dropped ticks: 3.50 ms
+            in the handler: 15.0 µs in 4 runs, 3750 ns each
+          process 4130: 1 block, no end block
+            not sampled: PyPy 7.3; genba knows CPython 3.11 to 3.15
+          every block is intact, both laws hold
+        stderr
+    "#]],
+    );
+}
+
+#[test]
+fn colour_adds_nothing() {
+    let sandbox = with_slices("readers-colour");
+    let stdout = |colour| {
+        let output = sandbox.genba(&["report", "slices.genba", "--color", colour]).output().expect("genba starts");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let coloured = stdout("always");
+    let mut plain = String::new();
+    for piece in coloured.split_inclusive('m') {
+        plain += piece.split_once('\u{1b}').map_or(piece, |(before, _)| before);
+    }
+    assert!(coloured.len() > plain.len());
+    assert_eq!(plain, stdout("never"));
+    assert_eq!(plain, stdout("auto"));
+}
+
+#[test]
+fn files_that_cannot_be_read() {
+    let sandbox = with_slices("readers-refusals");
+    sandbox.file("work/notes.txt", b"hello");
+    sandbox.file("work/empty", b"");
+    sandbox.check(
+        "report no-such.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: cannot open no-such.genba: there is no such file
+          hint: the newest recording here is slices.genba
+    "#]],
+    );
+    sandbox.check(
+        "report notes.txt",
+        expect![[r#"
+            exit code 1
+            stdout
+            stderr
+              error: notes.txt is not a recording
+                it begins with "hello"; genba reads recordings of genba, logs of vmprof (plain, gzip or bz2) and collapsed stacks (`a;b;c 12`)
+              hint: genba run app.py makes one
+        "#]],
+    );
+    sandbox.check(
+        "report empty",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: empty is empty
+            empty at byte 0: expected a block, found the end of the file
+          hint: the program ended before genba's library wrote a first block, or it still starts
+    "#]],
+    );
+    sandbox.check(
+        "tree ..",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: cannot open ..: it is a directory
+          hint: the newest recording here is slices.genba
+    "#]],
+    );
+    std::fs::remove_file(sandbox.path("work/slices.genba")).expect("it was just written");
+    sandbox.check(
+        "check",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: no recording in the current directory
+            found no file named *.genba in [box]/work
+          hint: genba run app.py makes one; or name the recording
+    "#]],
+    );
+}
+
+#[test]
+fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
+    let sandbox = Sandbox::new("readers-cut");
+    let bytes = notation::bytes("process 7 3.13.0\n f@a.py:1 x1000");
+    sandbox.file("work/cut.genba", &bytes[..bytes.len() - 1]);
+    sandbox.check(
+        "report cut.genba",
+        expect![[r#"
+            exit code 0
+            stdout
+              CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
+              ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
+              one place: 100.0 % of 1.60 s CPU is a.py:1 f
+
+              100.0 %  1.60 s  a.py:1 f
+            stderr
+              warning: cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+        "#]],
+    );
+    sandbox.check(
+        "check cut.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+          cut.genba: 406 bytes, 2 blocks, 1 process
+          process 7 (CPython 3.13.0): 2 blocks, ended (exit)
+            ticks 1,000 = sampled 1,000 + dropped 0 + refused 0
+            CPU 1,600,000,000 ns = sampled 1,600,000,000 + not sampled 0 + genba 0
+        stderr
+          error: cut.genba is damaged; both laws hold in what is intact
+            cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+          hint: the readers show what is intact
+    "#]],
+    );
+}
+
+#[test]
+fn accounting_that_does_not_add_up() {
+    let sandbox = Sandbox::new("readers-laws");
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 x1000");
+    let mut file = Vec::new();
+    for (index, read) in recording.blocks.iter().enumerate() {
+        let mut block = read.whole();
+        if index == 0 {
+            block.accounting.as_mut().expect("it has one").ticks += 1;
+        }
+        genba_format::encode_block(&read.header, block, &mut genba_format::compress, &mut file).expect("small");
+    }
+    sandbox.file("work/wrong.genba", &file);
+    sandbox.check(
+        "check wrong.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+          wrong.genba: 407 bytes, 3 blocks, 1 process
+          process 7 (CPython 3.13.0): 2 blocks, ended (exit)
+            ticks 1,001 = sampled 1,000 + dropped 0 + refused 0
+            CPU 1,600,000,000 ns = sampled 1,600,000,000 + not sampled 0 + genba 0
+        stderr
+          error: the accounting of wrong.genba does not add up
+            law 1 (ticks add up) does not hold at byte 0 (block 0, field `accounting.ticks`): expected 1000, found 1001
+          hint: this is a mistake of genba's own; please report it with the recording
+    "#]],
+    );
+}
+
+#[test]
+fn exports_to_files() {
+    let sandbox = with_slices("readers-exports");
+    sandbox.check(
+        "export slices.genba --to collapsed --weight cpu -o out.txt",
+        expect![[r#"
+        exit code 0
+        stdout
+        stderr
+          wrote out.txt (174 bytes): 3.15 s CPU in 1 stack
+          ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+    "#]],
+    );
+    let written = std::fs::read_to_string(sandbox.path("work/out.txt")).expect("it was written");
+    expect![[r#"
+        <module> (/home/me/slices.py:9);before (/home/me/slices.py:4);bytes.__getitem__ (inferred) [python3.15];PyBytes_FromStringAndSize [python3.15];memmove [libc.so.6] 3145600000
+    "#]].assert_eq(&written);
+    sandbox.check(
+        "export --to json -o slices.genba",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          reading slices.genba
+          error: slices.genba is not overwritten: it is a recording
+            -o replaces empty files, pages, and JSON that genba exported, nothing else
+          hint: give another name with -o, or remove it first
+    "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to json --threads -o -",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: --weight and --threads do not belong to --to json
+                JSON holds every weight and every thread
+              hint: leave them out
+        "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to json -o no/such/folder",
+        expect![[r#"
+            exit code 1
+            stdout
+            stderr
+              error: cannot write no/such/folder: No such file or directory (os error 2)
+              hint: genba makes no folders: make it first, or name another file with -o
+        "#]],
+    );
+}
+
+#[test]
+fn options_that_cannot_be_read() {
+    let sandbox = with_slices("readers-options");
+    sandbox.check(
+        "report --min-share 101 slices.genba",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '101' for '--min-share <PERCENT>': expected a percentage from 0 to 100, as in 1% or 0.5
+              hint: genba report --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "tree --max-depth 0 slices.genba",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value '0' for '--max-depth <N>': 0 is not in 1..=4294967295
+              hint: genba tree --help tells its options
+        "#]],
+    );
+    sandbox.check(
+        "export slices.genba --to flame -o -",
+        expect![[r#"
+            exit code 2
+            stdout
+            stderr
+              error: invalid value 'flame' for '--to <FORMAT>'
+                [possible values: collapsed, json, speedscope]
+              hint: genba export --help tells its options
+        "#]],
+    );
+}

@@ -1,0 +1,129 @@
+//! `genba run --push`: the recording grows on the server while the program runs; whatever happens there, the program notices nothing.
+
+use std::fs;
+use std::io::Read;
+use std::process::{Command, Stdio};
+
+use crate::played_server::{Fault, Played};
+use crate::sandbox::{HOLD, RECORD, Sandbox, WAIT};
+use expect_test::expect;
+
+#[test]
+fn the_recording_is_live_while_the_program_runs_and_sealed_at_its_end() {
+    let (sandbox, played) = (Sandbox::new("run-push"), Played::start(&[]));
+    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{WAIT}\nexit 3"));
+    let silent = sandbox.silent_pipe();
+    let words = ["run", "--push", &played.address, "program"];
+    let genba = sandbox.genba(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("genba starts");
+    played.wait_for("PATCH /api/recordings/recording-0/content 0");
+    let recordings = played.recordings();
+    assert!(recordings[0].words.contains("\"live\":true") && recordings[0].sealed.is_none());
+    drop(silent);
+    let done = genba.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stderr);
+    let lines: Vec<&str> = said.lines().collect();
+    let [.., pushed, last] = lines.as_slice() else { panic!("{said}") };
+    assert_eq!(*pushed, format!("pushed program.genba: {}/r/recording-0", played.address), "{said}");
+    assert!(last.starts_with("recorded program.genba ("), "{said}");
+    let recordings = played.recordings();
+    let file = fs::read(sandbox.path("work/program.genba")).expect("it is kept");
+    assert_eq!((done.status.code(), recordings.len()), (Some(3), 1));
+    assert!(recordings[0].bytes == file && recordings[0].sealed.is_some());
+}
+
+#[test]
+fn a_server_that_is_down_changes_nothing_but_a_warning() {
+    let sandbox = Sandbox::new("run-push-down");
+    sandbox.script("bin/program", &format!("{RECORD}; echo output; exit 3"));
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = format!("http://{}", listener.local_addr().expect("its address"));
+    drop(listener);
+    let output = sandbox.genba(&["run", "-q", "--push", &address, "program"]).output().expect("genba starts");
+    expect![[r#"
+        exit code 3
+        stdout
+          output
+        stderr
+          warning: program.genba was not pushed: cannot reach [server]: connection refused
+          hint: genba push program.genba [server]
+    "#]]
+    .assert_eq(&sandbox.shown(&output).replace(&address, "[server]"));
+    assert_eq!(sandbox.work(), "program.genba");
+}
+
+#[test]
+fn a_failed_upload_is_pushed_later_from_where_it_stopped() {
+    let sandbox = Sandbox::new("run-push-later");
+    sandbox.script("bin/program", &format!("{RECORD}; exit 3"));
+    let full = Fault::Answer("507 Insufficient Storage", "", "");
+    let played = Played::start(&[("POST /api/recordings/recording-0/seal", full)]);
+    let output = sandbox.genba(&["run", "-q", "--push", &played.address, "program"]).output().expect("genba starts");
+    assert_eq!(output.status.code(), Some(3));
+    let said = String::from_utf8_lossy(&output.stderr).replace(&played.address, "[server]");
+    assert_eq!(
+        said,
+        "warning: program.genba was not pushed: the server's disk is full\nhint: genba push program.genba [server]\n"
+    );
+    let later = sandbox.genba(&["push", "-q", "program.genba", &played.address]).output().expect("genba starts");
+    assert_eq!(String::from_utf8_lossy(&later.stdout), format!("{}/r/recording-0\n", played.address));
+}
+
+#[test]
+fn ctrl_c_ends_the_wait_for_the_upload_alone() {
+    let sandbox = Sandbox::new("run-push-interrupted");
+    sandbox.script("bin/program", &format!("{RECORD}; exit 3"));
+    let played = Played::start(&[("POST /api/recordings/recording-0/seal", Fault::Hang)]);
+    let words = ["run", "-q", "--push", &played.address, "program"];
+    let mut genba = sandbox.genba(&words).stderr(Stdio::piped()).spawn().expect("genba starts");
+    played.wait_for("POST /api/recordings/recording-0/seal");
+    let sent = Command::new("kill").args(["-INT", &genba.id().to_string()]).status().expect("kill");
+    assert!(sent.success());
+    let mut said = String::new();
+    genba.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert_eq!(genba.wait().expect("it ends").code(), Some(3), "{said}");
+    let said = said.replace(&played.address, "[server]");
+    assert_eq!(
+        said,
+        "warning: program.genba was not pushed: Ctrl-C ended the upload\nhint: genba push program.genba [server]\n"
+    );
+}
+
+#[test]
+fn a_command_without_python_leaves_nothing_on_the_server() {
+    let (sandbox, played) = (Sandbox::new("run-push-nothing"), Played::start(&[]));
+    sandbox.script("bin/launcher", "exit 0");
+    let output = sandbox.genba(&["run", "--push", &played.address, "launcher"]).output().expect("genba starts");
+    assert_eq!((output.status.code(), played.recordings().len()), (Some(1), 0));
+}
+
+#[test]
+fn a_setting_pushes_and_is_taken_back() {
+    let (sandbox, played) = (Sandbox::new("run-push-setting"), Played::start(&[]));
+    sandbox.script("bin/program", RECORD);
+    sandbox.file("work/genba.toml", format!("push = \"{}\"\n", played.address).as_bytes());
+    let run = |words: &[&str]| {
+        let output = sandbox.genba(&[&["run", "-q"], words, &["program"]].concat()).output().expect("genba starts");
+        assert_eq!(output.status.code(), Some(0), "{}", sandbox.shown(&output));
+        played.recordings().len()
+    };
+    assert_eq!((run(&["--no-push"]), run(&[])), (0, 1));
+    let page = |words: &[&str]| {
+        let words = [&["run"], words, &["--show-config", "program"]].concat();
+        let output = sandbox.genba(&words).env("GENBA_PUSH", "http://variable").output().expect("genba starts");
+        let page = String::from_utf8(output.stdout).expect("text");
+        let line = page.lines().find(|line| line.contains("push")).expect("the setting").to_owned();
+        line.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(page(&[]), "push = \"http://variable\" # GENBA_PUSH");
+    assert_eq!(page(&["--no-push"]), "# push # --no-push");
+}
+
+#[test]
+fn an_address_with_a_secret_is_refused_before_the_program_starts() {
+    let sandbox = Sandbox::new("run-push-secret");
+    sandbox.script("bin/program", &format!("{RECORD}; echo started"));
+    let output = sandbox.genba(&["run", "--push", "http://me:hunter2@host", "program"]).output().expect("genba starts");
+    let shown = sandbox.shown(&output);
+    assert!(shown.starts_with("exit code 2\nstdout\nstderr\n") && !shown.contains("hunter2"), "{shown}");
+    assert_eq!(sandbox.work(), "");
+}

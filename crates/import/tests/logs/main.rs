@@ -1,0 +1,6 @@
+//! Files of other profilers from outside: what is read of them, and what of anything else. One form a file.
+
+mod any_bytes;
+mod collapsed;
+mod shown;
+mod vmprof;

@@ -1,0 +1,106 @@
+//! Callbacks that keep asyncio's event loop from all others: what of the recorded steps the verdict says, below any reason.
+
+use crate::judged::{PROCESS, check};
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::joined::joined;
+use genba_profile::verdict::verdict;
+
+const LOOP: &str = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87";
+const STEP: &str = "context_run[libpython3.13.so] > task_step[_asyncio.so]";
+
+/// A step for each length, in the function that it names.
+fn steps(steps: &[(&str, &str)], expected: Expect) {
+    let lines = steps.iter().map(|(stack, length)| format!("{stack} x30\nstep {length}\n"));
+    check(&format!("{PROCESS}{}", lines.collect::<String>()), expected);
+}
+
+fn task(function: &str) -> String {
+    format!("{LOOP} > {STEP} > {function}")
+}
+
+#[test]
+fn a_block_is_50_ms_of_one_step() {
+    let answer = task("answer@app.py:3[4-9]");
+    steps(
+        &[(&answer, "50ms")],
+        expect![[r#"
+            too short to judge: 48.0 ms wall, 30 samples
+            give it more to do, or the same in a loop: a verdict needs 100 ms
+            blocks the event loop: for 50.0 ms, in app.py:3 answer
+        "#]],
+    );
+    steps(
+        &[(&answer, "49ms"), (&answer, "49ms"), (&answer, "49ms")],
+        expect![[r#"
+            one place: 100.0 % of 144 ms CPU is app.py:3 answer
+        "#]],
+    );
+}
+
+#[test]
+fn the_longest_names_the_place() {
+    let (answer, page) = (task("answer@app.py:3[4-9]"), task("page@app.py:5[4-9] > sha256[_hashlib.so]"));
+    steps(
+        &[(&answer, "60ms"), (&page, "310ms"), (&answer, "30ms"), (&answer, "80ms")],
+        expect![[r#"
+            one place: 75.0 % of 192 ms CPU is app.py:3 answer
+            blocks the event loop: at least 3 times, longest 310 ms, in app.py:5 page
+        "#]],
+    );
+}
+
+#[test]
+fn the_callback_is_named_in_the_users_own_code_where_there_is_any() {
+    let library = "/v/lib/python3.13/site-packages/web.py";
+    let own = task(&format!("handle@{library}:7[0-9] > page@app.py:5[4-9] > get@{library}:9[0-9]"));
+    let work = "work@app.py:50[4-9] x60\n";
+    check(
+        &format!("{PROCESS}{work}{own} x30\nstep 90ms\n"),
+        expect![[r#"
+            one place: 66.7 % of 144 ms CPU is app.py:50 work
+            and 33.3 % is app.py:5 page
+            blocks the event loop: for 90.0 ms, in app.py:5 page
+        "#]],
+    );
+    let without = task(&format!("handle@{library}:7[0-9] > get@{library}:9[0-9]"));
+    check(
+        &format!("{PROCESS}{work}{without} x30\nstep 90ms\n"),
+        expect![[r#"
+            one place: 66.7 % of 144 ms CPU is app.py:50 work
+            and 33.3 % is web.py:9 get
+            blocks the event loop: for 90.0 ms, in web.py:7 handle
+        "#]],
+    );
+}
+
+#[test]
+fn what_no_loop_runs_blocks_none() {
+    let own = format!("{LOOP} > {STEP} > StreamReader.feed_data@/usr/lib/python3.13/asyncio/streams.py:400");
+    let waits = "<module>@app.py:30[4-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select_epoll_poll[libpython3.13.so]";
+    let thread = "_worker@/usr/lib/python3.13/concurrent/futures/thread.py:90 > page@app.py:9[4-9]";
+    let other = "Handle._run@/app/loops/events.py:1[4-9] > page@app.py:9[4-9]";
+    steps(
+        &[(&own, "300ms"), (waits, "300ms"), (thread, "300ms"), (other, "300ms"), ("(none)", "300ms")],
+        expect![[r#"
+            one place: 40.0 % of 240 ms CPU is app.py:9 page
+            and 20.0 % is app.py:30 <module>
+        "#]],
+    );
+}
+
+#[test]
+fn those_of_several_recordings_are_told_together() {
+    let answer = task("answer@app.py:3[4-9]");
+    let again = |name: &str, length: &str| {
+        let text = format!("{PROCESS}{answer} x60\nstep {length}\n");
+        (name.to_owned(), profile(&notation::recording(&text), &Additions::default()))
+    };
+    let both = joined(vec![again("a.genba", "70ms"), again("b.genba", "90ms")]);
+    let details = verdict(&both).said(&both).details;
+    assert_eq!(
+        details.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["blocks the event loop: at least 2 times, longest 90.0 ms, in app.py:3 answer"]
+    );
+}

@@ -1,0 +1,270 @@
+//! From recordings to tables: what is merged, what is never merged, and what a damaged file leaves.
+
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_format::{Recording, proto};
+use genba_profile::build::{Additions, profile};
+use genba_profile::export::collapsed::{Options, collapsed};
+use genba_profile::hits::hits;
+use genba_profile::profile::Profile;
+use genba_profile::weight::Weight;
+
+fn built(recording: &Recording) -> Profile {
+    profile(recording, &Additions::default())
+}
+
+fn check_stacks(recording: &Recording, expected: Expect) {
+    let options = Options { weight: Weight::Samples, threads: false };
+    expected.assert_eq(&collapsed(&built(recording), options));
+}
+
+#[test]
+fn an_inferred_frame_that_repeats_its_neighbour_is_one() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1 > ?sort[python3.13] > sort[python3.13] > cmp[python3.13] x1
+        f@a.py:2 > sort[python3.13] > ?sort[python3.13] > cmp[python3.13] x1
+        f@a.py:3 > ?sort[python3.13] > ?sort[python3.13] > cmp[python3.13] x1
+        f@a.py:4 > sort[python3.13] > sort[python3.13] > cmp[python3.13] x1
+        f@a.py:5 > ?sort[python3.13] > sort[libc.so.6] x1
+        ",
+    );
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (/app/a.py:1);sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:2);sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:3);sort (inferred) [python3.13];cmp [python3.13] 1
+        f (/app/a.py:4);sort [python3.13];sort [python3.13];cmp [python3.13] 1
+        f (/app/a.py:5);sort (inferred) [python3.13];sort [libc.so.6] 1
+    "#]],
+    );
+}
+
+/// The call names the function, the return address lies in the part of it that the compiler moved away.
+#[test]
+fn a_function_and_its_cold_part_are_one() {
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > ?sort[x.so] > +0x9010[x.so] x1");
+    let cold = proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start: 0x8f00,
+        end: 0x9100,
+        name: "sort".to_string(),
+        origin: "cold part".to_string(),
+        ..Default::default()
+    };
+    let additions = Additions { c_names: vec![cold], ..Additions::default() };
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);sort [x.so] 1
+    "#]]
+    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+}
+
+/// Three addresses of one function: a call within what was inlined into it, the same line again, and its own code.
+#[test]
+fn what_was_inlined_stands_under_the_function_that_contains_it() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0
+        f@a.py:1 > +0x9011[x.so] > +0x9100[x.so] x1
+        f@a.py:1 > +0x9022[x.so] > ?sort[x.so] > +0x9100[x.so] x2
+        f@a.py:1 > +0x9033[x.so] > +0x9100[x.so] x4
+        ",
+    );
+    let name = |start, end, name: &str| proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start,
+        end,
+        name: name.to_string(),
+        origin: "symbol table".to_string(),
+        ..Default::default()
+    };
+    let places = proto::CPlaces {
+        module: "/usr/lib/x.so".to_string(),
+        strings: ["sort.c", "merge", "gallop", "gallop(int)"].map(str::to_string).to_vec(),
+        address_delta: vec![0x9010, 0x11, 0x11, 0xce],
+        frames: vec![3, 3, 1, 2],
+        name: vec![0, 2, 3, 0, 2, 3, 0, 0, 0],
+        full_name: vec![0, 0, 4, 0, 0, 4, 0, 0, 0],
+        file: vec![1, 1, 1, 1, 1, 1, 1, 1, 1],
+        line: vec![70, 30, 7, 70, 30, 8, 71, 90, 5],
+        ..Default::default()
+    };
+    let additions = Additions {
+        c_names: vec![name(0x9000, 0x9080, "sort"), name(0x9080, 0x9200, "compare")],
+        c_places: vec![places],
+        ..Additions::default()
+    };
+    let profile = profile(&recording, &additions);
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);sort [x.so];compare [x.so] 4
+        f (a.py:1);sort [x.so];merge (inlined) [x.so];gallop (inlined) [x.so];compare [x.so] 3
+    "#]]
+    .assert_eq(&collapsed(&profile, options));
+    let lines: Vec<String> = profile
+        .frames
+        .iter()
+        .filter_map(|frame| {
+            let place = frame.c_line.as_ref()?;
+            Some(format!(
+                "{} {}:{}",
+                profile.functions[frame.function].name,
+                place.file,
+                place.line.unwrap_or_default()
+            ))
+        })
+        .collect();
+    expect!["sort sort.c:70, merge sort.c:30, gallop sort.c:7, gallop sort.c:8, sort sort.c:71"]
+        .assert_eq(&lines.join(", "));
+    // A function is one, whichever of its lines it was in.
+    assert_eq!(profile.functions.len(), 5);
+}
+
+#[test]
+fn instructions_of_one_expression_are_one_node() {
+    let profile = built(&notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1[0-4] x1
+        f@a.py:1[0-5] x1
+        process 8 3.13.0 cwd=/app
+        f@a.py:1[0-4] x1
+        ",
+    ));
+    assert_eq!((profile.frames.len(), profile.nodes.len(), profile.functions.len()), (2, 2, 1));
+}
+
+#[test]
+fn a_return_address_belongs_to_the_call_before_it() {
+    // Both functions end where the next one begins; the notation's return addresses lie exactly there.
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > first[x.so] > second[x.so] > third[x.so] x1");
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py:1);first [x.so];second [x.so];third [x.so] 1
+    "#]],
+    );
+}
+
+#[test]
+fn names_found_beside_the_recording_stand_behind_its_own() {
+    let recording = notation::recording("process 7 3.13.0\n f@a.py:1 > known[x.so] > +0x9010[x.so] x1");
+    let name = |start, name: &str| proto::CName {
+        module: "/usr/lib/x.so".to_string(),
+        start,
+        end: start + 0x100,
+        name: name.to_string(),
+        origin: "symbol table".to_string(),
+        ..Default::default()
+    };
+    let additions = Additions { c_names: vec![name(0x1000, "other"), name(0x8f90, "found")], ..Additions::default() };
+    let options = Options { weight: Weight::Samples, threads: false };
+    expect![[r#"
+        f (a.py:1);known [x.so];found [x.so] 1
+    "#]]
+    .assert_eq(&collapsed(&profile(&recording, &additions), options));
+}
+
+/// The recording without the block that holds the first tables.
+#[test]
+fn what_a_lost_block_took_away_is_marked() {
+    let mut recording = notation::recording("process 7 3.13.0\n f@a.py:1 > g@a.py:2 x3");
+    let tables = recording.blocks[0].block.tables.as_mut().unwrap();
+    tables.codes.truncate(1);
+    check_stacks(
+        &recording,
+        expect![[r#"
+            f (a.py:1);(a frame lost with a damaged block) 3
+        "#]],
+    );
+    recording.blocks[0].block.tables.as_mut().unwrap().threads.clear();
+    recording.blocks[0].block.tables.as_mut().unwrap().nodes = None;
+    check_stacks(
+        &recording,
+        expect![[r#"
+        (the rest was lost with a damaged block) 3
+    "#]],
+    );
+    let profile = built(&recording);
+    assert_eq!(profile.threads.iter().map(|thread| thread.tid).collect::<Vec<_>>(), [None]);
+}
+
+/// A location table may arrive in parts, also in a later block than the samples that need it.
+#[test]
+fn a_location_table_in_parts() {
+    let mut recording = notation::recording("process 7 3.13.0\n f@a.py:3[0-4] x1\n f@a.py:9[1-4] x1");
+    let code = &mut recording.blocks[0].block.tables.as_mut().unwrap().codes[0];
+    let rest = code.linetable.split_off(5);
+    let part = proto::CodePart { code: 0, offset: 5, linetable: rest };
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py) 1
+        f (a.py:3) 1
+    "#]],
+    );
+    recording.blocks[1].block.tables = Some(proto::Tables { code_parts: vec![part], ..Default::default() });
+    check_stacks(
+        &recording,
+        expect![[r#"
+        f (a.py:3) 1
+        f (a.py:9) 1
+    "#]],
+    );
+}
+
+#[test]
+fn an_exec_is_counted_once() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0
+        f@a.py:1 x10
+        process 9 3.13.0 cpu_before_ms=20
+        f@a.py:1 x10
+        ",
+    );
+    let mut recording = recording;
+    for block in recording.blocks.iter_mut().filter(|read| read.header.process_key[0] == 9) {
+        if let Some(start) = &mut block.block.start {
+            start.pid = 7;
+            start.monotonic_ns += 16_000_000;
+        }
+        block.header.start_ns += 16_000_000;
+        block.header.end_ns += 16_000_000;
+    }
+    let profile = built(&recording);
+    let clocks = profile.clocks();
+    assert_eq!(clocks.cpu_ns, 16_000_000 + 16_000_000 + 4_000_000);
+    assert_eq!(clocks.cpu_ns, clocks.cpu_sampled_ns + clocks.cpu_not_sampled_ns + clocks.cpu_genba_ns);
+}
+
+#[test]
+fn hits_are_what_samples_touched() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:3[0-4:1] > known[x.so] > ?guess[y.so] x1
+        f@a.py:3[0-4:1] > g@/usr/lib/python3.13/b.py:9 x1
+        <lambda>@<string>.py:1 x1
+        ",
+    );
+    let hits = hits(&recording);
+    let mut shown = String::new();
+    for (module, addresses) in &hits.modules {
+        shown += &format!("{}: {:x?}\n", module.path, addresses.inside);
+    }
+    for (path, file) in &hits.files {
+        let own = if file.is_users_own { "own " } else { "" };
+        shown += &format!("{own}{path}: {:?}, defined at {:?}\n", file.lines, file.definitions);
+    }
+    expect![[r#"
+        /usr/lib/x.so: {10ff}
+        /usr/lib/y.so: {1100}
+        own /app/a.py: {3, 4}, defined at {1: {"f"}}
+        /usr/lib/python3.13/b.py: {9}, defined at {1: {"g"}}
+    "#]]
+    .assert_eq(&shown);
+}

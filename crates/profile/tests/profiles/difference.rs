@@ -1,0 +1,230 @@
+//! Two recordings compared, from recordings written as text to what is printed.
+
+use crate::compared::{rounds_of_two_callers, run, runs, told, two_callers};
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, accounts, profile_over_time, promoted};
+use genba_profile::difference_view::{Run, bins_of, comparison, text};
+use genba_profile::filter::Filter;
+use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
+use genba_profile::weight::Weight;
+
+fn check(before: &[Run], after: &[Run], expected: Expect) {
+    expected.assert_eq(&text::text(&comparison(before, after, None), Some(20), None, Paint::Plain));
+}
+
+#[test]
+fn a_changed_argument_shows_under_its_caller_only() {
+    let before = two_callers(1, "/app", 1, (1, 10), (3, 1), "100");
+    // The file is in another folder, three lines were added at its top, and foo's call does twice as much.
+    let after = two_callers(2, "/new", 4, (1, 20), (3, 1), "200");
+    let (before, after) = (runs("before", &[before]), runs("after", &[after]));
+    let all = comparison(&before, &after, None);
+    let mut rows = told(&all);
+    rows.sort();
+    assert_eq!(
+        rows,
+        [
+            "sum(range(m)) ← bar:12 +0 open",
+            "sum(range(m)) ← foo:9 +800 certain",
+            "sum(range(n)) ← bar:12 +0 open",
+            "sum(range(n)) ← foo:9 +0 open",
+        ]
+    );
+    check(
+        &before,
+        &after,
+        expect![[r#"
+            B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in two.py:6 sum12 ← two.py:9 foo
+            A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+            4 rows: 1 certain, 3 cannot tell
+                B − A               interval         A         B
+              +800 ms     +521 ms to +1.08 s    800 ms    1.60 s   two.py:6 sum12 ← two.py:9 foo   sum(range(m))
+                 0 ns   −35.5 ms to +35.5 ms   80.0 ms   80.0 ms   two.py:5 sum12 ← two.py:9 foo   sum(range(n))   cannot tell
+                 0 ns   −76.1 ms to +76.1 ms    240 ms    240 ms   two.py:5 sum12 ← two.py:12 bar   sum(range(n))   cannot tell
+                 0 ns   −35.5 ms to +35.5 ms   80.0 ms   80.0 ms   two.py:6 sum12 ← two.py:12 bar   sum(range(m))   cannot tell
+
+            functions, each with all its expressions
+                B − A               interval        A        B
+              +800 ms     +509 ms to +1.09 s   880 ms   1.68 s   two.py sum12 ← two.py foo   2 expressions
+                 0 ns   −96.5 ms to +96.5 ms   320 ms   320 ms   two.py sum12 ← two.py bar   2 expressions   cannot tell
+
+            intervals: 98 % for all 7 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+            to tell a change of 5 % in two.py sum12 ← two.py foo: at least 10 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        "#]],
+    );
+}
+
+/// As in casebook/two-callers: the halves are functions of their own, which one function calls for both.
+#[test]
+fn the_caller_is_the_one_at_which_the_ways_divide() {
+    let of = |key: u32, of_foo: u32| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\n");
+        for _ in 0..100 {
+            text += &format!("foo@two.py:28 > sum12@two.py:20 > sum2@two.py:14 x{of_foo}\n");
+            text += "bar@two.py:32 > sum12@two.py:20 > sum2@two.py:14 x6\n";
+        }
+        text
+    };
+    let rows = comparison_of(&[of(1, 5)], &[of(2, 9)]);
+    assert_eq!(rows, ["sum2 ← foo:28 +640 certain", "sum2 ← bar:32 +0 open"]);
+}
+
+#[test]
+fn a_recording_and_its_like_differ_in_nothing() {
+    let same = |key: u32| two_callers(key, "/app", 1, (2, 7), (3, 4), "100");
+    let (before, after) = (runs("before", &[same(1)]), runs("after", &[same(2)]));
+    let all = comparison(&before, &after, None);
+    assert!(told(&all).iter().all(|row| row.ends_with("+0 open")), "{:?}", told(&all));
+    assert!(!all.difference.whole.certain);
+    expect!["no difference that these recordings can tell: B − A is 0 ns ± 270 ms of CPU a run"]
+        .assert_eq(&all.verdict());
+}
+
+#[test]
+fn several_recordings_tell_what_two_cannot() {
+    // 6 % more under foo, and runs that differ by less than 1 %.
+    let of = |key: u32, more_of_foo: u32, more: u32| {
+        let rounds = rounds_of_two_callers(400, key, "/app", 1, (1, 16 + more_of_foo), (3, 1), "100");
+        rounds + &format!("f@two.py:1 x{}\n", 20 + more)
+    };
+    let before: Vec<String> = [0, 7, 3, 9].iter().zip(1..).map(|(more, key)| of(key, 0, *more)).collect();
+    let after: Vec<String> = [5, 2, 8, 1].iter().zip(11..).map(|(more, key)| of(key, 1, *more)).collect();
+    let one = comparison_of(&before[..1], &after[..1]);
+    assert!(one.iter().all(|row| row.ends_with("open")), "{one:?}");
+    let four = comparison_of(&before, &after);
+    assert_eq!(four[0], "sum(range(m)) ← foo:6 +640 certain", "{four:?}");
+    assert!(four[1..].iter().all(|row| row.ends_with("open")), "{four:?}");
+}
+
+fn comparison_of(before: &[String], after: &[String]) -> Vec<String> {
+    let (before, after) = (runs("before", before), runs("after", after));
+    told(&comparison(&before, &after, None))
+}
+
+#[test]
+fn too_few_samples_are_said() {
+    let of = |key: u32, count: u32| format!("process 7 3.13.0 cwd=/app key={key}\nwork@app.py:3 x{count}\n");
+    let verdict = |before: u32, after: u32| {
+        let (before, after) = (runs("before", &[of(1, before)]), runs("after", &[of(2, after)]));
+        comparison(&before, &after, None).verdict()
+    };
+    expect!["too few samples to tell: A has 12, B has 900, and genba compares from 100 on; record a run 9 times as long, or with a --rate so much higher"].assert_eq(&verdict(12, 900));
+    expect!["too few samples to tell: A has 0, B has 40, and genba compares from 100 on; record a longer run, or with a higher --rate"].assert_eq(&verdict(0, 40));
+    expect!["B takes 125.0 % longer than A: +800 ms ± 203 ms of CPU a run, most of it in app.py:3 work"]
+        .assert_eq(&verdict(400, 900));
+    expect!["B takes 55.6 % less than A: −800 ms ± 203 ms of CPU a run, most of it in app.py:3 work"]
+        .assert_eq(&verdict(900, 400));
+}
+
+#[test]
+fn what_is_on_one_side_only_is_there() {
+    let line = |key: u32, text: &str, end: u32, count: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            source /app/app.py
+            |def parse(row): return {text}
+            |def load():
+            |    parse(1)
+            load^2@app.py:3[4-12] > parse@app.py:1[23-{end}] x{count}
+            load^2@app.py:3[4-12] x30
+            "
+        )
+    };
+    let before = runs("before", &[line(1, "fromiso(row)", 35, 100)]);
+    let after = runs("after", &[line(2, "strptime(row)", 36, 700)]);
+    check(
+        &before,
+        &after,
+        expect![[r#"
+            B takes 461.5 % longer than A: +960 ms ± 171 ms of CPU a run, most of it in app.py:1 parse ← app.py:3 load
+            A: before-1.genba · CPython 3.13.0 · 208 ms wall · 208 ms CPU · 1 process, 1 thread · 1.6 ms
+               ticks 130 = sampled 130 + dropped 0 + refused 0 · CPU covered 100.0 %
+            B: after-1.genba · CPython 3.13.0 · 1.17 s wall · 1.17 s CPU · 1 process, 1 thread · 1.6 ms
+               ticks 730 = sampled 730 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+            3 rows: 2 certain, 1 cannot tell
+                B − A              interval         A         B
+              +1.12 s    +935 ms to +1.30 s      0 ns    1.12 s   app.py:1 parse ← app.py:3 load   strptime(row)   only in B
+              −160 ms   −253 ms to −66.8 ms    160 ms      0 ns   app.py:1 parse ← app.py:3 load   fromiso(row)   only in A
+                 0 ns    −127 ms to +127 ms   48.0 ms   48.0 ms   app.py:3 load   parse(1)   cannot tell
+
+            functions, each with all its expressions
+                B − A             interval        A        B
+              +960 ms   +754 ms to +1.17 s   160 ms   1.12 s   app.py parse ← app.py load   2 expressions
+
+            intervals: 98 % for all 5 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+            to tell a change of 5 % in app.py parse ← app.py load: at least 47 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+        "#]],
+    );
+}
+
+#[test]
+fn waits_are_compared_by_wall_time() {
+    let of = |key: u32, polls: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            main@app.py:3 x100
+            main@app.py:4 > poll[libc.so.6] x{polls} poll
+            "
+        )
+    };
+    let (before, after) = (runs("before", &[of(1, 400)]), runs("after", &[of(2, 900)]));
+    let all = comparison(&before, &after, None);
+    assert_eq!(all.difference.choice.weight, Weight::Wall);
+    expect!["B takes 100.0 % longer than A: +800 ms ± 251 ms of wall time a run, most of it in app.py:4 main"]
+        .assert_eq(&all.verdict());
+    let cpu = comparison(&before, &after, Some(Weight::Cpu));
+    expect!["no difference that these recordings can tell: B − A is 0 ns ± 29.2 ms of CPU a run"]
+        .assert_eq(&cpu.verdict());
+    let samples = comparison(&before, &after, Some(Weight::Samples));
+    expect!["no difference that these recordings can tell: B − A is 0 ± 18 samples a run"]
+        .assert_eq(&samples.verdict());
+}
+
+#[test]
+fn filters_hold_for_both_sides() {
+    let of = |key: u32, more_of_foo: u32| two_callers(key, "/app", 1, (1, more_of_foo), (3, 5), "100");
+    let filter = Filter { focus: Some(regex::Regex::new("^bar$").expect("a pattern")), ..Filter::default() };
+    let side = |name: &str, notation: &str| vec![run(name, notation, &filter)];
+    let (before, after) = (side("a.genba", &of(1, 10)), side("b.genba", &of(2, 20)));
+    let all = comparison(&before, &after, None);
+    assert_eq!(told(&all), ["sum(range(n)) ← bar:9 +0 open", "sum(range(m)) ← bar:9 +0 open"]);
+    assert!(text::text(&all, None, None, Paint::Plain).contains("kept: 42.1 %"));
+    let hide = Filter { hide: Some(regex::Regex::new("^sum12$").expect("a pattern")), ..Filter::default() };
+    let side = |name: &str, notation: &str| vec![run(name, notation, &hide)];
+    let (before, after) = (side("a.genba", &of(1, 10)), side("b.genba", &of(2, 20)));
+    let rows = told(&comparison(&before, &after, None));
+    assert_eq!(rows, ["sum12(10, 100) ← <module>:12 +800 certain", "sum12(30, 10) ← <module>:12 +0 open"]);
+}
+
+/// Any bytes give a comparison, and none a panic.
+#[test]
+fn damaged_recordings_are_compared_too() {
+    const GOLDEN: &[u8] = include_bytes!("../../../../testdata/golden/v3.genba");
+    let run_of = |bytes: &[u8]| {
+        let recording = genba_format::read(bytes).ok()?;
+        let bins = bins_of(&accounts(&recording, &Additions::default()));
+        let profile = promoted(profile_over_time(&recording, &Additions::default(), None, bins));
+        Some(Run { name: "damaged.genba".to_string(), reading: Reading::of(profile) })
+    };
+    let whole = [run_of(GOLDEN).expect("a recording")];
+    let mut compared = 0;
+    for at in (0..GOLDEN.len()).step_by(71) {
+        let mut flipped = GOLDEN.to_vec();
+        flipped[at] ^= 0x40;
+        for damaged in [run_of(&GOLDEN[..at]), run_of(&flipped)].into_iter().flatten() {
+            let damaged = [damaged];
+            for weight in [Weight::Cpu, Weight::Wall, Weight::Samples] {
+                let page = text::text(&comparison(&whole, &damaged, Some(weight)), None, Some(60), Paint::Plain);
+                assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}

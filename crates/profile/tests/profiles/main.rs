@@ -1,0 +1,37 @@
+//! From blocks to tables, rules and views: recordings made of text (`notation`) in, tables and text out. One subject a file.
+
+mod blocks;
+mod build;
+mod callers;
+mod compared;
+mod difference;
+mod difference_forms;
+mod difference_page;
+mod export;
+mod filter;
+mod growing;
+mod joined;
+mod judged;
+mod lines;
+mod live;
+mod memory;
+mod moments;
+mod nameless;
+mod near_hits;
+mod notation;
+mod own_code;
+mod phases;
+mod rare;
+mod report;
+mod report_json;
+mod report_width;
+mod short_waits;
+mod show;
+mod tree;
+mod tree_fold;
+mod tree_width;
+mod verdict;
+mod verdict_data;
+mod verdict_threads;
+mod version_3;
+mod warnings;

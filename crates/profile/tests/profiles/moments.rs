@@ -1,0 +1,118 @@
+//! The moments of samples add up to their groups, whatever the length of a bin, a window or a filter.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+
+use crate::notation;
+use expect_test::expect_file;
+use genba_format::{Recording, read};
+use genba_profile::build::{Additions, profile_over_time, promoted};
+use genba_profile::export;
+use genba_profile::filter::{Filter, apply};
+use genba_profile::profile::Profile;
+use genba_profile::reading::Reading;
+use genba_profile::state::in_words;
+use genba_profile::table::TableIndex;
+use genba_profile::window::{Bins, Window};
+use regex::Regex;
+use serde_json::json;
+
+/// Two processes, waits longer than a bin, and a thread beside another.
+const SEVERAL: &str = "
+    process 7 3.13.0 cwd=/app
+    main@a.py:1 > wait@a.py:2 > poll[libc.so.6] x20 poll at=3
+    main@a.py:1 > slow@a.py:3 x3 ticks=50 wall=4000
+    thread 8 worker
+    spin[libblas.so] x10 at=5
+    lost block
+    main@a.py:1 > other@a.py:7 x3
+    process 9 3.13.0 cwd=/app
+    main@a.py:1 > other@a.py:8 x12 at=17
+";
+
+fn profile(recording: &Recording, bin_ns: u64, window: Option<Window>) -> Profile {
+    let bins = Bins { length_ns: NonZeroU64::new(bin_ns).expect("not 0") };
+    promoted(profile_over_time(recording, &Additions::default(), window, bins))
+}
+
+fn assert_moments_are_the_groups(profile: &Profile, words: &str) {
+    let mut groups = BTreeMap::new();
+    for group in &profile.samples {
+        let key = (group.node.map(TableIndex::position), group.thread.position(), format!("{:?}", group.state));
+        let sum: &mut (u64, u64, u64) = groups.entry((key, group.in_window)).or_default();
+        *sum = (sum.0 + group.samples, sum.1 + group.cpu_ns, sum.2 + group.wall_ns);
+    }
+    let mut moments = BTreeMap::new();
+    for moment in &profile.moments {
+        let key = (moment.node.map(TableIndex::position), moment.thread.position(), format!("{:?}", moment.state));
+        let sum: &mut (u64, u64, u64) = moments.entry((key, moment.in_window)).or_default();
+        *sum = (sum.0 + u64::from(moment.samples), sum.1 + moment.cpu_ns, sum.2 + moment.wall_ns);
+    }
+    assert!(!groups.is_empty(), "{words}");
+    assert_eq!(groups, moments, "{words}");
+}
+
+#[test]
+fn moments_are_the_groups() {
+    const GOLDEN: [&[u8]; 3] = [
+        include_bytes!("../../../../testdata/golden/v1.genba"),
+        include_bytes!("../../../../testdata/golden/v2.genba"),
+        include_bytes!("../../../../testdata/golden/v3.genba"),
+    ];
+    let golden = GOLDEN.map(|bytes| read(bytes).expect("a recording"));
+    for recording in golden.iter().chain([&notation::recording(SEVERAL)]) {
+        for bin_ns in [1, 1_000, 333_333, 1_600_000, 40_000_000, u64::MAX] {
+            let window = Some(Window { start_ns: 20_000_000, end_ns: Some(60_000_000) });
+            assert_moments_are_the_groups(&profile(recording, bin_ns, None), &format!("{bin_ns} ns"));
+            assert_moments_are_the_groups(&profile(recording, bin_ns, window), &format!("{bin_ns} ns in a window"));
+        }
+    }
+}
+
+#[test]
+fn filters_keep_moments_as_they_keep_samples() {
+    let recording = notation::recording(SEVERAL);
+    let pattern = |text: &str| Some(Regex::new(text).expect("a pattern"));
+    let window = Window { start_ns: 20_000_000, end_ns: None };
+    for filter in [
+        Filter { focus: pattern("other"), ..Filter::default() },
+        Filter { hide: pattern("^main$|poll"), ..Filter::default() },
+        Filter { window: Some(window), focus: pattern("main"), hide: pattern("slow"), ..Filter::default() },
+    ] {
+        let kept = apply(profile(&recording, 1_600_000, filter.window), &filter).expect("something is kept");
+        assert_moments_are_the_groups(&kept, &filter.flags().join(" "));
+    }
+}
+
+/// What the viewer is tested against: tables with moments, and what each range of bins holds by the moments themselves.
+#[test]
+fn ranges_of_time_as_the_viewer_sums_them() {
+    let profile = profile(&notation::recording(SEVERAL), 4_000_000, None);
+    let bins = 1 + profile.moments.iter().map(|moment| moment.bin).max().expect("moments");
+    let sums = |first: u32, end: u32| {
+        let mut sums: BTreeMap<(Option<usize>, usize, String), [u64; 3]> = BTreeMap::new();
+        for moment in profile.moments.iter().filter(|moment| (first..end).contains(&moment.bin)) {
+            let key = (moment.node.map(TableIndex::position), moment.thread.position(), in_words(moment.state));
+            let sum = sums.entry(key).or_default();
+            *sum = [sum[0] + u64::from(moment.samples), sum[1] + moment.cpu_ns, sum[2] + moment.wall_ns];
+        }
+        let rows = sums.into_iter().filter(|(_, sum)| *sum != [0; 3]);
+        let rows = rows.map(|((node, thread, state), sum)| json!({ "node": node, "thread": thread, "state": state, "samples": sum[0], "cpu_ns": sum[1], "wall_ns": sum[2] }));
+        json!({ "first_bin": first, "end_bin": end, "rows": rows.collect::<Vec<_>>() })
+    };
+    let ranges: Vec<_> = [(0, bins), (0, 1), (3, bins / 2), (bins / 2, bins), (bins - 1, bins)]
+        .map(|(first, end)| sums(first, end))
+        .into();
+    let reading = Reading::of(profile);
+    let context = export::json::Context { genba_version: "1", recording: Some("app.genba"), warnings: &[] };
+    let tables: serde_json::Value =
+        serde_json::from_str(&export::json::json(&reading, context).expect("JSON")).expect("JSON");
+    let golden = serde_json::to_string_pretty(&json!({ "profile": tables, "ranges": ranges })).expect("JSON") + "\n";
+    expect_file!["../../../../testdata/page/moments.json"].assert_eq(&golden);
+}
+
+#[test]
+fn nothing_is_there_unless_asked_for() {
+    let plain = genba_profile::build::profile(&notation::recording(SEVERAL), &Additions::default());
+    assert!(plain.moments.is_empty());
+}

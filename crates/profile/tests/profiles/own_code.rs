@@ -1,0 +1,245 @@
+//! Whose code a row is, from a recording written as text to the report's rows.
+
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
+use genba_profile::report::{By, Options, Sort, report, text};
+
+fn check(recording: &str, options: Options, expected: Expect) {
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let report = report(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &report, None, Paint::Plain));
+}
+
+#[test]
+fn without_code_of_the_users_own_libraries_stand_for_it() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x200
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 100.0 % of 320 ms CPU is tool.py:3 main
+
+            100.0 %  320 ms  tool.py:3 main
+                                 loads 100 %
+        "#]],
+    );
+}
+
+#[test]
+fn a_few_samples_of_own_code_change_nothing() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x190
+        main@/v/lib/python3.13/site-packages/tool.py:3 > conf@conf.py:1 x6
+        main@/v/lib/python3.13/site-packages/tool.py:3 > __init__@<string>:2 x4
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 97.0 % of 320 ms CPU is tool.py:3 main
+
+             97.0 %   310 ms  tool.py:3 main
+                                  loads 98 %
+              3.0 %  9.60 ms  conf.py:1 conf
+        "#]],
+    );
+}
+
+#[test]
+fn each_process_has_its_own_code() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@app.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x100
+        process 8 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        main@/v/lib/python3.13/site-packages/tool.py:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x60
+        process 9 3.13.0 executable=/usr/bin/python3.13 cwd=/app
+        _run@<frozen·runpy>:3 > loads@/usr/lib/python3.13/json/__init__.py:300 x40
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 160 ms wall · 320 ms CPU · 3 processes, 3 threads · 1.6 ms
+            ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 320 ms CPU is app.py:3 main
+              and 30.0 % is tool.py:3 main
+
+             50.0 %   160 ms  app.py:3 main
+                                  loads 100 %
+             30.0 %  96.0 ms  tool.py:3 main
+                                  loads 100 %
+             20.0 %  64.0 ms  __init__.py:300 loads
+        "#]],
+    );
+}
+
+#[test]
+fn code_without_a_file_counts_where_nothing_else_does() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app argv=python3+-c+work()
+        run@/usr/lib/python3.13/threading.py:90 > work@<string>:2 > loads@/usr/lib/python3.13/json/__init__.py:300 x100
+        run@/usr/lib/python3.13/threading.py:90 > work@<stdin>:2 > loads@/usr/lib/python3.13/json/__init__.py:300 x9
+        run@/usr/lib/python3.13/threading.py:90 > __init__@<string>:2 x30
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 222 ms wall · 222 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 139 = sampled 139 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 71.9 % of 222 ms CPU is <string>:2 work
+
+             71.9 %   160 ms  <string>:2 work
+                                  loads 100 %
+             21.6 %  48.0 ms  <string>:2 __init__
+              6.5 %  14.4 ms  <stdin>:2 work
+                                  loads 100 %
+        "#]],
+    );
+}
+
+/// As pytest-xdist does, whose workers run texts that they are sent.
+#[test]
+fn code_without_a_file_does_not_count_where_the_user_has_files() {
+    check(
+        "
+        process 7 3.13.0 executable=/usr/bin/python3.13 cwd=/app argv=python3+-c+work()
+        <module>@<string>:1 > <module>@<string>:8 > test@test_app.py:2 > loads@/usr/lib/python3.13/json/__init__.py:300 x40
+        <module>@<string>:1 > <module>@<string>:8 > collect@/v/lib/python3.13/site-packages/_pytest/main.py:2 x60
+        process 8 3.13.0 executable=/usr/bin/python3.13 cwd=/app argv=python3+-c+work()
+        <module>@<string>:1 > collect@/v/lib/python3.13/site-packages/_pytest/main.py:2 x20
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 160 ms wall · 192 ms CPU · 2 processes, 2 threads · 1.6 ms
+            ticks 120 = sampled 120 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 192 ms CPU is main.py:2 collect
+              and 33.3 % is test_app.py:2 test
+
+             50.0 %  96.0 ms  main.py:2 collect
+             33.3 %  64.0 ms  test_app.py:2 test
+                                  loads 100 %
+             16.7 %  32.0 ms  <string>:1 <module>
+                                  collect 100 %
+        "#]],
+    );
+}
+
+/// Code without a file belongs to whoever runs it: a `.pth` line run by `site`, an `__init__` that dataclasses made.
+/// Where the program itself has no file (`python -c`), it is the user's own.
+#[test]
+fn code_without_a_file_is_its_callers() {
+    const HEADER: &str = "
+    process 4127 3.15.2 executable=/usr/bin/python3.15 cwd=/home/me
+    ";
+    let rows = |stacks: &str| {
+        let reading = Reading::of(profile(&notation::recording(&format!("{HEADER}{stacks}")), &Additions::default()));
+        let report = report(&reading, &Options { by: By::Function, ..Options::default() });
+        let text = text::text(&reading, &report, None, Paint::Plain);
+        text.lines().skip(1).map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+    };
+    expect![[r#"
+        ticks 150 = sampled 150 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 60.0 % of 240 ms CPU is app.py:3 <module>
+          and 40.0 % is x.py:1 files
+
+         60.0 %   144 ms  app.py:1 <module>
+                              __init__ 100 %
+         40.0 %  96.0 ms  x.py:1 files
+    "#]]
+    .assert_eq(&rows(
+        "<module>@app.py:3[0-9] > __init__@<string>:2[0-4] x90
+    addpackage@<frozen·site>:206[0-9] > <module>@<string>:1[0-9] > files@/usr/lib/python3.15/x.py:1[0-9] x60
+    ",
+    ));
+    expect![[r#"
+        ticks 90 = sampled 90 + dropped 0 + refused 0 · CPU covered 100.0 %
+        one place: 100.0 % of 144 ms CPU is <string>:2 f
+
+        100.0 %  144 ms  <string>:1 f
+    "#]]
+    .assert_eq(&rows("<module>@<string>:1[0-9] > f@<string>:2[0-4] x90\n    "));
+}
+
+/// Whoever started the loop is on the stack of every task.
+#[test]
+fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
+    let to_loop = "<module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > Handle._run@/usr/lib/python3.13/asyncio/events.py:87 > task_step[_asyncio.so]";
+    let recording = format!(
+        "process 7 3.13.0 argv=app.py cwd=/home/me
+        {to_loop} > get@/v/lib/python3.13/site-packages/client.py:5[0-9] > send[libc.so.6] x90
+        {to_loop} > main@app.py:12[4-9] > get@/v/lib/python3.13/site-packages/client.py:5[0-9] x60
+        <module>@app.py:30[0-9] > run_forever@/usr/lib/python3.13/asyncio/base_events.py:600 > select[libpython3.13.so] x30"
+    );
+    check(
+        &recording,
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 288 ms CPU is client.py:5 get
+              and 33.3 % is app.py:12 main
+
+             50.0 %   144 ms  client.py:5 get (columns 1 to 9)
+                                  send (libc) 100 %
+             33.3 %  96.0 ms  app.py:12 main (columns 5 to 9)
+                                  get 100 %
+             16.7 %  48.0 ms  app.py:30 <module> (columns 1 to 9)
+                                  run_forever → select 100 %
+        "#]],
+    );
+    check(
+        &recording,
+        Options { sort: Sort::Total, ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 50.0 % of 288 ms CPU is client.py:5 get
+              and 33.3 % is app.py:12 main
+
+            100.0 %   288 ms (self 48.0 ms)  app.py:30 <module> (columns 1 to 9)
+                                                 run_forever → select 100 %
+             50.0 %    144 ms (self 144 ms)  client.py:5 get (columns 1 to 9)
+                                                 send (libc) 100 %
+             33.3 %  96.0 ms (self 96.0 ms)  app.py:12 main (columns 5 to 9)
+                                                 get 100 %
+        "#]],
+    );
+}
+
+#[test]
+fn the_loops_own_work_is_a_row_of_its_own() {
+    let base = "/usr/lib/python3.13/asyncio";
+    let run_once = format!(
+        "<module>@app.py:30[0-9] > run_forever@{base}/base_events.py:600 > BaseEventLoop._run_once@{base}/base_events.py:700"
+    );
+    let given = format!("{run_once} > Handle._run@{base}/events.py:87");
+    check(
+        &format!(
+            "process 7 3.13.0 argv=app.py cwd=/home/me
+        {given} > _read_ready@{base}/selector_events.py:9 > recv[libc.so.6] x90
+        {run_once} > select@/usr/lib/python3.13/selectors.py:5 > epoll_wait[libc.so.6] x30
+        {run_once} > select@/usr/lib/python3.13/selectors.py:5 > epoll_wait[libc.so.6] x30 poll
+        {given} > main@app.py:12[4-9] x30"
+        ),
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 288 ms wall · 240 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
+            no single cause: the largest expression has 20.0 %, the ten largest 20.0 % of 240 ms CPU
+              80.0 % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks
+              next: main (app.py) has 20.0 % with what it calls (genba report --by function --sort total)
+
+             80.0 %   192 ms  event loop (asyncio)
+                                  _read_ready → recv (libc) 75 %
+             20.0 %  48.0 ms  app.py:12 main (columns 5 to 9)
+        "#]],
+    );
+}

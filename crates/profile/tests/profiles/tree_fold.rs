@@ -1,0 +1,132 @@
+//! The tree begins at the program's first frame: which frames of the interpreter fold into one line, and which do not.
+
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
+use genba_profile::show::Show;
+use genba_profile::tree::{Options, text, tree};
+
+fn check(recording: &str, options: Options, expected: Expect) {
+    let reading = Reading::of(profile(&notation::recording(recording), &Additions::default()));
+    let tree = tree(&reading, &options);
+    expected.assert_eq(&text::text(&reading, &tree, &options, None, Paint::Plain));
+}
+
+/// The frames of CPython 3.13 above a script's first line and between two functions, beside a little start-up.
+const FROM_THE_START: &str = "
+    process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyObject_Vectorcall[python3.13] > cfunction_vectorcall_O[python3.13] > list_sort[python3.13] > _PyEval_Vector[python3.13] > _PyEval_EvalFrame[python3.13] > key@app.py:2 x199
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_RunMain[python3.13] > <module>@app.py:9 > PyObject_Vectorcall[python3.13] > builtin_len[python3.13] x100
+    _start[python3.13] > __libc_start_main[libc.so.6] > Py_InitializeEx[python3.13] x1
+";
+
+#[test]
+fn a_path_begins_at_the_programs_first_frame() {
+    check(
+        FROM_THE_START,
+        Options { share_min: 0.01, ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+            100.0 %   480 ms        –   480 ms        –  (3 frames of the interpreter)
+             99.7 %   478 ms        –   478 ms        –    <module> (app.py:1)
+             99.7 %   478 ms        –   478 ms        –      PyObject_Vectorcall [python3.13]
+             66.3 %   318 ms        –   318 ms        –        cfunction_vectorcall_O [python3.13]
+             66.3 %   318 ms        –   318 ms        –          list_sort [python3.13]
+             66.3 %   318 ms        –   318 ms        –            (2 frames of the interpreter)
+             66.3 %   318 ms   318 ms   318 ms   318 ms              key (app.py:1)
+             33.3 %   160 ms   160 ms   160 ms   160 ms        builtin_len [python3.13]
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
+
+            frames of the interpreter: each only leads to the next call; --whole shows them
+        "#]],
+    );
+    let python = Options { share_min: 0.01, show: Show::Python, ..Options::default() };
+    check(
+        FROM_THE_START,
+        python,
+        expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+             99.7 %   478 ms   160 ms   478 ms   160 ms  <module> (app.py:1)
+             66.3 %   318 ms   318 ms   318 ms   318 ms    key (app.py:1)
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
+        "#]],
+    );
+}
+
+#[test]
+fn whole_paths_have_every_frame_of_the_interpreter() {
+    check(
+        FROM_THE_START,
+        Options { whole: true, share_min: 0.01, ..Options::default() },
+        expect![[r#"
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+            100.0 %   480 ms        –   480 ms        –  _start [python3.13]
+            100.0 %   480 ms        –   480 ms        –    __libc_start_main [libc.so.6]
+             99.7 %   478 ms        –   478 ms        –      Py_RunMain [python3.13]
+             99.7 %   478 ms        –   478 ms        –        <module> (app.py:1)
+             99.7 %   478 ms        –   478 ms        –          PyObject_Vectorcall [python3.13]
+             66.3 %   318 ms        –   318 ms        –            cfunction_vectorcall_O [python3.13]
+             66.3 %   318 ms        –   318 ms        –              list_sort [python3.13]
+             66.3 %   318 ms        –   318 ms        –                _PyEval_Vector [python3.13]
+             66.3 %   318 ms        –   318 ms        –                  _PyEval_EvalFrame [python3.13]
+             66.3 %   318 ms   318 ms   318 ms   318 ms                    key (app.py:1)
+             33.3 %   160 ms   160 ms   160 ms   160 ms            builtin_len [python3.13]
+              0.3 %                                      (1 more path not shown, under 1 % in each place)
+        "#]],
+    );
+}
+
+/// A frame with self time, or with a second heavy call, has its own line. The numbers of a fold are the numbers of its calls.
+#[test]
+fn a_frame_that_does_something_is_shown() {
+    check(
+        "
+        process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
+        _start[python3.13] > main[python3.13] > Py_RunMain[python3.13] > run_mod[python3.13] > <module>@app.py:9 x90
+        _start[python3.13] > main[python3.13] > Py_RunMain[python3.13] > Py_FinalizeEx[python3.13] x8
+        _start[python3.13] > main[python3.13] > Py_RunMain[python3.13] x2
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 160 ms wall · 160 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 100 = sampled 100 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+            100.0 %   160 ms        –   160 ms        –  (2 frames of the interpreter)
+            100.0 %   160 ms  3.20 ms   160 ms  3.20 ms    Py_RunMain [python3.13]
+             90.0 %   144 ms        –   144 ms        –      run_mod [python3.13]
+             90.0 %   144 ms   144 ms   144 ms   144 ms        <module> (app.py:1)
+              8.0 %  12.8 ms  12.8 ms  12.8 ms  12.8 ms      Py_FinalizeEx [python3.13]
+
+            frames of the interpreter: each only leads to the next call; --whole shows them
+        "#]],
+    );
+    check(
+        "
+        process 7 3.13.0 cwd=/app executable=/usr/bin/python3.13
+        clone3[libc.so.6] > start_thread[libc.so.6] > blas_thread[libblas.so.3] > dgemm[libblas.so.3] x90
+        ",
+        Options::default(),
+        expect![[r#"
+            CPython 3.13.0 · 144 ms wall · 144 ms CPU · 1 process, 1 thread · 1.6 ms
+            ticks 90 = sampled 90 + dropped 0 + refused 0 · CPU covered 100.0 %
+
+              share      CPU     self     wall     self  path
+            100.0 %   144 ms        –   144 ms        –  clone3 [libc.so.6]
+            100.0 %   144 ms        –   144 ms        –    start_thread [libc.so.6]
+            100.0 %   144 ms        –   144 ms        –      blas_thread [libblas.so.3]
+            100.0 %   144 ms   144 ms   144 ms   144 ms        dgemm [libblas.so.3]
+        "#]],
+    );
+}

@@ -1,0 +1,131 @@
+//! The verdict as data: what a script reads in place of its words.
+
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::verdict::{json, verdict};
+use serde_json::Value;
+
+const PROCESS: &str = "process 7 3.13.0\n";
+
+/// All but the words, without keys that hold nothing; one value a line.
+fn check(recording: &str, expected: Expect) {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let verdict = verdict(&profile);
+    let page = serde_json::to_value(json::page(&profile, &verdict)).unwrap();
+    let said = said(&page["lines"]);
+    assert_eq!(said.first(), page["words"].as_str().map(str::to_owned).as_ref());
+    assert_eq!(said[1..], texts(&page["details"]));
+    let mut shown = format!("{} of {} ns {}\n", page["name"], page["whole_ns"], page["weight"]);
+    shown += &format!("figures {}\n", page["figures"]);
+    for key in ["places", "advice"] {
+        for one in page[key].as_array().unwrap() {
+            shown += &format!("{key} {}\n", without_empty(one));
+        }
+    }
+    expected.assert_eq(&shown);
+}
+
+/// Each line, put together from its pieces.
+fn said(lines: &Value) -> Vec<String> {
+    let line = |line: &Value| line.as_array().unwrap().iter().map(|piece| piece["text"].as_str().unwrap()).collect();
+    lines.as_array().unwrap().iter().map(line).collect()
+}
+
+fn texts(list: &Value) -> Vec<String> {
+    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+fn without_empty(value: &Value) -> Value {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty) || *value == 0;
+    let object = value.as_object().unwrap().iter().filter(|(_, value)| !is_empty(value));
+    object.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+#[test]
+fn a_place_has_file_line_and_function() {
+    check(
+        &format!("{PROCESS}main@/app.py:1[4-9] > copy[libc.so] x60\nmain@/app.py:2[4-9] x40\n"),
+        expect![[r#"
+        "one place" of 160000000 ns "cpu"
+        figures {"cpu_ns":160000000}
+        places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":96000000,"share":0.6}
+        places {"file":"/app.py","function":"main","kind":"expression","line":2,"part_ns":64000000,"share":0.4}
+    "#]],
+    );
+    check(
+        &format!(
+            "{PROCESS}{}",
+            "main@/app.py:1[4-9] x20\nmain@/app.py:1[10-12] x20\nmain@/app.py:2[4-9] x24\nf@/app.py:9[4-9] x12\ng@/app.py:19[4-9] x12\n"
+        ),
+        expect![[r#"
+            "one line" of 140800000 ns "cpu"
+            figures {"cpu_ns":140800000,"expressions":2}
+            places {"file":"/app.py","function":"main","kind":"line","line":1,"part_ns":64000000,"share":0.45454545454545453}
+            places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":32000000,"share":0.22727272727272727}
+            places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":32000000,"share":0.22727272727272727}
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_wait_was() {
+    let thread =
+        |tid: u64| format!("thread {tid} pool\nget@/v/lib/python3.13/site-packages/pool.py:3[4-9] x200 asleep\n");
+    let threads: String = (8..10).map(thread).collect();
+    check(
+        &format!("{PROCESS}main@/app.py:1[4-9] x300 poll\nmain@/app.py:2[4-9] x5\n{threads}"),
+        expect![[r#"
+            "waiting" of 1128000000 ns "wall"
+            figures {"cpu_ns":8000000,"in_queue_ns":0,"wall_ns":1128000000}
+            places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":480000000,"share":0.425531914893617,"wait":{"holder":null,"seen":1,"state":"in poll(2)","turns":0,"wall_ns":480000000}}
+            places {"kind":"idle threads","others":[{"file":"/v/lib/python3.13/site-packages/pool.py","function":"get","line":3,"name":null,"share":0.5673758865248227}],"part_ns":640000000,"share":0.5673758865248227,"threads":2}
+        "#]],
+    );
+}
+
+#[test]
+fn what_led_to_a_library() {
+    let library = "/v/lib/python3.13/site-packages";
+    let calls: String = (1..=30)
+        .map(|line| format!("f{line}@/app.py:{line}[4-9] > get@{library}/web/get.py:{line}[0-9] x10\n"))
+        .collect();
+    check(
+        &format!("{PROCESS}{calls}"),
+        expect![[r#"
+            "spread" of 480000000 ns "cpu"
+            figures {"cpu_ns":480000000,"largest_ns":16000000,"ten_largest_ns":160000000}
+            places {"kind":"library","name":"web","others":[{"file":"/app.py","function":"f1","line":1,"name":null,"share":0.03333333333333333},{"file":"/app.py","function":"f2","line":2,"name":null,"share":0.03333333333333333}],"others_left_out":28,"part_ns":480000000,"share":1.0}
+        "#]],
+    );
+}
+
+#[test]
+fn advice_is_one_of_few() {
+    check(
+        &format!("{PROCESS}main@/app.py:1[4-9] x3\n"),
+        expect![[r#"
+        "too short to judge" of 4800000 ns "cpu"
+        figures {"samples":3,"wall_ns":4800000}
+        advice {"kind":"run_longer"}
+    "#]],
+    );
+    check(
+        &format!("{PROCESS}main@/app.py:1[4-9] > _gc_collect[libpython.so] x30 gc\nmain@/app.py:2[4-9] x60\n"),
+        expect![[r#"
+            "gc" of 144000000 ns "cpu"
+            figures {"cpu_ns":144000000,"gc_cpu_ns":48000000}
+            places {"file":"/app.py","function":"main","kind":"expression","line":1,"part_ns":48000000,"share":0.3333333333333333}
+            advice {"kind":"raise_gc_threshold"}
+        "#]],
+    );
+    let work = |line: u32, each: usize| format!("main@/app.py:99[4-9] > f{line}@/app.py:{line}[4-9] x{each}\n");
+    check(
+        &format!("{PROCESS}{}", (1..=6).map(|line| work(line, 20)).collect::<String>()),
+        expect![[r#"
+        "no single cause" of 192000000 ns "cpu"
+        figures {"cpu_ns":192000000,"largest_ns":32000000,"ten_largest_ns":192000000}
+        advice {"file":"/app.py","function":"f1","kind":"look_at_function","share":0.16666666666666666}
+    "#]],
+    );
+}

@@ -1,0 +1,199 @@
+//! The verdict on threads: on those that wait, and on those of libraries. Each reason just where its rule begins to hold, and just before.
+
+use crate::judged::{PROCESS, check, expressions};
+use expect_test::{Expect, expect};
+
+#[test]
+fn a_thread_belongs_to_the_library_that_began_it() {
+    let begun = "start_thread[libc.so.6] > execute_native_thread_routine[libstdc++.so.6] > run[libjax.so]";
+    let threads = format!(
+        "thread 8 pool\n{begun} > spin[libstdc++.so.6] x40\nthread 9 omp\nstart_thread[libc.so.6] > gomp_thread_start[libgomp.so.1] x20\n"
+    );
+    check(
+        &format!("{PROCESS}{}{threads}", expressions(7, 10)),
+        expect![[r#"
+        native threads: 46.2 % of 208 ms CPU is on 2 threads without Python
+         30.8 %  64.0 ms  libjax.so on 1 thread
+         15.4 %  32.0 ms  libgomp.so.1 on 1 thread
+    "#]],
+    );
+}
+
+#[test]
+fn threads_that_wait_for_the_interpreter_three_tenths_of_the_time() {
+    let threads = |waits: usize, runs: usize| {
+        format!(
+            "{PROCESS}main@app.py:1[4-9] x{waits} gil\nmain@app.py:1[4-9] x{runs}\nthread 8 worker\nwork@app.py:2[4-9] x{waits} gil\nwork@app.py:2[4-9] x{runs}\n"
+        )
+    };
+    check(
+        &threads(30, 70),
+        expect![[r#"
+            GIL: 2 threads ran 0.70 cores; 30.0 % of their runnable time was waiting for it, 96.0 ms. Held most by:
+             50.0 %   112 ms  app.py:1 main
+             50.0 %   112 ms  app.py:2 work
+            threads cannot help here: processes, or code that releases the GIL
+        "#]],
+    );
+    check(
+        &threads(29, 71),
+        expect![[r#"
+            one place: 50.0 % of 227 ms CPU is app.py:1 main
+            and 50.0 % is app.py:2 work
+        "#]],
+    );
+}
+
+#[test]
+fn threads_without_python_from_three_tenths() {
+    let native = |count: usize| format!("{PROCESS}{}thread 8 pool\ndgemm[libblas.so] x{count}\n", expressions(7, 10));
+    check(
+        &native(30),
+        expect![[r#"
+            native threads: 30.0 % of 160 ms CPU is on 1 thread without Python
+             30.0 %  48.0 ms  libblas.so on 1 thread
+        "#]],
+    );
+    check(
+        &native(29),
+        expect![[r#"
+            no single cause: the largest expression has 10.1 %, the ten largest 70.7 % of 158 ms CPU
+            next: f1 (app.py) has 10.1 % with what it calls (genba report --by function --sort total)
+        "#]],
+    );
+}
+
+#[test]
+fn a_library_of_threads_worked_for_whoever_was_in_the_same_library_at_the_same_time() {
+    let other = "other@app.py:9[4-9] > fft[libfft.so] x30\n";
+    let alone = "alone@app.py:8[4-9] > dgemm[libblas.so] x25\n";
+    let step = "step@app.py:7[4-9] > dgemm[libblas.so] x10\nstep@app.py:7[4-9] > wait[libblas.so] x10 futex\n";
+    let pool = |at_ms: u64| {
+        format!(
+            "thread 8 pool\ndgemm[libblas.so] x20 at={at_ms}\nthread 9 pool\ndgemm[libblas.so] x15 at={at_ms}\nread[libc.so.6] x5\n"
+        )
+    };
+    check(
+        &format!("{PROCESS}{other}{alone}{step}{}", pool(88)),
+        expect![[r#"
+        native threads: 38.1 % of 168 ms CPU is on 2 threads without Python
+         33.3 %  56.0 ms  libblas.so on 2 threads, for app.py:7 step   (inferred: in the same library at the same time)
+    "#]],
+    );
+    // Nobody was there then.
+    check(
+        &format!("{PROCESS}{other}{alone}{step}{}", pool(200)),
+        expect![[r#"
+        native threads: 38.1 % of 168 ms CPU is on 2 threads without Python
+         33.3 %  56.0 ms  libblas.so on 2 threads
+    "#]],
+    );
+}
+
+#[test]
+fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
+    check(
+        &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x51 poll\n{}", expressions(7, 7)),
+        expect![[r#"
+            waiting: 160 ms wall, 78.4 ms CPU (49.0 %)
+             51.0 %  81.6 ms  app.py:1 recv   waiting for an event (poll)
+        "#]],
+    );
+    check(
+        &format!("{PROCESS}recv@app.py:1[4-9] > poll[libc.so.6] x50 poll\n{}", expressions(5, 10)),
+        expect![[r#"
+            no single cause: the largest expression has 20.0 %, the ten largest 100.0 % of 80.0 ms CPU
+            next: f1 (app.py) has 20.0 % with what it calls (genba report --by function --sort total)
+        "#]],
+    );
+}
+
+#[test]
+fn waits_are_counted_where_they_begin() {
+    let wait = "recv@app.py:1[4-9] > poll[libc.so.6] x20 poll\n";
+    let run = "main@app.py:2[4-9] x1\n";
+    check(
+        &format!("{PROCESS}{wait}{run}{wait}{run}thread 8 idle\nidle@app.py:3[4-9] x40 futex\n"),
+        expect![[r#"
+            waiting: 131 ms wall, 3.20 ms CPU (2.4 %)
+             48.8 %  64.0 ms  app.py:1 recv   waiting for an event (poll), at least 2 waits, at most 32.0 ms each
+             48.8 %  64.0 ms  app.py:3 idle   waiting for a lock (futex)
+        "#]],
+    );
+}
+
+#[test]
+fn threads_that_wait_in_libraries_are_one_row() {
+    let idle = "_worker@/env/lib/python3.13/site-packages/pool.py:3[4-9] x80 futex\n";
+    let own = "main@app.py:2[4-9] x4\nrecv@app.py:1[4-9] x20 poll\n";
+    let accepts = "accept@/env/lib/python3.13/site-packages/server.py:9[4-9] x40 poll\n";
+    check(
+        &format!("{PROCESS}{own}thread 8 pool_0\n{idle}thread 9 pool_1\n{idle}thread 10 server\n{accepts}"),
+        expect![[r#"
+            waiting: 358 ms wall, 6.40 ms CPU (1.8 %)
+              8.9 %  32.0 ms  app.py:1 recv   waiting for an event (poll)
+             89.3 %   320 ms  3 threads waiting in libraries: pool.py:3 _worker 71.4 %, server.py:9 accept 17.9 %
+        "#]],
+    );
+    // No place of the user's waits, so the answer names the threads that wait.
+    check(
+        &format!("{PROCESS}main@app.py:2[4-9] x4\nthread 8 pool_0\n{idle}thread 9 pool_1\n{idle}"),
+        expect![[r#"
+        waiting: 262 ms wall, 6.40 ms CPU (2.4 %)
+         97.6 %   256 ms  pool.py:3 _worker   waiting for a lock (futex), at least 2 waits, at most 128 ms each
+    "#]],
+    );
+}
+
+/// Thread 10 waits for 128 ms; threads 8 and 9 held what it waited for.
+fn held(lines: &str, expected: Expect) {
+    let others = "thread 8 worker\nwork@app.py:5[4-9] x5\nthread 9 pool\nwork@app.py:6[4-9] x5\n";
+    let wait = "take@app.py:1[4-9] x80 rlock\n";
+    check(&format!("{PROCESS}{others}thread 10 main\n{wait}{lines}"), expected);
+}
+
+#[test]
+fn who_holds_a_lock_for_half_of_the_wait_is_named() {
+    held(
+        "held 8 64ms\nheld 9 10ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 8 (worker)
+    "#]],
+    );
+    held(
+        "held 8 30ms\nheld 8 34ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 8 (worker)
+    "#]],
+    );
+    held(
+        "held 9 100ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex), held by thread 9 (pool)
+    "#]],
+    );
+    held(
+        "held 8 63ms\nheld 9 63ms\n",
+        expect![[r#"
+        waiting: 144 ms wall, 16.0 ms CPU (11.1 %)
+         88.9 %   128 ms  app.py:1 take   waiting for a threading.RLock (futex)
+    "#]],
+    );
+}
+
+#[test]
+fn what_a_wait_is_on_stands_behind_its_call() {
+    let run = "main@app.py:2[4-9] x4\n";
+    let ask = "ask@app.py:1[4-9] > poll[libc.so.6] x80 socket\n";
+    check(
+        &format!("{PROCESS}{ask}{run}{ask}thread 8 child\nread@app.py:3[4-9] > read[libc.so.6] x40 pipe\n"),
+        expect![[r#"
+            waiting: 326 ms wall, 6.40 ms CPU (2.0 %)
+             78.4 %   256 ms  app.py:1 ask   waiting for an event (poll on a socket), at least 2 waits, at most 128 ms each
+             19.6 %  64.0 ms  app.py:3 read   waiting for data (read on a pipe)
+        "#]],
+    );
+}

@@ -1,0 +1,233 @@
+//! What a reader is told before believing a share.
+
+use crate::notation;
+use expect_test::{Expect, expect};
+use genba_profile::build::{Additions, profile};
+use genba_profile::warnings::warnings;
+use genba_profile::weight::Weight;
+
+fn check(recording: &str, expected: Expect) {
+    let profile = profile(&notation::recording(recording), &Additions::default());
+    let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();
+    expected.assert_eq(&lines.concat());
+}
+
+#[test]
+fn enough_samples_and_nothing_lost_is_no_warning() {
+    check("process 7 3.13.0\n f@a.py:1 x200", expect![[""]]);
+}
+
+#[test]
+fn few_samples_have_a_margin() {
+    check(
+        "process 7 3.13.0\n f@a.py:1 x37",
+        expect![[r#"
+            37 samples, shares are ± 16 points; try --rate 10000 or a longer run
+        "#]],
+    );
+}
+
+#[test]
+fn no_samples_have_a_reason() {
+    check(
+        "process 7 3.13.0\n rss 0ms 5",
+        expect![[r#"
+            no samples: the program ended after 0 ns, before the first tick; try --rate 10000
+        "#]],
+    );
+    check(
+        "process 7 3.13.0\n refused moved 12",
+        expect![[r#"
+            no samples: none of 12 ticks gave a stack
+            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
+        "#]],
+    );
+    check(
+        "process 7 3.13.0\n f@a.py:1 x3 poll",
+        expect![[r#"
+            no samples: no thread was seen running; --weight wall shows what was waited for
+        "#]],
+    );
+    check(
+        "process 7 2.7.18 refused=no+offset+table+for+this+CPython",
+        expect![[r#"
+            process 7 was not recorded: no offset table for this CPython
+            no samples: genba recorded none of the processes
+        "#]],
+    );
+}
+
+#[test]
+fn a_long_run_without_a_tick_is_not_the_programs_doing() {
+    let mut profile = profile(&notation::recording("process 7 3.13.0\n rss 0ms 5"), &Additions::default());
+    profile.processes.iter_mut().for_each(|process| process.wall_ns = 3_060_000_000);
+    expect![
+        "no samples: no thread was sampled in 3.06 s: genba's own thread got no CPU, or the kernel showed none of the program's threads"
+    ]
+    .assert_eq(&warnings(&profile, Weight::Cpu).join("\n"));
+}
+
+#[test]
+fn losses_and_coverage() {
+    check(
+        "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
+        expect![[r#"
+            1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
+            samples cover 97.5 % of the program's CPU; 41.0 ms are in no sample (1.00 ms of it before genba was loaded)
+        "#]],
+    );
+    check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 10\n unsampled 16ms", expect![[""]]);
+}
+
+#[test]
+fn a_stop_is_nobodys_loss() {
+    check(
+        "process 7 3.13.0\n f@a.py:1 x1000\n dropped stopped 3000\n halt 3100ms 3000ms",
+        expect![[r#"
+            the process was stopped for 3.00 s (Ctrl-Z, a debugger, a frozen container): that time is in no sample
+        "#]],
+    );
+}
+
+#[test]
+fn damage_and_missing_ends() {
+    let killed = |pid| format!("process {pid} 3.13.0\n no end\n f@a.py:1 x1000\n");
+    check(
+        &killed(7),
+        expect![[r#"
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
+    );
+    check(
+        &[7, 8, 9].map(killed).concat(),
+        expect![[r#"
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) have no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
+    );
+    check(
+        &[7, 8, 9, 10, 11].map(killed).concat(),
+        expect![[r#"
+        process 7 (CPython 3.13.0), process 8 (CPython 3.13.0), process 9 (CPython 3.13.0) and 2 more have no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]],
+    );
+    check(
+        "process 7 3.13.0\n lost block\n f@a.py:1 x1000",
+        expect![[r#"
+        incomplete at byte 232 (block 1, field `sequence`): expected 1, found 2 (1 lost)
+        process 7 (CPython 3.13.0): 1 block lost, the samples in them are missing here
+    "#]],
+    );
+    check(
+        "process 7 3.13.0\n note the disk is full\n f@a.py:1 x1000",
+        expect![[r#"
+        process 7 (CPython 3.13.0): the disk is full
+    "#]],
+    );
+}
+
+#[test]
+fn a_recording_that_stops_before_the_run_ended() {
+    let of_run = |recording: &str, run_ended_ns: u64| {
+        let additions = Additions { run_ended_ns: Some(run_ended_ns), ..Additions::default() };
+        let profile = profile(&notation::recording(recording), &additions);
+        warnings(&profile, Weight::Cpu).join("\n") + "\n"
+    };
+    let killed = "process 7 3.13.0\n no end\n f@a.py:1 x1000\n";
+    let last_ns = profile(&notation::recording(killed), &Additions::default()).span_ns;
+    let begin_ns = notation::BEGIN_NS;
+    expect![[r#"
+        process 7 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+    "#]]
+    .assert_eq(&of_run(killed, begin_ns + last_ns + 500_000_000));
+    expect![[r#"
+        the recording stops without an end in process 7 (CPython 3.13.0) after 1.60 s, 3.20 s before the run ended: killed then, or nothing more could be written (a full disk, a file-size limit), or no memory was left; what came later is missing
+    "#]]
+    .assert_eq(&of_run(killed, begin_ns + last_ns + 3_200_000_000));
+}
+
+#[test]
+fn a_cut_file_shows_what_is_intact() {
+    let bytes = notation::bytes("process 7 3.13.0\n f@a.py:1 x1000");
+    let recording = genba_format::read(&bytes[..bytes.len() - 1]).unwrap();
+    let profile = profile(&recording, &Additions::default());
+    assert_eq!(profile.samples.iter().map(|group| group.samples).sum::<u64>(), 1000);
+    expect![[r#"
+        cut at byte 406 (block 2, field `payload`): expected 9 bytes, found 8
+    "#]]
+    .assert_eq(&format!("{}\n", warnings(&profile, Weight::Cpu).join("\n")));
+}
+
+#[test]
+fn what_passed_before_the_program_began_it_is_no_part_of_a_recording() {
+    check(
+        "process 7 3.13.0 cpu_before_ms=900
+         f@a.py:1 x200",
+        expect![[r#"
+            samples cover 26.2 % of the program's CPU; 900 ms are in no sample (900 ms of it before genba was loaded)
+        "#]],
+    );
+    check("process 7 3.13.0 cpu_before_ms=900 within=1\n f@a.py:1 x200", expect![[""]]);
+}
+
+#[test]
+fn a_pause_is_told_where_cpu_passed_unseen() {
+    check(
+        "process 7 3.13.0 within=1
+         f@a.py:1 x200
+         unsampled 300ms
+         pause 10ms
+         pause 20ms
+         resume 110ms
+         pause 200ms",
+        expect![[r#"
+            samples cover 51.6 % of the program's CPU; 300 ms are in no sample; the program paused the sampling for 220 ms
+        "#]],
+    );
+}
+
+#[test]
+fn threads_that_block_signals_are_named_with_their_cpu() {
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n masked 8 300ms 250ms\n unsampled 250ms",
+        expect![[r#"
+            samples cover 71.9 % of the program's CPU; 250 ms are in no sample
+            thread 8 (zmq) blocks signals, SIGURG among them: 250 ms of its CPU have no stacks
+        "#]],
+    );
+    check(
+        "process 7 3.13.0\n thread 7 main\n f@a.py:1 x400\n thread 8 zmq\n thread 9 kafka\n thread 10 short\n \
+         masked 8 300ms 250ms\n masked 9 900ms 800ms\n masked 10 10ms 0ms\n unsampled 1050ms",
+        expect![[r#"
+            samples cover 37.8 % of the program's CPU; 1.05 s are in no sample
+            thread 9 (kafka) (800 ms), thread 8 (zmq) (250 ms) block signals, SIGURG among them: 1.05 s of their CPU have no stacks
+        "#]],
+    );
+}
+
+#[test]
+fn what_a_killed_process_used_after_its_last_block_is_not_recorded() {
+    check(
+        "process 7 3.13.0\n f@a.py:1 x200\n reaped 8 300ms 260ms\n process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end",
+        expect![[r#"
+            process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing
+            samples cover 82.7 % of the program's CPU; 0 ns are in no sample; 100 ms of 1 process that was killed came after the last block and was not recorded
+        "#]],
+    );
+}
+
+#[test]
+fn what_others_used_is_not_missing_in_a_process() {
+    // Its own children, told by itself; a program that it became; another parent's child; one whose pid it has only later.
+    let parent = "process 7 3.13.0\n f@a.py:1 x200\n";
+    let no_end = "process 8 (CPython 3.13.0) has no end in this recording: killed, or still running; the last quarter of a second may be missing\n";
+    let quiet = |recording: String, expected: &str| {
+        let profile = profile(&notation::recording(&recording), &Additions::default());
+        let lines: Vec<String> = warnings(&profile, Weight::Cpu).iter().map(|warning| format!("{warning}\n")).collect();
+        assert_eq!(lines.concat(), expected, "{recording}");
+    };
+    let child = "process 8 3.13.0 parent=7\n g@a.py:2 x100\n no end\n";
+    quiet(format!("{parent} reaped 8 300ms 260ms\n {child} children 100ms"), no_end);
+    quiet(format!("{parent} reaped 8 300ms 260ms\n {child} exec 150ms"), "");
+    quiet(format!("{parent} reaped 9 300ms 260ms\n {child}"), no_end);
+    quiet(format!("process 6 3.13.0\n reaped 8 300ms 260ms\n {parent} {child}"), no_end);
+}

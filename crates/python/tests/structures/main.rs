@@ -1,0 +1,8 @@
+//! CPython's structures in memory that no interpreter has: images of living programs, which need the feature `std`, and made-up words.
+
+#[cfg(feature = "std")]
+mod image;
+#[cfg(feature = "std")]
+mod images;
+mod layouts;
+mod popped;

@@ -1,0 +1,84 @@
+//! A current frame that is none of the thread's: what an old C local of the eval loop names while greenlets change places.
+
+use genba_python::memory::{Address, Fault, Memory};
+use genba_python::stack::frames::{Frames, walk};
+use genba_python::stack::walked::{PYTHON_MAX, PythonEnd, PythonWord};
+
+use crate::layouts::{CODE_TYPE, LAYOUTS, REGION};
+use genba_python::code_capture::{self, COMPLETE, Seen, SeenEntry, Tail};
+use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
+
+const STATE: Address = Address(REGION);
+/// The C local of the eval loop, and the native frames above it.
+const RUN: Address = Address(REGION + 0x1000);
+const RUN_BEFORE: Address = Address(REGION + 0x1800);
+const CODE: Address = Address(REGION + 0x2000);
+const CHUNK: Address = Address(REGION + 0x10000);
+const CHUNK_BEFORE: Address = Address(REGION + 0x20000);
+const CHUNK_BYTES: u64 = 0x4000;
+const ELSEWHERE: Address = Address(REGION + 0x30000);
+/// The first frame of a chunk lies behind its head.
+const HEAD_BYTES: u64 = 24;
+
+struct Words(HashMap<u64, u64>);
+
+impl Memory for Words {
+    fn word(&self, address: Address) -> Result<u64, Fault> {
+        let word = |at: u64| self.0.get(&at).copied().unwrap_or(0);
+        // Bytes are read out of words that need not be aligned.
+        let (at, shift) = (address.0 & !7, address.0 % 8 * 8);
+        Ok(if shift == 0 { word(at) } else { word(at) >> shift | word(at + 8) << (64 - shift) })
+    }
+}
+
+/// Walks frames whose innermost one is at `frame`, under a run that has called something. How many there were, and the end.
+fn walked(frame: Address, top: Address) -> (usize, PythonEnd) {
+    let layout = &LAYOUTS[0];
+    let datastack = STATE.at(232).0;
+    let words = Words(HashMap::from([
+        (STATE.at(56).0, RUN.0),
+        (RUN.0, frame.0),
+        (RUN.at(8).0, RUN_BEFORE.0),
+        (datastack, CHUNK.0),
+        (datastack + 8, top.0),
+        (datastack + 16, CHUNK.at(CHUNK_BYTES).0),
+        (CHUNK.0, CHUNK_BEFORE.0),
+        (CHUNK.at(8).0, CHUNK_BYTES),
+        (CHUNK_BEFORE.at(8).0, CHUNK_BYTES),
+        (CODE.at(8).0, CODE_TYPE),
+        (frame.at(layout.frames.code).0, CODE.0),
+        (frame.at(layout.frames.instruction).0, CODE.at(layout.codes.instructions).0),
+    ]));
+    // Its names are known.
+    let key = code_capture::key(&words, layout, CODE).unwrap_or(0);
+    let entry = SeenEntry { key: AtomicU64::new(key), progress: AtomicU64::new(COMPLETE) };
+    let (seen, mut tail) = (Seen { entries: &raw const entry, mask: 0 }, [0; 64]);
+    let mut python = [PythonWord::default(); PYTHON_MAX];
+    let mut frames = Frames {
+        words: &mut python,
+        len: 0,
+        tail: Tail::new(&mut tail),
+        top_not_begun: false,
+        operand: None,
+        innermost_cfa: Some(RUN.0 - 0x100),
+    };
+    let end = walk(&words, layout, &seen, STATE, &mut frames);
+    (frames.len, end)
+}
+
+#[test]
+fn a_frame_that_was_popped_is_not_the_current_one() {
+    let first = CHUNK.at(HEAD_BYTES);
+    let second = first.at(0x100);
+    assert_eq!(walked(first, second), (1, PythonEnd::Complete));
+    assert_eq!(walked(second, second), (0, PythonEnd::Popped));
+}
+
+#[test]
+fn nor_is_one_of_another_greenlets_data_stack() {
+    let top = CHUNK.at(HEAD_BYTES + 0x100);
+    assert_eq!(walked(ELSEWHERE, top), (0, PythonEnd::Popped));
+    // A new chunk is the thread's before the frame that it was made for is the current one.
+    assert_eq!(walked(CHUNK_BEFORE.at(HEAD_BYTES), top), (1, PythonEnd::Complete));
+}
