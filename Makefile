@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-web-and-fuzz test-python cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-beside test-alone cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -20,25 +20,31 @@ prepare: ## set this machine up: tools, packages, Debian sid and its debug files
 demo: build ## build, profile casebook/bytes-slice and show where its time goes
 	@make/demo.sh
 
-test: prepare build test-rust test-web-and-fuzz test-python ## every test, on every CPython that can be had
+# Sets the machine up, builds, and runs every part before the verdict (make/gate.py has the parts). GENBA_ALL lifts the table of tests/workshop/runs_on.py.
+test: ## every test, on the CPythons that it asks for; what failed runs once more at the end
+	@python3 make/gate.py test
+
+test-all: ## every test on all seven CPythons
+	@GENBA_ALL=1 python3 make/gate.py test
+
+# The parts; `python3 make/gate.py rust` runs one with what it needs.
+NEXTEST := $(TOOLS)/bin/cargo-nextest
+# The libraries that the command carries, as `make build` left them: clippy and the tests do not compile them again.
+LIBRARIES := GENBA_AGENT_LIBRARIES=$(CURDIR)/build/libraries
 
 test-rust:
-	cargo test --workspace --quiet --no-fail-fast
+	@rm -f target/nextest/default/junit.xml
+	$(LIBRARIES) $(NEXTEST) nextest run --workspace --no-fail-fast
 
 test-web: web/node_modules
 	npm --prefix web test
 
-# Each is busy with one CPU.
-test-web-and-fuzz:
-	@$(MAKE) --no-print-directory --output-sync=target -j 2 test-web fuzz
+# Those that nobody disturbs side by side, a file a worker; those that measure alone on the machine.
+test-beside:
+	$(TOOLS)/bin/pytest -n 2 --dist loadfile -m 'not measures or steady' tests benches
 
-# Tests that measure what others on the machine disturb run alone. The others run side by side.
-test-python: build wheel twin
-	@make/prepare.sh tools compiled schemathesis s3
-	@failed=0; \
-	$(TOOLS)/bin/pytest -n 2 -m 'not measures or steady' tests benches || failed=1; \
-	$(TOOLS)/bin/pytest -m 'measures and not steady' tests || failed=1; \
-	exit $$failed
+test-alone:
+	$(TOOLS)/bin/pytest -m 'measures and not steady' tests
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
@@ -47,6 +53,7 @@ soak: build wheel twin ## the measuring and the harmless tests in their long for
 	@make/prepare.sh tools compiled schemathesis s3
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 tests || failed=1; \
+	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \
 	$(MAKE) --no-print-directory cluster || failed=1; \
 	$(TOOLS)/bin/python make/measured.py build/soak.jsonl || failed=1; \
 	exit $$failed
@@ -55,9 +62,13 @@ cluster: build ## two servers, PostgreSQL and three nodes of Garage, while some 
 	@make/prepare.sh tools packages garage
 	$(TOOLS)/bin/pytest --timeout 1800 tests/serve/cluster.py
 
-check: web/node_modules prose ## formatting, lints, house rules, edges, generated code, the handler's symbols, prose
+check: build check-quick check-clippy prose ## formatting, lints, house rules, edges, generated code, the handler's symbols, prose
+
+check-clippy:
+	$(LIBRARIES) cargo clippy --workspace --all-targets --quiet -- -D warnings
+
+check-quick: web/node_modules
 	cargo fmt --all --check
-	cargo clippy --workspace --all-targets --quiet -- -D warnings
 	cargo xtask tidy
 	cargo xtask edges
 	cargo xtask proto --check

@@ -20,6 +20,8 @@ build: web-dist ## the command, at target/release/genba
 	@mkdir -p target/release
 	cp --force $(BUILT)/genba target/release/genba.new
 	mv target/release/genba.new target/release/genba
+	@# Those that did not change stay as they are, and with them what was compiled beside them.
+	@install -C -m 644 -D -t build/libraries "$$(dirname "$$($(CARRIED))")"/genba-*.so
 
 twin: ## the slow twin that tests hold genba against, at target/release/genba-twin
 	cargo build --quiet --locked --release --package genba-twin

@@ -6,7 +6,7 @@ trap 'rm -rf "$folder"' EXIT
 mkdir -p docs/pictures
 PATH="$2:$PATH" "$1" run --quiet -o "$folder/slow.genba" -- python3 casebook/bytes-slice/slow.py > "$folder/printed"
 "$1" html -o "$folder/slow.html" "$folder/slow.genba"
-node tests/web/picture.mjs "$folder/slow.html" docs/pictures
+node tests/page/picture.mjs "$folder/slow.html" docs/pictures
 
 # The server's list, of programs that it was sent.
 "$1" serve --data "$folder/data" --listen 127.0.0.1:0 >"$folder/address" &
@@ -21,4 +21,4 @@ for run in "json_indent 40" "linear_search 9000" "held_lock 40" "cache_misses 40
     cp "$programs/$name.py" "$folder/"
     (cd "$folder" && PATH="$2:$PATH" "$command" run --quiet --tag branch=main --push "$address" -- python3 "$name.py" "${run#* }") >"$folder/printed" 2>&1
 done
-node tests/web/server-picture.mjs "$address" docs/pictures
+node tests/page/server-picture.mjs "$address" docs/pictures

@@ -15,6 +15,17 @@ garage=${GENBA_GARAGE:-$HOME/.cache/genba/garage}
 libraries=/usr/lib/x86_64-linux-gnu
 
 say() { echo "prepare: $*" >&2; }
+# What this machine does without, and why: on the last lines of `make test`, too (make/gate.py).
+without() {
+    say "$*"
+    echo "$*" >>"$root/build/not-here"
+}
+# A registry that did not answer may answer now.
+try_twice() {
+    "$@" && return
+    say "failed, once more: $*"
+    "$@"
+}
 fail() {
     echo "error: $1" >&2
     echo "hint: $2" >&2
@@ -42,9 +53,9 @@ prepare_tools() {
     say "tools of make/requirements.txt into build/tools, with $python"
     rm -rf "$tools"
     "$python" -m venv "$tools"
-    "$tools/bin/python" -m pip install --quiet --requirement "$root/make/requirements.txt"
+    try_twice "$tools/bin/python" -m pip install --quiet --requirement "$root/make/requirements.txt"
     # gunicorn is pure Python: one folder serves every interpreter of the tests, through PYTHONPATH.
-    "$tools/bin/python" -m pip install --quiet --target "$tools/site-packages" \
+    try_twice "$tools/bin/python" -m pip install --quiet --target "$tools/site-packages" \
         --requirement "$root/make/requirements-programs.txt"
     echo "$wanted" >"$tools/wanted"
 }
@@ -65,17 +76,41 @@ prepare_packages() {
         return
     fi
     if [ "$(id -u)" != 0 ]; then
-        say "missing and not installed, because only root can:$missing; what needs them is skipped, in words"
+        without "missing and not installed, because only root can:$missing; what needs them is skipped, in words"
         return
     fi
     say "apt-get install$missing"
-    apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >/dev/null
+    try_twice apt-get update -qq
+    # shellcheck disable=SC2086  # several packages
+    DEBIAN_FRONTEND=noninteractive try_twice apt-get install -y -qq --no-install-recommends $missing >/dev/null
 }
 
 install_in_sid() {
-    DEBIAN_FRONTEND=noninteractive chroot "$sid" apt-get install -y -qq --no-install-recommends "$@" \
+    DEBIAN_FRONTEND=noninteractive try_twice chroot "$sid" apt-get install -y -qq --no-install-recommends "$@" \
         >/dev/null 2>>"$root/build/debootstrap.log"
+}
+
+# What a Python in there needs, also after the machine was started again. What is there already stays.
+mount_in_sid() {
+    [ "$(id -u)" = 0 ] || return 0
+    [ -e "$sid/proc/self" ] || mount -t proc proc "$sid/proc"
+    [ -c "$sid/dev/null" ] || mount --bind /dev "$sid/dev"
+    mkdir -p -m 1777 "$sid/dev/shm"
+    # It moves from day to day, so a log says which one it was.
+    # shellcheck disable=SC2016  # dpkg-query's own variables
+    say "Debian sid: $(dpkg-query --admindir="$sid/var/lib/dpkg" --show --showformat='${Package} ${Version}, ' python3.14 python3.15 libc6 2>/dev/null)" || true
+}
+
+# A folder with a mount in it must not be removed.
+remove_half_a_sid() {
+    awk -v half="$sid.half/" 'index($2, half) == 1 { print $2 }' /proc/mounts | sort -r | while read -r at; do umount -l "$at"; done
+    rm -rf "$sid.half"
+}
+
+make_sid() {
+    remove_half_a_sid
+    mkdir -p "$sid.half"
+    debootstrap --variant=minbase sid "$sid.half" "$1" >"$root/build/debootstrap.log" 2>&1
 }
 
 # CPython 3.14 and 3.15 as Debian builds them (stripped, PGO, LTO), in a folder of their own.
@@ -84,10 +119,11 @@ prepare_sid() {
         [ -e "$sid/usr/lib/python3.14/test/test_fork1.py" ] && [ -e "$sid/usr/lib/python3.15/test/test_fork1.py" ] &&
         [ -e "$sid/usr/include/python3.14/Python.h" ] && [ -e "$sid/usr/include/python3.15/Python.h" ] &&
         [ -e "$sid$libraries/libjemalloc.so.2" ] && [ -e "$sid$libraries/libtcmalloc_minimal.so.4" ]; then
+        mount_in_sid
         return
     fi
     if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null 2>&1; then
-        say "no CPython 3.14 and 3.15 from Debian sid: that needs root and debootstrap; their tests are skipped, in words"
+        without "no CPython 3.14 and 3.15 from Debian sid: that needs root and debootstrap; their tests are skipped, in words"
         return
     fi
     if [ ! -x "$sid/usr/bin/apt-get" ]; then
@@ -95,13 +131,19 @@ prepare_sid() {
         mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sort -u | head -n 1)
         [ -n "$mirror" ] || fail "apt has no Debian mirror configured" "set GENBA_SID to a Debian sid folder with python3.14 and python3.15"
         say "Debian sid into $sid"
-        mkdir -p "$sid"
-        debootstrap --variant=minbase sid "$sid" "$mirror" >"$root/build/debootstrap.log" 2>&1 ||
-            fail "debootstrap failed, see build/debootstrap.log" "rm -rf $sid, then try again"
+        # It has its name when it is whole: one that was broken off is made anew.
+        try_twice make_sid "$mirror" || {
+            remove_half_a_sid
+            without "no CPython 3.14 and 3.15 from Debian sid: debootstrap failed, see build/debootstrap.log; their tests are skipped, in words"
+            return 0
+        }
         # Debian's packages must not start services in there.
-        printf '#!/bin/sh\nexit 101\n' >"$sid/usr/sbin/policy-rc.d"
-        chmod 755 "$sid/usr/sbin/policy-rc.d"
+        printf '#!/bin/sh\nexit 101\n' >"$sid.half/usr/sbin/policy-rc.d"
+        chmod 755 "$sid.half/usr/sbin/policy-rc.d"
+        rmdir "$sid" 2>/dev/null || true
+        mv "$sid.half" "$sid"
     fi
+    mount_in_sid
     cp /etc/resolv.conf "$sid/etc/resolv.conf" 2>/dev/null || true
     # A mirror may lag behind; signatures are checked all the same.
     chroot "$sid" apt-get -o Acquire::Check-Valid-Until=false update -qq || say "apt-get update failed in $sid"
@@ -109,24 +151,24 @@ prepare_sid() {
         if [ ! -x "$sid/usr/bin/python$version" ]; then
             say "python$version into $sid"
             install_in_sid "python$version" "python$version-venv" ||
-                say "python$version cannot be had from Debian sid today; its tests are skipped, in words"
+                without "python$version cannot be had from Debian sid today; its tests are skipped, in words"
         fi
         if [ ! -e "$sid/usr/lib/python$version/test/test_fork1.py" ]; then
             say "CPython's own tests for $version into $sid"
             install_in_sid "libpython$version-testsuite" ||
-                say "they cannot be had from Debian sid today; what runs them there is skipped, in words"
+                without "they cannot be had from Debian sid today; what runs them there is skipped, in words"
         fi
         if [ ! -e "$sid/usr/include/python$version/Python.h" ]; then
             say "headers of CPython $version into $sid"
             install_in_sid "libpython$version-dev" ||
-                say "they cannot be had from Debian sid today; what is compiled for it is skipped, in words"
+                without "they cannot be had from Debian sid today; what is compiled for it is skipped, in words"
         fi
     done
     for pair in libjemalloc.so.2:libjemalloc2 libtcmalloc_minimal.so.4:libtcmalloc-minimal4t64; do
         [ -e "$sid$libraries/${pair%%:*}" ] && continue
         say "${pair##*:} into $sid"
         install_in_sid "${pair##*:}" ||
-            say "it cannot be had from Debian sid today; what preloads it there is skipped, in words"
+            without "it cannot be had from Debian sid today; what preloads it there is skipped, in words"
     done
 }
 
@@ -147,7 +189,7 @@ prepare_debug() {
         return
     fi
     if [ "$(id -u)" != 0 ]; then
-        say "no debug files in $debug: that needs root; the names of stripped interpreters are not judged, in words"
+        without "no debug files in $debug: that needs root; the names of stripped interpreters are not judged, in words"
         return
     fi
     say "$packages into $debug"
@@ -160,7 +202,7 @@ prepare_debug() {
         apt-get download -qq "$@" || { apt-get -o Acquire::Check-Valid-Until=false update -qq; apt-get download -qq "$@"; }
         for package in *.deb; do dpkg-deb -x "$package" .; done' sh "$folder" $packages >/dev/null 2>>"$root/build/debootstrap.log" &&
         cp -r "$sid$folder/usr/lib/debug/.build-id" "$debug.new" ||
-        say "they cannot be had from Debian sid today; the names of stripped interpreters are not judged, in words"
+        without "they cannot be had from Debian sid today; the names of stripped interpreters are not judged, in words"
     rm -rf "$sid$folder"
     if [ -d "$debug.new/.build-id" ]; then
         echo "$packages" >"$debug.new/packages"
@@ -170,6 +212,8 @@ prepare_debug() {
         rm -rf "$debug.new"
     fi
 }
+
+unpack_standalone() (cd "$root/make/standalone" && rm -rf "$standalone/$1.new" && go run -modfile="$1.mod" . "$standalone/$1.new")
 
 # CPython 3.11 and 3.14 of python-build-standalone, which `uv python install` brings: a Go module carries them.
 prepare_standalone() {
@@ -182,21 +226,23 @@ prepare_standalone() {
             continue
         fi
         if ! command -v go >/dev/null 2>&1; then
-            say "no CPython $minor of python-build-standalone: that needs go; its tests are skipped, in words"
+            without "no CPython $minor of python-build-standalone: that needs go; its tests are skipped, in words"
             continue
         fi
         say "CPython $minor of python-build-standalone into $standalone"
         rm -rf "$standalone/$minor" "$standalone/$minor.new"
         mkdir -p "$standalone"
-        if (cd "$root/make/standalone" && go run -modfile="$minor.mod" . "$standalone/$minor.new") >"$root/build/standalone.log" 2>&1; then
+        if try_twice unpack_standalone "$minor" >"$root/build/standalone.log" 2>&1; then
             echo "$wanted" >"$standalone/$minor.new/wanted"
             mv "$standalone/$minor.new" "$standalone/$minor"
         else
-            say "it cannot be had today: $(tail -n 1 "$root/build/standalone.log"); its tests are skipped, in words"
+            without "CPython $minor of python-build-standalone cannot be had today: $(tail -n 1 "$root/build/standalone.log"); its tests are skipped, in words"
         fi
         rm -rf "$standalone/$minor.new" "$standalone/$minor.new.lock"
     done
 }
+
+build_vale() (cd "$root/make/prose" && GOBIN=$root/build/prose go install github.com/errata-ai/vale/v3/cmd/vale)
 
 # vale, which checks the prose (make/prose.sh), from the Go module that make/prose/go.mod pins.
 prepare_prose() {
@@ -211,7 +257,7 @@ prepare_prose() {
     say "vale of make/prose/go.mod into build/prose"
     rm -rf "$root/build/prose"
     mkdir -p "$root/build/prose"
-    (cd "$root/make/prose" && GOBIN=$root/build/prose go install github.com/errata-ai/vale/v3/cmd/vale)
+    try_twice build_vale
     echo "$wanted" >"$root/build/prose/wanted"
 }
 
@@ -273,8 +319,8 @@ prepare_compiled() {
         # One by one: what cannot be had for a version is missing there, and its tests say so.
         sed -n "s/^$minor  *//p" "$root/make/compiled-packages.txt" | while read -r package; do
             # shellcheck disable=SC2086  # several packages may stand in a line
-            "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $package >/dev/null 2>&1 ||
-                { say "$package cannot be had for CPython $minor; its tests are skipped, in words" && touch "$folder/incomplete"; }
+            try_twice "$tools/bin/python" -m pip install --quiet --target "$folder" "$@" $package >/dev/null 2>&1 ||
+                { without "$package cannot be had for CPython $minor; its tests are skipped, in words" && touch "$folder/incomplete"; }
         done
         [ -e "$folder/incomplete" ] || echo "$wanted" >"$folder/wanted"
     done
@@ -292,7 +338,7 @@ prepare_schemathesis() {
     say "schemathesis of make/requirements-schemathesis.txt into build/schemathesis, with $python"
     rm -rf "$folder"
     "$python" -m venv "$folder"
-    "$folder/bin/python" -m pip install --quiet --requirement "$pins"
+    try_twice "$folder/bin/python" -m pip install --quiet --requirement "$pins"
     echo "$wanted" >"$folder/wanted"
 }
 

@@ -1,11 +1,12 @@
 """Fixtures of the test suite: one `python` for each supported interpreter, and a `workshop` that records and checks the laws.
 
-Owns: which versions run, the words for those that do not, and the failure when fewer than four could.
+Owns: which versions run, the words for those that do not, and the failure when too few could.
 """
 
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from built import bounce, late, masks, spin  # noqa: F401  (fixtures)
 from compiled import cython_source, cythonized, throws  # noqa: F401  (fixtures)
 from figures import figure  # noqa: F401  (fixture)
 from interpreters import Interpreter
+from ledger import append
 from places import make_place
 from recording import REPOSITORY, Workshop, binary
 from runs_on import deselect_elsewhere
@@ -25,7 +27,7 @@ from stalls import stalls  # noqa: F401  (fixture)
 
 
 class FailuresAtOnce:
-    """Says what failed when it fails: a long run may be cut short, or its log."""
+    """Says what failed when it fails: a long run may be cut short, or its log. A line of JSON a test goes into the file named by GENBA_FAILED (make/gate.py)."""
 
     MESSAGE_CHARACTERS_MAX = 1500
 
@@ -34,10 +36,20 @@ class FailuresAtOnce:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         terminal = self.config.pluginmanager.get_plugin("terminalreporter")
-        if report.failed and terminal is not None:
+        # Workers of xdist hand their reports to the process that has the terminal.
+        if report.failed and terminal is not None and not os.environ.get("PYTEST_XDIST_WORKER"):
             crash = getattr(report.longrepr, "reprcrash", None)
             message = crash.message if crash else str(report.longrepr)
+            if "GENBA_FAILED" in os.environ:
+                append(Path(os.environ["GENBA_FAILED"]), {"test": report.nodeid, "message": message[: self.MESSAGE_CHARACTERS_MAX]})
             terminal.write_line(f"\n{report.nodeid}, {report.when}: {message[: self.MESSAGE_CHARACTERS_MAX]}")
+
+
+def keep_apart(config: pytest.Config) -> None:
+    """What genba keeps for its next run lies in a folder of this session's: not in the developer's own, where another commit's may lie."""
+    cache = tempfile.mkdtemp(prefix="genba-tests-cache-")
+    os.environ["XDG_CACHE_HOME"] = cache
+    config.add_cleanup(lambda: shutil.rmtree(cache, ignore_errors=True))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -46,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))
+    keep_apart(config)
     if SOAK and "GENBA_FIGURES" in os.environ:
         parts, versions = (os.environ.get(name, "").split() for name in ("PART", "VERSIONS"))
         config.pluginmanager.register(Sittings(Path(os.environ["GENBA_FIGURES"]), config.rootpath, parts, versions))
@@ -65,17 +78,15 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    if len(interpreters.found()) < interpreters.FOUND_MIN and not os.environ.get("PYTEST_XDIST_WORKER"):
+    if not interpreters.found_enough() and not os.environ.get("PYTEST_XDIST_WORKER"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    found = [one.version for one in interpreters.found()]
-    if len(found) < interpreters.FOUND_MIN:
+    if not interpreters.found_enough():
+        missing = [one.name for one in interpreters.all_supported() if isinstance(one, interpreters.Missing)]
         terminalreporter.write_line(
-            f"error: only CPython {', '.join(found) or 'none'} ran; at least {interpreters.FOUND_MIN} of"
-            f" {', '.join(interpreters.SUPPORTED)} must\nhint: make prepare, and pyenv install 3.11 3.12 3.13",
-            red=True,
+            f"error: CPython {', '.join(missing)} did not run\nhint: make prepare, and pyenv install 3.11 3.12 3.13", red=True
         )
 
 
@@ -102,8 +113,11 @@ def python(request: pytest.FixtureRequest) -> Interpreter:
 @pytest.fixture(scope="session")
 def sid_session(command: Path) -> Iterator[Path]:
     """The command and the programs, copied into the Debian sid once a session."""
-    folder = interpreters.sid_folder() / f"tmp/genba-tests-{os.getpid()}"
-    folder.mkdir(parents=True)
+    temporary = interpreters.sid_folder() / "tmp"
+    temporary.mkdir(exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix="genba-tests-", dir=temporary))
+    # As mkdir makes it: some programs go on as another user.
+    folder.chmod(0o755)
     shutil.copy2(command, folder / "genba")
     for name in ("tests/programs", "tests/verdicts", "tests/first_screen", "casebook"):
         shutil.copytree(REPOSITORY / name, folder / name)

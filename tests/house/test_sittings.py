@@ -82,7 +82,7 @@ class Small:
         (self.folder / "ran").unlink(missing_ok=True)
         (self.folder / "ran").touch()
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("GENBA_", "PYTEST_"))}
-        environment |= {"PYTHONPATH": str(REPOSITORY / "tests/soaking"), "PYTHONDONTWRITEBYTECODE": "1", **choice}
+        environment |= {"PYTHONPATH": str(REPOSITORY / "tests/soaking"), "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **choice}
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", ".", "tests"]
         done = subprocess.run(command, cwd=self.folder, env=environment, capture_output=True, text=True)
         return Sitting(done.returncode, (self.folder / "ran").read_text().split("\n")[:-1], done.stdout + done.stderr)
