@@ -1,4 +1,4 @@
-"""The bench from outside: one round of two works, the quick goals, every file it writes."""
+"""The bench from outside: one round of two works, every file it writes; the quick goals in long runs (GENBA_SOAK=1)."""
 
 import json
 import os
@@ -12,6 +12,8 @@ import ways
 from goals import made
 
 HERE = Path(__file__).resolve().parent
+# A run of the bench that judges nothing but that it ran.
+in_long_runs = pytest.mark.skipif(os.environ.get("GENBA_SOAK") != "1", reason="GENBA_SOAK=1: what it prints is for `make bench` to judge")
 
 
 def bench(*flags: str, folder: Path, **environment: str) -> tuple[str, dict, str]:
@@ -47,6 +49,7 @@ def test_one_round_of_two_works(tmp_path: Path) -> None:
     assert names == [row["goal"] for row in data["goals"]]
 
 
+@in_long_runs
 def test_start_up_and_memory(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "startup,memory", folder=tmp_path, ROUNDS="1")
     found = {row["goal"]: row for row in data["goals"]}
@@ -55,6 +58,7 @@ def test_start_up_and_memory(tmp_path: Path) -> None:
     assert all(row["value"] > 0 for row in found.values() if row["goal"].startswith("memory"))
 
 
+@in_long_runs
 def test_looks_under_faulthandler(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "faulthandler", folder=tmp_path, ROUNDS="1")
     rows = [row for row in data["goals"] if row["goal"].startswith("a look under faulthandler")]
@@ -62,6 +66,7 @@ def test_looks_under_faulthandler(tmp_path: Path) -> None:
     assert len(rows) == 4 and all(row["value"] > 0 for row in rows)
 
 
+@in_long_runs
 def test_the_handler_from_inside(tmp_path: Path) -> None:
     words, data, _ = bench("--parts", "handler", folder=tmp_path, HANDLER_RUNS="20")
     if not data["goals"]:
@@ -70,6 +75,7 @@ def test_the_handler_from_inside(tmp_path: Path) -> None:
     assert all(row["value"] > 0 for row in data["goals"])
 
 
+@in_long_runs
 def test_attaching_and_dumping(tmp_path: Path) -> None:
     _, data, _ = bench("--parts", "attach", folder=tmp_path, ATTACHES="2", DUMPS="2", ROUNDS="1")
     found = {row["goal"]: row for row in data["goals"]}

@@ -20,7 +20,7 @@ NOTE = "WebGL in software"
 
 
 def rows(_options: Namespace, _folder: Path) -> list[Row]:
-    command = ["node", str(REPOSITORY / "tests/web/beside.mjs"), *map(str, SIZES)]
+    command = ["node", str(REPOSITORY / "tests/page/beside.mjs"), *map(str, SIZES)]
     subprocess.run(["npm", "--prefix", str(REPOSITORY / "web"), "run", "--silent", "build"], check=True)
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     found = {(line["boxes"], line["viewer"]): line for line in map(json.loads, lines)}

@@ -4,12 +4,13 @@
 import os
 import random
 import signal
+import time
 
 import pytest
 
 from profile_tables import RUNNING
 from recording import Workshop, genba
-from stalls import Stalls
+from stalls import Stalls, undisturbed
 
 SEED = 20261120
 # Blocks are written every 250 ms. In flight: the tick that was being looked at (1 ms), and the sampler's wait for a CPU while
@@ -46,13 +47,20 @@ def test_kill_9(workshop: Workshop, stalls: Stalls, turn: int) -> None:
     assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0, profile.facts()
 
 
-def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop) -> None:
-    """Without that, up to 250 ms were missing, 125 in the middle. The command waits for it at most 5 ms: of a program that gets no CPU in that
-    time more is missing; of most nothing is of what they had used before the signal."""
+# The command waits for so long.
+PASSED_ON_NS_MAX = 5_000_000
+TURNS, TURNS_MAX = 7, 35
+
+
+@pytest.mark.measures
+def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Workshop, stalls: Stalls) -> None:
+    """Without that, up to 250 ms were missing, 125 in the middle. Of a program that gets no CPU for as long as the command waits more is missing;
+    so a turn counts in which this machine kept nobody waiting for half of that. Of most of these nothing is missing that was used before the signal."""
     chance = random.Random(f"{SEED} {workshop.interpreter.name} passed on")
     missing = []
-    turns = 7
-    for turn in range(turns):
+    for turn in range(TURNS_MAX):
+        if len(missing) == TURNS:
+            break
         name = f"passed-{turn}.genba"
         process = workshop.start(
             [workshop.interpreter.path, workshop.program("tests/programs/progress.py")],
@@ -61,12 +69,16 @@ def test_a_signal_that_genba_passes_on_lets_the_program_write_first(workshop: Wo
         )
         for _ in range(chance.randrange(20, 60)):
             *_, cpu_ns = map(int, process.stdout.readline().split())
+        sent_ns = time.monotonic_ns()
         process.send_signal(signal.SIGTERM)
         run = workshop.finish(process, name)
         assert run.exit_code == 128 + signal.SIGTERM, run.stderr
         (recorded,) = run.profile()["processes"]
-        missing.append(cpu_ns - recorded["cpu_ns"])
-    assert sum(one <= 0 for one in missing) * 2 > turns, missing
+        if stalls.worst_ns(sent_ns) < PASSED_ON_NS_MAX / 2:
+            missing.append(cpu_ns - recorded["cpu_ns"])
+    if len(missing) < TURNS:
+        pytest.skip(f"others had the CPUs for more than {PASSED_ON_NS_MAX / 2e6} ms in {TURNS_MAX - len(missing)} of {TURNS_MAX} turns")
+    assert sum(one <= 0 for one in missing) * 2 > TURNS, missing
 
 
 def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -> None:
@@ -87,10 +99,11 @@ def test_genba_killed_leaves_the_program_and_the_recording(workshop: Workshop) -
     assert profile.sum("samples", lambda row: row.state in RUNNING and "work" in row.names()) > 0
 
 
-def test_the_first_blocks_come_early(workshop: Workshop) -> None:
+@pytest.mark.measures
+def test_the_first_blocks_come_early(workshop: Workshop, stalls: Stalls) -> None:
     """A pool's worker is often killed before it is a quarter of a second old. With one block at the start, one at the end and one every
-    quarter of a second, a process has no more blocks than that."""
-    program = "import time; until = time.monotonic() + 0.1\nwhile time.monotonic() < until: pass"
-    run = workshop.run(workshop.write("brief.py", program))
-    (process,) = run.profile()["processes"]
+    quarter of a second, a process has no more blocks than that. The early ones are due after 10, 30 and 90 ms: a sampler that gets no CPU in that
+    time writes them as one, and the run is repeated."""
+    program = workshop.write("brief.py", "import time; until = time.monotonic() + 0.1\nwhile time.monotonic() < until: pass")
+    (process,) = undisturbed(stalls, 20_000_000, lambda: workshop.run(program)).profile()["processes"]
     assert process["blocks"] > 2 + process["wall_ns"] // 250_000_000, process

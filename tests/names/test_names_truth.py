@@ -1,7 +1,8 @@
 """The C names that a recording of a stripped CPython holds, judged by the distribution's debug files, weighted by samples.
 
 The debug files lie aside (`make prepare`), where genba does not look: what it names, it names without them. Asked for: no
-wrong name; of the first C frames under Python at least FIRST_MIN with the function's own name, of all C frames at least ALL_MIN.
+wrong name; of the first C frames under Python at least FIRST_MIN with the function's own name, of all C frames at least ALL_MIN. How many can be named
+depends on the build: those two hold for the builds of docs/limits.md, of another one they are figures.
 """
 
 import json
@@ -14,6 +15,7 @@ import pytest
 from figures import Figure
 from recording import REPOSITORY, Workshop
 from soak import SOAK
+from tried import is_tried
 
 pytestmark = [pytest.mark.measures, pytest.mark.steady]
 
@@ -28,7 +30,7 @@ def debug_folder() -> Path:
     return Path(os.environ.get("GENBA_DEBUG") or Path.home() / ".cache/genba/debug")
 
 
-def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
+def test_names_are_true(workshop: Workshop, figure: Figure, judge: Path) -> None:
     interpreter = workshop.interpreter
     if interpreter.root is None:
         pytest.skip(f"CPython {interpreter.minor} of pyenv is not stripped: it has its own symbols")
@@ -36,7 +38,7 @@ def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
         pytest.skip(f"no debug files in {debug_folder()} (make prepare, as root)")
     run = workshop.run(workshop.program(PROGRAM), SECONDS_A_PART, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
-    judged = judge(run.recording, interpreter.root)
+    judged = judged_by(judge, run.recording, interpreter.root)
     shares = {name: share["named"] / share["frames"] for name, share in judged["shares"].items()}
     whole = judged["shares"]["all"]
     figure("first C frames under Python that have their true name", shares["first"], "share", bound=FIRST_MIN)
@@ -44,16 +46,25 @@ def test_names_are_true(workshop: Workshop, figure: Figure) -> None:
     figure("C frames under Python that have their true name", shares["under_python"], "share")
     figure("all C frames that say whom they work for (NAME⁺)", whole["lineage"] / whole["frames"], "share")
     figure("wrong names", len(judged["wrong"]), "names", bound=0)
-    assert whole["judged"] > 0.9 * whole["frames"], "debug files of another build than the interpreter's (make prepare)"
+    of_another_build = whole["judged"] <= 0.9 * whole["frames"]
     assert judged["wrong"] == []
+    if not is_tried(interpreter):
+        pytest.skip(f"CPython {interpreter.version} is untried: what is named is a figure" + ("; debug files of another build" if of_another_build else ""))
+    assert not of_another_build, "debug files of another build than the interpreter's (make prepare)"
     assert shares["all"] >= ALL_MIN, judged["missing"]
     assert shares["first"] >= FIRST_MIN, judged["first_missing"]
 
 
-def judge(recording: Path, root: Path) -> dict:
-    command = ["cargo", "test", "--quiet", "--package", "genba", "--test", "names_recorded", "--", "--nocapture"]
-    environment = {**os.environ, "GENBA_JUDGE": f"{recording}:{root}:{debug_folder()}"}
-    done = subprocess.run(command, cwd=REPOSITORY, env=environment, capture_output=True, text=True)
+@pytest.fixture(scope="session")
+def judge() -> Path:
+    """What Rust's tests are built with; where they were not, it is built here."""
+    environment = {**os.environ, "GENBA_AGENT_LIBRARIES": str(REPOSITORY / "build/libraries")}
+    command = ["cargo", "build", "--quiet", "--workspace", "--example", "judge_names"]
+    subprocess.run(command, cwd=REPOSITORY, env=environment, check=True)
+    return REPOSITORY / "target/debug/examples/judge_names"
+
+
+def judged_by(judge: Path, recording: Path, root: Path) -> dict:
+    done = subprocess.run([judge, recording, root, debug_folder()], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    (line,) = [line for line in done.stdout.splitlines() if "judged: " in line]
-    return json.loads(line.partition("judged: ")[2])
+    return json.loads(done.stdout)

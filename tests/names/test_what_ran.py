@@ -92,12 +92,22 @@ def test_code_that_was_made_of_something_else(workshop: Workshop) -> None:
     assert NOT_WHAT_RAN in run.report("--sort", "total", "--limit", "0")
 
 
+WAYS = {"decorated", "Holder.held", "Holder.Inner", "Holder.<lambda>", "slow"}
+# Each runs for 20 ms: a sampler that misses one misses so many ticks, half of them where the first and the last fall as they like.
+LATE_TICKS_MIN = 10
+RUNS_MAX = 5
+
+
 def test_every_way_in_which_a_function_begins(workshop: Workshop) -> None:
-    run = workshop.run(workshop.write("ways.py", MANY_WAYS))
-    assert run.exit_code == 0, run.stderr
-    assert lacks(run)["ways.py"] is None
-    functions = {row["function"] for row in run.report_json("--by", "function", "--sort", "total", "--limit", "0")["rows"]}
-    assert {"decorated", "Holder.held", "Holder.Inner", "Holder.<lambda>", "slow"} <= functions, functions
+    """A run in which the sampler got no CPU for as long as one of them ran says so itself, and is repeated."""
+    for _ in range(RUNS_MAX):
+        run = workshop.run(workshop.write("ways.py", MANY_WAYS), flags=("--rate", "1000"))
+        assert run.exit_code == 0, run.stderr
+        assert lacks(run)["ways.py"] is None
+        functions = {row["function"] for row in run.report_json("--by", "function", "--sort", "total", "--limit", "0")["rows"]}
+        if WAYS <= functions or run.profile()["accounting"]["dropped"].get("late", 0) < LATE_TICKS_MIN:
+            break
+    assert WAYS <= functions, (functions, run.profile().facts())
 
 
 def test_a_module_that_was_edited_before_the_recording_began(inside: Inside) -> None:

@@ -15,8 +15,8 @@ from busy import busy
 from compiled import package_folder
 from figures import Figure
 from recording import REPOSITORY, Run, Workshop
-from stacks import PossibleStacks
-from test_possible_stacks import CPU_SECONDS, RATE, assert_possible
+from stacks import PossibleStacks, Stack
+from test_possible_stacks import CPU_SECONDS, RATE, SAMPLES_MIN, assert_possible
 
 pytestmark = [pytest.mark.measures, pytest.mark.steady]
 
@@ -94,13 +94,39 @@ def test_signals_in_python(workshop: Workshop, figure: Figure) -> None:
 
 
 @pytest.mark.parametrize("how", ["settrace", "setprofile", "monitoring"])
-def test_trace_functions(request: pytest.FixtureRequest, workshop: Workshop, figure: Figure, how: str) -> None:
+def test_trace_functions(workshop: Workshop, figure: Figure, how: str) -> None:
     if how == "monitoring" and workshop.interpreter.minor_number < 12:
         pytest.skip("sys.monitoring came with 3.12")
     if how == "setprofile" and workshop.interpreter.minor == "3.12":
-        # Between two stores of the eval loop a frame just pushed has the caller that its memory had before (docs/limits.md).
-        request.applymarker(pytest.mark.xfail(strict=False, reason="3.12: one of some thousand samples lacks the profile function's frame"))
-    assert_possible_here(workshop, figure, "watched.py", how)
+        assert_only_the_profile_functions_frame_is_missing(workshop, figure)
+    else:
+        assert_possible_here(workshop, figure, "watched.py", how)
+
+
+# Five standard deviations more than the one in a thousand that docs/limits.md speaks of, of as many samples as a short run has.
+MISSING_MAX = 0.01
+
+
+def assert_only_the_profile_functions_frame_is_missing(workshop: Workshop, figure: Figure) -> None:
+    """Between two stores of 3.12's eval loop a frame just pushed has the caller that its memory had before (docs/limits.md)."""
+    program, text = workshop.program("tests/programs/watched.py"), text_of("watched.py")
+    run = workshop.run(program, CPU_SECONDS, "setprofile", flags=RATE)
+    assert run.exit_code == 0, run.stderr
+    possible = PossibleStacks(program, text)
+    judged = [stack for stack in run.collapsed() if possible.judged(stack)]
+    faults = [(stack, possible.faults(stack)) for stack in judged]
+    others = [(reasons, str(stack)) for stack, reasons in faults if reasons and not lacks_the_profile_function(stack, program)]
+    assert others == []
+    samples = sum(stack.weight for stack in judged)
+    missing = sum(stack.weight for stack, reasons in faults if reasons)
+    figure("samples without the profile function's frame", missing / samples, "share", bound=MISSING_MAX)
+    assert samples >= SAMPLES_MIN and missing <= MISSING_MAX * samples, (missing, samples)
+
+
+def lacks_the_profile_function(stack: Stack, program: str) -> bool:
+    """`spend` is innermost, and not `trace`, which alone calls it, is its caller."""
+    names = [frame.name for frame in stack.own(program)]
+    return names[-1:] == ["spend"] and names[-2:-1] != ["trace"]
 
 
 def test_cython(workshop: Workshop, figure: Figure, cythonized: Path) -> None:

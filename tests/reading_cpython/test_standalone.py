@@ -7,6 +7,7 @@ import pytest
 
 from interpreters import Interpreter
 from recording import Workshop
+from soak import SOAK
 
 BROKEN = "3.14.6"
 # A child for each hash: a signal every 0.3 ms, for a second of CPU.
@@ -29,6 +30,8 @@ FRAME_WITHOUT_HOLE_BYTES_MAX = 2_700
 FUNCTIONS = {"_blake2.blake2b": -11, "_sha2.sha512": -11, "_sha2.sha256": -11, "_blake2.blake2s": 0, "_sha1.sha1": 0}
 
 
+@pytest.mark.measures
+@pytest.mark.skipif(not SOAK, reason="make soak: it asks nothing of genba")
 def test_a_build_dies_of_any_signal_in_a_few_functions(python: Interpreter) -> None:
     """When this fails, the build was mended: its words in docs/limits.md are out of date."""
     if not python.is_standalone or python.version != BROKEN:

@@ -20,13 +20,14 @@ FLAGS = ("--rate", "1000")
 CPUS = len(os.sched_getaffinity(0))
 MACHINES = {"quiet": nullcontext, "busy": lambda: busy(CPUS)}
 
-# How often each waits, and the line that says what for.
+# How often each waits, and the line that says what for. So often that the interpreter's start, which is work, is a small part of the run: of 500
+# waits it was enough for a verdict between work and waiting.
 WAITS = {
-    "pipes": ("500", "pipes   os.read(answered, 1)   waiting for data (read on a pipe)"),
-    "thread": ("500", "queries   client.recv(100)   waiting for data (recvfrom on a socket)"),
-    "process": ("500", "queries   client.recv(100)   waiting for data (recvfrom on a socket)"),
-    "items": ("500", "items   made.get()   waiting for a lock (futex)"),
-    "messages": ("500", "messages   made.get()   waiting for data (read on a pipe)"),
+    "pipes": ("2000", "pipes   os.read(answered, 1)   waiting for data (read on a pipe)"),
+    "thread": ("2000", "queries   client.recv(100)   waiting for data (recvfrom on a socket)"),
+    "process": ("2000", "queries   client.recv(100)   waiting for data (recvfrom on a socket)"),
+    "items": ("2000", "items   made.get()   waiting for a lock (futex)"),
+    "messages": ("2000", "messages   made.get()   waiting for data (read on a pipe)"),
 }
 # How much of each.
 WORK = {
@@ -51,13 +52,33 @@ def recorded(workshop: Workshop, machine: str, program: str, *arguments: str) ->
     return run
 
 
+# A quiet machine that was not, by the recording's own count of late ticks: such a run is repeated where its verdict is another one.
+LATE_MAX = 0.03
+RUNS_MAX = 5
+
+
+def was_disturbed(run: Run) -> bool:
+    accounting = run.profile()["accounting"]
+    return accounting["dropped"].get("late", 0) > LATE_MAX * accounting["ticks"]
+
+
+def waiting(workshop: Workshop, machine: str, *arguments: str) -> tuple[Run, str]:
+    """A run of short_waits.py and its screen, whose verdict is `waiting`."""
+    for _ in range(RUNS_MAX if machine == "quiet" else 1):
+        run = recorded(workshop, machine, "short_waits", *arguments)
+        screen = run.report()
+        if screen.splitlines()[2].startswith("waiting: ") or not was_disturbed(run):
+            break
+    assert screen.splitlines()[2].startswith("waiting: "), (screen, run.profile().facts())
+    return run, screen
+
+
 @pytest.mark.parametrize("name", WAITS)
 def test_short_waits_are_waits(workshop: Workshop, machine: str, name: str) -> None:
     times, says = WAITS[name]
     if workshop.interpreter.lists_lock_waits:
         says = says.replace("a lock (futex)", "a threading.Lock (futex)")
-    screen = recorded(workshop, machine, "short_waits", name, times).report()
-    assert screen.splitlines()[2].startswith("waiting: "), screen
+    _, screen = waiting(workshop, machine, name, times)
     assert says in screen, screen
     # After each wait the kernel gave the thread a CPU. Of a single wait that was seen to begin no number is told, and who takes from a queue
     # need not wait for each thing in it.
@@ -68,13 +89,15 @@ def test_short_waits_are_waits(workshop: Workshop, machine: str, name: str) -> N
 
 
 def test_a_commit_for_each_row_waits_for_the_disk(workshop: Workshop, machine: str) -> None:
-    run = recorded(workshop, machine, "short_waits", "commits", "300")
-    if not run.answer():
+    if not recorded(workshop, machine, "short_waits", "commits", "300").answer():
         pytest.skip("no sqlite3, or a file system that does not wait for a disk")
-    screen = run.report()
-    assert screen.splitlines()[2].startswith("waiting: "), screen
-    # CPython's own SQLite may have been built without fdatasync.
-    assert re.search(r"commits   rows\.commit\(\)   writing to disk \(f(data)?sync\b", screen), screen
+    run, screen = waiting(workshop, machine, "commits", "300")
+    # In which of its calls the disk lets SQLite wait is the disk's affair: mostly fdatasync or fsync, ftruncate for some journals. The stacks say so, too.
+    said = re.search(r"commits   rows\.commit\(\)   (?:writing to disk \((\w+)|in (\w+)\(2\) on a file)", screen)
+    assert said, screen
+    call = said[1] or said[2]
+    innermost = {row.names()[-1] for row in run.profile().rows() if "commits" in row.names()}
+    assert any(name.startswith(call) for name in innermost), (call, innermost)
 
 
 @pytest.mark.parametrize("name", WORK)

@@ -10,7 +10,7 @@ import pytest
 from figures import Figure
 from profile_tables import RUNNING
 from recording import Run, Workshop
-from stalls import Stalls
+from stalls import Stalls, undisturbed
 
 pytestmark = pytest.mark.measures
 
@@ -199,7 +199,8 @@ def test_an_idle_program_is_let_alone_and_found_again(workshop: Workshop, figure
 def test_a_burst_after_idleness_is_seen_from_its_begin(workshop: Workshop, figure: Figure, stalls: Stalls) -> None:
     """After a second of idleness a rest lasts for an eighth of one, longer than a burst: genba's thread is woken by the program's CPU clock, at
     the kernel's next tick, 10 ms later at the latest."""
-    profile = workshop.run(workshop.write("bursts.py", BURSTS)).profile()
+    program = workshop.write("bursts.py", BURSTS)
+    profile = undisturbed(stalls, REST_NS_MAX // 25, lambda: workshop.run(program)).profile()
     running = profile.sum("ticks", lambda row: row.state in RUNNING and "work" in row.names())
     waited = profile.sum("ticks", lambda row: row.state == "waiting for CPU")
     late = profile["accounting"]["dropped"].get("late", 0)

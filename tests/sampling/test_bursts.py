@@ -53,6 +53,7 @@ def test_every_part_is_seen(workshop: Workshop, figure: Figure, where: str) -> N
     judge(run, figure, where, SEEN_MIN, MATRIX)
 
 
+@pytest.mark.skipif(not SOAK, reason="make soak: a figure, no promise")
 def test_where_all_cpus_are_busy(workshop: Workshop, figure: Figure) -> None:
     """The kernel lets a burst begin undisturbed there (docs/limits.md): how far that shifts the shares is a figure, no promise."""
     with busy():

@@ -9,7 +9,7 @@ import pytest
 from figures import Figure
 from profile_tables import RUNNING
 from recording import Workshop
-from stalls import Stalls
+from stalls import Stalls, undisturbed
 
 pytestmark = pytest.mark.measures
 
@@ -42,7 +42,8 @@ def test_sleep_is_not_credited_to_what_comes_after(
     workshop: Workshop, spin: Path, figure: Figure, stalls: Stalls, rhythm: Rhythm
 ) -> None:
     arguments = [workshop.take(spin), *map(str, (rhythm.threads, BURST_CPU_MS, rhythm.between_ms))]
-    run = workshop.run(workshop.program("tests/programs/wakers.py"), *arguments, flags=("--rate", "1000"))
+    program = workshop.program("tests/programs/wakers.py")
+    run = undisturbed(stalls, GLANCE_NS_MAX, lambda: workshop.run(program, *arguments, flags=("--rate", "1000")))
     ran_ns = {int(tid): wall_ns for tid, wall_ns in run.answer().items()}
     profile = run.profile()
     seen_ns: dict[int, int] = {}

@@ -80,38 +80,50 @@ def shell(workshop: Workshop, program: str, under_genba: bool) -> Iterator[Shell
         process.communicate()
 
 
-@pytest.mark.parametrize("under_genba", [False, True], ids=["alone", "under genba"])
-def test_ctrl_z_and_fg(workshop: Workshop, under_genba: bool) -> None:
-    with shell(workshop, workshop.write("plain.py", PLAIN), under_genba) as it:
-        assert it.says() == "ready"
-        it.press(CTRL_Z)
-        assert it.job() in (f"stopped by {signal.SIGTSTP.value}", f"stopped by {signal.SIGSTOP.value}")
-        it.go_on()
-        it.press(b"typed\n")
-        assert (it.says(), it.job()) == ("typed", "ended with 0")
+def stops_and_goes_on(it: Shell) -> None:
+    assert it.says() == "ready"
+    it.press(CTRL_Z)
+    assert it.job() in (f"stopped by {signal.SIGTSTP.value}", f"stopped by {signal.SIGSTOP.value}")
+    it.go_on()
+    it.press(b"typed\n")
+    assert (it.says(), it.job()) == ("typed", "ended with 0")
 
 
-@pytest.mark.parametrize("under_genba", [False, True], ids=["alone", "under genba"])
-def test_ctrl_z_that_the_program_ignores(workshop: Workshop, under_genba: bool) -> None:
+def ignores(it: Shell) -> None:
     """The shell must not take the terminal away from a program that goes on."""
-    with shell(workshop, workshop.write("ignores.py", IGNORES), under_genba) as it:
-        assert it.says() == "ready"
-        it.press(CTRL_Z)
-        it.press(b"typed\n")
-        assert (it.says(), it.job()) == ("typed", "ended with 0")
+    assert it.says() == "ready"
+    it.press(CTRL_Z)
+    it.press(b"typed\n")
+    assert (it.says(), it.job()) == ("typed", "ended with 0")
 
 
-@pytest.mark.parametrize("under_genba", [False, True], ids=["alone", "under genba"])
-def test_ctrl_z_that_the_program_handles(workshop: Workshop, under_genba: bool) -> None:
+def handles(it: Shell) -> None:
     """As an editor does: it tidies the screen, then stops itself."""
-    with shell(workshop, workshop.write("editor.py", STOPS_ITSELF), under_genba) as it:
-        assert it.says() == "ready"
-        it.press(CTRL_Z)
-        assert (it.says(), it.job()) == ("tidy", f"stopped by {signal.SIGSTOP.value}")
-        it.go_on()
-        assert it.says() == "again"
-        it.press(b"typed\n")
-        assert (it.says(), it.job()) == ("typed", "ended with 0")
+    assert it.says() == "ready"
+    it.press(CTRL_Z)
+    assert (it.says(), it.job()) == ("tidy", f"stopped by {signal.SIGSTOP.value}")
+    it.go_on()
+    assert it.says() == "again"
+    it.press(b"typed\n")
+    assert (it.says(), it.job()) == ("typed", "ended with 0")
+
+
+CASES = {"plain": (PLAIN, stops_and_goes_on), "ignored": (IGNORES, ignores), "handled": (STOPS_ITSELF, handles)}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ctrl_z(workshop: Workshop, case: str) -> None:
+    text, judge = CASES[case]
+    with shell(workshop, workshop.write("program.py", text), under_genba=True) as it:
+        judge(it)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_ctrl_z_without_genba(workshop: Workshop, case: str) -> None:
+    """What the cases ask for is what a shell does. Of no CPython in particular: tests/workshop/runs_on.py has it run on one."""
+    text, judge = CASES[case]
+    with shell(workshop, workshop.write("program.py", text), under_genba=False) as it:
+        judge(it)
 
 
 def test_ctrl_z_does_not_stop_genba_before_the_program(workshop: Workshop) -> None:

@@ -1,7 +1,5 @@
 """Signals to children of a recorded program: they come as they would without genba, and nobody waits for a child that cannot answer."""
 
-import statistics
-
 from both_ways import same_both_ways
 from recording import Workshop
 
@@ -88,7 +86,9 @@ print(json.dumps(waits))
 
 # Children that were recorded, and became a program that is not.
 BECAME = """
-import json, os, signal, time
+import json, os, resource, signal, time
+def waited():
+    return resource.getrusage(resource.RUSAGE_THREAD).ru_nvcsw
 waits = []
 for _ in range(15):
     reading, writing = os.pipe()
@@ -101,9 +101,9 @@ for _ in range(15):
     os.close(writing)
     assert os.read(reading, 1) == b""
     os.close(reading)
-    begun_ns = time.monotonic_ns()
+    before = waited()
     os.kill(child, signal.SIGTERM)
-    waits.append(time.monotonic_ns() - begun_ns)
+    waits.append(waited() - before)
     os.waitpid(child, 0)
 print(json.dumps(waits))
 """
@@ -112,8 +112,9 @@ ANSWER_NS_MAX = 5_000_000
 
 
 def test_a_child_that_became_another_program_is_not_waited_for(workshop: Workshop) -> None:
+    """Who waits goes to sleep, however busy the machine is; who loses the CPU to another does not."""
     waits = workshop.run(workshop.write("became.py", BECAME)).answer()
-    assert statistics.median(waits) < ANSWER_NS_MAX, waits
+    assert waits == [0] * 15
 
 
 def test_signals_come_as_without(workshop: Workshop) -> None:

@@ -191,7 +191,7 @@ fn call_of(profile: &Profile, leaf: Option<NodeIndex>) -> Option<Sysno> {
     BLOCKING.contains(&call).then_some(call)
 }
 
-const BLOCKING: [Sysno; 34] = [
+const BLOCKING: [Sysno; 36] = [
     Sysno::accept,
     Sysno::accept4,
     Sysno::clock_nanosleep,
@@ -199,9 +199,11 @@ const BLOCKING: [Sysno; 34] = [
     Sysno::epoll_pwait,
     Sysno::epoll_pwait2,
     Sysno::epoll_wait,
+    Sysno::fallocate,
     Sysno::fdatasync,
     Sysno::flock,
     Sysno::fsync,
+    Sysno::ftruncate,
     Sysno::msync,
     Sysno::nanosleep,
     Sysno::poll,

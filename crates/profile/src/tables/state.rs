@@ -14,7 +14,9 @@ pub fn wait_in_words(state: State) -> String {
         (Sysno::futex, None) => "waiting for a lock",
         (Sysno::nanosleep | Sysno::clock_nanosleep, _) => "sleeping",
         (Sysno::wait4 | Sysno::waitid, _) => "waiting for a process",
-        (Sysno::fsync | Sysno::fdatasync | Sysno::msync | Sysno::sync_file_range, _) => "writing to disk",
+        (Sysno::fsync | Sysno::fdatasync | Sysno::msync | Sysno::sync_file_range, _)
+        // They wait for the file system's journal.
+        | (Sysno::ftruncate | Sysno::fallocate, _) => "writing to disk",
         (Sysno::flock, _) => "waiting for a file lock",
         (Sysno::accept | Sysno::accept4, _) => "waiting for a connection",
         (Sysno::connect, _) => "connecting",
@@ -95,6 +97,7 @@ mod tests {
         assert_eq!(words(16 + 230), "sleeping (clock_nanosleep)");
         assert_eq!(words(16 + 45 + 4096), "waiting for data (recvfrom on a socket)");
         assert_eq!(words(16 + 75 + 3 * 4096), "writing to disk (fdatasync on a file)");
+        assert_eq!(words(16 + 77 + 3 * 4096), "writing to disk (ftruncate on a file)");
         assert_eq!(words(16 + 2 * 4096), "waiting for data (read on a pipe)");
         assert_eq!(words(16 + 3 * 4096), "reading a file (read on a file)");
         assert_eq!(words(16 + 1), "in write(2)", "on nobody knows what");
