@@ -5,6 +5,7 @@ pub mod alternate;
 pub mod descriptor;
 pub mod environment;
 pub mod errno;
+pub mod next_program;
 pub mod own_ids;
 pub mod proc;
 pub mod real;

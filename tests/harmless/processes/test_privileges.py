@@ -65,7 +65,7 @@ PROGRAMS = {
     "in a child": "print(in_child(lambda: (burn(), drop(), threads_that_never_answer())))",
     "after a fork": "print(in_child(burn)); burn(); print(drop(), threads_that_never_answer())",
     "in a child of a child": "print(in_child(lambda: (burn(), in_child(lambda: (burn(), drop(), threads_that_never_answer())), drop())))",
-    "a child's user": "print(subprocess.run(['id'], user=65534, group=65534, extra_groups=[65534], stdout=subprocess.PIPE, text=True))",
+    "a child's user": "print(subprocess.run(['id'], user=65534, group=65534, extra_groups=[65534], capture_output=True, text=True))",
     "with threads": """
 stop = threading.Event()
 threads = [threading.Thread(target=lambda: stop.wait(0.2) or burn()) for _ in range(3)]

@@ -6,16 +6,14 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 37] = [
+const NAMES: [&CStr; 35] = [
     c"__ppoll_chk",
     c"__sysv_signal",
     c"abort",
     c"bsd_signal",
     c"epoll_pwait",
     c"epoll_pwait2",
-    c"execv",
     c"execve",
-    c"execvp",
     c"execvpe",
     c"fexecve",
     c"killpg",

@@ -9,6 +9,7 @@
 
 use super::real::next;
 use crate::system::alternate::{self, Room};
+use crate::system::next_program::{self, Program};
 use crate::system::signals::mask;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
@@ -171,6 +172,16 @@ type Actions = *const libc::posix_spawn_file_actions_t;
 type SpawnAttributes = *const libc::posix_spawnattr_t;
 type Spawn = unsafe extern "C" fn(*mut libc::pid_t, *const c_char, Actions, SpawnAttributes, Words, Words) -> c_int;
 
+/// Actions may change the folder that a relative path begins in.
+///
+/// # Safety
+/// `path` is valid, or null.
+unsafe fn spawned(path: *const c_char, actions: Actions) -> Program {
+    // SAFETY: the caller's promise; the first byte of a path is there.
+    let is_absolute = !path.is_null() && unsafe { *path } == b'/' as c_char;
+    if is_absolute || actions.is_null() { Program::Path(path) } else { Program::Unseen }
+}
+
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
@@ -185,7 +196,11 @@ pub unsafe extern "C" fn posix_spawn(
     let real = next!(c"posix_spawn", Spawn, libc::ENOSYS);
     let lent = mask::lend();
     // SAFETY: libc's function with the caller's arguments.
-    let result = unsafe { real(pid, path, actions, attributes, argv, envp) };
+    let result = unsafe {
+        next_program::in_environment(spawned(path, actions), envp.cast(), |envp| {
+            real(pid, path, actions, attributes, argv, envp.cast())
+        })
+    };
     mask::unlend(lent);
     result
 }
@@ -204,7 +219,11 @@ pub unsafe extern "C" fn posix_spawnp(
     let real = next!(c"posix_spawnp", Spawn, libc::ENOSYS);
     let lent = mask::lend();
     // SAFETY: as above.
-    let result = unsafe { real(pid, file, actions, attributes, argv, envp) };
+    let result = unsafe {
+        next_program::in_environment(Program::File(file), envp.cast(), |envp| {
+            real(pid, file, actions, attributes, argv, envp.cast())
+        })
+    };
     mask::unlend(lent);
     result
 }

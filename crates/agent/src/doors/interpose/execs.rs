@@ -3,21 +3,22 @@
 //! Never: lets a sample signal wait for the next program.
 
 use crate::lifecycle;
+use crate::system::next_program::{self, Program, Words};
 use crate::system::real::next;
 use crate::system::signals;
 use crate::system::signals::mask;
 use std::ffi::{c_char, c_int};
 
-type Words = *const *const c_char;
+type Execve = unsafe extern "C" fn(*const c_char, Words, Words) -> c_int;
 
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execve(path: *const c_char, argv: Words, envp: Words) -> c_int {
     let lent = before();
-    let real = next!(c"execve", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
+    let real = next!(c"execve", Execve, -1);
     // SAFETY: libc's function with the caller's arguments.
-    unsafe { failed(lent, real(path, argv, envp)) }
+    unsafe { failed(lent, next_program::in_environment(Program::Path(path), envp, |envp| real(path, argv, envp))) }
 }
 
 /// # Safety
@@ -25,9 +26,10 @@ pub unsafe extern "C" fn execve(path: *const c_char, argv: Words, envp: Words) -
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execv(path: *const c_char, argv: Words) -> c_int {
     let lent = before();
-    let real = next!(c"execv", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
-    // SAFETY: as above.
-    unsafe { failed(lent, real(path, argv)) }
+    let real = next!(c"execve", Execve, -1);
+    let own = next_program::own_environment();
+    // SAFETY: as above; libc's `execv` does the same.
+    unsafe { failed(lent, next_program::in_environment(Program::Path(path), own, |envp| real(path, argv, envp))) }
 }
 
 /// # Safety
@@ -35,9 +37,10 @@ pub unsafe extern "C" fn execv(path: *const c_char, argv: Words) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvp(file: *const c_char, argv: Words) -> c_int {
     let lent = before();
-    let real = next!(c"execvp", unsafe extern "C" fn(*const c_char, Words) -> c_int, -1);
-    // SAFETY: as above.
-    unsafe { failed(lent, real(file, argv)) }
+    let real = next!(c"execvpe", Execve, -1);
+    let own = next_program::own_environment();
+    // SAFETY: as above; libc's `execvp` does the same.
+    unsafe { failed(lent, next_program::in_environment(Program::File(file), own, |envp| real(file, argv, envp))) }
 }
 
 /// # Safety
@@ -45,9 +48,9 @@ pub unsafe extern "C" fn execvp(file: *const c_char, argv: Words) -> c_int {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn execvpe(file: *const c_char, argv: Words, envp: Words) -> c_int {
     let lent = before();
-    let real = next!(c"execvpe", unsafe extern "C" fn(*const c_char, Words, Words) -> c_int, -1);
+    let real = next!(c"execvpe", Execve, -1);
     // SAFETY: as above.
-    unsafe { failed(lent, real(file, argv, envp)) }
+    unsafe { failed(lent, next_program::in_environment(Program::File(file), envp, |envp| real(file, argv, envp))) }
 }
 
 /// # Safety
@@ -57,7 +60,12 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) ->
     let lent = before();
     let real = next!(c"fexecve", unsafe extern "C" fn(c_int, Words, Words) -> c_int, -1);
     // SAFETY: as above.
-    unsafe { failed(lent, real(descriptor, argv, envp)) }
+    unsafe {
+        failed(
+            lent,
+            next_program::in_environment(Program::Descriptor(descriptor), envp, |envp| real(descriptor, argv, envp)),
+        )
+    }
 }
 
 /// # Safety

@@ -1,0 +1,72 @@
+"""Children that cannot load genba's libraries: programs of musl, however they are started, and scripts that they interpret. They run as without genba."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recording import Workshop
+
+PROGRAM = """
+import os, subprocess, sys
+here, other = sys.argv[1:]
+
+def in_child(start):
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.dup2(write, 1); os.dup2(write, 2)
+        start()
+    os.close(write)
+    said = open(read).read()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
+
+def spawned(start):
+    read, write = os.pipe()
+    pid = start([(os.POSIX_SPAWN_DUP2, write, 1), (os.POSIX_SPAWN_DUP2, write, 2)])
+    os.close(write)
+    said = open(read).read()
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), said
+
+def run(*words, **options):
+    done = subprocess.run(words, capture_output=True, text=True, **options)
+    return done.returncode, done.stdout, done.stderr
+
+script = f"{here}/script"
+with open(script, "w") as file: file.write(f"#!{other}\\n")
+os.chmod(script, 0o755)
+os.environ["PATH"] = f"{here}:{os.environ['PATH']}"
+print(run(other), run(other, close_fds=False), run(f"{other}; {other}", shell=True), run(script), run("other"))
+print(in_child(lambda: os.execv(other, [other])), in_child(lambda: os.execvp("other", ["other"])), in_child(lambda: os.execve(other, [other], {"A": "1"})))
+print(spawned(lambda actions: os.posix_spawn(other, [other], os.environ, file_actions=actions)))
+print(spawned(lambda actions: os.posix_spawnp("other", ["other"], os.environ, file_actions=actions)))
+print(run("env", "-u", "PATH", "/bin/sh", "-c", f"{other}; exec {script}"))
+# A Python below a program of this libc is in the recording, as ever.
+print(run(sys.executable, "-c", "end = __import__('time').process_time() + 0.1\\nwhile __import__('time').process_time() < end: pass"))
+"""
+
+
+@pytest.fixture(scope="session")
+def of_musl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if shutil.which("musl-gcc") is None:
+        pytest.skip("no musl-gcc (make prepare, as root)")
+    folder = tmp_path_factory.mktemp("musl")
+    (folder / "other.c").write_text(
+        '#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nint main(void) { char *list = getenv("LD_PRELOAD"); puts(list && strstr(list, "genba") ? list : "hello"); }\n'
+    )
+    subprocess.run(["musl-gcc", "-O1", "-o", "other", "other.c"], cwd=folder, check=True)
+    return folder / "other"
+
+
+def test_programs_of_musl(workshop: Workshop, of_musl: Path) -> None:
+    if workshop.interpreter.root is not None:
+        pytest.skip("the Debian sid folder has no musl")
+    other = workshop.take(of_musl)
+    program = workshop.write("starts.py", PROGRAM)
+    command = [workshop.interpreter.path, program, workshop.place.inside, other]
+    alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
+    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.count("hello") == 13, alone
+    run = workshop.run_target(command, flags=("--quiet",))
+    assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
+    assert len(run.profile()["processes"]) >= 2
