@@ -39,12 +39,13 @@ test-rust:
 test-web: web/node_modules
 	npm --prefix web test
 
-# Those that nobody disturbs side by side, a file a worker; those that measure alone on the machine.
+# Those that nobody disturbs side by side, a file a worker; those that measure alone on the machine. The log ends with the longest ones.
+LONGEST := --durations 60 --durations-min 2
 test-beside:
-	$(TOOLS)/bin/pytest -n 2 --dist loadfile -m 'not measures or steady' tests benches
+	$(TOOLS)/bin/pytest $(LONGEST) -n 2 --dist loadfile -m 'not measures or steady' tests benches
 
 test-alone:
-	$(TOOLS)/bin/pytest -m 'measures and not steady' tests
+	$(TOOLS)/bin/pytest $(LONGEST) -m 'measures and not steady' tests
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS

@@ -26,12 +26,15 @@ def drop():
     os.setgroups([65534]); os.setgid(65534); os.setuid(65534)
     return os.getgroups(), os.getresgid(), os.getresuid()
 
-def blocking():
-    found = set()
+def tasks():
     for task in os.listdir("/proc/self/task"):
         try:
-            lines = open(f"/proc/self/task/{{task}}/status").read().splitlines()
-        except OSError: continue
+            yield task, open(f"/proc/self/task/{{task}}/status").read().splitlines()
+        except OSError: pass
+
+def blocking():
+    found = set()
+    for task, lines in tasks():
         blocked = int(next(line.split()[1] for line in lines if line.startswith("SigBlk")), 16)
         if blocked & (3 << 31): found.add((task, lines[0]))
     return found
@@ -104,7 +107,7 @@ def test_in_a_program_that_had_threads_before(inside: Inside) -> None:
 def test_while_genba_is_attached(workshop: Workshop) -> None:
     if workshop.interpreter.name == "3.14-standalone":
         pytest.skip("builds that BOLT made are attached to in tests/running")
-    words = "print('ready', flush=True)\nwhile not any(open(f'/proc/self/task/{task}/comm').read() == 'genba\\n' for task in os.listdir('/proc/self/task')): burn(0.01)\n"
+    words = "print('ready', flush=True)\nwhile not any(lines[0].split()[1] == 'genba' for _, lines in tasks()): burn(0.01)\n"
     words += "burn(0.3)\nprint(in_child(lambda: (burn(), drop())), drop() and threads_that_never_answer(), flush=True)\n"
     with started(workshop, workshop.write("waits.py", DROP + words)) as program:
         attached = program.attach("attached.genba", "--duration", "30")
