@@ -43,6 +43,7 @@ REPLACED = {
     "pip install .": "the built wheel is installed: the build has tests of its own",
     "make demo": "it builds; that `make` knows the verb is what is tried",
     "make test": "it runs this test",
+    "make test-all": "it runs this test",
     "genba top": "it needs a terminal: tests/running/test_top.py types into one",
     "make": "it is run in the checkout, which a wheel does not have",
 }
