@@ -102,7 +102,7 @@ def failures_of(name: str) -> Path:
 def read_pytest(log: str, name: str) -> Outcome:
     path = failures_of(name)
     lines = path.read_text().splitlines() if path.exists() else []
-    failed = {one["test"]: one["message"] for one in map(json.loads, lines)}
+    failed = {one["test"]: " ".join(one["message"].split()) for one in map(json.loads, lines)}
     failures = tuple(Failure(test, message, f"{PYTEST} {shlex.quote(test)}") for test, message in failed.items())
     closing = re.findall(r"^=+ (.*\d+ (?:passed|failed|error|skipped).*) in [\d.]+s", log, re.MULTILINE)
     count = lambda word: sum(int(number) for line in closing for number in re.findall(rf"(\d+) {word}", line))

@@ -1,6 +1,7 @@
 """The gate (make/gate.py) on parts of its own: each kind of failure makes it red, and the last lines say which and how to repeat it."""
 
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def verdict(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 
 def failing(*tests: str) -> str:
     """A part in which these fail, as tests/conftest.py writes it."""
-    lines = "\\n".join(json.dumps({"test": test, "message": f"why {test}"}) for test in tests)
-    return f"printf '%b\\n' '{lines}' >\"$GENBA_FAILED\"; echo '=== {len(tests)} failed, 4 passed, 2 skipped in 1.00s ==='; exit 1"
+    lines = " ".join(shlex.quote(json.dumps({"test": test, "message": f"why\n {test}"})) for test in tests)
+    return f"printf '%s\\n' {lines} >\"$GENBA_FAILED\"; echo '=== {len(tests)} failed, 4 passed, 2 skipped in 1.00s ==='; exit 1"
 
 
 def test_green(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
