@@ -3,11 +3,10 @@
 
 pub mod alternate;
 pub mod descriptor;
-pub mod environment;
 pub mod errno;
-pub mod next_program;
 pub mod own_ids;
 pub mod proc;
+pub mod programs;
 pub mod real;
 pub mod sampler_stack;
 pub mod signals;

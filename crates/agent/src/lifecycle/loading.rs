@@ -13,7 +13,7 @@ use crate::process::room;
 use crate::process::session::Session;
 use crate::system::alternate;
 use crate::system::descriptor::Descriptor;
-use crate::system::environment;
+use crate::system::programs::environment;
 use crate::system::real;
 use crate::system::signals;
 use crate::system::signals::mask;

@@ -3,7 +3,7 @@
 
 use crate::reading::count_hooks;
 use crate::reading::modules::{Loaded, Place};
-use crate::system::environment;
+use crate::system::programs::environment;
 use genba_python::memory::{Address, Memory};
 use rustc_hash::FxHashMap;
 

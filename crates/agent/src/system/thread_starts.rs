@@ -9,7 +9,7 @@
 
 use super::real::next;
 use crate::system::alternate::{self, Room};
-use crate::system::next_program::{self, Program};
+use crate::system::programs::next_program::{self, Program};
 use crate::system::signals::mask;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};

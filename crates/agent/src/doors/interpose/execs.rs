@@ -3,7 +3,7 @@
 //! Never: lets a sample signal wait for the next program.
 
 use crate::lifecycle;
-use crate::system::next_program::{self, Program, Words};
+use crate::system::programs::next_program::{self, Program, Words};
 use crate::system::real::next;
 use crate::system::signals;
 use crate::system::signals::mask;

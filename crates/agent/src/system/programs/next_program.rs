@@ -257,7 +257,7 @@ unsafe fn without<T>(given: Words, start: impl FnOnce(Words) -> T) -> T {
 #[cfg(test)]
 mod tests {
     use super::{Program, Words, in_environment, items};
-    use std::ffi::{CStr, CString};
+    use std::ffi::CString;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
@@ -299,12 +299,8 @@ mod tests {
         pointers.push(core::ptr::null());
         let read = |words: Words| {
             // SAFETY: either the words above, or those made of them; a null pointer ends both.
-            let at = |position| unsafe { *words.add(position) };
-            (0..)
-                .map(at)
-                .take_while(|word| !word.is_null())
-                .map(|word| unsafe { CStr::from_ptr(word) }.to_string_lossy().into_owned())
-                .collect()
+            let words = unsafe { super::words(words) };
+            words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
         };
         // SAFETY: all lives as long as the call.
         unsafe { in_environment(program, pointers.as_ptr(), read) }
@@ -363,8 +359,9 @@ mod tests {
         let library = made("genba-agent-2.so", b"");
         let preload = format!("LD_PRELOAD={}", library.display());
         // The shell is somewhere in PATH, and of this libc.
-        assert_eq!(given(Program::File(c"sh".as_ptr()), &[&preload]), [preload.clone()]);
-        assert_eq!(given(Program::File(c"no-such-program".as_ptr()), &[&preload]), [preload]);
+        for name in [c"sh", c"no-such-program"] {
+            assert_eq!(given(Program::File(name.as_ptr()), &[&preload]), [preload.as_str()]);
+        }
     }
 
     #[test]
