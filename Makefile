@@ -6,6 +6,7 @@
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
+FUZZ ?= --seconds $(FUZZ_SECONDS)
 GENBA := $(CURDIR)/target/release/genba
 
 help: ## print these verbs
@@ -80,7 +81,7 @@ prose: ## English of README, CHANGELOG and docs, by vale with the style in style
 	@make/prose.sh
 
 fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed seed
-	cargo run --quiet --release --package genba-fuzz -- --seconds $(FUZZ_SECONDS) --seed 1
+	cargo run --quiet --release --package genba-fuzz -- $(FUZZ) --seed 1
 
 golden: ## write the newest format's golden recording to build/ and compare; earlier ones stay as they are for good
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba

@@ -155,7 +155,8 @@ GROUPS: dict[str, tuple[Part, ...]] = {
     "test": (
         Part("rust", f"{MAKE} test-rust", needs=("build", "machine"), read=read_nextest),
         Part("web", f"{MAKE} test-web", needs=("build",), read=read_node),
-        Part("fuzz", f"{MAKE} fuzz", needs=("build",)),
+        # The same inputs in each run.
+        Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),
         # Those that nobody disturbs, on both processors; then those that measure what others would disturb.
         Part("beside", f"{MAKE} test-beside", needs=("build", "machine"), read=read_pytest, alone=True),
         Part("alone", f"{MAKE} test-alone", needs=("build", "machine"), read=read_pytest, alone=True),
