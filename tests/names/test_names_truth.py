@@ -30,12 +30,13 @@ def debug_folder() -> Path:
     return Path(os.environ.get("GENBA_DEBUG") or Path.home() / ".cache/genba/debug")
 
 
-def test_names_are_true(workshop: Workshop, figure: Figure, judge: Path) -> None:
+def test_names_are_true(request: pytest.FixtureRequest, workshop: Workshop, figure: Figure) -> None:
     interpreter = workshop.interpreter
     if interpreter.root is None:
         pytest.skip(f"CPython {interpreter.minor} of pyenv is not stripped: it has its own symbols")
     if not (debug_folder() / ".build-id").is_dir():
         pytest.skip(f"no debug files in {debug_folder()} (make prepare, as root)")
+    judge = request.getfixturevalue("judge")
     run = workshop.run(workshop.program(PROGRAM), SECONDS_A_PART, flags=("--rate", "1000"))
     assert run.exit_code == 0, run.stderr
     judged = judged_by(judge, run.recording, interpreter.root)

@@ -15,7 +15,7 @@ from places import make_place
 from recording import Place, genba, genba_said
 from soak import SOAK
 
-DUMPS = 1000 if SOAK else 40
+DUMPS = 1000 if SOAK else 12
 PROGRAM = "standing.py"
 LONG = "рабочий с длинным именем"
 # Innermost first, down to `enters`.

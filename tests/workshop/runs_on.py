@@ -47,6 +47,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     # libc, the kernel, signals.
     "tests/harmless": KINDS,
     "tests/harmless/processes/test_cpython.py": ALL,
+    "tests/harmless/processes/test_forks.py::test_a_fork_that_finds_the_sampler_held_up": ONE,
     "tests/harmless/signals/test_alternates.py": ALL,
     "tests/harmless/signals/test_job_control.py::test_ctrl_z_without_genba": ONE,
     "tests/package": TWO,
