@@ -64,6 +64,8 @@ class Outcome:
     failures: tuple[Failure, ...] = ()
     # Failed, and passed when the part's own runner ran them again.
     unsteady: tuple[Failure, ...] = ()
+    # The part's own runner came to its end: no test was left out.
+    is_whole: bool = True
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,8 @@ class Done:
 
     @property
     def is_broken(self) -> bool:
-        """It failed, and no test of its explains that."""
-        return self.exit_code != 0 and not self.outcome.failures
+        """It failed, and no test of its explains that, or it was broken off behind the failed ones."""
+        return self.exit_code != 0 and not (self.outcome.failures and self.outcome.is_whole)
 
 
 def log_of(name: str) -> Path:
@@ -106,7 +108,7 @@ def read_pytest(log: str, name: str) -> Outcome:
     failures = tuple(Failure(test, message, f"{PYTEST} {shlex.quote(test)}") for test, message in failed.items())
     closing = re.findall(r"^=+ (.*\d+ (?:passed|failed|error|skipped).*) in [\d.]+s", log, re.MULTILINE)
     count = lambda word: sum(int(number) for line in closing for number in re.findall(rf"(\d+) {word}", line))
-    return Outcome(Counts(count("passed") + count("xfailed"), len(failures), count("skipped")), failures)
+    return Outcome(Counts(count("passed") + count("xfailed"), len(failures), count("skipped")), failures, is_whole=bool(closing))
 
 
 def read_nextest(log: str, name: str) -> Outcome:
@@ -135,7 +137,8 @@ def read_node(log: str, name: str) -> Outcome:
     count = lambda word: sum(map(int, re.findall(rf"^(?:#|ℹ) {word} (\d+)$", log, re.MULTILINE)))
     files = re.findall(r"^test at (\S+?\.test\.mjs):\d+:\d+\n(.*)", log, re.MULTILINE)
     failures = {file: Failure(f"web {file}", words.strip(), f"cd web && node --test {shlex.quote(file)}") for file, words in files}
-    return Outcome(Counts(count("pass"), count("fail"), count("skipped")), tuple(failures.values()))
+    is_whole = re.search(r"^(?:#|ℹ) tests \d+$", log, re.MULTILINE) is not None
+    return Outcome(Counts(count("pass"), count("fail"), count("skipped")), tuple(failures.values()), is_whole=is_whole)
 
 
 MAKE = "make --no-print-directory"

@@ -74,6 +74,12 @@ def test_a_test_that_fails_twice(room: Path, monkeypatch: pytest.MonkeyPatch, ca
     assert lines[-4:-2] == ["failed: a.py::x: why a.py::x", "  sh again a.py::x"] and lines[-1] == "4 passed, 1 failed, 2 skipped"
 
 
+def test_a_run_that_is_broken_off_behind_a_failure(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    (room / "again").write_text("true\n")
+    code, lines = verdict(monkeypatch, capsys, Part("alone", failing("a.py::x").replace(" in 1.00s ", " "), read=gate.read_pytest))
+    assert code == 1 and any(line.startswith("failed: alone ") for line in lines), lines
+
+
 def test_many_unsteady_ones_are_red(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("true\n")
     code, lines = verdict(monkeypatch, capsys, Part("beside", failing(*"abcd"), read=gate.read_pytest))

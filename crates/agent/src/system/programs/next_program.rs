@@ -96,11 +96,12 @@ fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-/// As the loader of the next program will see it, which may run as another user by now.
+/// As the loader of the next program will see it, which may run as another user by now. What this process lacks (descriptors, memory) the next one has.
 fn is_readable(preloads: &[u8]) -> bool {
+    let is_out_of_reach = || matches!(errno::get(), libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ELOOP);
     items(preloads)
         .filter(|path| is_own(path))
-        .all(|path| terminated::<PATH_BYTES>(path).is_none_or(|path| Open::file(&path).is_some()))
+        .all(|path| terminated::<PATH_BYTES>(path).is_none_or(|path| Open::file(&path).is_some() || !is_out_of_reach()))
 }
 
 /// A path as the kernel takes it; None where it is too long.
@@ -352,6 +353,26 @@ mod tests {
         assert_eq!(given_of(&[]), [""; 0]);
         let long = format!("LD_PRELOAD=/nowhere/genba-agent-1.so:{}", "/l".repeat(4000));
         assert_eq!(given_of(&[&long]), [long], "longer than the room for it");
+    }
+
+    #[test]
+    fn a_process_without_a_free_descriptor_gives_all() {
+        let library = made("genba-agent-3.so", b"");
+        let preload = format!("LD_PRELOAD={}", library.display());
+        // SAFETY: a child that only looks and ends; the limit is its own.
+        let status = unsafe {
+            let pid = libc::fork();
+            if pid == 0 {
+                let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+                libc::setrlimit(libc::RLIMIT_NOFILE, &raw const none);
+                let is_all = given(Program::Path(c"/bin/sh".as_ptr()), &[&preload]) == [preload.as_str()];
+                libc::_exit(i32::from(!is_all));
+            }
+            let mut status = 0;
+            libc::waitpid(pid, &raw mut status, 0);
+            status
+        };
+        assert_eq!(status, 0);
     }
 
     #[test]
