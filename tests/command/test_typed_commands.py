@@ -86,10 +86,12 @@ class Reader:
             text=True, start_new_session=True,
         ) as process:
             began = self.wait_for(process, SERVERS[line]) if line in SERVERS else ""
+            # The address comes last: until it is there, Ctrl-C may come before it.
+            address = process.stdout.readline() if "view" in line and began and process.stdout else ""
             if began:
                 os.killpg(process.pid, signal.SIGINT)
             stdout, stderr = process.communicate(timeout=120)
-        done = subprocess.CompletedProcess(command, process.returncode, stdout, began + stderr)
+        done = subprocess.CompletedProcess(command, process.returncode, address + stdout, began + stderr)
         assert done.returncode == 0, f"{line}: exit code {done.returncode}\n{done.stderr}"
         return done
 

@@ -1,6 +1,9 @@
 """The table of what runs where (tests/workshop/runs_on.py) names folders, files and tests that exist, and has a row for each folder."""
 
+import os
 import re
+import subprocess
+import sys
 
 import runs_on
 from recording import REPOSITORY
@@ -27,3 +30,19 @@ def test_the_nearest_row_counts() -> None:
     assert runs_on.runs_on("tests/reading_cpython/test_snapshot.py::test_many[3.11]") == runs_on.TWO
     assert runs_on.runs_on("tests/harmless/signals/test_kills.py::test_x[3.11-y]") == runs_on.KINDS
     assert set(runs_on.ONE) <= set(runs_on.TWO) <= set(runs_on.KINDS)
+
+
+def test_every_test_runs_somewhere() -> None:
+    """One that names CPythons of its own, none of which is in its row, would run in no `make test`, and nobody would see it."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "--quiet", "tests"]
+    done = subprocess.run(command, cwd=REPOSITORY, env={**os.environ, "GENBA_ALL": "1"}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    ids = [line for line in done.stdout.splitlines() if line.startswith("tests/") and "::" in line]
+    assert len(ids) > 3000
+    runs: dict[str, bool] = {}
+    for nodeid in ids:
+        test, _, parameters = nodeid.partition("[")
+        of_a_cpython = re.findall(rf"(?:^|[\[-])({'|'.join(map(re.escape, sorted(runs_on.SUPPORTED, key=len, reverse=True)))})(?=[-\]])", f"[{parameters}")
+        where = runs_on.runs_on(nodeid)
+        runs[test] = runs.get(test, False) or not where or not of_a_cpython or any(name in where for name in of_a_cpython)
+    assert [test for test, does in runs.items() if not does] == []

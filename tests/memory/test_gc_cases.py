@@ -49,7 +49,7 @@ def test_thresholds(workshop: Workshop) -> None:
     assert "advice: with gc.set_threshold(" in page and "genba gc try --threshold" in page
 
 
-@on("3.11", "3.14")
+@on("3.13", "3.15")
 def test_thresholds_of_old(workshop: Workshop) -> None:
     """As published: at (500, 2, 2) a full collection in each request, at (2000, 2, 2) none."""
     name = "gc-threshold/slow.py"

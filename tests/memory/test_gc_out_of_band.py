@@ -78,7 +78,6 @@ def said(process) -> tuple[int, str]:
     raise AssertionError("the server ended without listening:\n" + "".join(lines))
 
 
-@on("3.11", "3.14")
 @pytest.mark.parametrize(
     "server", [(*GUNICORN, "slow:application"), (*UVICORN, "out_of_band:plain")], ids=["gunicorn", "uvicorn"]
 )

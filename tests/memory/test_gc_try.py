@@ -69,7 +69,6 @@ def test_runs_in_turns(workshop: Workshop) -> None:
     assert sorted(path.name for path in workshop.place.outside.iterdir()) == ["noted.py", "notes"]
 
 
-@on("3.11", "3.14")
 def test_a_program_that_sets_its_own(workshop: Workshop) -> None:
     text = NOTES.replace("keep = []", "gc.set_threshold(900)\nkeep = []")
     workshop.write("own.py", text)

@@ -40,7 +40,7 @@ def busy(seconds):
     while time.process_time() < end:
         pass
 """
-two = on("3.11", "3.14")
+two = on("3.13", "3.14-standalone")
 
 
 def cycles(number: int) -> str:
@@ -108,7 +108,7 @@ print(json.dumps(got))
 
 
 @pytest.mark.parametrize("when", ["before", "after", "both"])
-@on("3.12", "3.14")
+@two
 def test_around_full_collections(workshop: Workshop, when: str) -> None:
     # Young collections are of no interest; those until genba is there are not seen.
     text = f"""

@@ -13,6 +13,9 @@ type Mask = *const libc::sigset_t;
 type Time = *const libc::timespec;
 type TimedWait = unsafe extern "C-unwind" fn(Mask, *mut libc::siginfo_t, Time) -> c_int;
 
+/// How long a program's SIGURG may stay in the handler of another thread, which gives it back: a busy machine lets a thread wait for some turns.
+const GIVEN_BACK_WITHIN_NS: u64 = 100_000_000;
+
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
@@ -29,19 +32,32 @@ pub unsafe extern "C-unwind" fn sigtimedwait(set: Mask, info: *mut libc::siginfo
             // A signal that is ignored and not blocked cannot be waited for.
             libc::sigdelset(&raw mut wanted, SAMPLE);
         }
-        let deadline_ns = timeout.as_ref().map(|timeout| {
+        let mut deadline_ns = timeout.as_ref().map(|timeout| {
             let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(timeout.tv_nsec as u64);
             monotonic_ns().saturating_add(wait_ns)
         });
         let mut came: libc::siginfo_t = core::mem::zeroed();
         let mut result = real(&raw const wanted, &raw mut came, timeout);
-        while result == SAMPLE && signals::is_sample(&came) {
+        let may_be_sample = libc::sigismember(&raw const wanted, SAMPLE) == 1;
+        let mut was_interrupted = false;
+        loop {
+            if result < 0 && errno::get() == libc::EINTR && may_be_sample && !was_interrupted {
+                // The program's SIGURG woke this thread, and genba's handler in another one had it first: it comes back.
+                was_interrupted = true;
+                let until_ns = monotonic_ns() + GIVEN_BACK_WITHIN_NS;
+                deadline_ns = Some(deadline_ns.map_or(until_ns, |deadline_ns: u64| deadline_ns.min(until_ns)));
+            } else if result != SAMPLE || !signals::is_sample(&came) {
+                break;
+            }
             let left = deadline_ns.map(|deadline_ns| {
                 let left_ns = deadline_ns.saturating_sub(monotonic_ns());
                 libc::timespec { tv_sec: (left_ns / 1_000_000_000) as i64, tv_nsec: (left_ns % 1_000_000_000) as i64 }
             });
             let left = left.as_ref().map_or(core::ptr::null(), core::ptr::from_ref);
             result = real(&raw const wanted, &raw mut came, left);
+        }
+        if result < 0 && was_interrupted {
+            errno::set(libc::EINTR);
         }
         if !was_blocked {
             signals::unblock_sample();
