@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-beside test-alone cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-python cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -40,13 +40,9 @@ test-rust:
 test-web: web/node_modules
 	npm --prefix web test
 
-# Those that nobody disturbs side by side, a file a worker; those that measure alone on the machine. The log ends with the longest ones.
-LONGEST := --durations 60 --durations-min 2
-test-beside:
-	$(TOOLS)/bin/pytest $(LONGEST) -n 2 --dist loadfile -m 'not measures or steady' tests benches
-
-test-alone:
-	$(TOOLS)/bin/pytest $(LONGEST) -m 'measures and not steady' tests
+# A file a worker, and one worker more than processors: many programs of the tests wait. The log ends with the longest ones.
+test-python:
+	$(TOOLS)/bin/pytest --durations 60 --durations-min 2 -n 3 --dist loadfile tests benches
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS

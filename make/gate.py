@@ -2,7 +2,7 @@
 """The gate: runs every part of `make test` (and of `make check`), two at a time, and gives one verdict at the end.
 
     make/gate.py check test        what .ci/run runs
-    make/gate.py rust beside       these parts, and what they need
+    make/gate.py rust python       these parts, and what they need
 
 A part begins when the parts it needs are done; of those that may begin, the one that stands first in PARTS does. Each part writes to build/gate/PART.log. A test
 that fails is run once more, alone, after all parts: one that passes then is *unsteady* and listed. The gate is red when a test fails twice, when a part fails,
@@ -160,9 +160,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         Part("web", f"{MAKE} test-web", needs=("build",), read=read_node),
         # The same inputs in each run.
         Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),
-        # Those that nobody disturbs, on both processors; then those that measure what others would disturb.
-        Part("beside", f"{MAKE} test-beside", needs=("build", "machine"), read=read_pytest, alone=True),
-        Part("alone", f"{MAKE} test-alone", needs=("build", "machine"), read=read_pytest, alone=True),
+        Part("python", f"{MAKE} test-python", needs=("build", "machine"), read=read_pytest, alone=True),
     ),
 }
 PARTS = {part.name: part for group in GROUPS.values() for part in group}

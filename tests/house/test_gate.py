@@ -54,7 +54,7 @@ def test_a_part_that_breaks_and_what_needs_it(room: Path, monkeypatch: pytest.Mo
 
 def test_a_test_that_passes_at_the_second_try(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text('echo "$1" >>tried\n')
-    part = Part("beside", failing("a.py::x"), read=gate.read_pytest)
+    part = Part("python", failing("a.py::x"), read=gate.read_pytest)
     code, lines = verdict(monkeypatch, capsys, part)
     assert code == 0 and (room / "tried").read_text() == "a.py::x\n"
     assert lines[-3] == "unsteady: a.py::x: why a.py::x" and lines[-1] == "5 passed, 0 failed, 2 skipped", lines
@@ -69,26 +69,26 @@ def test_a_test_that_passes_at_the_second_try(room: Path, monkeypatch: pytest.Mo
 
 def test_a_test_that_fails_twice(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("echo still so; exit 1\n")
-    code, lines = verdict(monkeypatch, capsys, Part("beside", failing("a.py::x"), read=gate.read_pytest))
+    code, lines = verdict(monkeypatch, capsys, Part("python", failing("a.py::x"), read=gate.read_pytest))
     assert code == 1 and "    still so" in lines
     assert lines[-4:-2] == ["failed: a.py::x: why a.py::x", "  sh again a.py::x"] and lines[-1] == "4 passed, 1 failed, 2 skipped"
 
 
 def test_a_run_that_is_broken_off_behind_a_failure(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("true\n")
-    code, lines = verdict(monkeypatch, capsys, Part("alone", failing("a.py::x").replace(" in 1.00s ", " "), read=gate.read_pytest))
-    assert code == 1 and any(line.startswith("failed: alone ") for line in lines), lines
+    code, lines = verdict(monkeypatch, capsys, Part("python", failing("a.py::x").replace(" in 1.00s ", " "), read=gate.read_pytest))
+    assert code == 1 and any(line.startswith("failed: python ") for line in lines), lines
 
 
 def test_many_unsteady_ones_are_red(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("true\n")
-    code, lines = verdict(monkeypatch, capsys, Part("beside", failing(*"abcd"), read=gate.read_pytest))
+    code, lines = verdict(monkeypatch, capsys, Part("python", failing(*"abcd"), read=gate.read_pytest))
     assert code == 1 and "more than 3 unsteady tests: 4" in lines
 
 
 def test_very_many_failures_are_not_tried_again(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("touch tried\n")
-    code, lines = verdict(monkeypatch, capsys, Part("beside", failing(*map(str, range(16))), read=gate.read_pytest))
+    code, lines = verdict(monkeypatch, capsys, Part("python", failing(*map(str, range(16))), read=gate.read_pytest))
     assert code == 1 and not (room / "tried").exists()
     last = lines[next(index for index, line in enumerate(lines) if line.startswith("failed: 0")) :]
     assert len(last) <= gate.LAST_LINES and any("more lines in build/gate/verdict" in line for line in last)

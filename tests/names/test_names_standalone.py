@@ -13,7 +13,7 @@ from interpreters import Interpreter
 from profile_tables import RUNNING, Profile
 from recording import Workshop
 
-pytestmark = [pytest.mark.measures, pytest.mark.steady]
+pytestmark = pytest.mark.measures
 
 FIRST_MIN = 0.85
 # The others are helpers of a specialised instruction's, which nothing names.

@@ -17,7 +17,7 @@ from recording import REPOSITORY, Workshop
 from soak import SOAK
 from tried import is_tried
 
-pytestmark = [pytest.mark.measures, pytest.mark.steady]
+pytestmark = pytest.mark.measures
 
 PROGRAM = "tests/programs/many_builtins.py"
 # One call that takes a tenth of a second once (a collection, a file) must not weigh much in 22 parts.

@@ -19,7 +19,7 @@ from profile_tables import RUNNING, Row
 from recording import REPOSITORY, Run, Workshop
 from soak import SOAK
 
-pytestmark = [pytest.mark.measures, pytest.mark.steady]
+pytestmark = pytest.mark.measures
 
 TABLE = REPOSITORY / "tests/programs/expressions"
 SINCE = {"since_3_12": 12, "since_3_14": 14}

@@ -15,8 +15,6 @@ from recording import REPOSITORY, Run, Workshop
 from soak import SOAK
 from stacks import PossibleStacks, Stack
 
-# A stack that cannot have happened may not be there on a busy machine either.
-pytestmark = pytest.mark.steady
 # None impossible of N samples says that fewer than 3 / N are (at 95 %): of some 80,000 on each CPython 4 in 100,000, of those on all of
 # them 6 in a million. Three times as long would find what is a third as frequent, and take two hours.
 CPU_SECONDS = "10" if SOAK else "0.8"

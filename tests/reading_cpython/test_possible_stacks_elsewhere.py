@@ -18,7 +18,7 @@ from recording import REPOSITORY, Run, Workshop
 from stacks import PossibleStacks, Stack
 from test_possible_stacks import CPU_SECONDS, RATE, SAMPLES_MIN, assert_possible
 
-pytestmark = [pytest.mark.measures, pytest.mark.steady]
+pytestmark = pytest.mark.measures
 
 
 def text_of(name: str) -> str:

@@ -9,7 +9,6 @@ import pytest
 from recording import REPOSITORY, Run, Workshop
 from stacks import PossibleStacks, Stack, parse_collapsed
 
-pytestmark = pytest.mark.steady
 NAME = "interpreters_inside.py"
 TEXT = (REPOSITORY / "tests/programs" / NAME).read_text()
 RATE = ("--rate", "4000")

@@ -19,7 +19,7 @@ from recording import Place
 from soak import SOAK
 
 # A wrong stack is wrong on a busy machine, too.
-pytestmark = [pytest.mark.measures, pytest.mark.steady]
+pytestmark = pytest.mark.measures
 
 DUMPS = 1000 if SOAK else 60
 TRACED_DUMPS = DUMPS // 4
