@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from recording import Place, Workshop
-from runs_on import KINDS
+from runs_on import EVERYWHERE, KINDS
 from soak import SOAK
 
 ALL = (
@@ -21,11 +21,10 @@ ALL = (
 ).split()
 # These take the most time, minutes each.
 LONG = ("test_asyncio", "test_multiprocessing_fork", "test_multiprocessing_spawn")
-# test_signal sleeps for most of a minute.
-SHORT = {
-    "3.13": "test_signal test_fork1 test_gc test_generators".split(),
-    "3.15": "test_fork1 test_gc test_generators".split(),
-}
+SHORT = {name: "test_fork1 test_gc test_generators".split() for name in ("3.13", "3.15")}
+if EVERYWHERE:
+    # It sleeps for a third of a minute.
+    SHORT["3.13"].append("test_signal")
 SECONDS_MAX = 1800
 # (end of the test's name) -> why its result may differ.
 EXCEPTIONS: dict[str, str] = {}
