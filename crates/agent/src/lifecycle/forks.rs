@@ -12,6 +12,7 @@ use crate::process::mailbox::{self, MAILBOX};
 use crate::process::room;
 use crate::process::safe_point;
 use crate::reading::count_hooks;
+use crate::reading::modules;
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::alternate::fitted;
 use crate::system::errno;
@@ -75,6 +76,7 @@ pub(super) extern "C" fn after_in_child() {
     bells::forked();
     room::forked();
     safe_point::forked();
+    modules::forked();
     no_sampler();
     POOL.forget_walkers();
     deposits::POOL.forget_walkers();
