@@ -8,7 +8,7 @@ use crate::collections;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State, is_owner};
-use crate::process::mailbox::{self, MAILBOX};
+use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::process::safe_point;
 use crate::reading::count_hooks;
@@ -61,7 +61,7 @@ pub(super) extern "C" fn after_in_parent() {
         if LIFE.state() == State::Parked && (other_threads() || !safe_point::run_after_this_call(unpark_later)) {
             unpark();
         }
-        mailbox::give_back();
+        MAILBOX.give_back();
     }
     errno::set(errno);
 }
