@@ -37,7 +37,7 @@ pub(super) extern "C" fn before() {
     let errno = errno::get();
     mask::forks();
     if is_owner() {
-        let turn = park(files_over_fork::Receiver::if_lost);
+        let turn = park(files_over_fork::Receiver::if_elsewhere);
         if LIFE.has_thread() {
             LIFE.went_without();
         }
