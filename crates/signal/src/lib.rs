@@ -31,6 +31,17 @@ core::arch::global_asm!(
     "call {look}",
     "add rsp, 8",
     ".cfi_adjust_cfa_offset -8",
+    "test rax, rax",
+    "jz 3f",
+    // A write is to be finished, where the frame is now (cut_write.rs).
+    "lea rsp, [rax - 8]",
+    "mov rdi, rax",
+    "sub rsp, 8",
+    ".cfi_adjust_cfa_offset 8",
+    "call {finish_write}",
+    "add rsp, 8",
+    ".cfi_adjust_cfa_offset -8",
+    "3:",
     "cmp dword ptr [rip + {waiting}], 0",
     // A signal that comes after this point finds that the check is over (kept.rs).
     ".globl genba_on_sample_asked",
@@ -51,6 +62,7 @@ core::arch::global_asm!(
     ".size genba_on_sample, . - genba_on_sample",
     ".popsection",
     look = sym on_sample,
+    finish_write = sym calls::cut_write::finish_write,
     waiting = sym kept::WAITING,
     send_kept = sym kept::send_kept,
 );
@@ -63,11 +75,11 @@ unsafe extern "C" {
     pub fn genba_on_sample(signal: i32, info: *const u64, context: *mut u64);
 }
 
-/// What the handler does before its end. Offsets: Linux x86-64 siginfo and ucontext.
+/// What the handler does before its end. Offsets: Linux x86-64 siginfo and ucontext. Not null: the ucontext of a write that is to be finished.
 ///
 /// # Safety
 /// The same as for the handler.
-unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64) {
+unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64) -> *mut u64 {
     const MASK_FAULTS: u64 = 1 << (11 - 1) | 1 << (7 - 1);
     /// The frame of one more signal, up to 3.4 kB with AVX-512 and 11 kB with AMX, and what its handler needs.
     const FAULT_BYTES: u64 = 12 << 10;
@@ -99,10 +111,11 @@ unsafe extern "C" fn on_sample(_signal: i32, info: *const u64, context: *mut u64
         // SAFETY: the context is the kernel's, and the answer is given. A call was restarted, or has returned, or neither.
         unsafe {
             calls::restarted_call::end_restarted_call(context, &arrival);
-            calls::cut_write::finish_cut_write(context, &arrival);
+            return calls::cut_write::of_cut_write(context, &arrival);
         }
     } else if arrival.code != handler::SAMPLE_CODE {
         // SAFETY: the kernel's two records.
         unsafe { foreign::keep_for_later(info, context) };
     }
+    core::ptr::null_mut()
 }

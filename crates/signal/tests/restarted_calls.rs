@@ -149,6 +149,61 @@ fn ended(flags: i32, blocked: bool) -> Option<ErrorKind> {
     })
 }
 
+/// A signal for the process waits while a thread is about to call `read` again. In a child, which has no thread of the tests' beside that one.
+/// `is_taken`: another thread takes the signal first. Whether the call ended, and whether the signal was this thread's alone from then on.
+fn ended_by_one_for_the_process(is_taken: bool) -> (bool, bool) {
+    const RIP: usize = 5 + 16;
+    const RAX: usize = 5 + 13;
+    const RCX: usize = 5 + 14;
+    const SYSCALL: u64 = 0x1000;
+    // SAFETY: the child ends below; no other thread runs here but the one that waits for this.
+    let child = unsafe { libc::fork() };
+    if child != 0 {
+        let mut status = 0;
+        // SAFETY: waits for that child.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        let code = libc::WEXITSTATUS(status);
+        assert!(libc::WIFEXITED(status) && code < 4, "{status}");
+        return (code & 1 != 0, code & 2 != 0);
+    }
+    let pid = std::process::id();
+    SHARED.pid.store(pid, SeqCst);
+    mask(libc::SIG_BLOCK, libc::SIGVTALRM);
+    let another_takes_it = || {
+        let take = || {
+            // SAFETY: a mask and a time on this stack.
+            unsafe {
+                let mut set: libc::sigset_t = mem::zeroed();
+                libc::sigaddset(&raw mut set, libc::SIGVTALRM);
+                let at_once: libc::timespec = mem::zeroed();
+                libc::sigtimedwait(&raw const set, ptr::null_mut(), &raw const at_once) == libc::SIGVTALRM
+            }
+        };
+        thread::spawn(take).join().is_ok_and(|taken| taken)
+    };
+    // SAFETY: sends to this process, whose threads all block it.
+    unsafe { libc::kill(pid as i32, libc::SIGVTALRM) };
+    let is_right = another_takes_it() || !is_taken;
+    if !is_taken {
+        // SAFETY: as above.
+        unsafe { libc::kill(pid as i32, libc::SIGVTALRM) };
+    }
+    // As the kernel gives it to a handler, with SIGVTALRM open in the thread.
+    let mut context = [0_u64; 128];
+    (context[RIP], context[RCX], context[RAX]) = (SYSCALL, SYSCALL + 2, libc::SYS_read as u64);
+    let info = [libc::SIGURG as u64, u64::from(SAMPLE_CODE as u32), u64::from(pid), u64::MAX];
+    // SAFETY: two records as the kernel makes them.
+    unsafe { genba_on_sample(libc::SIGURG, info.as_ptr(), context.as_mut_ptr()) };
+    let has_ended = context[RIP] == SYSCALL + 2 && context[RAX] == -i64::from(libc::EINTR) as u64;
+    let is_own = !another_takes_it();
+    let handled = HANDLED.load(SeqCst);
+    mask(libc::SIG_UNBLOCK, libc::SIGVTALRM);
+    let is_own = is_own && HANDLED.load(SeqCst) == handled + 1;
+    let code = if is_right { i32::from(has_ended) | i32::from(is_own) << 1 } else { 4 };
+    // SAFETY: ends the child.
+    unsafe { libc::_exit(code) }
+}
+
 /// One test: signals are the process's.
 #[test]
 fn both_at_once() {
@@ -161,4 +216,7 @@ fn both_at_once() {
     }
     assert_eq!(ended(libc::SA_RESTART, false), None, "calls go on after its handler");
     assert_eq!(ended(0, true), None, "the program blocks it");
+    install(libc::SIGVTALRM, count as *const () as usize, 0, 0);
+    assert_eq!(ended_by_one_for_the_process(false), (true, true));
+    assert_eq!(ended_by_one_for_the_process(true), (false, false), "another thread has it");
 }

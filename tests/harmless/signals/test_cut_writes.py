@@ -80,3 +80,22 @@ def test_where_little_of_the_stack_is_left(workshop: Workshop, tight_writes: Pat
     program = workshop.write("tight.py", TIGHT)
     run = same_both_ways(workshop, program, workshop.take(tight_writes), flags=("--rate", "10000"))
     assert run.answer() == [BYTES] * 5
+
+
+@pytest.fixture(scope="session")
+def large_handler(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("large_handler", tmp_path_factory)
+
+
+LARGE = """
+import ctypes, sys
+print(ctypes.CDLL(sys.argv[1]).run(int(sys.argv[2]), sys.argv[3] == "alternate"))
+"""
+
+
+@pytest.mark.parametrize("stack", ["own", "alternate"])
+def test_handlers_run_where_they_would(workshop: Workshop, large_handler: Path, stack: str) -> None:
+    """While genba's handler writes the rest, handlers of the program's find the thread's own stack, and an alternate one that is free."""
+    program, library = workshop.write("large.py", LARGE), workshop.take(large_handler)
+    run = same_both_ways(workshop, program, library, "20", stack, flags=("--rate", "10000"))
+    assert run.answer() == 0

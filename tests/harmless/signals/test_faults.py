@@ -91,3 +91,23 @@ def test_a_thread_that_may_not_read_time_stamps(workshop: Workshop, way: str) ->
     by_kernel = [mark for mark in run.profile()["marks"] if "process_vm_readv" in (mark["text"] or "")]
     assert run.profile().sum("samples", lambda row: "work" in row.names()) > 0
     assert bool(by_kernel) == (way == "own handler"), by_kernel
+
+
+# What the kernel sends of memory that is broken before anybody has used it: no instruction made it, and none makes it again.
+BROKEN_MEMORY = """
+import ctypes, os, signal, sys, threading
+libc = ctypes.CDLL(None, use_errno=True)
+if sys.argv[1] == "handled":
+    signal.signal(signal.SIGBUS, lambda number, frame: print("handled", number, flush=True))
+BUS_MCEERR_AO, RT_TGSIGQUEUEINFO = 5, 297
+record = (ctypes.c_int32 * 32)(signal.SIGBUS, 0, BUS_MCEERR_AO)
+print(libc.syscall(RT_TGSIGQUEUEINFO, os.getpid(), threading.get_native_id(), int(signal.SIGBUS), record), flush=True)
+sum(range(100_000))
+print("lives")
+"""
+
+
+@pytest.mark.parametrize("how", ["default", "handled"])
+def test_memory_that_is_broken(workshop: Workshop, how: str) -> None:
+    run = same_both_ways(workshop, workshop.write("broken.py", BROKEN_MEMORY), how)
+    assert run.exit_code == (0 if how == "handled" else 128 + 7), run.stdout

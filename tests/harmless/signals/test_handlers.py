@@ -160,3 +160,30 @@ def test_a_go_library(workshop: Workshop, go_library: Path) -> None:
         "print(library.Faults())\n"
     )
     same_both_ways(workshop, workshop.write("goes.py", text), workshop.take(go_library), flags=FAST)
+
+
+@pytest.fixture(scope="session")
+def jumps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built("jumps", tmp_path_factory)
+
+
+JUMPS = """
+import ctypes, os, sys, time
+def work():
+    until = time.process_time() + 0.05
+    while time.process_time() < until: sum(range(1000))
+work()
+print(ctypes.CDLL(sys.argv[1]).run(100))
+child = os.fork()
+work()
+if child == 0: os._exit(0)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+def test_a_handler_leaves_a_call_that_waits_for_the_sampler(workshop: Workshop, jumps: Path) -> None:
+    """By siglongjmp, out of `execve`. What comes after finds the sampler as if the call had returned: the fork need not do without it."""
+    run = same_both_ways(workshop, workshop.write("jumps.py", JUMPS), workshop.take(jumps))
+    profile = run.profile()
+    assert [mark["text"] for mark in profile["marks"] if mark["kind"] == "note"] == []
+    assert [process["ended"] for process in profile["processes"]] == ["exit", "exit"]

@@ -8,10 +8,11 @@ use crate::collections;
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State, is_owner};
-use crate::process::mailbox::{self, MAILBOX};
+use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::process::safe_point;
 use crate::reading::count_hooks;
+use crate::reading::modules;
 use crate::sampling::sampler::{Birth, Sampler};
 use crate::system::alternate::fitted;
 use crate::system::errno;
@@ -36,7 +37,7 @@ pub(super) extern "C" fn before() {
     let errno = errno::get();
     mask::forks();
     if is_owner() {
-        let turn = park(files_over_fork::Receiver::if_lost);
+        let turn = park(files_over_fork::Receiver::if_elsewhere);
         if LIFE.has_thread() {
             LIFE.went_without();
         }
@@ -60,7 +61,7 @@ pub(super) extern "C" fn after_in_parent() {
         if LIFE.state() == State::Parked && (other_threads() || !safe_point::run_after_this_call(unpark_later)) {
             unpark();
         }
-        mailbox::give_back();
+        MAILBOX.give_back();
     }
     errno::set(errno);
 }
@@ -75,6 +76,7 @@ pub(super) extern "C" fn after_in_child() {
     bells::forked();
     room::forked();
     safe_point::forked();
+    modules::forked();
     no_sampler();
     POOL.forget_walkers();
     deposits::POOL.forget_walkers();

@@ -150,9 +150,16 @@ pub fn park(receiver: impl FnOnce() -> Option<files_over_fork::Receiver>) -> Opt
     if !LIFE.step(State::Running, State::Parking) {
         return Some(turn);
     }
-    let receiver = receiver();
+    let mut receiver = receiver();
     // The step tells, whatever the answer: it is the sampler's last act, and comes before that.
     let _ = turn.ask(Order::Park, None, PARK_NS_MAX);
+    if receiver.is_none()
+        && LIFE.state() == State::Parking
+        && let Some(missed) = files_over_fork::Receiver::if_missed()
+    {
+        receiver = Some(missed);
+        let _ = turn.ask(Order::Park, None, PARK_NS_MAX);
+    }
     if LIFE.step(State::Parking, State::HeldUp) {
         // It hangs in the kernel (a dead file server), or gets no CPU.
         return Some(turn);

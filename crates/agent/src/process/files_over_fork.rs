@@ -4,13 +4,14 @@
 //!
 //! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
 //! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
-//! the child's, are born into a table that holds them.
+//! the child's, are born into a table that holds them. Whether the path still leads there the sampler asks: a file server that is gone holds
+//! up the sampler, for which a fork waits a bounded time, and not the fork.
 
 use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::proc::monotonic_ns;
 use genba_bells::futex::{self, Reach};
 use std::ffi::CString;
-use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// The program waits at most so long until a new sampler has its own table, as it waits for the parking one (lifecycle.rs).
 const TAKE_NS_MAX: u64 = 2_000_000_000;
@@ -24,6 +25,10 @@ static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
 /// The name of the forking thread's socket; 0: nobody receives.
 static RECEIVER: AtomicU64 = AtomicU64::new(0);
+/// The sampler found the path lost and nobody who receives.
+static MISSED: AtomicBool = AtomicBool::new(false);
+/// A thread of the program is where the sampler is not: another folder of mounts, or another root.
+static ELSEWHERE: AtomicBool = AtomicBool::new(false);
 /// The carried descriptors, as numbers of the program's table; -1: none.
 static CARRIED: [AtomicI32; 2] = [AtomicI32::new(-1), AtomicI32::new(-1)];
 /// How often a sampler has taken them over.
@@ -84,24 +89,26 @@ pub fn path() -> Option<&'static std::ffi::CStr> {
 pub struct Receiver(Descriptor);
 
 impl Receiver {
-    /// Before the sampler parks: a socket for its last message, where the path no longer leads to the recording.
-    #[must_use]
-    pub fn if_lost() -> Option<Receiver> {
-        // SAFETY: set once, never freed.
-        let path = unsafe { PATH.load(SeqCst).as_ref()? };
-        if known() == UNKNOWN || (Identity::of_writable(path) == Some(known()) && crate::system::proc::is_mounted()) {
-            return None;
-        }
-        Receiver::new()
-    }
-
-    /// The same, wherever the path leads.
+    /// Before the sampler parks: a socket for its last message.
     #[must_use]
     pub fn new() -> Option<Receiver> {
         let (socket, name) = Descriptor::receiver()?;
         // SeqCst: the sampler reads it after the order to park.
         RECEIVER.store(u64::from_le_bytes(name), SeqCst);
         Some(Receiver(socket))
+    }
+
+    /// The same, where a thread's paths may lead elsewhere than the sampler's.
+    #[must_use]
+    pub fn if_elsewhere() -> Option<Receiver> {
+        MISSED.store(false, SeqCst);
+        if ELSEWHERE.load(SeqCst) { Receiver::new() } else { None }
+    }
+
+    /// The sampler has answered the order to park without parking: it misses a receiver.
+    #[must_use]
+    pub fn if_missed() -> Option<Receiver> {
+        if MISSED.load(SeqCst) { Receiver::new() } else { None }
     }
 
     /// The sampler has parked: what it sent stays in this table until the next sampler has it.
@@ -117,6 +124,25 @@ impl Drop for Receiver {
     fn drop(&mut self) {
         RECEIVER.store(0, SeqCst);
     }
+}
+
+/// In a thread of the program's that goes on in another place than the others.
+pub fn goes_elsewhere() {
+    ELSEWHERE.store(true, SeqCst);
+}
+
+/// Before the sampler parks: whether the path no longer leads to the recording, and nobody receives. True once for each receiver that is asked for.
+#[must_use]
+pub fn misses_receiver() -> bool {
+    RECEIVER.load(SeqCst) == 0 && !MISSED.load(SeqCst) && is_lost() && {
+        MISSED.store(true, SeqCst);
+        true
+    }
+}
+
+fn is_lost() -> bool {
+    let Some(path) = path() else { return false };
+    known() != UNKNOWN && (Identity::of_writable(path) != Some(known()) || !crate::system::proc::is_mounted())
 }
 
 /// The parking sampler's end: sends its files, when somebody waits for them.

@@ -19,6 +19,7 @@
 use crate::process::bells::{self, Rest};
 use crate::process::life::{LIFE, Life};
 use crate::system::proc::{monotonic_ns, own_tid};
+use crate::system::signals::mask;
 use genba_bells::futex::{self, Reach};
 use genba_format::{ProcessKey, proto};
 use std::sync::Mutex;
@@ -164,12 +165,25 @@ impl Mailbox<'_> {
         let own = own_tid();
         let deadline_ns = monotonic_ns() + wait_ns_max;
         loop {
-            match self.turn.compare_exchange(0, own, SeqCst, SeqCst) {
-                Ok(_) => return Some(Turn(self)),
-                Err(holder) if holder == own || monotonic_ns() >= deadline_ns => return None,
-                Err(holder) => futex::wait(&self.turn, holder, deadline_ns, Reach::Process),
+            let mask_before = mask::in_kernel(libc::SIG_BLOCK, mask::of_turn());
+            if self.turn.compare_exchange(0, own, SeqCst, SeqCst).is_ok() {
+                return Some(Turn { mailbox: self, mask_before });
+            }
+            mask::in_kernel(libc::SIG_SETMASK, mask_before);
+            let holder = self.turn.load(SeqCst);
+            if holder == own || monotonic_ns() >= deadline_ns {
+                return None;
+            }
+            if holder != 0 {
+                futex::wait(&self.turn, holder, deadline_ns, Reach::Process);
             }
         }
+    }
+
+    /// Ends the turn of this thread, also one that it kept.
+    pub fn give_back(&self) {
+        self.turn.store(0, SeqCst);
+        futex::wake(&self.turn, Reach::Process);
     }
 
     /// No order, and no thread that waits for an answer: before a sampler's thread begins.
@@ -302,13 +316,17 @@ impl Mailbox<'_> {
     }
 }
 
-/// The right to give orders: one thread of the program at a time, so that no order is replaced before it is done.
-pub struct Turn<'a>(&'a Mailbox<'a>);
+/// The right to give orders: one thread of the program at a time, so that no order is replaced before it is done. Handlers of the program's
+/// wait meanwhile: one that left by `siglongjmp` would leave the turn taken for good.
+pub struct Turn<'a> {
+    mailbox: &'a Mailbox<'a>,
+    mask_before: u64,
+}
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
-        self.0.turn.store(0, SeqCst);
-        futex::wake(&self.0.turn, Reach::Process);
+        self.mailbox.give_back();
+        mask::in_kernel(libc::SIG_SETMASK, self.mask_before);
     }
 }
 
@@ -317,14 +335,14 @@ impl Turn<'_> {
     #[must_use]
     pub fn ask(&self, order: Order, mark: Option<Mark>, wait_ns_max: u64) -> Answer {
         let deadline_ns = monotonic_ns() + wait_ns_max;
-        let Some(posted) = self.0.post(order, mark) else { return Answer::Late };
+        let Some(posted) = self.mailbox.post(order, mark) else { return Answer::Late };
         loop {
-            match self.0.outcome(posted) {
+            match self.mailbox.outcome(posted) {
                 // The sampler that is there next must not find it.
-                Some(Answer::Ended) => return self.0.take_back(posted).unwrap_or(Answer::Ended),
+                Some(Answer::Ended) => return self.mailbox.take_back(posted).unwrap_or(Answer::Ended),
                 Some(answer) => return answer,
-                None if monotonic_ns() >= deadline_ns => return self.0.take_back(posted).unwrap_or(Answer::Late),
-                None => futex::wait(&self.0.word, posted.0, deadline_ns, Reach::Process),
+                None if monotonic_ns() >= deadline_ns => return self.mailbox.take_back(posted).unwrap_or(Answer::Late),
+                None => futex::wait(&self.mailbox.word, posted.0, deadline_ns, Reach::Process),
             }
         }
     }
@@ -332,19 +350,15 @@ impl Turn<'_> {
     /// `Order::HoldStill` is over, answered or not.
     pub fn over(&self) {
         let is_end = |word: u32| Posted::of(word).is_some_and(|posted| posted.order() == Order::End);
-        let _ = self.0.word.fetch_update(SeqCst, SeqCst, |word| (!is_end(word)).then_some(emptied(word)));
+        let _ = self.mailbox.word.fetch_update(SeqCst, SeqCst, |word| (!is_end(word)).then_some(emptied(word)));
         bells::ring_own();
     }
 
-    /// Keeps the turn until `give_back` by the same thread.
+    /// Keeps the turn until `give_back` by the same thread, whose handlers of signals run again.
     pub fn keep(self) {
+        mask::in_kernel(libc::SIG_SETMASK, self.mask_before);
         std::mem::forget(self);
     }
-}
-
-/// Ends the turn that this thread kept.
-pub fn give_back() {
-    drop(Turn(&MAILBOX));
 }
 
 #[cfg(test)]

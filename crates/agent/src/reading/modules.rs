@@ -13,12 +13,15 @@ use section::Copier;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering::SeqCst;
 
+mod changes;
 mod kept;
 mod linked;
 mod module;
 mod section;
+pub(super) use changes::Changes;
+pub use changes::{forked, learn, may_ask_linker};
+pub(super) use linked::Listing;
 pub use linked::own_executable;
-pub(super) use linked::{Changes, Listing};
 pub use module::Module;
 pub(super) use section::copy;
 
@@ -130,10 +133,16 @@ impl Loaded {
         }
     }
 
-    /// Whether the dynamic linker's counts moved since the list was read.
+    /// Whether the dynamic linker's counts moved since the list was read, and it can be read again.
     #[must_use]
     pub fn is_outdated(&self) -> bool {
-        Changes::now() != self.changes
+        may_ask_linker() && Changes::now() != self.changes
+    }
+
+    /// Whether files came, or went, that this process will never learn of.
+    #[must_use]
+    pub fn is_stuck(&self) -> bool {
+        !may_ask_linker() && Changes::now() != self.changes
     }
 
     /// Reads the list again when it is out of date. True: something changed.

@@ -366,6 +366,10 @@ impl Sampler {
                     let from_ns = if thread.tid == self.pid { from_start_ns } else { u64::MAX };
                     thread.ledger.begin_at(from_ns);
                 }
+                if self.stacks.loaded.is_stuck() {
+                    let words = "another thread was in the dynamic linker at the fork: some C functions have no names";
+                    self.recorder.mark(proto::MarkKind::Note, words, 0);
+                }
                 self.follow_others();
                 // Where the program had a handler of its own before the recording began.
                 if self.is_within && !self.held.sample {

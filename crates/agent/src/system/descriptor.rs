@@ -1,10 +1,13 @@
-//! A descriptor, and the sampler's own table of them.
-//! Owns: opening, closing, passing descriptors to another thread's table. Never: leaves one open by accident, keeps a number
+//! A descriptor.
+//! Owns: opening, closing, passing descriptors to another thread's table (table.rs). Never: leaves one open by accident, keeps a number
 //! that belongs to another table (`forget`, `into_number`).
 
 use crate::system::errno;
 use crate::system::own_ids::own_pid;
 use std::ffi::{CStr, c_void};
+
+mod table;
+pub use table::{descriptor_limit, own_table};
 
 /// A number in the table of the thread that made it.
 #[derive(Debug)]
@@ -317,52 +320,6 @@ impl Identity {
             may.then_some(Identity { device: found.st_dev, inode: found.st_ino })
         }
     }
-}
-
-/// Gives this thread its own table of descriptors, empty but for `keep`: the program's numbers, locks and pipes stay untouched.
-/// False: the kernel forbids it, and every number here is the program's.
-#[must_use]
-pub fn own_table(keep: Option<[i32; 2]>) -> bool {
-    const UNSHARE: u32 = 1 << 1;
-    // The kernel copies the table for this thread before it closes anything.
-    if keep.is_none() && close_range(0, i32::MAX, UNSHARE) {
-        return true;
-    }
-    // SAFETY: plain numbers.
-    if unsafe { libc::unshare(libc::CLONE_FILES) } != 0 {
-        return false;
-    }
-    let mut kept = keep.unwrap_or([-1, -1]);
-    kept.sort_unstable();
-    let gaps = [(0, kept[0] - 1), (kept[0] + 1, kept[1] - 1), (kept[1] + 1, i32::MAX)];
-    for (first, last) in
-        gaps.into_iter().map(|(first, last)| (first.max(0), last)).filter(|(first, last)| first <= last)
-    {
-        if close_range(first, last, 0) {
-            continue;
-        }
-        // Linux before 5.9.
-        for number in first..=last.min(descriptor_limit() as i32) {
-            // SAFETY: a number of this thread's own table.
-            unsafe { libc::close(number) };
-        }
-    }
-    true
-}
-
-fn close_range(first: i32, last: i32, flags: u32) -> bool {
-    const CLOSE_RANGE: i64 = 436;
-    // SAFETY: plain numbers.
-    unsafe { libc::syscall(CLOSE_RANGE, first as u32, last as u32, flags) == 0 }
-}
-
-/// The soft limit of descriptors.
-#[must_use]
-pub fn descriptor_limit() -> usize {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: writes one rlimit on this stack.
-    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
-    limit.rlim_cur.min(1 << 16) as usize
 }
 
 #[cfg(test)]

@@ -49,12 +49,17 @@ pub fn next(name: &CStr) -> Option<u64> {
 /// Where a function of libc begins and ends, as its symbol says.
 #[must_use]
 pub fn extent(name: &CStr) -> Option<(u64, u64)> {
-    let begin = next(name)?;
+    extent_at(next(name)?)
+}
+
+/// The same of what begins at an address.
+#[must_use]
+pub fn extent_at(begin: u64) -> Option<(u64, u64)> {
     let bytes = symbol_at(begin)?.st_size;
     (bytes > 0).then_some((begin, begin + bytes))
 }
 
-/// The symbol of the function that begins there, as the file has it that it lies in. Asked of files that stay.
+/// The symbol of the function or the data that begins there, as the file has it that it lies in. Asked of files that stay.
 fn symbol_at(address: u64) -> Option<&'static libc::Elf64_Sym> {
     const RTLD_DL_SYMENT: libc::c_int = 1;
     unsafe extern "C" {

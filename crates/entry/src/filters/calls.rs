@@ -37,7 +37,7 @@ const AGENT: &[Call] = calls![
     // Who it is, and its limits.
     SYS_getpid SYS_getppid SYS_getpgid SYS_getpgrp SYS_geteuid SYS_kill SYS_prlimit64 SYS_prctl SYS_sched_getattr SYS_sched_setattr
     // A table of descriptors of its own.
-    SYS_close_range SYS_unshare
+    SYS_close_range SYS_unshare SYS_mq_getsetattr SYS_wait4
     // Clocks and waits.
     SYS_clock_gettime SYS_getrusage SYS_timer_create SYS_timer_settime SYS_timer_delete SYS_rt_sigtimedwait
     // Signals, and the memory of this process.
@@ -52,7 +52,7 @@ const HANDLER: &[Call] = calls![SYS_rt_sigreturn SYS_arch_prctl];
 const FORK: &[Call] = calls![SYS_socket SYS_setsockopt SYS_bind SYS_getsockname SYS_sendmsg SYS_recvmsg];
 
 /// A copy of the process, in which the heap is walked (crates/agent/src/heap/copy.rs).
-pub const HEAP: &[Call] = calls![SYS_wait4 SYS_exit_group];
+pub const HEAP: &[Call] = calls![SYS_exit_group];
 
 #[cfg(test)]
 mod tests {

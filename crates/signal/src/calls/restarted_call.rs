@@ -6,9 +6,13 @@
 //! then delivers genba's signal first: a signal for one thread goes before those for the process. genba's handler is one after which calls go
 //! on (SA_RESTART), so the kernel sets the call up again, and the program's signal no longer meets it: its handler runs, and the call waits on,
 //! for ever where nothing else ends it. The thread is then just before its system call, with the return address of that call in rcx.
+//!
+//! The kernel does not tell whether a signal waits for this thread or for the process, where another thread may take it first: then the call of
+//! this thread would end for nothing. So the signal is taken here and sent to this thread, which gets it next. One that another thread took
+//! ends no call here.
 //! Source: Linux 6.12, arch/x86/kernel/signal.c (`handle_signal`), kernel/signal.c (`dequeue_signal`).
 
-use crate::foreign::{MASK, bit, call};
+use crate::foreign::{MASK, RECORD_WORDS, To, bit, call, own_tid, send_again};
 use crate::handler::Arrival;
 
 /// Words of the ucontext (Linux x86-64): the registers.
@@ -107,11 +111,33 @@ fn an_ender_waits(blocked: u64) -> bool {
             let mut action = [0_u64; 4];
             // SAFETY: asks; the kernel writes these words on this stack.
             let failed = unsafe { call(SYS_RT_SIGACTION, [signal, 0, action.as_mut_ptr() as u64, 8, 0, 0]) };
-            if failed == 0 && action[0] > NO_HANDLER_MAX && action[1] & SA_RESTART == 0 {
+            if failed == 0 && action[0] > NO_HANDLER_MAX && action[1] & SA_RESTART == 0 && is_for_this_thread(signal) {
                 return true;
             }
         }
         signal += 1;
     }
     false
+}
+
+/// Whether this thread gets the signal that waits, from here on.
+fn is_for_this_thread(signal: u64) -> bool {
+    const SYS_RT_SIGTIMEDWAIT: u64 = 128;
+    const EAGAIN: u64 = -11_i64 as u64;
+    /// Real-time signals have an order, which sending one again would change.
+    const STANDARD: u64 = 31;
+    if signal > STANDARD {
+        return true;
+    }
+    let (set, at_once, mut record) = (bit(signal), [0_u64; 2], [0_u64; RECORD_WORDS]);
+    let (set, at_once, info) = (&raw const set as u64, &raw const at_once as u64, &raw mut record as u64);
+    // SAFETY: the kernel reads a mask and a time, and writes a record on this stack; it gets the same record back. All signals that a program
+    // may wait for are blocked in the handler.
+    unsafe {
+        let taken = call(SYS_RT_SIGTIMEDWAIT, [set, info, at_once, 8, 0, 0]);
+        if taken == signal {
+            send_again(signal, record.as_ptr(), own_tid(), To::Thread);
+        }
+        taken != EAGAIN
+    }
 }

@@ -1,7 +1,8 @@
 //! System calls that demand a single thread: genba's steps aside for them.
-//! Owns: `unshare` and `setns`. Never: makes a call succeed that fails without genba.
+//! Owns: `unshare` and `setns`, and that it is known when one leads to another place. Never: makes a call succeed that fails without genba.
 
 use crate::lifecycle;
+use crate::process::files_over_fork;
 use crate::system::errno;
 use crate::system::real::next;
 use std::ffi::c_int;
@@ -12,7 +13,11 @@ use std::ffi::c_int;
 pub unsafe extern "C" fn unshare(flags: c_int) -> c_int {
     let real = next!(c"unshare", unsafe extern "C" fn(c_int) -> c_int, -1);
     // SAFETY: libc's function with the caller's arguments.
-    once_more_alone(|| unsafe { real(flags) })
+    let result = once_more_alone(|| unsafe { real(flags) });
+    if result == 0 && flags & (libc::CLONE_NEWNS | libc::CLONE_NEWUSER | libc::CLONE_FS) != 0 {
+        files_over_fork::goes_elsewhere();
+    }
+    result
 }
 
 /// # Safety
@@ -21,7 +26,11 @@ pub unsafe extern "C" fn unshare(flags: c_int) -> c_int {
 pub unsafe extern "C" fn setns(descriptor: c_int, kind: c_int) -> c_int {
     let real = next!(c"setns", unsafe extern "C" fn(c_int, c_int) -> c_int, -1);
     // SAFETY: libc's function with the caller's arguments.
-    once_more_alone(|| unsafe { real(descriptor, kind) })
+    let result = once_more_alone(|| unsafe { real(descriptor, kind) });
+    if result == 0 {
+        files_over_fork::goes_elsewhere();
+    }
+    result
 }
 
 /// A call that fails changes nothing, so it can be made again without the sampler when a second thread may be the cause.

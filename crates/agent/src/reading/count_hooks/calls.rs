@@ -8,7 +8,7 @@
 
 use super::own;
 use super::relocations::{self, FUNCTIONS};
-use crate::reading::modules::{Changes, Listing, copy};
+use crate::reading::modules::{Changes, Listing, copy, may_ask_linker};
 use crate::system::proc;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -73,8 +73,8 @@ impl Calls {
 
     /// Leads the calls of files that came since the last time to the hooks. Once a tick.
     pub(super) fn lead(&mut self) {
-        if self.ticks_left > 0 {
-            self.ticks_left -= 1;
+        if self.ticks_left > 0 || !may_ask_linker() {
+            self.ticks_left = self.ticks_left.saturating_sub(1);
             return;
         }
         for _ in 0..TRIES {
@@ -138,11 +138,12 @@ impl Calls {
     /// Back to what the slots held. A file that has gone has nothing to be led back.
     pub(super) fn lead_back(&mut self) {
         for _ in 0..TRIES_AT_THE_END {
-            if self.led.is_empty() {
+            // Without the linker the hooks stay, and only count.
+            if self.led.is_empty() || !may_ask_linker() {
                 break;
             }
             let changes = self.listing.read();
-            // Without it the hooks stay, and only count.
+            // The same.
             let Some(writable) = Writable::read() else { return };
             self.led.retain(|file| self.listing.loaded().any(|(bias, headers)| file.is(bias, headers)));
             for file in &mut self.led {

@@ -2,6 +2,7 @@
 //! Owns: the walk over its list. Never: allocates, copies or faults while the linker's lock is held, reads the program's memory
 //! raw (I-06). A part of modules.rs.
 
+use super::changes::Changes;
 use super::kept::Key;
 use super::module::{Module, ModuleKind};
 use super::section::{Copier, Section, copy};
@@ -40,36 +41,12 @@ struct Wanted {
     name_bytes: usize,
 }
 
-/// How often files came and went.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(in crate::reading) struct Changes {
-    loaded: u64,
-    unloaded: u64,
-}
-
-impl Changes {
-    pub(in crate::reading) fn now() -> Changes {
-        unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _bytes: usize, out: *mut c_void) -> c_int {
-            // SAFETY: the linker gives a valid record; `out` is the value below.
-            unsafe { *out.cast::<Changes>() = Changes::told_by(&*info) };
-            1
-        }
-        let mut changes = Changes::default();
-        // SAFETY: the callback gets the address of `changes`, which outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut changes).cast()) };
-        changes
-    }
-
-    pub(in crate::reading) const fn told_by(info: &libc::dl_phdr_info) -> Changes {
-        Changes { loaded: info.dlpi_adds, unloaded: info.dlpi_subs }
-    }
-}
-
 impl Listing {
     /// So often the list may grow between making room and noting.
     const TRIES: usize = 8;
 
-    /// Reads the list. What finds no room after some tries is left out, and looked for again when the list changes.
+    /// Reads the list. What finds no room after some tries is left out, and looked for again when the list changes. `may_ask_linker` was
+    /// asked before.
     pub(in crate::reading) fn read(&mut self) -> Changes {
         unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _bytes: usize, listing: *mut c_void) -> c_int {
             // SAFETY: `listing` is the one below; the record and what it points to are valid during the callback.

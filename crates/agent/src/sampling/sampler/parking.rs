@@ -13,8 +13,13 @@ use genba_signal::handler::SHARED;
 use std::sync::atomic::Ordering::SeqCst;
 
 impl Sampler {
-    /// Ends for a fork: all questions back, no file of this thread's table left. False: nobody waits for that any more.
+    /// Ends for a fork: all questions back, no file of this thread's table left. False: nobody waits for that any more, or the order comes
+    /// again, with somebody who receives the files.
     pub(super) fn park(&mut self, posted: Posted) -> bool {
+        if files_over_fork::misses_receiver() {
+            MAILBOX.answer(posted);
+            return false;
+        }
         SHARED.pid.store(0, SeqCst);
         self.take_back(Refused::Exited);
         for thread in &mut self.threads {

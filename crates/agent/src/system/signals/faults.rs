@@ -117,8 +117,10 @@ unsafe fn programs_handler(signal: c_int, info: *mut libc::siginfo_t, context: *
     // SAFETY: the kernel gives a siginfo and a ucontext, which is read and written in place.
     unsafe {
         let pc = &mut (&mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs)[libc::REG_RIP as usize];
-        // One that somebody sent is the program's, wherever it meets this thread.
-        let is_sent = (*info).si_code <= 0 || signal == SAMPLE;
+        // One that somebody sent is the program's, wherever it meets this thread. So is one about memory that nobody has used yet: no
+        // instruction made it, and none would make it again.
+        let is_early = signal == libc::SIGBUS && (*info).si_code == libc::BUS_MCEERR_AO;
+        let is_sent = (*info).si_code <= 0 || signal == SAMPLE || is_early;
         if let Some(resume) = resume_after_fault(*pc as u64).filter(|_| !is_sent) {
             *pc = resume as i64;
             return 0;

@@ -56,6 +56,19 @@ pub const fn of_own_thread() -> u64 {
     !(bit(libc::SIGSYS) | bit(OF_LIBC[0]) | bit(OF_LIBC[1]))
 }
 
+/// For a thread of the program's that waits for genba's: what runs a handler of the program's waits, but for what instructions make. genba's signal
+/// and libc's for `setuid` get through.
+#[must_use]
+pub const fn of_turn() -> u64 {
+    let mut mask = !(BIT | bit(OF_LIBC[1]));
+    let (made, mut at) = ([libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS], 0);
+    while at < made.len() {
+        mask &= !bit(made[at]);
+        at += 1;
+    }
+    mask
+}
+
 /// The mask as the kernel takes it: bit n - 1 for signal n.
 #[must_use]
 pub const fn word(mask: &libc::sigset_t) -> u64 {
