@@ -54,7 +54,7 @@ export function recording({ title, stacks, sources = [], rows = [], verdict = nu
       pid: 4127 + at, parent: parents[at] ?? null, python: "3.15.2", executable: "/usr/bin/python3.15", argv: title.split(" "), cwd: "/home/me",
       refused: null, imported: null, ended: "exit", threads: 1, ...clocks, accounting,
     })),
-    threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", start_ns: 0, ended: false })),
+    threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", kernel_name: null, former_names: [], start_ns: 0, ended: false })),
     frames, nodes, states, samples,
     sources: sources.map(([path, text]) => ({ path, lines: text.split("\n").length, sha256: "", chunks: [{ first_line: 1, text }] })),
     rss: [], marks: [], warnings,

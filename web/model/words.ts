@@ -90,6 +90,12 @@ export function callersWords(callers: readonly Caller[]): string {
   return [...named, ...(others >= 0.005 ? [`others ${partWords(others as Share)}`] : [])].join(", ");
 }
 
+/** `encoder (worker/3), before loader`: as the report has it. */
+function threadName({ name, kernelName, formerNames }: Thread): string {
+  const kernel = kernelName === null ? "" : ` (${kernelName})`;
+  return `${name}${kernel}${formerNames.length > 0 ? `, before ${formerNames.slice(-3).join(", ")}` : ""}`;
+}
+
 /** What a box says. */
 export function placeName(place: Place, at: { title: string; processes: readonly Process[]; threads: readonly Thread[] }): string {
   switch (place.kind) {
@@ -102,7 +108,7 @@ export function placeName(place: Place, at: { title: string; processes: readonly
     case "thread": {
       const thread = at.threads[place.thread];
       const of = at.processes.length > 1 && thread !== undefined ? ` of process ${at.processes[thread.process]?.pid ?? "?"}` : "";
-      return `thread ${thread?.name ?? "?"}${of}`;
+      return `thread ${thread === undefined ? "?" : threadName(thread)}${of}`;
     }
     case "function":
     case "foreign":

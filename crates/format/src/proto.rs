@@ -417,6 +417,9 @@ pub struct ThreadClock {
     /// how long it was ready to run and had none
     #[prost(uint64, tag = "6")]
     pub cpu_queue_ns: u64,
+    /// string + 1: what `threading` calls it now; 0 = as an earlier block said, or it is not known
+    #[prost(uint32, tag = "7")]
+    pub name: u32,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Mark {

@@ -166,7 +166,8 @@ mod tests {
 
     fn python() -> Python {
         let (runtime, layout) = (Address(RUNTIME), LAYOUT);
-        Python { runtime, layout, jit: NO_JIT, get_item: None, str_type: STR_TYPE, bytes_type: BYTES_TYPE }
+        let (str_type, bytes_type) = (STR_TYPE, BYTES_TYPE);
+        Python { runtime, layout, jit: NO_JIT, get_item: None, str_type, bytes_type, dict_type: None, int_type: None }
     }
 
     /// One thread in one function, as CPython 3.12 has it.

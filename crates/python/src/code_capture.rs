@@ -9,9 +9,18 @@ use core::sync::atomic::{AtomicU64, Ordering::Acquire, Ordering::Relaxed};
 
 /// Steps from a key's first slot (I-07).
 pub const PROBES_MAX: usize = 16;
-/// Bytes of a name that are copied; a longer one is cut and marked.
-pub const NAME_BYTES_MAX: u64 = 1024;
+/// Letters of a text that are copied, of any script: as many as the kernel takes bytes of a path. Of a longer one both ends are copied, with
+/// its length and a hash, so that no two become one.
+pub const LETTERS_MAX: u64 = 4096;
+const END_LETTERS: u64 = LETTERS_MAX / 2;
+/// Bytes at each end of a longer text that its hash is made of.
+pub const HASHED_BYTES_MAX: u64 = 1 << 15;
 const HEADER_WORDS: usize = 7;
+/// The longest names, and the least part of a location table that is copied with them.
+pub const ENTRY_WORDS_MAX: usize =
+    HEADER_WORDS + 2 * (LETTERS_MAX as usize / 2 + CUT_WORDS) + PART_BYTES_MIN as usize / 8;
+/// Behind a text that was cut: its length, and its hash.
+const CUT_WORDS: usize = 2;
 /// A part of a location table smaller than this waits for the next sample.
 const PART_BYTES_MIN: u64 = 256;
 
@@ -68,6 +77,7 @@ pub struct CopiedStr {
     pub bytes: u32,
     /// Bytes a character: 1, 2 or 4.
     pub kind: u8,
+    /// Half of the bytes are the text's first ones, half its last ones; `CUT_WORDS` follow.
     pub cut: bool,
 }
 
@@ -85,7 +95,71 @@ impl CopiedStr {
     #[inline]
     #[must_use]
     pub const fn words(self) -> usize {
-        (self.bytes as usize).div_ceil(8)
+        (self.bytes as usize).div_ceil(8) + if self.cut { CUT_WORDS } else { 0 }
+    }
+
+    /// The text that was copied into `words`. Lone surrogates become `\udcXX`; between the ends of one that was cut stand its length and hash.
+    #[cfg(feature = "std")]
+    #[must_use]
+    pub fn text(self, words: &[u64]) -> Option<String> {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let bytes = bytes.get(..self.bytes as usize)?;
+        if !self.cut {
+            return letters(bytes, self.kind);
+        }
+        let (first, last) = bytes.split_at(bytes.len() / 2);
+        let [.., length, hash] = words.get(..self.words())? else { return None };
+        Some(format!("{}…({length} letters, {hash:016x})…{}", letters(first, self.kind)?, letters(last, self.kind)?))
+    }
+}
+
+/// A str's own bytes as text.
+#[cfg(feature = "std")]
+#[must_use]
+pub fn letters(bytes: &[u8], kind: u8) -> Option<String> {
+    let unit = usize::from(kind);
+    if !matches!(unit, 1 | 2 | 4) {
+        return None;
+    }
+    let mut text = String::with_capacity(bytes.len());
+    for unit in bytes.chunks_exact(unit) {
+        let number = unit.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
+        match char::from_u32(number) {
+            Some(letter) => text.push(letter),
+            None => text.push_str(&format!("\\u{number:04x}")),
+        }
+    }
+    Some(text)
+}
+
+/// Where a str of the program keeps its letters, and which of them are copied.
+#[derive(Clone, Copy, Debug)]
+pub struct Located {
+    pub copied: CopiedStr,
+    first: Address,
+    letters: u64,
+}
+
+impl Located {
+    const NONE: Located =
+        Located { copied: CopiedStr { bytes: 0, kind: 0, cut: false }, first: Address::NULL, letters: 0 };
+
+    /// One number for all of a text that is too long to be copied: of its length and of `HASHED_BYTES_MAX` at each end.
+    fn hash<M: Memory>(&self, memory: &M) -> Result<u64, Fault> {
+        let bytes = self.letters * u64::from(self.copied.kind);
+        let half_bytes = bytes.div_ceil(2).min(HASHED_BYTES_MAX);
+        let mut hash = self.letters;
+        for from in [self.first, self.first.at(bytes - half_bytes)] {
+            let mut offset = 0;
+            // The last word overlaps the one before, so that none is read beyond the text.
+            while offset < half_bytes {
+                let word = memory.word(from.at(offset.min(half_bytes.saturating_sub(8))))?;
+                hash = (hash ^ word).wrapping_mul(0xFF51_AFD7_ED55_8CCD);
+                hash ^= hash >> 32;
+                offset += 8;
+            }
+        }
+        Ok(hash)
     }
 }
 
@@ -183,14 +257,13 @@ impl<'a> Tail<'a> {
         }
         let linetable = memory.address(code.at(layout.codes.linetable))?;
         let linetable_bytes = memory.word(linetable.at(layout.strings.bytes_size))?.min(u64::from(u32::MAX - 1));
-        let (mut qualname, mut filename) =
-            ((CopiedStr::default(), Address::NULL), (CopiedStr::default(), Address::NULL));
+        let (mut qualname, mut filename) = (Located::NONE, Located::NONE);
         if known_bytes.is_none() {
-            qualname = text(memory, layout, memory.address(code.at(layout.codes.qualname))?)?;
-            filename = text(memory, layout, memory.address(code.at(layout.codes.filename))?)?;
+            qualname = locate(memory, layout, memory.address(code.at(layout.codes.qualname))?)?;
+            filename = locate(memory, layout, memory.address(code.at(layout.codes.filename))?)?;
         }
         let part_offset = u64::from(known_bytes.unwrap_or(0)).min(linetable_bytes);
-        let names_words = qualname.0.words() + filename.0.words();
+        let names_words = qualname.copied.words() + filename.copied.words();
         let free_words = self.words.len().wrapping_sub(self.len);
         if free_words < HEADER_WORDS + names_words {
             return Ok(None);
@@ -204,8 +277,8 @@ impl<'a> Tail<'a> {
             key,
             code: code.0,
             first_line: memory.half(code.at(layout.codes.first_line))?,
-            qualname: qualname.0,
-            filename: filename.0,
+            qualname: qualname.copied,
+            filename: filename.copied,
             linetable_bytes: linetable_bytes as u32,
             part_offset: part_offset as u32,
             part_bytes: rest_bytes.min(room_bytes) as u32,
@@ -218,10 +291,8 @@ impl<'a> Tail<'a> {
         self.push(head.filename.to_word());
         self.push(u64::from(head.linetable_bytes));
         self.push(u64::from(head.part_offset) | u64::from(head.part_bytes) << 32);
-        let copied = self
-            .push_bytes(memory, qualname.1, u64::from(head.qualname.bytes))
-            .and_then(|()| self.push_bytes(memory, filename.1, u64::from(head.filename.bytes)))
-            .and_then(|()| {
+        let copied =
+            self.push_text(memory, &qualname).and_then(|()| self.push_text(memory, &filename)).and_then(|()| {
                 self.push_bytes(
                     memory,
                     linetable.at(layout.strings.bytes_value).at(part_offset),
@@ -241,6 +312,22 @@ impl<'a> Tail<'a> {
             *slot = word;
             self.len += 1;
         }
+    }
+
+    /// Copies a text, as `CopiedStr::text` reads it. The caller knows that there is room.
+    pub fn push_text<M: Memory>(&mut self, memory: &M, text: &Located) -> Result<(), Fault> {
+        let bytes = u64::from(text.copied.bytes);
+        if !text.copied.cut {
+            return self.push_bytes(memory, text.first, bytes);
+        }
+        // An end is whole words, whatever the letters' width.
+        let end_bytes = bytes / 2;
+        let last = text.first.at(text.letters * u64::from(text.copied.kind) - end_bytes);
+        self.push_bytes(memory, text.first, end_bytes)?;
+        self.push_bytes(memory, last, end_bytes)?;
+        self.push(text.letters);
+        self.push(text.hash(memory)?);
+        Ok(())
     }
 
     /// Copies `bytes` bytes, reading no word that lies wholly outside of them. At most a step for each word of the tail (I-07).
@@ -274,15 +361,20 @@ impl TailHead {
     }
 }
 
-/// Where a str keeps its characters. Source: CPython 3.11 to 3.15, Include/cpython/unicodeobject.h, PyASCIIObject.
-fn text<M: Memory>(memory: &M, layout: &Layout, object: Address) -> Result<(CopiedStr, Address), Fault> {
-    let length = memory.word(object.at(layout.strings.length))?;
+/// Finds a str's letters. Source: CPython 3.11 to 3.15, Include/cpython/unicodeobject.h, PyASCIIObject.
+///
+/// # Errors
+/// `Fault`, also of what is no str.
+pub fn locate<M: Memory>(memory: &M, layout: &Layout, object: Address) -> Result<Located, Fault> {
+    let letters = memory.word(object.at(layout.strings.length))?;
     let state = memory.half(object.at(layout.strings.state))?;
     let (kind, compact, ascii) = ((state >> 2 & 7) as u8, state >> 5 & 1 == 1, state >> 6 & 1 == 1);
-    if !compact || !matches!(kind, 1 | 2 | 4) || length > 1 << 40 {
+    if !compact || !matches!(kind, 1 | 2 | 4) || letters > 1 << 40 {
         return Err(Fault);
     }
-    let bytes = length * u64::from(kind);
-    let copied = CopiedStr { bytes: bytes.min(NAME_BYTES_MAX) as u32, kind, cut: bytes > NAME_BYTES_MAX };
-    Ok((copied, object.at(if ascii { layout.strings.ascii } else { layout.strings.compact })))
+    let cut = letters > LETTERS_MAX;
+    let copied_letters = if cut { 2 * END_LETTERS } else { letters };
+    let copied = CopiedStr { bytes: (copied_letters * u64::from(kind)) as u32, kind, cut };
+    let first = object.at(if ascii { layout.strings.ascii } else { layout.strings.compact });
+    Ok(Located { copied, first, letters })
 }

@@ -21,6 +21,9 @@ pub struct Python {
     /// Addresses of `PyUnicode_Type` and `PyBytes_Type`.
     pub str_type: u64,
     pub bytes_type: u64,
+    /// Of `PyDict_Type` and `PyLong_Type`, for what is no frame: names of threads.
+    pub dict_type: Option<u64>,
+    pub int_type: Option<u64>,
 }
 
 /// A CPython that genba records, or the reason why it does not.
@@ -94,7 +97,9 @@ pub fn find<M: Memory, S: Symbols>(memory: &M, symbols: &S) -> Found {
         _ => symbols.address(c"_PyJIT_Entry").unwrap_or(NO_JIT),
     };
     let get_item = symbols.address(c"PyObject_GetItem");
-    Found::Yes { python: Box::new(Python { runtime, layout, jit, get_item, str_type, bytes_type }), version }
+    let (dict_type, int_type) = (symbols.address(c"PyDict_Type"), symbols.address(c"PyLong_Type"));
+    let python = Python { runtime, layout, jit, get_item, str_type, bytes_type, dict_type, int_type };
+    Found::Yes { python: Box::new(python), version }
 }
 
 /// `0x030f02f0` -> `3.15.2`.

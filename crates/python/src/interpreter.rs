@@ -1,5 +1,8 @@
-//! What an interpreter keeps beside its threads: the collector's state, and the word that its loop looks at.
+//! What an interpreter keeps beside its threads: the collector's state, the word that its loop looks at, and objects, among them the names
+//! of threads.
 //! Never: read by the handler.
 
 pub mod breaker;
 pub mod collector;
+pub mod objects;
+pub mod thread_names;

@@ -146,7 +146,7 @@ impl ThreadStates {
             let states = self.by_tid.entry(tid).or_default();
             states.more |= !states.add(state);
             if layout.minor >= 13 {
-                self.by_ident.insert(memory.word(Address(state.0 + layout.threads.native_id - IDENT_BEFORE))?, tid);
+                self.by_ident.insert(memory.word(state.at(ident_offset(layout)))?, tid);
             }
             if layout.threads.ident.is_some() && !is_main && self.shared.len() < THREAD_STATES_MAX {
                 self.shared.push(state);
@@ -156,6 +156,12 @@ impl ThreadStates {
         self.beyond.threads |= !state.is_null();
         Ok(())
     }
+}
+
+/// Where a thread state keeps what `threading.get_ident` gives.
+#[must_use]
+pub fn ident_offset(layout: &Layout) -> u64 {
+    layout.threads.ident.unwrap_or(layout.threads.native_id - IDENT_BEFORE)
 }
 
 /// It stands behind the head of the list (CPython 3.11 to 3.15, pycore_runtime.h, `struct pyinterpreters`). Before it is made nothing is

@@ -12,12 +12,14 @@ use crate::unwind::{NATIVE_MAX, NativeEnd, NativeFrame};
 use crate::walk_memory::WalkMemory;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicU64, Ordering};
+use genba_python::code_capture::ENTRY_WORDS_MAX;
 use genba_python::stack::walked::{Operand, PYTHON_MAX, PythonEnd, PythonWord};
 use genba_python::thread_states::{States, THREAD_STATES_MAX, ThreadHints};
 
 pub const REQUESTS: usize = 64;
 /// Words for code objects seen for the first time.
 pub const TAIL_WORDS: usize = 5536;
+const _: () = assert!(ENTRY_WORDS_MAX <= TAIL_WORDS, "a code object with the longest names finds room");
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u64)]
 pub enum Phase {

@@ -224,7 +224,10 @@ function decodeProcess(at: Value, processes: number): Process {
 
 function decodeThread(at: Value, processes: number): Thread {
   const thread = object(at);
-  return { process: index(thread("process"), processes) as ProcessIndex, tid: orNull(thread("tid"), whole), name: orNull(thread("name"), text) ?? "" };
+  const name = orNull(thread("name"), text) ?? "";
+  const kernelName = orNull(thread("kernel_name"), text);
+  const before = list(thread("former_names"), text);
+  return { process: index(thread("process"), processes) as ProcessIndex, tid: orNull(thread("tid"), whole), name, kernelName, formerNames: before };
 }
 
 function decodeSource(at: Value): Source {

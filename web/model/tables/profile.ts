@@ -104,7 +104,11 @@ export interface Process {
 export interface Thread {
   readonly process: ProcessIndex;
   readonly tid: number | null;
+  /** What `threading` called it last; else the kernel's name. */
   readonly name: string;
+  /** Where it tells more. */
+  readonly kernelName: string | null;
+  readonly formerNames: readonly string[];
 }
 
 export interface Source {

@@ -4,7 +4,7 @@
 use crate::reading::modules::nobody_walks;
 use crate::writing::tables::Tables;
 use genba_format::proto;
-use genba_python::code_capture::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
+use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead};
 use genba_signal::handler::SHARED;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
@@ -97,10 +97,10 @@ impl Codes {
             // The rest of an object that was forgotten when the table was full.
             return None;
         } else {
-            let (qualname, filename) = (text(qualname, head.qualname)?, text(filename, head.filename)?);
+            let (qualname, filename) = (head.qualname.text(qualname)?, head.filename.text(filename)?);
             let is_init_cleanup = is_init_cleanup(&qualname, &filename, head.linetable_bytes);
-            let qualname = tables.string(&qualname);
-            let filename = tables.string(&filename);
+            let qualname = tables.string(qualname.as_bytes());
+            let filename = tables.string(filename.as_bytes());
             let row = tables.code(proto::Code {
                 qualname,
                 filename,
@@ -181,8 +181,8 @@ fn publish(table: &SeenTable) {
 
 /// From 3.12 on, a specialised call of a class runs its `__init__` above a frame of the interpreter's own, without any
 /// location. Source: CPython 3.12 to 3.15, `_Py_InitCleanup` in Python/ceval.c and Python/specialize.c.
-fn is_init_cleanup(qualname: &[u8], filename: &[u8], linetable_bytes: u32) -> bool {
-    qualname == b"__init__" && filename == b"__init__" && linetable_bytes <= 1
+fn is_init_cleanup(qualname: &str, filename: &str, linetable_bytes: u32) -> bool {
+    qualname == "__init__" && filename == "__init__" && linetable_bytes <= 1
 }
 
 fn bytes_of(words: &[u64], bytes: usize) -> Option<Vec<u8>> {
@@ -190,28 +190,6 @@ fn bytes_of(words: &[u64], bytes: usize) -> Option<Vec<u8>> {
     let mut out: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     out.truncate(bytes);
     Some(out)
-}
-
-/// A str as UTF-8; lone surrogates as `\udcXX`, a name that was cut with `…` behind.
-fn text(words: &[u64], copied: CopiedStr) -> Option<Vec<u8>> {
-    let bytes = bytes_of(words, copied.bytes as usize)?;
-    let points: Vec<u32> = match copied.kind {
-        1 => bytes.iter().map(|&byte| u32::from(byte)).collect(),
-        2 => bytes.as_chunks::<2>().0.iter().map(|&pair| u32::from(u16::from_le_bytes(pair))).collect(),
-        4 => bytes.as_chunks::<4>().0.iter().map(|&quad| u32::from_le_bytes(quad)).collect(),
-        _ => return None,
-    };
-    let mut text = String::with_capacity(points.len() + 3);
-    for point in points {
-        match char::from_u32(point) {
-            Some(character) => text.push(character),
-            None => text.push_str(&format!("\\u{point:04x}")),
-        }
-    }
-    if copied.cut {
-        text.push('…');
-    }
-    Some(text.into_bytes())
 }
 
 #[cfg(test)]

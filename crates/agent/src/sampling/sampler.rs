@@ -32,6 +32,7 @@ use crate::writing::recorder::Recorder;
 use crate::writing::tables::Tables;
 use genba_format::proto;
 use genba_python::find::Python;
+use genba_python::interpreter::thread_names::ThreadNames;
 use genba_python::layout::Layout;
 use genba_python::lists::ThreadStates;
 use genba_signal::handler::SHARED;
@@ -73,6 +74,7 @@ pub struct Sampler {
     tables: Tables,
     stacks: Stacks,
     states: ThreadStates,
+    names: ThreadNames,
     threads: Vec<Thread>,
     left_behind: LeftBehind,
     collections: Collections,
@@ -148,6 +150,7 @@ impl Sampler {
             tables: Tables::default(),
             stacks,
             states: ThreadStates::default(),
+            names: ThreadNames::default(),
             threads: Vec::new(),
             left_behind: LeftBehind::default(),
             collections,

@@ -89,6 +89,48 @@ impl Turns {
     }
 }
 
+/// What `threading` calls a thread, as far as that is known: a row of the recording's strings + 1, or 0.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Name {
+    row: u32,
+    told: u32,
+    /// Samples of the thread without a name, and how many of them are the next occasion to look it up.
+    samples: u32,
+    due: u32,
+}
+
+impl Name {
+    /// Whether a thread without a name is asked for it again: at its first sample, its second, its fourth and so on. A thread has its name a
+    /// little after its first instruction, or never.
+    pub const fn is_due(&mut self) -> bool {
+        if self.row > 0 {
+            return false;
+        }
+        self.samples = self.samples.saturating_add(1);
+        let is_due = self.samples > self.due;
+        if is_due {
+            self.due = self.samples.saturating_mul(2).saturating_sub(1);
+        }
+        is_due
+    }
+
+    pub const fn is(&mut self, string: u32) {
+        self.row = string + 1;
+    }
+
+    #[must_use]
+    pub const fn is_news(&self) -> bool {
+        self.row != self.told
+    }
+
+    /// For a block: 0 where the blocks before have told it.
+    const fn tell(&mut self) -> u32 {
+        let news = if self.is_news() { self.row } else { 0 };
+        self.told = self.row;
+        news
+    }
+}
+
 /// Why a thread's state is not known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotTold {
@@ -103,6 +145,7 @@ pub struct Thread {
     pub row: Option<u32>,
     /// Its clock, and what of it is in no sample, as the last block told them.
     pub clock_told: Option<(u64, u64)>,
+    pub name: Name,
     /// When its clock was told last, less those that are none of this recording's.
     pub turns: Option<Turns>,
     /// Before it was first seen, and in pauses.
@@ -134,6 +177,7 @@ impl Thread {
             number,
             row: None,
             clock_told: None,
+            name: Name::default(),
             turns: None,
             turns_elsewhere: Turns::default(),
             turns_at_pause: None,
@@ -181,12 +225,12 @@ impl Thread {
         self.turns_elsewhere.waited_ns += paused.waited_ns;
     }
 
-    /// Its clocks as a block tells them.
-    #[must_use]
-    pub fn clock(&self, row: u32, ended: bool) -> proto::ThreadClock {
+    /// Its clocks, and its name where that is news, as a block tells them.
+    pub fn clock(&mut self, row: u32, ended: bool) -> proto::ThreadClock {
+        let name = self.name.tell();
         let (cpu_ns, cpu_not_sampled_ns) = (self.ledger.cpu_ns(), self.ledger.cpu_not_sampled_ns());
         let (turns, cpu_queue_ns) = self.turns.map_or((0, 0), |turns| (turns.count, turns.waited_ns));
-        proto::ThreadClock { thread: row, cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns }
+        proto::ThreadClock { thread: row, cpu_ns, cpu_not_sampled_ns, ended, turns, cpu_queue_ns, name }
     }
 
     /// What the thread is doing.
@@ -266,7 +310,7 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use super::{LeftBehind, Turns};
+    use super::{LeftBehind, Name, Turns};
     use genba_python::thread_states::{States, ThreadHints};
     use genba_signal::handler::{self, Arrival, SAMPLE_CODE, SHARED};
     use genba_signal::request::{POOL, Phase, Question, REQUESTS, Reading};
@@ -294,6 +338,19 @@ mod tests {
         assert_eq!(POOL.phase(ticket.index), Phase::Answered);
         left.free(&POOL);
         assert_eq!((POOL.phase(ticket.index), left.0.len()), (Phase::Free, 0));
+    }
+
+    #[test]
+    fn a_thread_without_a_name_is_asked_ever_more_rarely() {
+        let mut name = Name::default();
+        let asked: Vec<u32> = (1..=20).filter(|_| name.is_due()).collect();
+        assert_eq!(asked, [1, 2, 4, 8, 16]);
+        name.is(6);
+        assert_eq!((name.is_due(), name.tell(), name.tell()), (false, 7, 0));
+        name.is(6);
+        assert!(!name.is_news());
+        name.is(8);
+        assert_eq!(name.tell(), 9);
     }
 
     #[test]

@@ -90,6 +90,9 @@ impl Content<'_> {
         if let Some(accounting) = &block.block.accounting {
             for (row, clock) in accounting.thread_clocks.iter().enumerate() {
                 self.sizes.threads.has(clock.thread, || format!("accounting.thread_clocks.thread[{row}]"))?;
+                if let Some(name) = clock.name.checked_sub(1) {
+                    self.sizes.strings.has(name, || format!("accounting.thread_clocks.name[{row}]"))?;
+                }
             }
         }
         for (row, mark) in block.block.marks.iter().enumerate() {

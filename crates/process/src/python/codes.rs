@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
-use genba_python::code_capture::{COMPLETE, CopiedStr, PROBES_MAX, Seen, SeenEntry, TailHead};
+use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead};
 
 const SLOTS: usize = 1 << 14;
 
@@ -16,8 +16,6 @@ pub struct Code {
     pub filename: String,
     pub first_line: u32,
     pub linetable: Vec<u8>,
-    /// A name was longer than is copied.
-    pub is_cut: bool,
     linetable_bytes: u32,
 }
 
@@ -57,11 +55,10 @@ impl Codes {
             Some(&index) => index,
             None => {
                 self.rows.push(Code {
-                    qualname: text(qualname, head.qualname),
-                    filename: text(filename, head.filename),
+                    qualname: head.qualname.text(qualname).unwrap_or_default(),
+                    filename: head.filename.text(filename).unwrap_or_default(),
                     first_line: head.first_line,
                     linetable: Vec::new(),
-                    is_cut: head.qualname.cut || head.filename.cut,
                     linetable_bytes: head.linetable_bytes,
                 });
                 let index = u32::try_from(self.rows.len() - 1).ok()?;
@@ -96,19 +93,10 @@ fn bytes(words: &[u64], count: u32) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).take(count as usize).collect()
 }
 
-fn text(words: &[u64], copied: CopiedStr) -> String {
-    let unit = usize::from(copied.kind.max(1));
-    let character = |unit: &[u8]| {
-        let number = unit.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
-        char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)
-    };
-    bytes(words, copied.bytes).chunks_exact(unit).map(character).collect()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Codes, text};
-    use genba_python::code_capture::{COMPLETE, CopiedStr};
+    use super::Codes;
+    use genba_python::code_capture::COMPLETE;
 
     #[test]
     fn a_published_key_is_found() {
@@ -119,12 +107,5 @@ mod tests {
         let found = (1..5000_u64).filter(|key| codes.seen().find(key | 1).is_some()).count();
         assert!(found > 4900, "{found}");
         assert_eq!(codes.seen().find(1 << 40 | 1), None);
-    }
-
-    #[test]
-    fn names_of_each_width() {
-        let wide = u64::from_le_bytes([0x2f, 0x04, b'a', 0, 0, 0, 0, 0]);
-        assert_eq!(text(&[wide], CopiedStr { bytes: 4, kind: 2, cut: false }), "Яa");
-        assert_eq!(text(&[0xe9], CopiedStr { bytes: 1, kind: 1, cut: false }), "é");
     }
 }

@@ -1,12 +1,14 @@
-//! Objects of Python in another process: types, texts, numbers, dictionaries, attributes.
-//! Owns: the offsets that only a look from outside needs. Never: follows an object whose type is not the exact one it knows, reads more of
-//! a dictionary than ENTRIES_MAX. Keeps: I-06, I-07.
+//! Objects of Python in another process: types, texts, numbers.
+//! Owns: the offsets that only a look from outside needs. Never: follows an object whose type is not the exact one it knows. Keeps: I-06, I-07.
+//! Partner: crates/python/src/interpreter/objects.rs, which reads dictionaries and attributes.
 //! Sources: CPython 3.11.7, 3.12.1, 3.13.0, 3.14.10, 3.15.2 headers (dictobject.h, pycore_dict.h, longintrepr.h, object.h,
 //! pycore_interp_structs.h), printed by offsetof.
 
 use std::ffi::CStr;
 
+use genba_python::code_capture::letters;
 use genba_python::find::Python;
+use genba_python::interpreter::thread_names;
 use genba_python::memory::{Address, Fault, Memory};
 
 use crate::elf::symbols::RemoteSymbols;
@@ -19,24 +21,12 @@ const SIZE: u64 = 16;
 const TYPE_NAME: u64 = 24;
 const TYPE_BASICSIZE: u64 = 32;
 const TYPE_ITEMSIZE: u64 = 40;
-const TYPE_FLAGS: u64 = 168;
-const MANAGED_DICT: u64 = 1 << 4;
-const MODULE_DICT: u64 = 16;
 const FLOAT_VALUE: u64 = 16;
 const INT_DIGITS: u64 = 24;
 const DIGIT_BITS: u64 = 30;
 const SET_USED: u64 = 24;
 const CELL_CONTENT: u64 = 16;
 const DICT_USED: u64 = 16;
-const DICT_KEYS: u64 = 32;
-const DICT_VALUES: u64 = 40;
-const KEYS_LOG2_INDEX_BYTES: u64 = 9;
-const KEYS_KIND: u64 = 10;
-const KEYS_ENTRIES: u64 = 24;
-const KEYS_INDICES: u64 = 32;
-/// `DICT_KEYS_GENERAL`: entries with a hash before the key.
-const KIND_GENERAL: u8 = 0;
-const ENTRIES_MAX: u64 = 1 << 16;
 const TYPE_NAME_BYTES_MAX: u64 = 100;
 /// An int of more digits is shown by its length only: these fit into 128 bits.
 const INT_DIGITS_MAX: u64 = 4;
@@ -67,7 +57,7 @@ impl Types {
     pub fn of(python: &Python, symbols: &RemoteSymbols) -> Types {
         let of = |name: &CStr| symbols.address(name);
         Types {
-            int: of(c"PyLong_Type"),
+            int: python.int_type,
             float: of(c"PyFloat_Type"),
             bool: of(c"PyBool_Type"),
             none: of(c"_Py_NoneStruct"),
@@ -75,7 +65,7 @@ impl Types {
             bytes: python.bytes_type,
             list: of(c"PyList_Type"),
             tuple: of(c"PyTuple_Type"),
-            dict: of(c"PyDict_Type"),
+            dict: python.dict_type,
             set: of(c"PySet_Type"),
             frozenset: of(c"PyFrozenSet_Type"),
             bytearray: of(c"PyByteArray_Type"),
@@ -134,11 +124,7 @@ impl Objects<'_> {
         let from = object + if ascii { strings.ascii } else { strings.compact };
         let mut bytes = vec![0; (shown * kind) as usize];
         self.copy(from, &mut bytes)?;
-        let characters = bytes.chunks_exact(kind as usize).map(|unit| {
-            let number = unit.iter().rev().fold(0, |number, &byte| number << 8 | u32::from(byte));
-            char::from_u32(number).unwrap_or(char::REPLACEMENT_CHARACTER)
-        });
-        Ok((characters.collect(), length - shown))
+        Ok((letters(&bytes, kind as u8).ok_or(Fault)?, length - shown))
     }
 
     /// By the kept pages: as old as all else of this look.
@@ -276,120 +262,14 @@ impl Objects<'_> {
         value.text.and_then(|text| text.parse().ok()).ok_or(Fault)
     }
 
-    /// Keys and values of an exact dict that are there.
-    fn entries(&self, dict: u64) -> Result<Vec<(u64, u64)>, Fault> {
-        if self.types.dict != Some(self.type_of(dict)?) {
-            return Err(Fault);
-        }
-        let (keys, values) = (self.word(dict + DICT_KEYS)?, self.word(dict + DICT_VALUES)?);
-        let in_keys = self.key_entries(keys)?;
-        let mut found = Vec::new();
-        for (index, (key, value)) in (0_u64..).zip(in_keys) {
-            let value = if values == 0 { value } else { self.word(self.first_value(values) + 8 * index)? };
-            if key != 0 && value != 0 {
-                found.push((key, value));
-            }
-        }
-        Ok(found)
-    }
-
-    /// From 3.13 on four bytes of counts, padded, lie before the values.
-    const fn first_value(&self, values: u64) -> u64 {
-        values + if self.python.layout.minor >= 13 { 8 } else { 0 }
-    }
-
-    /// The slots of a dict's keys; 0 is an empty one.
-    fn key_entries(&self, keys: u64) -> Result<Vec<(u64, u64)>, Fault> {
-        let kind = self.memory.byte(Address(keys + KEYS_KIND))?;
-        let index_bytes = self.memory.byte(Address(keys + KEYS_LOG2_INDEX_BYTES))?;
-        let count = self.word(keys + KEYS_ENTRIES)?;
-        if kind > 2 || index_bytes > 40 || count > ENTRIES_MAX {
-            return Err(Fault);
-        }
-        let first = keys + KEYS_INDICES + (1 << index_bytes);
-        let (step, key) = if kind == KIND_GENERAL { (24, 8) } else { (16, 0) };
-        let entry = |index: u64| {
-            let at = first + step * index + key;
-            Ok((self.word(at)?, self.word(at + 8)?))
-        };
-        (0..count).map(entry).collect()
-    }
-
-    /// The value of a key that is this text.
-    fn item(&self, dict: u64, name: &str) -> Result<u64, Fault> {
-        let entries = self.entries(dict)?;
-        let is_named = |&&(key, _): &&(u64, u64)| self.is_text(key, name);
-        entries.iter().find(is_named).map(|&(_, value)| value).ok_or(Fault)
-    }
-
-    fn is_text(&self, object: u64, wanted: &str) -> bool {
-        self.text(object, wanted.len() as u64 + 1).is_ok_and(|(text, cut)| cut == 0 && text == wanted)
-    }
-
-    /// An attribute that lies in the object's own values or dict: in the values that the keys of its class place.
-    fn attribute(&self, object: u64, name: &str) -> Result<u64, Fault> {
-        let class = self.type_of(object)?;
-        if self.word(class + TYPE_FLAGS)? & MANAGED_DICT == 0 {
-            return Err(Fault);
-        }
-        let minor = self.python.layout.minor;
-        let (values, dict) = match minor {
-            ..=11 => {
-                let (values, dict) = (self.word(object - 32)?, self.word(object - 24)?);
-                (Some(values).filter(|&values| values != 0), dict)
-            }
-            12 => match self.word(object - 24)? {
-                tagged if tagged & 1 == 1 => (Some(tagged + 1), 0),
-                dict => (None, dict),
-            },
-            _ => {
-                let inline = object + self.word(class + TYPE_BASICSIZE)?;
-                let is_valid = self.memory.byte(Address(inline + 3))? == 1;
-                (is_valid.then_some(inline), self.word(object - 24)?)
-            }
-        };
-        let Some(values) = values else { return self.item(dict, name) };
-        let cached_keys = match minor {
-            ..=11 => 872,
-            12..=14 => 880,
-            _ => 888,
-        };
-        let keys = self.key_entries(self.word(class + cached_keys)?)?;
-        let index = keys.iter().position(|&(key, _)| key != 0 && self.is_text(key, name)).ok_or(Fault)?;
-        match self.word(self.first_value(values) + 8 * index as u64)? {
-            0 => Err(Fault),
-            value => Ok(value),
-        }
-    }
-
     /// The names of `threading`'s threads, by `threading.get_ident`. A name is left out where it cannot be told.
     ///
     /// # Errors
     /// `Fault`: the program has not imported `threading`, or changes its table at this moment.
     pub fn thread_names(&self) -> Result<Vec<(u64, String)>, Fault> {
-        const CHARACTERS_MAX: u64 = 200;
-        let layout = &self.python.layout;
-        let main = self.word(self.python.runtime.0 + layout.runtime.interpreters_head + 8)?;
-        let modules = self.word(main + self.modules_offset()?)?;
-        let threading = self.item(modules, "threading")?;
-        let active = self.item(self.word(threading + MODULE_DICT)?, "_active")?;
-        let named = self.entries(active)?.into_iter().filter_map(|(ident, thread)| {
-            let ident = self.small_int(ident).ok()?;
-            let (name, _) = self.text(self.attribute(thread, "_name").ok()?, CHARACTERS_MAX).ok()?;
-            Some((ident, name))
-        });
-        Ok(named.collect())
-    }
-
-    /// From 3.13 on CPython tells the offset of `imports.modules` itself, before those that find.rs reads.
-    fn modules_offset(&self) -> Result<u64, Fault> {
-        let offset = match self.python.layout.minor {
-            ..=11 => return Ok(888),
-            12 => return Ok(944),
-            13 => self.word(self.python.runtime.0 + 88)?,
-            _ => self.word(self.python.runtime.0 + 96)?,
-        };
-        if offset < 1 << 20 { Ok(offset) } else { Err(Fault) }
+        let main = self.word(self.python.runtime.0 + self.python.layout.runtime.interpreters_head + 8)?;
+        let objects = genba_python::interpreter::objects::Objects { memory: self.memory, python: self.python };
+        thread_names::all(&objects, Address(main), |ident| self.small_int(ident).ok())
     }
 }
 

@@ -13,6 +13,7 @@ mod promotion;
 mod reaped;
 pub(super) mod samples;
 mod stacks;
+mod threads;
 
 use std::collections::HashMap;
 
@@ -26,7 +27,7 @@ pub use crate::making::build::promotion::promoted;
 use crate::making::build::samples::Sums;
 use crate::making::build::stacks::{Interned, Stacks};
 use crate::tables::profile::{
-    LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, Thread, ThreadIndex,
+    LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, ThreadIndex,
 };
 use crate::tables::stored::{self, Stored};
 use crate::tables::window::{Bins, Window};
@@ -155,7 +156,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         };
         index_of.insert(*key, process);
 
-        let threads = thread_rows(stored, process, &clock, &mut profile);
+        let threads = threads::rows(stored, process, &clock, &mut profile);
         let mut summed_here;
         let window = match &depth {
             Depth::Samples { window, .. } => window.map(|window| window.shifted_by(clock.begin_ns)),
@@ -185,6 +186,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         ends.add(stored, process, &clock);
     }
     ends.settle(&mut profile);
+    threads::settle_kernel_names(&mut profile);
     profile.packages = packages;
     profile
 }
@@ -254,54 +256,6 @@ fn exec_of(process: &Process, profile: &Profile) -> Option<ProcessIndex> {
             && earlier.clocks.cpu_ns <= process.clocks.cpu_before_ns
     })?;
     Some(index)
-}
-
-fn thread_rows(
-    stored: &Stored,
-    process: ProcessIndex,
-    clock: &Clock,
-    profile: &mut Profile,
-) -> HashMap<u32, ThreadIndex> {
-    let mut index_of = HashMap::new();
-    // Those of an earlier segment of the process go on.
-    let mut known: HashMap<(u32, u64), ThreadIndex> = HashMap::new();
-    for (index, thread) in profile.threads.enumerate().filter(|(_, thread)| thread.process == process) {
-        known.extend(thread.tid.zip(thread.start_ns).map(|thread| (thread, index)));
-    }
-    for (index, thread) in stored.threads.iter() {
-        let start_ns = clock.at(thread.start_ns);
-        if let Some(&row) = known.get(&(thread.tid, start_ns)) {
-            index_of.insert(index, row);
-            continue;
-        }
-        let row = Thread {
-            process,
-            tid: Some(thread.tid),
-            name: stored.string(thread.name).filter(|name| !name.is_empty()),
-            start_ns: Some(start_ns),
-            cpu_ns: None,
-            cpu_not_sampled_ns: None,
-            turns: None,
-            cpu_queue_ns: None,
-            ended: false,
-        };
-        index_of.insert(index, profile.threads.push(row));
-    }
-    for accounting in stored.blocks.iter().filter_map(|read| read.block.accounting.as_ref()) {
-        for clocks in &accounting.thread_clocks {
-            if let Some(thread) = index_of.get(&clocks.thread) {
-                let thread = &mut profile.threads[*thread];
-                thread.cpu_ns = Some(clocks.cpu_ns);
-                thread.cpu_not_sampled_ns = Some(clocks.cpu_not_sampled_ns);
-                if clocks.turns > 0 {
-                    thread.turns = Some(clocks.turns);
-                    thread.cpu_queue_ns = Some(clocks.cpu_queue_ns);
-                }
-                thread.ended = clocks.ended;
-            }
-        }
-    }
-    index_of
 }
 
 fn marks(stored: &Stored, process: ProcessIndex, clock: &Clock, profile: &mut Profile) {

@@ -149,8 +149,7 @@ fn threads(profile: &Profile, filter: &Filter) -> Result<Vec<bool>, NothingKept>
 }
 
 fn thread_matches(thread: &Thread, asked: &Glob) -> bool {
-    thread.name.as_ref().is_some_and(|name| asked.matches(name))
-        || thread.tid.is_some_and(|tid| asked.matches(&tid.to_string()))
+    thread.all_names().any(|name| asked.matches(name)) || thread.tid.is_some_and(|tid| asked.matches(&tid.to_string()))
 }
 
 /// Words of the command line match with and without their folder.
@@ -162,8 +161,8 @@ fn process_matches(process: &crate::tables::profile::Process, asked: &Glob) -> b
 
 /// `worker (4128)`
 fn thread_name(thread: &Thread) -> String {
-    let name = thread.name.as_deref().unwrap_or("without a name");
-    thread.tid.map_or(name.to_string(), |tid| format!("{name} ({tid})"))
+    let name = if thread.name.is_some() { thread.names_in_words() } else { "without a name".to_string() };
+    thread.tid.map_or(name.clone(), |tid| format!("{name} ({tid})"))
 }
 
 /// `4127 python3 app.py`

@@ -148,7 +148,12 @@ pub struct Thread {
     pub process: ProcessIndex,
     /// None: the block that named it was lost.
     pub tid: Option<u32>,
+    /// What `threading` called it last; else the kernel's name.
     pub name: Option<String>,
+    /// Where it tells more than the name and the process's own.
+    pub kernel_name: Option<String>,
+    /// What `threading` called it before, in the order of time.
+    pub former_names: Vec<String>,
     pub start_ns: Option<u64>,
     pub cpu_ns: Option<u64>,
     pub cpu_not_sampled_ns: Option<u64>,
@@ -159,6 +164,29 @@ pub struct Thread {
 }
 
 impl Thread {
+    /// `encoder (worker/3), before loader`
+    #[must_use]
+    pub fn names_in_words(&self) -> String {
+        const FORMER_MAX: usize = 3;
+        let mut words = self.name.clone().unwrap_or_default();
+        if let Some(name) = &self.kernel_name {
+            words += &format!(" ({name})");
+        }
+        let more = self.former_names.len().saturating_sub(FORMER_MAX);
+        if let [_, ..] = self.former_names.as_slice() {
+            words += &format!(", before {}", self.former_names[more..].join(", "));
+        }
+        if more > 0 {
+            words += &format!(" and {more} more");
+        }
+        words
+    }
+
+    /// All that it is or was called.
+    pub fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.name.iter().chain(&self.kernel_name).chain(&self.former_names).map(String::as_str)
+    }
+
     /// `thread 4130 (worker)`
     #[must_use]
     pub fn in_words(&self) -> String {

@@ -108,8 +108,8 @@ fn the_whole_profile_as_json() {
           "in gc"
           "in poll(2)"
         threads:
-          {"cpu_not_sampled_ns":null,"cpu_ns":null,"ended":false,"name":"main","process":0,"start_ns":0,"tid":7}
-          {"cpu_not_sampled_ns":null,"cpu_ns":null,"ended":false,"name":"work;er","process":0,"start_ns":0,"tid":8}
+          {"cpu_not_sampled_ns":null,"cpu_ns":null,"ended":false,"former_names":[],"kernel_name":null,"name":"main","process":0,"start_ns":0,"tid":7}
+          {"cpu_not_sampled_ns":null,"cpu_ns":null,"ended":false,"former_names":[],"kernel_name":null,"name":"work;er","process":0,"start_ns":0,"tid":8}
         version: 1
         warnings:
           "a warning"

@@ -27,6 +27,7 @@ mod report_json;
 mod report_width;
 mod short_waits;
 mod show;
+mod thread_names;
 mod tree;
 mod tree_fold;
 mod tree_width;

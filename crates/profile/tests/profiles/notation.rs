@@ -174,6 +174,11 @@ impl Writer {
                 value: u64::from(*word == "resume"),
                 ..proto::Mark::default()
             }),
+            ["named", tid, name] => {
+                let thread = thread_of(process.block.tables.as_ref(), tid);
+                let clock = proto::ThreadClock { thread, name: process.string(name) + 1, ..Default::default() };
+                process.block.accounting.as_mut().unwrap().thread_clocks.push(clock);
+            }
             ["turns", tid, turns, queue] => accounting.thread_clocks.push(proto::ThreadClock {
                 thread: thread_of(process.block.tables.as_ref(), tid),
                 turns: turns.parse().unwrap(),

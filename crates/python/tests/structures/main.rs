@@ -6,3 +6,5 @@ mod image;
 mod images;
 mod layouts;
 mod popped;
+#[cfg(feature = "std")]
+mod texts;

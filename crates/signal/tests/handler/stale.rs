@@ -3,7 +3,7 @@
 //! forty times as much memory.
 
 use crate::layouts::{CODE_TYPE, LAYOUTS, REGION};
-use genba_python::code_capture::{Seen, SeenEntry};
+use genba_python::code_capture::{HASHED_BYTES_MAX, LETTERS_MAX, Seen, SeenEntry};
 use genba_python::memory::{Address, Fault, Memory};
 use genba_python::stack::walked::{PYTHON_MAX, PythonEntry};
 use genba_python::thread_states::{States, ThreadHints};
@@ -18,8 +18,12 @@ const TID: u32 = 4711;
 const STATE: Address = Address(REGION + 512);
 /// Objects begin at multiples of this; their type stands in their second word, their length in the third.
 const OBJECT_BYTES: u64 = 64;
+/// A name that is cut takes so many words of the tail at least, and is hashed.
+const CUT_WORDS_MIN: u64 = LETTERS_MAX / 8;
+const HASH_READS_MAX: u64 = 2 * HASHED_BYTES_MAX / 8;
 /// A frame takes no more than so many reads, names and tables aside; those end with the tail.
-const READS_MAX: u64 = PYTHON_MAX as u64 * 128 + TAIL_WORDS as u64 * 8;
+const READS_MAX: u64 =
+    PYTHON_MAX as u64 * 128 + TAIL_WORDS as u64 * 8 + (TAIL_WORDS as u64 / CUT_WORDS_MIN + 2) * HASH_READS_MAX;
 
 struct Stale {
     seed: u64,

@@ -60,7 +60,7 @@ test("in time, the interpreter's calls are folded", () => {
 
 test("in time, each thread stands by itself", () => {
   const profile = withMoments("main;load x2 | main;work x3", [0, 1, 0, 1, 1]);
-  const threads = [0, 1].map(() => ({ process: 0, tid: 1, name: "t" })) as unknown as Profile["threads"];
+  const threads = [0, 1].map(() => ({ process: 0, tid: 1, name: "t", kernelName: null, formerNames: [] })) as unknown as Profile["threads"];
   const thread = profile.samples.stack.map((_, row) => row as ThreadIndex);
   const several = { ...profile, threads, samples: { ...profile.samples, thread } };
   assert.equal(drawn(timed(several), "samples"), "app.py 5 [thread ? 3 [main 3 [work 3(3)]], thread ? 2 [main 2 [load 2(2)]]]");

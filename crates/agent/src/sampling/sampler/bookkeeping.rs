@@ -3,7 +3,7 @@
 
 mod counts;
 
-use super::{FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
+use super::{EVERY_TICK_MAX, FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
 use crate::process::files_over_fork;
 use crate::process::life::LIFE;
@@ -129,8 +129,11 @@ impl Sampler {
         self.recorder.sample(still.sample(row));
     }
 
-    /// The thread's row in the recording, made when it has its first sample.
+    /// The thread's row in the recording, made when it has its first sample, under the kernel's name for it.
     pub(super) fn row(&mut self, index: usize) -> u32 {
+        if self.threads[index].name.is_due() {
+            self.read_name(index);
+        }
         let thread = &mut self.threads[index];
         if let Some(row) = thread.row {
             return row;
@@ -272,7 +275,7 @@ impl Sampler {
             return;
         }
         self.settle_counts(end.is_some());
-        self.tell_clocks();
+        self.tell_clocks(end.is_some());
         let looks_open = self.threads.iter().filter_map(|thread| thread.open).map(|open| u64::from(open.ticks)).sum();
         self.recorder.flush(&mut self.tables, looks_open, end);
     }
@@ -285,12 +288,21 @@ impl Sampler {
         }
     }
 
-    /// The clocks that changed since a block told them: of a thousand threads few did.
-    fn tell_clocks(&mut self) {
-        for thread in &mut self.threads {
+    /// The clocks that changed since a block told them: of a thousand threads few did. Names, too: a thread may be renamed, and where there
+    /// are many only those that ran are asked.
+    fn tell_clocks(&mut self, is_last: bool) {
+        let all = is_last || self.threads.len() <= EVERY_TICK_MAX;
+        self.names.look_again();
+        for index in 0..self.threads.len() {
+            let thread = &mut self.threads[index];
             let Some(row) = thread.row else { continue };
             let (cpu_ns, cpu_not_sampled_ns) = (thread.ledger.cpu_ns(), thread.ledger.cpu_not_sampled_ns());
-            if thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns)) {
+            let moved = thread.clock_told.replace((cpu_ns, cpu_not_sampled_ns)) != Some((cpu_ns, cpu_not_sampled_ns));
+            if moved || all {
+                self.read_name(index);
+            }
+            let thread = &mut self.threads[index];
+            if moved || thread.name.is_news() {
                 if let Some(tasks) = &self.tasks {
                     thread.read_turns(tasks.folder());
                 }

@@ -1,4 +1,4 @@
-//! What the sampler knows of the interpreter: the lists of thread states, and how far its layout is believed.
+//! What the sampler knows of the interpreter: the lists of thread states, names of threads, and how far its layout is believed.
 //! Owns: what a question says of both. Never: lets the handler use a layout that was not checked (I-10). A part of sampler.rs.
 
 use super::{LayoutTrust, Sampler};
@@ -63,6 +63,26 @@ impl Sampler {
         }
         for text in self.states.beyond.since(before) {
             self.recorder.mark(proto::MarkKind::Note, &text, 0);
+        }
+    }
+
+    /// Looks up what `threading` calls a thread. From outside, while the program may change it: crates/python's thread_names.rs says when a
+    /// name is believed.
+    pub(super) fn read_name(&mut self, index: usize) {
+        if self.layout_trust != LayoutTrust::Checked {
+            return;
+        }
+        let (tid, pid, reading) = (self.threads[index].tid, self.pid, self.reading());
+        let states = self.states.of(tid);
+        let (names, python) = (&mut self.names, &self.python);
+        let mut look = || match reading {
+            Reading::Guarded => names.look(&Guarded, python, tid, &states),
+            Reading::ByKernel => names.look(&ByKernel::new(pid, &Blocks::zeroed()), python, tid, &states),
+        };
+        let (first, second) = (look(), look());
+        if let Some((_, name)) = second.filter(|second| first.as_ref() == Some(second)) {
+            let string = self.tables.string(name.as_bytes());
+            self.threads[index].name.is(string);
         }
     }
 

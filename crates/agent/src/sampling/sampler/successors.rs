@@ -8,7 +8,7 @@ use crate::process::session::Session;
 use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
 use crate::sampling::collections::{Collections, Stale};
-use crate::sampling::threads::LeftBehind;
+use crate::sampling::threads::{LeftBehind, Name};
 use crate::system::proc::{clock_ns, monotonic_ns};
 use crate::writing::outcomes::Refused;
 use crate::writing::reaped;
@@ -157,6 +157,7 @@ impl Sampler {
             let thread = &mut self.threads[index];
             thread.row = None;
             thread.clock_told = None;
+            thread.name = Name::default();
             thread.ledger.forget_wait();
         }
         self.flush(None);

@@ -113,9 +113,13 @@ impl Stored {
             if let Some(start) = &block.start {
                 stored.add_start(start);
             }
+            let strings = strings.entry(read.header.process_key).or_default();
             if let Some(tables) = &block.tables {
-                stored.add_tables(tables, strings.entry(read.header.process_key).or_default());
+                stored.add_tables(tables, strings);
             }
+            let clocks = block.accounting.iter().flat_map(|accounting| &accounting.thread_clocks);
+            let names = clocks.filter_map(|clock| strings.get(clock.name.checked_sub(1)? as usize));
+            stored.threads.extend(names.map(|name| format!("{name} (in Python)")));
             stored.samples += read.samples.as_ref().map_or(0, |samples| samples.len() as u64);
             stored.marks += block.marks.len() as u64;
             let rss = |mark: &&proto::Mark| mark.kind == proto::MarkKind::Rss as u32;

@@ -64,6 +64,8 @@ pub fn add(
                     process,
                     tid: None,
                     name: None,
+                    kernel_name: None,
+                    former_names: Vec::new(),
                     start_ns: None,
                     cpu_ns: None,
                     cpu_not_sampled_ns: None,

@@ -113,7 +113,7 @@ fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: V
     let process = &profile.processes[row.process];
     let number = |number: Option<u32>| number.map_or("of a lost block".to_string(), |number| number.to_string());
     let mut name = format!("thread {}", number(row.tid));
-    name += &row.name.as_ref().map_or(String::new(), |name| format!(" {name}"));
+    name += format!(" {}", row.names_in_words()).trim_end();
     name += &format!(" of process {}", number(process.pid));
     name += &process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
     let (samples, weights): (Vec<_>, Vec<u64>) = stacks.into_iter().unzip();

@@ -135,7 +135,7 @@ pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: 
             };
             let row = &profile.threads[thread];
             let tid = row.tid.map_or(format!("#{}", thread.position()), |tid| tid.to_string());
-            let name = row.name.as_deref().unwrap_or_default();
+            let name = row.names_in_words();
             let process = &profile.processes[row.process];
             let recording = process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
             match process.pid {
