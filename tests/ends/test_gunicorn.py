@@ -42,6 +42,37 @@ def test_two_workers(workshop: Workshop) -> None:
         assert lines, "samples have lines of the handler"
 
 
+def test_signals_to_the_pid_that_was_started(workshop: Workshop) -> None:
+    """As gunicorn's manual has it: SIGTTIN adds a worker, SIGTTOU takes one away, SIGHUP replaces them, SIGTERM ends them all."""
+    process = start(workshop, "--workers", "1")
+    try:
+        wait_for_address(process)
+        until(process, "Booting worker")
+        process.send_signal(signal.SIGTTIN)
+        until(process, "Handling signal: ttin")
+        until(process, "Booting worker")
+        process.send_signal(signal.SIGTTOU)
+        until(process, "Handling signal: ttou")
+        until(process, "Worker exiting")
+        process.send_signal(signal.SIGHUP)
+        until(process, "Handling signal: hup")
+        until(process, "Booting worker")
+        process.send_signal(signal.SIGTERM)
+        run = workshop.finish(process, "served.genba")
+    finally:
+        process.kill()
+    assert run.exit_code == 0, run.stderr
+
+
+def until(process: subprocess.Popen, words: str) -> None:
+    said = []
+    for line in process.stderr:
+        said.append(line)
+        if words in line:
+            return
+    raise AssertionError(f"ended without {words!r}:\n" + "".join(said))
+
+
 # The master's clock of a worker, read when the master begins to kill it.
 TELLS_CLOCKS = """
 import os, sys, time

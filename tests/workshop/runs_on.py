@@ -61,10 +61,13 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/package/test_api_harm.py": KINDS,
     "tests/package/test_api_interrupted.py": KINDS,
     "tests/package/test_api_replacing.py": ONE,
+    "tests/package/test_recipes.py": ONE,
     "tests/package/test_wheel.py::test_python_m_genba_runs_with_its_own_interpreter": ALL,
     "tests/ends": TWO,
     "tests/ends/test_interrupts.py": ONE,
     "tests/ends/test_nothing_lost.py": ONE,
+    "tests/ends/test_server_signals.py": ONE,
+    "tests/ends/test_first_process.py": ONE,
     # How often is looked, and what is counted.
     "tests/sampling": ONE,
     "tests/sampling/test_bias.py": KINDS,

@@ -24,6 +24,15 @@ STOPS_ITSELF = "import os, select, signal, time\n" + WORK + (
     "signal.signal(signal.SIGTSTP, stop)\nwork()\nos.write(1, b'ready\\n')\n"
     "while not select.select([0], [], [], 0.01)[0]: pass\nprint(input())\nwork()\n"
 )
+# A program that reads in the background: the kernel stops its whole group.
+READS_BEHIND = "import os, signal\nsignal.signal(signal.SIGTTOU, signal.SIG_IGN)\nos.tcsetpgrp(0, os.getsid(0))\n" + (
+    "signal.signal(signal.SIGTTOU, signal.SIG_DFL)\n"
+) + PLAIN
+# The shell wakes the whole group: genba's own SIGCONT is not for the program.
+COUNTS_WAKES = "import os, select, signal, time\n" + WORK + (
+    "signal.signal(signal.SIGCONT, lambda *_: os.write(1, b'woken\\n'))\nwork()\nos.write(1, b'ready\\n')\n"
+    "while not select.select([0], [], [], 0.01)[0]: pass\nprint(input())\nwork()\n"
+)
 
 
 @dataclass
@@ -108,7 +117,31 @@ def handles(it: Shell) -> None:
     assert (it.says(), it.job()) == ("typed", "ended with 0")
 
 
-CASES = {"plain": (PLAIN, stops_and_goes_on), "ignored": (IGNORES, ignores), "handled": (STOPS_ITSELF, handles)}
+def reads_behind(it: Shell) -> None:
+    assert it.says() == "ready"
+    assert it.job() in (f"stopped by {signal.SIGTTIN.value}", f"stopped by {signal.SIGSTOP.value}")
+    it.go_on()
+    it.press(b"typed\n")
+    assert (it.says(), it.job()) == ("typed", "ended with 0")
+
+
+def wakes_once(it: Shell) -> None:
+    assert it.says() == "ready"
+    it.press(CTRL_Z)
+    assert it.job() in (f"stopped by {signal.SIGTSTP.value}", f"stopped by {signal.SIGSTOP.value}")
+    it.go_on()
+    assert it.says() == "woken"
+    it.press(b"typed\n")
+    assert (it.says(), it.job()) == ("typed", "ended with 0")
+
+
+CASES = {
+    "plain": (PLAIN, stops_and_goes_on),
+    "ignored": (IGNORES, ignores),
+    "handled": (STOPS_ITSELF, handles),
+    "read in the background": (READS_BEHIND, reads_behind),
+    "woken": (COUNTS_WAKES, wakes_once),
+}
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -127,10 +160,10 @@ def test_ctrl_z_without_genba(workshop: Workshop, case: str) -> None:
 
 
 def test_ctrl_z_does_not_stop_genba_before_the_program(workshop: Workshop) -> None:
-    """However early it comes: when the program has begun genba catches it already."""
+    """However early it comes: when the program has begun it is blocked in genba already."""
     text = (
         "import os, re\nstatus = open(f'/proc/{os.getppid()}/status').read()\n"
-        "print(re.search('SigCgt:\\\\s*(.*)', status)[1])\n"
+        "print(re.search('SigBlk:\\\\s*(.*)', status)[1])\n"
     )
     run = workshop.run(workshop.write("looks.py", text), flags=("-q",))
     assert int(run.stdout, 16) >> (signal.SIGTSTP - 1) & 1, run.stdout

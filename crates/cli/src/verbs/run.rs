@@ -19,6 +19,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
+use genba_parent::Mask;
 use genba_process::facts::Facts;
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
@@ -120,6 +121,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         gc_freeze: arguments.gc_freeze,
         ..options.session(output.path.clone())
     };
+    // Before the first thread that stays: from here on each signal waits until there is a program to pass it on to.
+    let mask = Mask::block_all()
+        .map_err(|error| Failure::ours(format!("cannot block signals: {}", failure::of_system(&error))))?;
     // It looks at the file from time to time, in a thread of genba's own: the program waits for nothing.
     let pushing = plan.map(|plan| plan.start(&output));
     let leave_heaps = room.as_ref().map(Room::leave);
@@ -143,7 +147,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let name = if *signal == signal_hook::consts::SIGUSR1 { "USR1" } else { "USR2" };
         say(&format!("kill -{name} {} keeps the heap", std::process::id()));
     }
-    let started = start::run(&program, &session, &libraries, chain, signals::Answers { farewell, leave_wait, heap });
+    let started =
+        start::run(&program, &session, &libraries, mask, chain, signals::Answers { farewell, leave_wait, heap });
     if let (Some(keeping), Ok(_)) = (keeping, &started) {
         keeping.finish(options.quiet);
     }
@@ -207,6 +212,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         say(&format!("recorded {shown} ({size}){next}"));
     }
     if arguments.view {
+        // Else Ctrl-C would not end the viewer.
+        let _ = mask.set();
         return Err(view::in_place_of_this(&output.path, ending.exit_code()));
     }
     Ok(ExitCode::from(ending.exit_code()))

@@ -1,30 +1,23 @@
-//! Signals while the program runs: it gets what the terminal sends by itself; what another process sends to genba is
-//! passed on. The second Ctrl-C ends genba, the program and the recording stay; one that comes while genba waits for an upload ends that wait. Ctrl-Z stops genba when it stops the program.
-//! Owns: genba's signal handling between the program's start and genba's end. Never: signals a pid that was reaped,
-//! hands a signal to the program otherwise than it was handed to genba (`nohup`: ignored).
+//! Signals while the program runs: what another process sends to genba goes on to the program; what the terminal sends reaches the program by
+//! itself. The second Ctrl-C ends genba, the program and the recording stay; one that comes while genba waits for an upload ends that wait.
+//! Ctrl-Z stops genba when it stops the program.
+//! Owns: what becomes of each signal between the program's start and genba's end (docs/decisions/17-signals-to-genba-run.md). Never: signals a pid
+//! that was reaped.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
+use genba_parent::{Arrived, Origin, next_signal, was_ignored};
 use rustix::process::{Pid, Signal, getpgid, getpid, getppid, getsid, kill_process};
-use signal_hook::consts::{SIGALRM, SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
-use signal_hook::iterator::SignalsInfo;
-use signal_hook::iterator::exfiltrator::WithOrigin;
-use signal_hook::low_level::siginfo::{Cause, Origin};
+use signal_hook::consts::{
+    SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGPIPE, SIGQUIT, SIGSEGV, SIGSYS, SIGTERM, SIGTRAP,
+    SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGXCPU, SIGXFSZ,
+};
 
 use super::bells::Chain;
 use crate::verbs::heap::keeping::Asking;
 use crate::words::failure::say;
-
-/// Passed on. Ctrl-Z does not stop genba itself: it stops when the program has stopped.
-const CAUGHT: [i32; 8] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGTSTP];
-
-/// Signals that came before the program was started wait here until `pass_on_to`.
-pub struct Caught {
-    signals: SignalsInfo<WithOrigin>,
-    /// Ignored when genba started: bit n - 1 is signal n.
-    ignored: u64,
-}
 
 /// What genba does about signals that are its own.
 pub struct Answers<Farewell, LeaveWait> {
@@ -40,68 +33,54 @@ pub struct Answers<Farewell, LeaveWait> {
 #[derive(Clone)]
 pub struct Passing {
     program: Arc<Mutex<Program>>,
+    /// genba has stopped itself, or is about to: the SIGCONT that wakes it is not the program's.
+    has_stopped: Arc<AtomicBool>,
     chain: Chain,
 }
 
 enum Program {
-    Running(Pid),
+    Running(u32),
     /// Reaped: nothing is passed on any more.
     Ended,
 }
 
-impl Caught {
-    pub fn begin() -> std::io::Result<Caught> {
-        let ignored = ignored_signals();
-        let caught = CAUGHT.iter().filter(|signal| !is_in(ignored, **signal));
-        Ok(Caught { signals: SignalsInfo::new(caught)?, ignored })
-    }
-
-    /// Where genba was started with SIGCHLD ignored, the kernel would keep from it how the program ended. Called when the program has been
-    /// started: that one inherits what it would have without genba.
-    pub fn take_children_back(&self) -> std::io::Result<()> {
-        if is_in(self.ignored, SIGCHLD) {
-            signal_hook::flag::register(SIGCHLD, Arc::default())?;
-        }
-        Ok(())
-    }
-
-    /// From now on a thread passes signals on, and rings by `chain` first.
-    pub fn pass_on_to(
-        self,
-        program: Pid,
-        answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
-        chain: Chain,
-    ) -> Passing {
-        let passing = Passing { program: Arc::new(Mutex::new(Program::Running(program))), chain };
-        let shared = passing.clone();
-        let Caught { mut signals, ignored } = self;
-        // Not before the program was started: it inherits what is ignored. It may want them all the same.
-        let handle = signals.handle();
-        for signal in CAUGHT.into_iter().filter(|signal| is_in(ignored, *signal)) {
-            // Where that fails it stays as it was.
-            let _ = handle.add_signal(signal);
-        }
-        std::thread::spawn(move || {
-            let mut interrupts = 0;
-            for origin in &mut signals {
-                if let Some((_, asking)) = answers.heap.as_ref().filter(|(signal, _)| *signal == origin.signal) {
-                    asking.ask();
-                    continue;
-                }
-                if shared.receive(&origin, ignored, &mut interrupts, &answers.leave_wait) == Next::End {
-                    say(&(answers.farewell)(program.as_raw_nonzero().get().unsigned_abs()));
-                    std::process::exit(128 + origin.signal);
-                }
-            }
-        });
-        passing
-    }
+/// What becomes of a signal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fate {
+    PassedOn,
+    Nothing,
+    /// The user wants genba to end, if it comes twice.
+    Interrupt,
 }
 
-#[derive(PartialEq, Eq)]
-enum Next {
-    GoOn,
-    End,
+/// From now on a thread passes signals on, and rings by `chain` first. Every thread blocks all of them: what came since then waits.
+pub fn pass_on_to(
+    program: u32,
+    answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
+    chain: Chain,
+) -> Passing {
+    let program_now = Arc::new(Mutex::new(Program::Running(program)));
+    let passing = Passing { program: program_now, has_stopped: Arc::default(), chain };
+    let shared = passing.clone();
+    std::thread::spawn(move || {
+        let mut interrupts = 0;
+        loop {
+            let arrived = next_signal();
+            let signal = arrived.signal();
+            if let Some((_, asking)) = answers.heap.as_ref().filter(|(heap, _)| *heap == signal) {
+                asking.ask();
+                continue;
+            }
+            if shared.receive(&arrived, &answers.leave_wait) == Fate::Interrupt {
+                interrupts += 1;
+                if interrupts >= 2 {
+                    say(&(answers.farewell)(program));
+                    std::process::exit(128 + signal);
+                }
+            }
+        }
+    });
+    passing
 }
 
 impl Passing {
@@ -112,54 +91,108 @@ impl Passing {
         reap()
     }
 
-    fn receive(&self, origin: &Origin, ignored: u64, interrupts: &mut u32, leave_wait: &impl Fn() -> bool) -> Next {
+    fn receive(&self, arrived: &Arrived, leave_wait: &impl Fn() -> bool) -> Fate {
         let program = self.program.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_from_terminal = origin.cause == Cause::Kernel;
-        // The terminal's signals go to every process in the foreground, the program too. One that is seen only after
-        // the program ended may be the one that ended it, whoever sent it.
-        let pid = match *program {
-            Program::Running(pid) if !is_from_terminal => pid,
-            _ if is_in(ignored, origin.signal) => return Next::GoOn,
-            Program::Running(_) if origin.signal != SIGINT => return Next::GoOn,
-            Program::Ended if ![SIGINT, SIGTERM, SIGHUP, SIGQUIT].contains(&origin.signal) => return Next::GoOn,
-            Program::Ended if leave_wait() => return Next::GoOn,
-            Program::Running(_) | Program::Ended => {
-                *interrupts += 1;
-                return if *interrupts >= 2 { Next::End } else { Next::GoOn };
-            }
-        };
-        if let Some(signal) = Signal::from_named_raw(origin.signal) {
-            self.chain.before_signal(pid.as_raw_nonzero().get().unsigned_abs(), origin.signal);
-            // It may have ended on its own: then there is nothing to pass on to.
-            let _ = kill_process(pid, signal);
+        let signal = arrived.signal();
+        if signal == SIGCONT && self.has_stopped.swap(false, SeqCst) {
+            return Fate::Nothing;
         }
-        Next::GoOn
+        let leads_session = || getsid(None).ok() == Some(getpid());
+        match *program {
+            Program::Running(pid) => {
+                let fate = while_running(signal, arrived.origin(), was_ignored(signal), leads_session());
+                if fate == Fate::PassedOn {
+                    self.chain.before_signal(pid, signal);
+                    arrived.pass_on(pid);
+                }
+                fate
+            }
+            Program::Ended if when_ended(signal, was_ignored(signal)) == Fate::Interrupt && !leave_wait() => {
+                Fate::Interrupt
+            }
+            Program::Ended => Fate::Nothing,
+        }
+    }
+
+    /// The program was stopped, by Ctrl-Z or by itself: genba stops too, so that the shell takes its terminal back, where there is a
+    /// shell that will wake it.
+    pub fn stop_with(&self, program: u32) {
+        let Some(parent) = getppid() else { return };
+        let is_job = getpgid(Some(parent)).ok() != getpgid(None).ok() && getsid(Some(parent)).ok() == getsid(None).ok();
+        if !is_job || fs::File::open("/dev/tty").is_err() {
+            return;
+        }
+        self.has_stopped.store(true, SeqCst);
+        let _ = kill_process(getpid(), Signal::STOP);
+        // Whoever woke genba meant the program. A shell wakes the whole group, which has reached it already.
+        let stat = fs::read_to_string(format!("/proc/{program}/stat")).unwrap_or_default();
+        if stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+            && let Some(program) = Pid::from_raw(program.cast_signed())
+        {
+            let _ = kill_process(program, Signal::CONT);
+        }
     }
 }
 
-/// The program was stopped, by Ctrl-Z or by itself: genba stops too, so that the shell takes its terminal back, where there is a
-/// shell that will wake it.
-pub fn stop_with(program: Pid) {
-    let Some(parent) = getppid() else { return };
-    let is_job = getpgid(Some(parent)).ok() != getpgid(None).ok() && getsid(Some(parent)).ok() == getsid(None).ok();
-    if !is_job || fs::File::open("/dev/tty").is_err() {
-        return;
-    }
-    let _ = kill_process(getpid(), Signal::STOP);
-    // Whoever woke genba meant the program. A shell wakes the whole group, which has reached it already.
-    let stat = fs::read_to_string(format!("/proc/{}/stat", program.as_raw_nonzero())).unwrap_or_default();
-    if stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T')) {
-        let _ = kill_process(program, Signal::CONT);
+fn while_running(signal: i32, origin: Origin, was_ignored: bool, leads_session: bool) -> Fate {
+    match signal {
+        _ if origin == Origin::Sent => Fate::PassedOn,
+        SIGINT if !was_ignored => Fate::Interrupt,
+        // A terminal sends these to every process of its foreground, or of the group that it stops: to the program, too.
+        SIGINT | SIGQUIT | SIGTSTP | SIGTTIN | SIGTTOU | SIGWINCH => Fate::Nothing,
+        // When its terminal is gone, the leader of a session hears of it and nobody else. The group of a leader that ended has heard it as a whole.
+        SIGHUP | SIGCONT if !leads_session => Fate::Nothing,
+        // genba's own children, writes, limits and mistakes.
+        SIGCHLD | SIGPIPE | SIGXFSZ | SIGXCPU | SIGSEGV | SIGBUS | SIGILL | SIGFPE | SIGTRAP | SIGSYS => Fate::Nothing,
+        // Timers and owners of files outlive an exec, and name the pid that was started.
+        _ => Fate::PassedOn,
     }
 }
 
-const fn is_in(signals: u64, signal: i32) -> bool {
-    signals & (1 << (signal - 1)) != 0
+/// One that is seen only after the program ended may be the one that ended it, whoever sent it.
+fn when_ended(signal: i32, was_ignored: bool) -> Fate {
+    match signal {
+        SIGINT | SIGTERM | SIGHUP | SIGQUIT if !was_ignored => Fate::Interrupt,
+        _ => Fate::Nothing,
+    }
 }
 
-/// Bit n - 1 is signal n. Source: proc(5), `SigIgn` in /proc/PID/status.
-fn ignored_signals() -> u64 {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_process_sends_is_the_programs() {
+        for signal in 1..=64 {
+            for (was_ignored, leads_session) in [(false, false), (false, true), (true, false), (true, true)] {
+                assert_eq!(while_running(signal, Origin::Sent, was_ignored, leads_session), Fate::PassedOn, "{signal}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_program_hears_by_itself_is_not_passed_on() {
+        for signal in [SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGHUP, SIGCONT, SIGCHLD, SIGPIPE, SIGXFSZ] {
+            assert_eq!(while_running(signal, Origin::Kernel, false, false), Fate::Nothing, "{signal}");
+        }
+        assert_eq!(while_running(SIGINT, Origin::Kernel, false, false), Fate::Interrupt);
+        assert_eq!(while_running(SIGINT, Origin::Kernel, true, false), Fate::Nothing);
+    }
+
+    #[test]
+    fn what_the_kernel_tells_genba_alone_is_passed_on() {
+        for signal in [SIGHUP, SIGCONT] {
+            assert_eq!(while_running(signal, Origin::Kernel, false, true), Fate::PassedOn, "{signal}");
+        }
+        for signal in [signal_hook::consts::SIGALRM, signal_hook::consts::SIGIO, 40] {
+            assert_eq!(while_running(signal, Origin::Kernel, false, false), Fate::PassedOn, "{signal}");
+        }
+    }
+
+    #[test]
+    fn when_the_program_has_ended_four_signals_end_genba() {
+        let ending: Vec<i32> = (1..=64).filter(|&signal| when_ended(signal, false) == Fate::Interrupt).collect();
+        assert_eq!(ending, [SIGHUP, SIGINT, SIGQUIT, SIGTERM]);
+        assert!((1..=64).all(|signal| when_ended(signal, true) == Fate::Nothing));
+    }
 }

@@ -1,4 +1,5 @@
-//! The program's life under genba: started with the agent preloaded, waited for, reaped.
+//! The program's life under genba: started with the agent preloaded, waited for, reaped. So are all other children that genba has, which it did not start: as
+//! pid 1 of a container every process that lost its parent.
 //! Owns: the child process. Never: stands between the program and its terminal, its input and output, its directory
 //! or its environment (two variables are added, nothing else).
 
@@ -7,10 +8,10 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
+use genba_parent::{Mask, News, next_news, reap, take_stop, unblock_stops};
 
 use super::bells::Chain;
-use super::signals::{Answers, Caught, Passing, stop_with};
+use super::signals::{Answers, pass_on_to};
 use super::target::Program;
 use crate::recording::session::{Session, preload};
 use crate::words::failure::{self, Failure};
@@ -37,16 +38,15 @@ impl Ending {
     }
 }
 
-/// Starts the program and waits until it ended. Err: it could not be started.
+/// Starts the program, with the signals blocked that `mask` blocks, and waits until it ended. Err: it could not be started.
 pub fn run(
     program: &Program,
     session: &Session,
     libraries: &[&Path],
+    mask: Mask,
     chain: Chain,
     answers: Answers<impl FnOnce(u32) -> String + Send + 'static, impl Fn() -> bool + Send + 'static>,
 ) -> Result<(Ending, u32), Failure> {
-    let caught = Caught::begin()
-        .map_err(|error| Failure::ours(format!("cannot catch signals: {}", failure::of_system(&error))))?;
     let inherited = std::env::var_os("LD_PRELOAD");
     let mut command = Command::new(&program.path);
     command.arg0(&program.name).args(&program.arguments).env(Session::VARIABLE, session.encode()).env(
@@ -54,39 +54,28 @@ pub fn run(
         preload(&libraries.iter().map(|path| path.as_os_str()).collect::<Vec<_>>(), inherited.as_deref()),
     );
     let started = Instant::now();
-    let mut child = command.spawn().map_err(|error| {
+    let mut child = genba_parent::start(&mut command, mask).map_err(|error| {
         Failure::no(format!("cannot start {}: {}", program.path.display(), failure::of_system(&error)))
             .hint(format!("try it without genba: {}", program.name.display()))
     })?;
-    let taken = caught.take_children_back();
-    taken.map_err(|error| Failure::ours(format!("cannot catch SIGCHLD: {}", failure::of_system(&error))))?;
     let pid = child.id();
-    let Some(handle) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
-        return Err(Failure::ours(format!("the kernel gave the program the impossible pid {pid}")));
-    };
-    let passing: Passing = caught.pass_on_to(handle, answers, chain);
+    let passing = pass_on_to(pid, answers, chain);
+    let cannot_wait = |error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error)));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
-    let ended_or_stopped = WaitIdOptions::EXITED | WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT;
     loop {
-        match waitid(WaitId::Pid(handle), ended_or_stopped) {
-            Ok(Some(status)) if status.stopped() => {
-                // Takes the news, so that it is told once.
-                let _ = waitid(WaitId::Pid(handle), WaitIdOptions::STOPPED | WaitIdOptions::NOHANG);
-                stop_with(handle);
-            }
-            Ok(_) => break,
-            Err(rustix::io::Errno::INTR) => {}
-            Err(error) => {
-                return Err(Failure::ours(format!(
-                    "cannot wait for the program: {}",
-                    failure::of_system(&error.into())
-                )));
+        match next_news().map_err(cannot_wait)? {
+            News::Ended(ended) if ended == pid => break,
+            News::Ended(other) => reap(other),
+            News::Stopped(stopped) => {
+                take_stop(stopped);
+                if stopped == pid {
+                    passing.stop_with(pid);
+                }
             }
         }
     }
     let wall = started.elapsed();
-    let status = passing.ended(|| child.wait());
-    let status = status
-        .map_err(|error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error))))?;
+    let status = passing.ended(|| child.wait()).map_err(cannot_wait)?;
+    unblock_stops();
     Ok((Ending { status, wall }, pid))
 }

@@ -1,0 +1,77 @@
+"""docs/recipes/pytest.md, followed as it is written: its commands in a small project, its fixture in a suite whose tests have odd names."""
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from inside import Inside, inside  # noqa: F401  (fixture)
+from recording import REPOSITORY, binary
+
+PAGE = (REPOSITORY / "docs/recipes/pytest.md").read_text()
+TOOLS = REPOSITORY / "build/tools"
+# Four spaces, to the next line with none.
+BLOCKS = re.findall(r"(?:^    .*\n(?:^\n(?=    ))?)+", PAGE, re.MULTILINE)
+
+# All of them pass without the fixture.
+ODD_NAMES = '''
+import pytest
+
+ODD = ["http://example.com/path", pytest.param("x" * 300, id="x" * 300), "../up", "a b#c%d?e", "двадцать/日本語 🎉", "line\\nbreak", "-o", "."]
+
+@pytest.mark.parametrize("text", ODD)
+def test_one(recorded, text):
+    assert sum(len(text) for _ in range(20_000)) == 20_000 * len(text)
+
+# Alike but for what a file's name cannot hold.
+@pytest.mark.parametrize("text", ["a/b", "a:b"])
+def test_two(recorded, text):
+    assert sum(len(text) for _ in range(20_000)) == 60_000
+'''
+SHOP = "def prices(count):\n    return sum(number % 7 for number in range(count))\n"
+TEST_SHOP = "import sys; sys.path.insert(0, '.')\nfrom shop import prices\n\ndef test_prices():\n    assert prices(1_000_000) > 0\n"
+
+
+def block(word: str) -> str:
+    """The one block of code with that word in it."""
+    [found] = [text for text in BLOCKS if word in text]
+    return re.sub(r"^    ", "", found, flags=re.MULTILINE)
+
+
+@pytest.fixture(autouse=True)
+def with_tools() -> None:
+    if not (TOOLS / "site-packages/xdist").exists():
+        pytest.skip("no pytest in build/tools/site-packages (make prepare)")
+
+
+def test_the_fixture(inside: Inside) -> None:
+    workshop = inside.workshop
+    workshop.write("conftest.py", block("@pytest.fixture"))
+    workshop.write("test_odd.py", ODD_NAMES)
+    paths = {"PYTHONPATH": f"{inside.environment['PYTHONPATH']}:{workshop.program('build/tools/site-packages')}"}
+    done = inside.run([workshop.interpreter.path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_odd.py"], paths)
+    assert done.returncode == 0 and "10 passed" in done.stdout, done.stdout + done.stderr
+    outside = workshop.place.outside
+    made = sorted(path.relative_to(outside) for path in outside.rglob("*.genba"))
+    assert len(made) == 10 and all(len(path.parts) == 1 for path in made), made
+    assert not list(outside.parent.glob("*.genba"))
+    for path in made:
+        # Its end is in it, and both laws are checked when the test is over.
+        assert "has no end" not in inside.recording(str(path)).report(), path
+
+
+def test_the_commands(inside: Inside, tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_shop.py").write_text(TEST_SHOP)
+    (tmp_path / "shop.py").write_text(SHOP)
+    paths = {"PATH": f"{binary().parent}:{TOOLS}/bin:/usr/bin:/bin", "VIRTUAL_ENV": str(TOOLS)}
+    commands = [line for text in BLOCKS for line in re.findall(r"^    (genba .*)$", text, re.MULTILINE)]
+    assert len(commands) == 10
+    for command in commands:
+        done = subprocess.run(
+            shlex.split(command, comments=True), cwd=tmp_path, env=inside.workshop.place.environment(paths), capture_output=True, text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
