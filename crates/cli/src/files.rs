@@ -2,5 +2,6 @@
 //! Owns: nothing itself. Never: knows of a verb.
 
 pub mod cache_folder;
+pub mod interpreter;
 pub mod own_file;
 pub mod packages;

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::verbs::{
-    attach, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, push, report, run, serve,
-    top, tree, view, within,
+    attach, bench, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, push, report, run,
+    serve, top, tree, view, within,
 };
 use crate::words::failure::{self, Failure};
 
@@ -70,6 +70,8 @@ enum Verb {
     Push(push::Arguments),
     /// The server of a team: keep recordings, find them again, share them
     Serve(serve::Arguments),
+    /// Which command is faster, measured in turns, and whether the difference is certain; Python snippets too
+    Bench(Box<bench::Arguments>),
     /// What a shell needs to complete genba's words: source <(genba completions bash)
     #[command(hide = true)]
     Completions(completions::Arguments),
@@ -82,11 +84,12 @@ enum Verb {
 }
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
-const GROUPS: [(&str, &[&str]); 4] = [
+const GROUPS: [(&str, &[&str]); 5] = [
     ("Record", &["run", "attach", "top"]),
     ("Read", &["report", "tree", "lines", "diff", "gc", "view", "check"]),
     ("Look at a process", &["ps", "dump", "heap", "doctor"]),
     ("Share", &["html", "export", "push", "serve"]),
+    ("Prove", &["bench"]),
 ];
 
 const MORE: &str = "\
@@ -125,6 +128,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Html(arguments) => html::html(&arguments),
         Verb::Export(arguments) => export::export(&arguments),
         Verb::Push(arguments) => push::push(&arguments),
+        Verb::Bench(arguments) => bench::bench(&arguments),
         Verb::Completions(arguments) => completions::completions(&arguments, &command()),
         Verb::Man(arguments) => man::man(&arguments, command()),
         Verb::Within(arguments) => within::within(&arguments),

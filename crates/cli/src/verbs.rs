@@ -3,6 +3,7 @@
 //! Over twelve files: a verb has one.
 
 pub mod attach;
+pub mod bench;
 pub mod check;
 pub mod completions;
 pub mod diff;

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use object::elf;
 
 use super::executable::{Elf, Executable};
-use super::target::{Kind, Program, find_on_path};
+use super::target::{Kind, Program};
+use crate::files::interpreter::find_on_path;
 use crate::words::failure::Failure;
 
 const MINOR_MIN: u32 = 11;

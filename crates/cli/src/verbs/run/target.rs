@@ -4,9 +4,9 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::files::interpreter::{self, Named, find_on_path, is_executable};
 use crate::words::failure::Failure;
 
 /// How the user named the program.
@@ -121,50 +121,9 @@ impl Program {
 }
 
 fn with_interpreter(asked: &Asked<'_>, arguments: Vec<OsString>, stem: String) -> Result<Program, Failure> {
-    let path = interpreter(asked)?;
+    let named = asked.python.map(Named::Typed).or(asked.python_of_settings.map(Named::OfSettings));
+    let path = interpreter::chosen(named, asked.python_of_genba)?;
     Ok(Program { name: path.clone().into_os_string(), path, arguments, kind: Kind::Interpreter, stem })
-}
-
-/// `--python`, else the setting, else the one that runs `python -m genba`, else the active virtual environment's, else `python3`.
-fn interpreter(asked: &Asked<'_>) -> Result<PathBuf, Failure> {
-    let of_settings = asked.python_of_settings.map(|named| (named, "the setting `python`, "));
-    if let Some((named, whence)) = asked.python.map(|named| (named, "--python ")).or(of_settings) {
-        let path = Path::new(named);
-        let found = if named.as_bytes().contains(&b'/') {
-            Some(path.to_path_buf()).filter(|path| path.is_file() && is_executable(path))
-        } else {
-            find_on_path(named)
-        };
-        return found.ok_or_else(|| {
-            Failure::usage(format!("{whence}{}: no such interpreter", named.display()))
-                .detail("looked for an executable file of that path, or of that name on PATH")
-                .hint(match asked.python {
-                    Some(_) => "genba run --python python3.13 app.py",
-                    None => "genba run --show-config says where it is set",
-                })
-        });
-    }
-    if let Some(own) = asked.python_of_genba {
-        return Ok(PathBuf::from(own));
-    }
-    let environment = std::env::var_os("VIRTUAL_ENV").filter(|folder| !folder.is_empty());
-    if let Some(environment) = environment {
-        let path = Path::new(&environment).join("bin/python");
-        if is_executable(&path) {
-            return Ok(path);
-        }
-        if std::fs::metadata(&path).is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied) {
-            return Err(Failure::usage(format!("permission denied: {}", path.display()))
-                .detail("VIRTUAL_ENV names that folder, and this user may not look into it")
-                .hint("name an interpreter with --python, or run genba as the user whom the environment belongs to"));
-        }
-        return Err(Failure::usage(format!("the active virtual environment has no interpreter: {}", path.display()))
-            .detail("VIRTUAL_ENV names that folder")
-            .hint("activate another environment, or name an interpreter with --python"));
-    }
-    find_on_path(OsStr::new("python3")).ok_or_else(|| {
-        Failure::usage("no `python3` on PATH").hint("name an interpreter: genba run --python /path/to/python3 app.py")
-    })
 }
 
 fn no_such_file(path: &Path) -> Failure {
@@ -172,16 +131,6 @@ fn no_such_file(path: &Path) -> Failure {
     let folder = std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default();
     let failure = if path.is_relative() { failure.detail(format!("looked in {folder}")) } else { failure };
     failure.hint("name an existing .py or .pyz file, a directory with __main__.py, -m module, or a command on PATH")
-}
-
-/// The first executable file of that name on PATH, as a shell would find it.
-pub fn find_on_path(name: &OsStr) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH")?;
-    std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| is_executable(path))
-}
-
-fn is_executable(path: &Path) -> bool {
-    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// A file name for a recording of `name`.

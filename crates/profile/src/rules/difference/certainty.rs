@@ -213,22 +213,33 @@ impl Certainty {
 
 /// Standard errors to each side: each row may err with an equal part of what all may (Bonferroni), which holds however rows hang together.
 fn factor(compared: usize, freedom: Option<usize>) -> f64 {
-    let probability = 1.0 - ERRORS_IN_ALL_ROWS / 2.0 / compared.max(1) as f64;
+    factor_of(ERRORS_IN_ALL_ROWS, compared, freedom)
+}
+
+/// The same where that share of comparisons may err. `freedom`: None: the variance is known.
+#[must_use]
+pub fn factor_of(errors: f64, compared: usize, freedom: Option<usize>) -> f64 {
+    let probability = 1.0 - errors / 2.0 / compared.max(1) as f64;
     match freedom.and_then(|freedom| StudentsT::new(0.0, 1.0, freedom as f64).ok()) {
         Some(students_t) => students_t.inverse_cdf(probability),
         None => Normal::standard().inverse_cdf(probability),
     }
 }
 
+fn found(compared: usize, freedom: usize) -> f64 {
+    found_with(factor(compared, Some(freedom)), freedom)
+}
+
 /// How many standard errors a change has to be so that `POWER_QUANTILE` of its comparisons find it: the factor, and what both the change and the
 /// standard error that is measured with it err by (Student's *t* off its centre, Johnson and Welch 1940).
-fn found(compared: usize, freedom: usize) -> f64 {
-    let factor = factor(compared, Some(freedom));
+#[must_use]
+pub fn found_with(factor: f64, freedom: usize) -> f64 {
     factor + POWER_QUANTILE * (1.0 + factor.powi(2) / (2.0 * freedom as f64)).sqrt()
 }
 
 /// By what a variance with that many degrees of freedom is to be multiplied to be no less than the true one, but for `ALIKE_BY_CHANCE`.
-fn at_most(freedom: usize) -> f64 {
+#[must_use]
+pub fn at_most(freedom: usize) -> f64 {
     let freedom = freedom as f64;
     ChiSquared::new(freedom).map_or(1.0, |alike| freedom / alike.inverse_cdf(ALIKE_BY_CHANCE))
 }

@@ -1,0 +1,233 @@
+//! `--export-json`, and what `--against` reads: hyperfine's keys, and genba's beside them.
+//! Owns: the keys; docs/bench.md lists them. Times are in seconds, as hyperfine's are. Never: reads what hyperfine would not write.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::judging::findings::{Beside, Earlier, Findings, Row};
+use crate::subjects::measured::Run;
+use crate::words::refusal::Refusal;
+
+#[derive(Serialize)]
+struct Page<'a> {
+    results: Vec<OneResult<'a>>,
+    genba: About,
+}
+
+#[derive(Serialize)]
+struct About {
+    version: &'static str,
+    interleaved: bool,
+    rounds: usize,
+    interrupted: bool,
+    shell_seconds: Option<f64>,
+    memory_floor_byte: u64,
+}
+
+#[derive(Serialize)]
+struct OneResult<'a> {
+    command: &'a str,
+    mean: f64,
+    stddev: Option<f64>,
+    median: f64,
+    user: f64,
+    system: f64,
+    min: f64,
+    max: f64,
+    times: Vec<f64>,
+    memory_usage_byte: Vec<u64>,
+    exit_codes: Vec<i32>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    parameters: BTreeMap<&'a str, &'a str>,
+    genba: More<'a>,
+}
+
+#[derive(Serialize)]
+struct More<'a> {
+    command_line: &'a str,
+    user_times: Vec<f64>,
+    system_times: Vec<f64>,
+    minor_faults: Vec<u64>,
+    major_faults: Vec<u64>,
+    voluntary_switches: Vec<u64>,
+    involuntary_switches: Vec<u64>,
+    loops: Option<u64>,
+    relative: Option<Relative<'a>>,
+    against: Option<Against>,
+}
+
+#[derive(Serialize)]
+struct Relative<'a> {
+    to: &'a str,
+    ratio: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+    shown: bool,
+    difference: f64,
+    runs_needed: Option<usize>,
+}
+
+#[derive(Serialize)]
+struct Against {
+    sessions: usize,
+    ratio: f64,
+    low: f64,
+    high: f64,
+    shown: bool,
+    spread: f64,
+    spread_is_assumed: bool,
+}
+
+const NS: f64 = 1e9;
+
+/// # Errors
+/// A number that JSON has no word for.
+pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
+    let session = findings.session;
+    let genba = About {
+        version: env!("CARGO_PKG_VERSION"),
+        interleaved: session.is_interleaved,
+        rounds: session.rounds(),
+        interrupted: session.interrupted_of.is_some(),
+        shell_seconds: session.shell_ns.map(|time| time / NS),
+        memory_floor_byte: session.memory_floor_bytes,
+    };
+    let results = findings.rows.iter().map(|row| result(findings, row)).collect();
+    serde_json::to_string_pretty(&Page { results, genba }).map(|page| page + "\n")
+}
+
+fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
+    let (measured, summary) = (row.measured, &row.summary);
+    let seconds = |value: &dyn Fn(&Run) -> f64| measured.runs.iter().map(|run| value(run) / NS).collect::<Vec<f64>>();
+    let counts = |value: &dyn Fn(&Run) -> u64| measured.runs.iter().map(value).collect::<Vec<u64>>();
+    let (user_times, system_times) = (seconds(&|run| run.user_ns), seconds(&|run| run.system_ns));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let relative = row.ratio.map(|ratio| Relative {
+        to: &findings.rows[findings.reference].measured.line.name,
+        ratio: ratio.ratio(),
+        low: ratio.interval().map(|(low, _)| low),
+        high: ratio.interval().map(|(_, high)| high),
+        shown: ratio.is_shown(),
+        difference: findings.difference,
+        runs_needed: match ratio {
+            Beside::Interleaved { runs_needed, .. } => runs_needed,
+            Beside::Apart(_) => None,
+        },
+    });
+    let against = row.apart.map(|apart| Against {
+        sessions: apart.sessions,
+        ratio: apart.ratio,
+        low: apart.low,
+        high: apart.high,
+        shown: apart.is_shown(),
+        spread: apart.spread,
+        spread_is_assumed: apart.is_spread_assumed,
+    });
+    OneResult {
+        command: &measured.line.name,
+        mean: summary.mean / NS,
+        stddev: summary.deviation.map(|deviation| deviation / NS),
+        median: summary.median / NS,
+        user: mean(&user_times),
+        system: mean(&system_times),
+        min: summary.min / NS,
+        max: summary.max / NS,
+        times: seconds(&|run| run.time_ns),
+        memory_usage_byte: counts(&|run| run.memory_bytes),
+        exit_codes: measured.runs.iter().map(|run| run.exit_code).collect(),
+        parameters: measured.line.parameters.0.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect(),
+        genba: More {
+            command_line: &measured.line.command,
+            user_times,
+            system_times,
+            minor_faults: counts(&|run| run.minor_faults),
+            major_faults: counts(&|run| run.major_faults),
+            voluntary_switches: counts(&|run| run.voluntary_switches),
+            involuntary_switches: counts(&|run| run.involuntary_switches),
+            loops: measured.loops.map(|loops| loops.turns),
+            relative,
+            against,
+        },
+    }
+}
+
+/// A file of `--export-json`, of genba or of hyperfine.
+///
+/// # Errors
+/// It is none.
+pub fn earlier(file: &str, text: &str) -> Result<Earlier, Refusal> {
+    let no = |what: &str| {
+        Refusal::no(format!("{file} is no export of a bench: {what}"), "genba bench --export-json FILE writes one")
+    };
+    let page: Value = serde_json::from_str(text).map_err(|error| no(&format!("not JSON ({error})")))?;
+    let results = page.get("results").and_then(Value::as_array).ok_or_else(|| no("it has no list `results`"))?;
+    let result = |result: &Value| {
+        let command = result.get("command").and_then(Value::as_str);
+        let times = result.get("times").and_then(Value::as_array);
+        let (Some(command), Some(times)) = (command, times) else {
+            return Err(no("a result without `command` or `times`"));
+        };
+        let times: Option<Vec<f64>> = times.iter().map(|time| Some(time.as_f64()? * NS)).collect();
+        let times = times.filter(|times| !times.is_empty()).ok_or_else(|| no("`times` that are no numbers"))?;
+        Ok((command.to_owned(), times))
+    };
+    Ok(Earlier { file: file.to_owned(), times: results.iter().map(result).collect::<Result<_, _>>()? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{earlier, json};
+    use crate::judging::findings::{Asked, Findings};
+    use crate::subjects::lines::{Line, Parameters};
+    use crate::subjects::measured::{Measured, Run, Session};
+
+    #[test]
+    fn what_is_written_is_read_again_and_has_hyperfines_keys() {
+        let run = |time_ns: f64| Run { time_ns, user_ns: 1e6, memory_bytes: 4096, ..Run::default() };
+        let line = |name: &str| Line {
+            name: name.into(),
+            command: format!("run {name}"),
+            parameters: Parameters(vec![("n".into(), "1".into())]),
+        };
+        let measured =
+            ["a", "b"].map(|name| Measured { line: line(name), runs: vec![run(1e9), run(2e9)], loops: None });
+        let session = Session {
+            measured: measured.to_vec(),
+            is_interleaved: true,
+            shell_ns: Some(1e6),
+            memory_floor_bytes: 0,
+            interrupted_of: None,
+        };
+        let text = json(&Findings::of(&session, &Asked::default()).unwrap()).unwrap();
+        let page: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let first = page["results"][0].as_object().unwrap();
+        // Of hyperfine 1.15, and `memory_usage_byte` of 1.19.
+        for key in
+            ["command", "mean", "stddev", "median", "user", "system", "min", "max", "times", "exit_codes", "parameters"]
+        {
+            assert!(first.contains_key(key), "{key}");
+        }
+        assert_eq!((first["mean"].as_f64(), first["memory_usage_byte"][1].as_u64()), (Some(1.5), Some(4096)));
+        assert_eq!(page["results"][1]["genba"]["relative"]["to"], "a");
+        let read = earlier("bench.json", &text).unwrap();
+        assert_eq!(read.times, [("a".to_owned(), vec![1e9, 2e9]), ("b".to_owned(), vec![1e9, 2e9])]);
+    }
+
+    #[test]
+    fn what_is_no_export_says_why() {
+        let said = |text: &str| earlier("x.json", text).unwrap_err().what;
+        assert!(said("{").starts_with("x.json is no export of a bench: not JSON"));
+        assert_eq!(said("[]"), "x.json is no export of a bench: it has no list `results`");
+        assert_eq!(
+            said(r#"{"results": [{"command": "a"}]}"#),
+            "x.json is no export of a bench: a result without `command` or `times`"
+        );
+        assert_eq!(
+            said(r#"{"results": [{"command": "a", "times": ["x"]}]}"#),
+            "x.json is no export of a bench: `times` that are no numbers"
+        );
+        assert!(earlier("x.json", r#"{"results": []}"#).unwrap().times.is_empty());
+    }
+}

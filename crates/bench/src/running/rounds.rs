@@ -1,0 +1,285 @@
+//! The order of all runs: setup, warm-up, rounds, cleanup.
+//! Owns: how many rounds, and that every other one goes backward (A B, B A): what becomes slower with time is the same for all. Never: starts
+//! a process; forgets a run when genba is interrupted.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::Ended;
+use super::process::memory_floor_bytes;
+use crate::subjects::lines::Line;
+use crate::subjects::measured::{Loops, Measured, Run, Session};
+
+pub const RUNS_MIN: usize = 10;
+/// Each command is measured for so long at least, as hyperfine does.
+const MEASURED_MIN: Duration = Duration::from_secs(3);
+
+/// Something that can be run once.
+pub trait Subject {
+    fn line(&self) -> &Line;
+    /// Of a snippet, once they are known.
+    fn loops(&self) -> Option<Loops>;
+    /// # Errors
+    /// It failed, or genba was interrupted; so for the others.
+    fn set_up(&mut self) -> Result<(), Ended>;
+    /// `name`: which run it is, for the words of a failure.
+    ///
+    /// # Errors
+    /// It failed.
+    fn run(&mut self, name: &str) -> Result<Run, Ended>;
+    /// # Errors
+    /// It failed.
+    fn clean_up(&mut self) -> Result<(), Ended>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub warmups: usize,
+    pub runs_min: usize,
+    pub runs_max: Option<usize>,
+    /// Else each command is set up, measured and cleaned up before the next.
+    pub is_interleaved: bool,
+}
+
+/// What happens now, for whoever waits.
+#[derive(Debug, Default)]
+pub struct Progress(Mutex<String>);
+
+impl Progress {
+    #[must_use]
+    pub fn words(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub fn say(&self, words: String) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = words;
+    }
+}
+
+/// # Errors
+/// Something failed, or genba was interrupted before any run was whole.
+pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progress) -> Result<Session, Ended> {
+    let runs = vec![Vec::new(); subjects.len()];
+    let mut measuring = Measuring { runs, spent: Duration::ZERO, counted: 0, planned: plan.runs_min, progress };
+    let ended = if plan.is_interleaved {
+        measuring.all(subjects, plan)
+    } else {
+        (0..subjects.len()).try_for_each(|position| measuring.one(subjects, position, plan))
+    };
+    let interrupted_of = match ended {
+        Ok(()) => None,
+        Err(Ended::Interrupted) if measuring.runs.iter().any(|runs| !runs.is_empty()) => Some(measuring.planned),
+        Err(ended) => return Err(ended),
+    };
+    let measured = subjects.iter().zip(measuring.runs);
+    let measured = measured.map(|(one, runs)| Measured { line: one.line().clone(), runs, loops: one.loops() });
+    Ok(Session {
+        measured: measured.collect(),
+        is_interleaved: plan.is_interleaved,
+        shell_ns: None,
+        memory_floor_bytes: memory_floor_bytes(),
+        interrupted_of,
+    })
+}
+
+struct Measuring<'a> {
+    runs: Vec<Vec<Run>>,
+    /// On runs that count, with what is done before and after each.
+    spent: Duration,
+    counted: usize,
+    planned: usize,
+    progress: &'a Progress,
+}
+
+impl Measuring<'_> {
+    /// All have the same setup and cleanup, which are done once.
+    fn all(&mut self, subjects: &mut [&mut dyn Subject], plan: &Plan) -> Result<(), Ended> {
+        let count = subjects.len();
+        if let Some(first) = subjects.first_mut() {
+            first.set_up()?;
+        }
+        for number in 0..plan.warmups {
+            for position in order(number, count) {
+                self.warm_up(subjects[position], number)?;
+            }
+        }
+        let mut rounds = 1;
+        let mut round = 0;
+        while round < rounds {
+            for (place, position) in order(round, count).into_iter().enumerate() {
+                self.run(subjects, position, (rounds - round) * count - place)?;
+            }
+            if round == 0 {
+                rounds = plan.rounds(self.spent, count);
+                self.planned = rounds;
+            }
+            round += 1;
+        }
+        subjects.first_mut().map_or(Ok(()), |first| first.clean_up())
+    }
+
+    fn one(&mut self, subjects: &mut [&mut dyn Subject], position: usize, plan: &Plan) -> Result<(), Ended> {
+        subjects[position].set_up()?;
+        for number in 0..plan.warmups {
+            self.warm_up(subjects[position], number)?;
+        }
+        (self.spent, self.counted) = (Duration::ZERO, 0);
+        let mut runs = 1;
+        let mut number = 0;
+        while number < runs {
+            self.run(subjects, position, runs - number)?;
+            if number == 0 {
+                runs = plan.rounds(self.spent, 1);
+                self.planned = runs;
+            }
+            number += 1;
+        }
+        subjects[position].clean_up()
+    }
+
+    fn warm_up(&self, subject: &mut dyn Subject, number: usize) -> Result<(), Ended> {
+        self.progress.say(format!("warm-up {} of {}", number + 1, subject.line().name));
+        subject.run(&format!("warm-up {}", number + 1)).map(drop)
+    }
+
+    /// `left`: so many runs are to come, this one included.
+    fn run(&mut self, subjects: &mut [&mut dyn Subject], position: usize, left: usize) -> Result<(), Ended> {
+        let subject = &mut subjects[position];
+        let number = self.runs[position].len() + 1;
+        let each = self.spent.as_secs_f64() / self.counted.max(1) as f64;
+        let seconds = each * left as f64;
+        let about = if seconds >= 2.0 { format!(", about {seconds:.0} s left") } else { String::new() };
+        self.progress.say(format!("run {number} of {}: {}{about}", self.planned, subject.line().name));
+        let began = Instant::now();
+        let run = subject.run(&format!("run {number}"))?;
+        self.spent += began.elapsed();
+        self.counted += 1;
+        self.runs[position].push(run);
+        Ok(())
+    }
+}
+
+impl Plan {
+    /// `first`: what the first round of so many commands took.
+    fn rounds(&self, first: Duration, commands: usize) -> usize {
+        let most = self.runs_max.unwrap_or(usize::MAX);
+        let budget = MEASURED_MIN.as_secs_f64() * commands as f64;
+        // A float that is too large becomes the largest integer.
+        let fitting = (budget / first.as_secs_f64().max(1e-9)) as usize;
+        let rounds = fitting.max(self.runs_min).min(most).max(1);
+        // Two rounds are a block.
+        let is_free = self.runs_max.is_none() && commands > 1;
+        if is_free { rounds.next_multiple_of(2) } else { rounds }
+    }
+}
+
+/// Forward and backward by turns.
+fn order(round: usize, count: usize) -> Vec<usize> {
+    let forward = 0..count;
+    if round.is_multiple_of(2) { forward.collect() } else { forward.rev().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::time::Duration;
+
+    use super::{Ended, Line, Loops, Plan, Progress, Run, Subject, measure};
+    use crate::subjects::lines::Parameters;
+
+    /// Writes down what happens.
+    struct Noted<'a> {
+        line: Line,
+        log: &'a RefCell<Vec<String>>,
+        /// How many runs are possible before Ctrl-C.
+        left: &'a RefCell<usize>,
+    }
+
+    impl Noted<'_> {
+        fn note(&self, what: &str) {
+            self.log.borrow_mut().push(format!("{what}{}", self.line.name));
+        }
+    }
+
+    impl Subject for Noted<'_> {
+        fn line(&self) -> &Line {
+            &self.line
+        }
+
+        fn loops(&self) -> Option<Loops> {
+            None
+        }
+
+        fn set_up(&mut self) -> Result<(), Ended> {
+            self.note("setup ");
+            Ok(())
+        }
+
+        fn run(&mut self, name: &str) -> Result<Run, Ended> {
+            let mut left = self.left.borrow_mut();
+            *left = left.checked_sub(1).ok_or(Ended::Interrupted)?;
+            self.note(if name.starts_with("warm") { "warm " } else { "" });
+            Ok(Run::default())
+        }
+
+        fn clean_up(&mut self) -> Result<(), Ended> {
+            self.note("cleanup ");
+            Ok(())
+        }
+    }
+
+    fn plan(warmups: usize, runs: usize, is_interleaved: bool) -> Plan {
+        Plan { warmups, runs_min: runs, runs_max: Some(runs), is_interleaved }
+    }
+
+    /// The log, runs of each, and the planned rounds if it was interrupted.
+    fn measured(plan: &Plan, left: usize) -> (String, Vec<usize>, Option<usize>) {
+        let (log, left) = (RefCell::default(), RefCell::new(left));
+        let noted = |name: &str| Noted {
+            line: Line { name: name.into(), command: String::new(), parameters: Parameters::default() },
+            log: &log,
+            left: &left,
+        };
+        let (mut a, mut b) = (noted("A"), noted("B"));
+        let session = measure(&mut [&mut a, &mut b], plan, &Progress::default()).unwrap();
+        let runs = session.measured.iter().map(|one| one.runs.len()).collect();
+        (log.borrow().join(" "), runs, session.interrupted_of)
+    }
+
+    #[test]
+    fn every_other_round_goes_backward() {
+        let (log, runs, _) = measured(&plan(1, 3, true), 99);
+        assert_eq!(log, "setup A warm A warm B A B B A A B cleanup A");
+        assert_eq!(runs, [3, 3]);
+    }
+
+    #[test]
+    fn one_after_the_other_has_a_setup_for_each() {
+        let (log, ..) = measured(&plan(1, 2, false), 99);
+        assert_eq!(log, "setup A warm A A A cleanup A setup B warm B B B cleanup B");
+    }
+
+    #[test]
+    fn an_interrupt_keeps_what_was_measured() {
+        let (log, runs, interrupted_of) = measured(&plan(0, 4, true), 5);
+        assert_eq!(log, "setup A A B B A A");
+        assert_eq!((runs, interrupted_of), (vec![3, 2], Some(4)));
+        let (log, left) = (RefCell::default(), RefCell::new(1));
+        let line = Line { name: "A".into(), command: String::new(), parameters: Parameters::default() };
+        let mut alone = Noted { line, log: &log, left: &left };
+        let ended = measure(&mut [&mut alone], &plan(1, 4, true), &Progress::default());
+        assert_eq!(ended, Err(Ended::Interrupted), "a warm-up is no measurement");
+    }
+
+    #[test]
+    fn rounds_take_three_seconds_a_command_or_as_many_as_are_asked_for() {
+        let free = Plan { warmups: 0, runs_min: 10, runs_max: None, is_interleaved: true };
+        let rounds = |plan: &Plan, milliseconds: u64| plan.rounds(Duration::from_millis(milliseconds), 2);
+        assert_eq!(rounds(&free, 200), 30);
+        assert_eq!(rounds(&free, 400), 16, "fifteen, and a partner for the last");
+        assert_eq!(rounds(&free, 60_000), 10);
+        assert_eq!(rounds(&Plan { runs_max: Some(12), ..free }, 200), 12);
+        assert_eq!(rounds(&Plan { runs_min: 3, runs_max: Some(3), ..free }, 200), 3);
+        assert_eq!(free.rounds(Duration::from_millis(200), 1), 15);
+    }
+}

@@ -1,0 +1,7 @@
+//! Numbers in, numbers out: means, ratios with their intervals, how many runs would tell.
+//! Never: knows a command, a clock or a word.
+
+pub mod comparison;
+pub mod earlier;
+pub mod needed;
+pub mod summary;

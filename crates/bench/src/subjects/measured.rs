@@ -1,0 +1,67 @@
+//! What was measured: the runs of each command or snippet, in the order in which they were made.
+//! Owns: the shape. Never: adds anything up.
+
+use crate::subjects::lines::Line;
+
+/// One run. Times and counts are those of the process that was started and of all its children that it waited for, as the kernel adds them
+/// up for wait4(2).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Run {
+    /// Wall time: of a command without the shell's own, so it is not whole; of a snippet, one turn of its loop.
+    pub time_ns: f64,
+    pub user_ns: f64,
+    pub system_ns: f64,
+    /// Of the process that was largest.
+    pub memory_bytes: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    /// 128 + n: ended by signal n.
+    pub exit_code: i32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    pub line: Line,
+    pub runs: Vec<Run>,
+    /// Of a snippet.
+    pub loops: Option<Loops>,
+}
+
+/// How a snippet is timed in each process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Loops {
+    pub turns: u64,
+    /// Their mean is the run's time.
+    pub values: u64,
+}
+
+impl Measured {
+    #[must_use]
+    pub fn times(&self) -> Vec<f64> {
+        self.runs.iter().map(|run| run.time_ns).collect()
+    }
+}
+
+/// All that one call of `genba bench` measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    pub measured: Vec<Measured>,
+    /// Forward and backward by turns; else one command after the other.
+    pub is_interleaved: bool,
+    /// What was taken off each run for the shell.
+    pub shell_ns: Option<f64>,
+    /// What `Run::memory_bytes` is at least, whatever ran.
+    pub memory_floor_bytes: u64,
+    /// Rounds that were planned, where Ctrl-C ended them.
+    pub interrupted_of: Option<usize>,
+}
+
+impl Session {
+    /// Rounds in which everything was measured.
+    #[must_use]
+    pub fn rounds(&self) -> usize {
+        self.measured.iter().map(|one| one.runs.len()).min().unwrap_or(0)
+    }
+}

@@ -1,0 +1,4 @@
+//! What a person reads.
+//! Never: decides anything.
+
+pub mod report;

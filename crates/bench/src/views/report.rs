@@ -1,0 +1,311 @@
+//! The screen: a block for each command, in hyperfine's words, and what the comparison shows.
+//! Owns: the words and their order. Never: computes anything but sums of counts.
+
+use genba_profile::figures::{count, counted, size};
+use genba_profile::paint::Paint;
+use genba_profile::report::printable;
+
+use crate::judging::findings::{Beside, Findings, Row};
+use crate::statistics::comparison::ROUNDS_MIN;
+use crate::statistics::earlier::{ASSUMED_SPREAD, SESSIONS_MIN};
+use crate::statistics::summary::Outliers;
+use crate::subjects::measured::Run;
+use crate::words::units::Unit;
+
+/// Below, the shell's own time is as large as what is measured.
+const SHORT_NS: f64 = 5e6;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shown {
+    /// Else the one that fits each command.
+    pub unit: Option<Unit>,
+    /// Else the fastest first, in the summary.
+    pub is_in_order: bool,
+    pub paint: Paint,
+}
+
+#[must_use]
+pub fn text(findings: &Findings<'_>, shown: &Shown) -> String {
+    let mut page = String::new();
+    for (number, row) in findings.rows.iter().enumerate() {
+        page += &block(findings, number, row, shown);
+        page.push('\n');
+    }
+    page += &summary(findings, shown);
+    page += &against(findings, shown);
+    page.trim_end().to_owned() + "\n"
+}
+
+fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -> String {
+    let paint = shown.paint;
+    let (summary, runs) = (&row.summary, &row.measured.runs);
+    let unit = shown.unit.unwrap_or_else(|| Unit::fitting(summary.mean));
+    let mean = |value: &dyn Fn(&Run) -> f64| runs.iter().map(value).sum::<f64>() / runs.len().max(1) as f64;
+    let how = match row.measured.loops {
+        Some(loops) => format!(
+            "[{} of {} in each process]",
+            counted(loops.values, "loop", "loops"),
+            counted(loops.turns, "turn", "turns")
+        ),
+        None => format!(
+            "[User: {}, System: {}]",
+            unit.text(mean(&|run| run.user_ns)),
+            unit.text(mean(&|run| run.system_ns))
+        ),
+    };
+    let head = format!("Benchmark {}: {}", number + 1, printable(&row.measured.line.name));
+    let mut page = paint.strong(&head) + "\n";
+    let mean_time = paint.strong(&format!("{:>8}", unit.text(summary.mean)));
+    match summary.deviation {
+        None => page += &format!("  Time (abs ≡):        {mean_time}               {how}\n"),
+        Some(deviation) => {
+            page += &format!("  Time (mean ± σ):     {mean_time} ± {:>8}    {how}\n", unit.text(deviation));
+            page += &format!(
+                "  Range (min … max):   {:>8} … {:>8}    {}\n",
+                unit.text(summary.min),
+                unit.text(summary.max),
+                counted(runs.len() as u64, "run", "runs")
+            );
+        }
+    }
+    let each = |value: &dyn Fn(&Run) -> u64| count(mean(&|run| value(run) as f64).round() as u64);
+    let memory = runs.iter().map(|run| run.memory_bytes).max().unwrap_or(0);
+    let at_most = if memory <= findings.session.memory_floor_bytes { "≤ " } else { "" };
+    page += &format!(
+        "  Memory (max):        {:>8}    {}\n",
+        format!("{at_most}{}", size(memory)),
+        paint.quiet(&format!(
+            "[Faults: {} minor, {} major; switches: {} voluntary, {} involuntary]",
+            each(&|run| run.minor_faults),
+            each(&|run| run.major_faults),
+            each(&|run| run.voluntary_switches),
+            each(&|run| run.involuntary_switches)
+        ))
+    );
+    for warning in warnings(findings, row) {
+        page += &format!("  {} {warning}\n", paint.warning("warning:"));
+    }
+    page
+}
+
+fn warnings(findings: &Findings<'_>, row: &Row<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let runs = &row.measured.runs;
+    if findings.session.shell_ns.is_some() && row.measured.loops.is_none() && row.summary.min < SHORT_NS {
+        warnings.push(
+            "less than 5 ms: the shell's own time, which is taken off, varies by as much; -N runs it without a shell"
+                .to_owned(),
+        );
+    }
+    let failed = runs.iter().filter(|run| run.exit_code != 0).count();
+    if failed > 0 {
+        warnings.push(format!(
+            "{failed} of {} ended with an exit code other than 0, which is ignored",
+            counted(runs.len() as u64, "run", "runs")
+        ));
+    }
+    match row.summary.outliers {
+        Outliers::None => {}
+        Outliers::First => warnings.push(format!(
+            "the first run was much slower than the others ({}): --warmup 1 fills caches, --prepare CMD empties them before each run",
+            Unit::fitting(runs[0].time_ns).text(runs[0].time_ns)
+        )),
+        Outliers::Later => warnings.push("some runs lie far outside of the others: something else ran on this machine".to_owned()),
+    }
+    warnings
+}
+
+fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
+    if findings.rows.len() < 2 {
+        return String::new();
+    }
+    let paint = shown.paint;
+    let name = |position: usize| printable(&findings.rows[position].measured.line.name);
+    let how = if findings.session.is_interleaved {
+        format!(
+            "{} forward and backward by turns; all intervals hold in 95 of 100 comparisons",
+            counted(findings.session.rounds() as u64, "round", "rounds")
+        )
+    } else {
+        format!(
+            "measured one after the other: intervals assume that the machine changed by {:.1} % meanwhile",
+            ASSUMED_SPREAD * 100.0
+        )
+    };
+    let mut page = format!("{} {}\n", paint.strong("Summary"), paint.quiet(&format!("({how})")));
+    page += &format!("  {} ran\n", paint.strong(&name(findings.reference)));
+    let order = if shown.is_in_order { (0..findings.rows.len()).collect() } else { findings.by_time() };
+    for position in order.into_iter().filter(|position| *position != findings.reference) {
+        match findings.rows[position].ratio {
+            None => {
+                page += &format!(
+                    "    in a time without a ratio to {}: one of them took none that could be measured\n",
+                    name(position)
+                )
+            }
+            Some(beside) => page += &beside_words(&beside, &name(position), findings, paint),
+        }
+    }
+    page
+}
+
+fn beside_words(beside: &Beside, name: &str, findings: &Findings<'_>, paint: Paint) -> String {
+    let ratio = beside.ratio();
+    let Some((low, high)) = beside.interval() else {
+        return format!("    {} ({ROUNDS_MIN} rounds or more give an interval)\n", faster(ratio, name, paint));
+    };
+    if beside.is_shown() {
+        // The interval of a number below 1 turns round with it.
+        let (low, high) = if ratio < 1.0 { (1.0 / high, 1.0 / low) } else { (low, high) };
+        return format!("    {} ({} … {})\n", faster(ratio, name, paint), digits(low), digits(high));
+    }
+    let none = paint.strong("no difference shown");
+    let mut page = format!(
+        "    {none} to {name}, which took {} times as long ({} … {})\n",
+        digits(ratio),
+        digits(low),
+        digits(high)
+    );
+    if let Beside::Interleaved { runs_needed, .. } = beside {
+        let percent = findings.difference * 100.0;
+        let made = findings.session.rounds();
+        page += &match runs_needed {
+            Some(runs) if *runs <= made => {
+                format!("      a difference of {percent} % would be seen with these {made} runs of each\n")
+            }
+            Some(runs) => format!(
+                "      a difference of {percent} % would be seen with {} runs of each, {} more than these\n",
+                count(*runs as u64),
+                count((*runs - made) as u64)
+            ),
+            None => format!("      a difference of {percent} % is too small to be seen in 100,000 runs\n"),
+        };
+    }
+    page
+}
+
+fn faster(ratio: f64, name: &str, paint: Paint) -> String {
+    let (number, word) = if ratio < 1.0 { (1.0 / ratio, "slower") } else { (ratio, "faster") };
+    format!("{} times {word} than {name}", paint.strong(&digits(number)))
+}
+
+/// Near 1 the third digit counts.
+fn digits(ratio: f64) -> String {
+    if (0.9..1.1).contains(&ratio) { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
+}
+
+fn against(findings: &Findings<'_>, shown: &Shown) -> String {
+    if findings.sessions == 0 {
+        return String::new();
+    }
+    let paint = shown.paint;
+    let mut page = format!("\n{}\n", paint.strong("At other times"));
+    let mut is_assumed = false;
+    for row in &findings.rows {
+        let name = printable(&row.measured.line.name);
+        let Some(apart) = row.apart else {
+            page += &format!("  {name}: not in these files\n");
+            continue;
+        };
+        is_assumed |= apart.is_spread_assumed;
+        let sessions = counted(apart.sessions as u64, "session", "sessions");
+        let interval = format!("({} … {})", digits(apart.low), digits(apart.high));
+        page += &match apart.is_shown() {
+            true => format!(
+                "  {name}: {} times as long as in {sessions} before {interval}\n",
+                paint.strong(&digits(apart.ratio))
+            ),
+            false => format!(
+                "  {name}: {} from {sessions} before: {} times as long {interval}\n",
+                paint.strong("no difference shown"),
+                digits(apart.ratio)
+            ),
+        };
+    }
+    if is_assumed {
+        page += &paint.quiet(&format!(
+            "  Sessions differ by more than runs: {:.1} % are assumed; from {SESSIONS_MIN} files on genba measures it.\n",
+            ASSUMED_SPREAD * 100.0
+        ));
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Shown, text};
+    use crate::judging::findings::{Asked, Earlier, Findings};
+    use crate::subjects::lines::{Line, Parameters};
+    use crate::subjects::measured::{Loops, Measured, Run, Session};
+
+    fn session(times: &[(&str, f64)], loops: Option<Loops>) -> Session {
+        let measured = times.iter().map(|(name, factor)| Measured {
+            line: Line { name: (*name).into(), command: (*name).into(), parameters: Parameters::default() },
+            runs: [1.00, 1.02, 0.99, 1.01, 1.00, 0.98, 1.01, 0.99]
+                .iter()
+                .enumerate()
+                .map(|(number, time)| Run {
+                    // Not the same noise on each side.
+                    time_ns: 1e8
+                        * factor
+                        * if *factor > 1.0 { 2.0 - time * (1.0 + 0.001 * number as f64) } else { *time },
+                    user_ns: 5e7,
+                    system_ns: 1e6,
+                    memory_bytes: 9_800_000,
+                    minor_faults: 1234,
+                    voluntary_switches: 2,
+                    ..Run::default()
+                })
+                .collect(),
+            loops,
+        });
+        Session {
+            measured: measured.collect(),
+            is_interleaved: true,
+            shell_ns: Some(1e6),
+            memory_floor_bytes: 0,
+            interrupted_of: None,
+        }
+    }
+
+    fn shown(session: &Session, asked: &Asked) -> String {
+        text(&Findings::of(session, asked).unwrap(), &Shown::default())
+    }
+
+    #[test]
+    fn a_block_reads_as_hyperfines() {
+        let page = shown(&session(&[("sleep 0.1", 1.0)], None), &Asked::default());
+        assert_eq!(
+            page,
+            "Benchmark 1: sleep 0.1\n  Time (mean ± σ):     100.0 ms ±   1.3 ms    [User: 50.0 ms, System: 1.0 ms]\n  \
+             Range (min … max):    98.0 ms … 102.0 ms    8 runs\n  \
+             Memory (max):         9.80 MB    [Faults: 1,234 minor, 0 major; switches: 2 voluntary, 0 involuntary]\n"
+        );
+        let page = shown(&session(&[("x\u{1b}[2J", 1.0)], Some(Loops { turns: 1024, values: 2 })), &Asked::default());
+        assert!(page.contains("[2 loops of 1,024 turns in each process]") && !page.contains('\u{1b}'), "{page}");
+    }
+
+    #[test]
+    fn the_summary_says_what_is_shown() {
+        let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &Asked { difference: 0.01, ..Asked::default() });
+        assert!(page.contains("Summary (8 rounds forward and backward by turns;"), "{page}");
+        assert!(page.contains("  a ran\n    1.99 times faster than b ("), "{page}");
+        let asked = Asked { difference: 0.01, reference: Some(1), ..Asked::default() };
+        let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &asked);
+        assert!(page.contains("  b ran\n    1.99 times slower than a ("), "{page}");
+        let page = shown(&session(&[("a", 1.0), ("b", 1.001)], None), &Asked { difference: 0.01, ..Asked::default() });
+        assert!(
+            page.contains("no difference shown to ") && page.contains("a difference of 1 % would be seen with"),
+            "{page}"
+        );
+    }
+
+    #[test]
+    fn other_times_say_what_they_assume() {
+        let earlier = |times: &[f64]| Earlier { file: "x".into(), times: vec![("a".into(), times.to_vec())] };
+        let asked = Asked { earlier: vec![earlier(&[1e8, 1e8])], ..Asked::default() };
+        let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &asked);
+        assert!(page.contains("  a: no difference shown from 1 session before: 1.000 times as long ("), "{page}");
+        assert!(page.contains("  b: not in these files\n") && page.contains("2.5 % are assumed"), "{page}");
+    }
+}

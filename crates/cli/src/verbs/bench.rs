@@ -1,0 +1,401 @@
+//! `genba bench`: which command is faster, measured in turns, and whether the difference is certain.
+//! Owns: the options (hyperfine's, and genba's beside them), what is measured, the exit code. Never: starts a command, computes a ratio or lays
+//! out text; genba-bench does.
+
+mod choice;
+mod exports;
+mod interrupting;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{Args, ValueHint};
+use genba_bench::commands::{CommandRuns, Failures, Host};
+use genba_bench::findings::{Asked as Judged, Earlier, Findings, Slower};
+use genba_bench::interrupt::Interrupt;
+use genba_bench::lines::{Asked, Line, values_of};
+use genba_bench::measured::Session;
+use genba_bench::process::{Input, Output, Random};
+use genba_bench::refusal::Refusal;
+use genba_bench::report::{self, Shown};
+use genba_bench::rounds::{self, Plan, Progress, RUNS_MIN, Subject};
+use genba_bench::scan::Scan;
+use genba_bench::shell::Shell;
+use genba_bench::snippets::SnippetRuns;
+use genba_bench::{Ended, json};
+
+use crate::files::interpreter::{self, Named};
+use crate::read::{self, MinShare};
+use crate::words::failure::{self, Failure};
+use crate::words::progress::during_change;
+use choice::{InUnit, Sort, Style, failures, input, output};
+use exports::{ExportOptions, Exports};
+
+/// For how large a difference genba says how many runs would show it.
+const DIFFERENCE: MinShare = MinShare(0.01);
+
+#[derive(Args)]
+#[command(override_usage = "genba bench [OPTIONS] COMMAND...\n       genba bench [OPTIONS] --py STATEMENT...")]
+pub struct Arguments {
+    /// Command lines, each in quotes; with --py statements of Python
+    #[arg(value_name = "COMMAND", required = true, value_hint = ValueHint::CommandString)]
+    commands: Vec<String>,
+
+    /// So many runs of each command before those that count
+    #[arg(short, long, value_name = "NUM", default_value_t = 0)]
+    warmup: usize,
+
+    /// At least so many runs of each command [default: 10]
+    #[arg(short, long, value_name = "NUM", value_parser = choice::runs)]
+    min_runs: Option<usize>,
+
+    /// At most so many runs of each command
+    #[arg(short = 'M', long, value_name = "NUM", value_parser = choice::runs)]
+    max_runs: Option<usize>,
+
+    /// So many runs of each command [default: as many as take 3 s a command]
+    #[arg(short, long, value_name = "NUM", value_parser = choice::runs, conflicts_with_all = ["min_runs", "max_runs"])]
+    runs: Option<usize>,
+
+    /// A command before all runs; with --py statements that are not timed, run once in each process
+    #[arg(short, long, value_name = "CMD")]
+    setup: Option<String>,
+
+    /// The command that the others are compared with, instead of the fastest; it is measured, too
+    #[arg(long, value_name = "CMD")]
+    reference: Option<String>,
+
+    /// A name for the reference
+    #[arg(long, value_name = "NAME", requires = "reference")]
+    reference_name: Option<String>,
+
+    /// A command before each run; once for all, or once for each command
+    #[arg(short, long, value_name = "CMD")]
+    prepare: Vec<String>,
+
+    /// A command after each run; once for all, or once for each command
+    #[arg(short = 'C', long, value_name = "CMD")]
+    conclude: Vec<String>,
+
+    /// A command after all runs
+    #[arg(short, long, value_name = "CMD")]
+    cleanup: Option<String>,
+
+    /// Measure each command for each number from MIN to MAX, which takes the place of {VAR}
+    #[arg(short = 'P', long, num_args = 3, value_names = ["VAR", "MIN", "MAX"], allow_hyphen_values = true)]
+    parameter_scan: Vec<String>,
+
+    /// By so much the number of --parameter-scan grows [default: 1]
+    #[arg(short = 'D', long, value_name = "DELTA", requires = "parameter_scan", allow_hyphen_values = true)]
+    parameter_step_size: Option<String>,
+
+    /// Measure each command for each of the values (with commas), which takes the place of {VAR}
+    #[arg(
+        short = 'L',
+        long,
+        num_args = 2,
+        value_names = ["VAR", "VALUES"],
+        allow_hyphen_values = true,
+        conflicts_with = "parameter_scan"
+    )]
+    parameter_list: Vec<String>,
+
+    /// The shell that runs commands: default, none, or a command line such as "bash --norc"
+    #[arg(short = 'S', long, value_name = "SHELL", default_value = "default", value_parser = Shell::parse)]
+    shell: Shell,
+
+    /// The same as --shell none: commands are split at blanks and started
+    #[arg(short = 'N', conflicts_with = "shell")]
+    no_shell: bool,
+
+    /// Measure commands that end with another exit code than 0; or only those of the list, 1,2
+    #[arg(
+        short,
+        long,
+        value_name = "CODES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all-non-zero",
+        value_parser = failures
+    )]
+    ignore_failure: Option<Failures>,
+
+    /// Colour and progress: auto, basic (neither), full (both), nocolor, color, none (no words at all)
+    #[arg(long, value_name = "TYPE", default_value = "auto", hide_possible_values = true)]
+    style: Style,
+
+    /// Order of the summary and of tables: auto (by time, and as typed), command (as typed), mean-time
+    #[arg(long, value_name = "METHOD", default_value = "auto", hide_possible_values = true)]
+    sort: Sort,
+
+    /// Unit of times on the screen and in tables [default: the one that fits]
+    #[arg(short = 'u', long, value_name = "UNIT")]
+    time_unit: Option<InUnit>,
+
+    #[command(flatten)]
+    exports: ExportOptions,
+
+    /// Show what commands print, the same as --output inherit
+    #[arg(long, conflicts_with = "output")]
+    show_output: bool,
+
+    /// Where commands print to: null, pipe (read, and thrown away), inherit, or a file such as ./out; once for all, or once for each command
+    #[arg(long, value_name = "WHERE", value_parser = output)]
+    output: Vec<Output>,
+
+    /// Where commands read from: null, or a file
+    #[arg(long, value_name = "WHERE", default_value = "null", value_parser = input)]
+    input: Input,
+
+    /// Names of the commands, in their order
+    #[arg(short = 'n', long, value_name = "NAME")]
+    command_name: Vec<String>,
+
+    /// Measure one command after the other, as hyperfine does, instead of in turns: a machine that becomes slower then favours the first
+    #[arg(long)]
+    sequential: bool,
+
+    /// Exit with code 1 if a command is certainly that much slower than the first one, or than in the files of --against
+    #[arg(long, value_name = "PERCENT")]
+    fail_if_slower: Option<MinShare>,
+
+    /// Compare each command with itself in a file of --export-json; several files tell how much times differ
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    against: Vec<PathBuf>,
+
+    /// Where no difference is shown, say how many runs would show one of this size [default: that of --fail-if-slower, else 1%]
+    #[arg(long, value_name = "PERCENT")]
+    difference: Option<MinShare>,
+
+    /// Measure statements of Python, in loops, in new processes
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
+        ]
+    )]
+    py: bool,
+
+    /// The interpreter for --py; several: each statement in each [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PYTHON", requires = "py", value_hint = ValueHint::ExecutablePath)]
+    python: Vec<OsString>,
+}
+
+pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.parameter_scan.len() > 3 {
+        return Err(Failure::usage("--parameter-scan is there twice")
+            .hint("one scan, or several of --parameter-list: genba bench -L x 1,2 -L y a,b 'f {x} {y}'"));
+    }
+    let asked = arguments.asked();
+    let mut lines = asked.lines().map_err(refused)?;
+    if let Some(reference) = &arguments.reference {
+        let name = arguments.reference_name.as_ref().unwrap_or(reference).clone();
+        lines.insert(0, Line { name, command: reference.clone(), parameters: Default::default() });
+    }
+    let pythons = if arguments.py { arguments.pythons()? } else { Vec::new() };
+    let compared = lines.len() * pythons.len().max(1);
+    if arguments.fail_if_slower.is_some() && arguments.against.is_empty() && compared < 2 {
+        return Err(Failure::usage("--fail-if-slower has nothing to compare with")
+            .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE"));
+    }
+    let earlier = arguments.earlier()?;
+    let exports = Exports::open(&arguments.exports)?;
+    let interrupt = Arc::new(Interrupt::default());
+    interrupting::watch(&interrupt)?;
+
+    let progress = Arc::new(Progress::default());
+    let measured = || match arguments.py {
+        true => arguments.snippets(&lines, &pythons, &interrupt, &progress),
+        false => arguments.commands(&lines, &interrupt, &progress),
+    };
+    let made = if arguments.style.has_progress() {
+        let progress = Arc::clone(&progress);
+        during_change(move || progress.words(), measured)
+    } else {
+        measured()
+    };
+    let session = made?;
+
+    let is_first_reference = arguments.reference.is_some() || arguments.fail_if_slower.is_some();
+    let judged = Judged {
+        reference: is_first_reference.then_some(0),
+        difference: arguments.difference.or(arguments.fail_if_slower).unwrap_or(DIFFERENCE).0,
+        slower_max: arguments.fail_if_slower.map(|most| most.0),
+        earlier,
+    };
+    let findings = Findings::of(&session, &judged).ok_or_else(|| Failure::ours("nothing was measured"))?;
+    exports.write(&findings, arguments.sort.is_by_time_in_tables(), arguments.time_unit.map(Into::into))?;
+    if arguments.style != Style::None {
+        let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
+        let paint = read::paint(arguments.style.colour(), stream);
+        let shown =
+            Shown { unit: arguments.time_unit.map(Into::into), is_in_order: arguments.sort == Sort::Command, paint };
+        let page = report::text(&findings, &shown);
+        match stream {
+            read::Stream::Stdout => read::print(&page)?,
+            read::Stream::Stderr => failure::show(page.trim_end()),
+        }
+    }
+    if let Some(planned) = session.interrupted_of {
+        let made = session.rounds();
+        return Err(Failure::no(format!("interrupted after {made} of {planned} rounds"))
+            .detail("what was measured until then is shown and exported")
+            .with_exit_code(130));
+    }
+    match findings.slower().as_slice() {
+        [] => Ok(ExitCode::SUCCESS),
+        slower => Err(too_slow(slower, judged.slower_max.unwrap_or(0.0))),
+    }
+}
+
+impl Arguments {
+    fn asked(&self) -> Asked {
+        let scan = match self.parameter_scan.as_slice() {
+            [name, from, to] => Some(Scan {
+                name: name.clone(),
+                from: from.clone(),
+                to: to.clone(),
+                step: self.parameter_step_size.clone(),
+            }),
+            _ => None,
+        };
+        let list = |pair: &[String]| (pair[0].clone(), values_of(&pair[1]));
+        Asked {
+            commands: self.commands.clone(),
+            names: self.command_name.clone(),
+            scan,
+            lists: self.parameter_list.chunks_exact(2).map(list).collect(),
+        }
+    }
+
+    fn plan(&self, is_interleaved: bool) -> Result<Plan, Failure> {
+        let (least, most) = match (self.runs, self.min_runs, self.max_runs) {
+            (Some(runs), ..) => (runs, Some(runs)),
+            (None, Some(least), most) => (least, most),
+            (None, None, Some(most)) => (RUNS_MIN.min(most), Some(most)),
+            (None, None, None) => (RUNS_MIN, None),
+        };
+        if most.is_some_and(|most| most < least) {
+            return Err(Failure::usage(format!("--min-runs {least} is more than --max-runs {}", most.unwrap_or(0)))
+                .hint("leave one of them out"));
+        }
+        Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved })
+    }
+
+    fn earlier(&self) -> Result<Vec<Earlier>, Failure> {
+        let file = |path: &PathBuf| {
+            let shown = path.display().to_string();
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                Failure::usage(format!("cannot read {shown}: {}", failure::of_system(&error)))
+                    .hint("genba bench --export-json FILE writes one")
+            })?;
+            json::earlier(&shown, &text).map_err(refused)
+        };
+        self.against.iter().map(file).collect()
+    }
+
+    fn pythons(&self) -> Result<Vec<PathBuf>, Failure> {
+        if self.python.is_empty() {
+            return Ok(vec![interpreter::chosen(None, None)?]);
+        }
+        self.python.iter().map(|python| interpreter::chosen(Some(Named::Typed(python)), None)).collect()
+    }
+
+    fn commands(&self, lines: &[Line], interrupt: &Interrupt, progress: &Progress) -> Result<Session, Failure> {
+        let check = |option: &str, count: usize| match count {
+            0 | 1 => Ok(()),
+            count if count == lines.len() => Ok(()),
+            _ => Err(Failure::usage(format!("{count} times --{option} for {} commands", lines.len()))
+                .hint(format!("--{option} once for all of them, or once for each"))),
+        };
+        check("prepare", self.prepare.len())?;
+        check("conclude", self.conclude.len())?;
+        check("output", self.output.len())?;
+        let nowhere = if self.show_output { Output::Inherit } else { Output::Null };
+        let at = |values: &[String], position: usize, line: &Line| {
+            let value = values.get(position).or(values.first());
+            value.map(|value| line.parameters.replaced_in(value))
+        };
+        let set_up = |line: &Line| self.setup.as_ref().map(|setup| line.parameters.replaced_in(setup));
+        let clean_up = |line: &Line| self.cleanup.as_ref().map(|cleanup| line.parameters.replaced_in(cleanup));
+        let around: Vec<_> = lines.iter().map(|line| (set_up(line), clean_up(line))).collect();
+        let is_alike = around.iter().all(|one| *one == around[0]);
+        if !is_alike && !self.sequential {
+            failure::say("--setup or --cleanup has a parameter, so commands are measured one after the other");
+        }
+        let plan = self.plan(is_alike && !self.sequential)?;
+
+        let shell = if self.no_shell { &Shell::None } else { &self.shell };
+        let mut random = Random::with_seed(0);
+        progress.say("measuring the shell's own time".to_owned());
+        let shell_time = shell.calibrate(&mut random, interrupt).map_err(ended)?;
+        let failures = self.ignore_failure.clone().unwrap_or_default();
+        let host = Host { shell, shell_time, input: &self.input, failures: &failures, interrupt };
+        let runs = lines.iter().zip(around).enumerate().map(|(position, (line, (setup, cleanup)))| CommandRuns {
+            host: &host,
+            line,
+            output: self.output.get(position).or(self.output.first()).unwrap_or(&nowhere),
+            setup,
+            prepare: at(&self.prepare, position, line),
+            conclude: at(&self.conclude, position, line),
+            cleanup,
+            random: Random::with_seed(position as u64 + 1),
+        });
+        let mut runs: Vec<CommandRuns<'_>> = runs.collect();
+        let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
+        let mut session = rounds::measure(&mut subjects, &plan, progress).map_err(ended)?;
+        session.shell_ns = (*shell != Shell::None).then_some(shell_time.time_ns);
+        Ok(session)
+    }
+
+    /// Each statement in each interpreter.
+    fn snippets(
+        &self,
+        lines: &[Line],
+        pythons: &[PathBuf],
+        interrupt: &Interrupt,
+        progress: &Progress,
+    ) -> Result<Session, Failure> {
+        if std::env::var_os("PYTHONHASHSEED").is_some_and(|seed| seed != "random") {
+            failure::say(
+                "warning: PYTHONHASHSEED is set: all processes hash alike, and intervals leave out what that changes",
+            );
+        }
+        let named = |python: usize, line: &Line| match self.python.as_slice() {
+            [_, _, ..] => Line { name: format!("{}: {}", self.python[python].display(), line.name), ..line.clone() },
+            _ => line.clone(),
+        };
+        let all: Vec<(usize, Line)> =
+            (0..pythons.len()).flat_map(|python| lines.iter().map(move |line| (python, named(python, line)))).collect();
+        let runs = all.iter().enumerate().map(|(position, (python, line))| {
+            let setup = self.setup.as_deref().unwrap_or("pass");
+            let setup = line.parameters.replaced_in(setup);
+            SnippetRuns::new(line, &pythons[*python], &setup, interrupt, position as u64)
+        });
+        let mut runs: Vec<SnippetRuns<'_>> = runs.collect::<Result<_, Refusal>>().map_err(refused)?;
+        let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
+        rounds::measure(&mut subjects, &self.plan(!self.sequential)?, progress).map_err(ended)
+    }
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    let failure = if refusal.is_usage { Failure::usage(refusal.what) } else { Failure::no(refusal.what) };
+    refusal.details.into_iter().fold(failure, Failure::detail).hint(refusal.hint)
+}
+
+fn ended(ended: Ended) -> Failure {
+    match ended {
+        Ended::Interrupted => Failure::no("interrupted before anything was measured").with_exit_code(130),
+        Ended::Refused(refusal) => refused(refusal),
+    }
+}
+
+fn too_slow(slower: &[Slower], most: f64) -> Failure {
+    let percent = most * 100.0;
+    let failure = Failure::no(format!("slower by more than {percent} %, and certainly so"));
+    slower.iter().fold(failure, |failure, one| {
+        failure.detail(format!("{}: {:.3} to {:.3} times as long as {}", one.name, one.low, one.high, one.than))
+    })
+}

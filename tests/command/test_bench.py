@@ -1,0 +1,213 @@
+"""`genba bench` from outside: what runs in which order, what is counted of it, what is said of a difference that is known, and what becomes of bad input.
+
+The truth is known without genba: commands write down that they ran, sleep for a known time, touch a known amount of memory. No test asserts a duration.
+"""
+
+import csv
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from recording import binary, genba
+from terminal import until, until_the_end_of
+
+# Touches 64 MB in pages of its own, and sleeps twenty times. 4 kB pages, so that each is a fault of its own.
+GREEDY = """\
+import mmap, time
+room = mmap.mmap(-1, 64 << 20)
+room.madvise(mmap.MADV_NOHUGEPAGE)
+for at in range(0, 64 << 20, 4096): room[at] = 1
+for _ in range(20): time.sleep(0.001)
+"""
+# README of hyperfine, with commands that end soon: option by option, what must have run.
+OF_HYPERFINE: dict[str, list[str]] = {
+    "--runs 2|sleep 0.003": ["sleep 0.003"],
+    "--runs 2|od file|cat file": ["od file", "cat file"],
+    "--warmup 1 --runs 2|grep -R word *": ["grep -R word *"],
+    "--runs 2 --prepare sync|grep -R word *": ["grep -R word *"],
+    "--runs 2 --prepare true --parameter-scan n 1 3|seq {n}": ["seq 1", "seq 2", "seq 3"],
+    "--runs 2 --parameter-scan delay 0.003 0.007 -D 0.002|sleep {delay}": ["sleep 0.003", "sleep 0.005", "sleep 0.007"],
+    "--runs 2 -L tool grep,egrep|{tool} -c word file": ["grep -c word file", "egrep -c word file"],
+    "--runs 2 --shell bash|for i in {1..10}; do echo test; done": ["for i in {1..10}; do echo test; done"],
+    "--runs 2 -N|grep word file": ["grep word file"],
+    "--runs 2|my_function() { sleep 0.001; }; my_function": ["my_function() { sleep 0.001; }; my_function"],
+    "-m 2 -M 3 -i -u second --style basic --output pipe|exit 3": ["exit 3"],
+    "-r 2 -s true -c true -n named --show-output|true": ["named"],
+}
+
+
+def exported(folder: Path, *words: str, code: int = 0) -> dict:
+    done = genba("bench", "--export-json", "bench.json", *words, cwd=folder)
+    assert done.returncode == code, done
+    return json.loads((folder / "bench.json").read_text())
+
+
+def test_runs_go_forward_and_backward(tmp_path: Path) -> None:
+    note = "echo {letter} >> log"
+    exported(tmp_path, "-w", "1", "-r", "4", "-p", "echo before >> log", "-C", "echo after >> log", "-s", "echo setup >> log", "-c", "echo cleanup >> log",
+             "-L", "letter", "A,B", note)
+    log = (tmp_path / "log").read_text().split()
+    assert (log[0], log[-1], log.count("setup"), log.count("cleanup")) == ("setup", "cleanup", 1, 1)
+    rest = log[1:-1]
+    assert set(rest[::3]) == {"before"} and set(rest[2::3]) == {"after"}
+    assert "".join(rest[1::3]) == "AB" + "ABBAABBA"
+    # A setup of its own for each command: one after the other, as hyperfine does.
+    (tmp_path / "log").unlink()
+    done = genba("bench", "-r", "2", "-s", "echo setup {letter} >> log", "-L", "letter", "A,B", note, cwd=tmp_path)
+    assert (tmp_path / "log").read_text().split() == ["setup", "A", "A", "A", "setup", "B", "B", "B"]
+    assert "one after the other" in done.stderr and "one after the other" in done.stdout, done
+
+
+@pytest.mark.parametrize("line", OF_HYPERFINE)
+def test_what_hyperfines_readme_types(line: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("word\n")
+    options, *commands = line.split("|")
+    page = exported(tmp_path, *options.split(), *commands)
+    assert [result["command"] for result in page["results"]] == OF_HYPERFINE[line]
+    for result in page["results"]:
+        assert 2 <= len(result["times"]) <= 3 and len(result["exit_codes"]) == len(result["times"]), result
+        assert result["min"] <= result["median"] <= result["max"] and result["min"] <= result["mean"] <= result["max"], result
+
+
+def test_what_the_kernel_counts(tmp_path: Path) -> None:
+    (tmp_path / "greedy.py").write_text(GREEDY)
+    page = exported(tmp_path, "-r", "2", "-N", f"{sys.executable} greedy.py", f"sh -c '{sys.executable} greedy.py; exit 0'", "true")
+    own, child, nothing = page["results"]
+    # A child's child counts as the child itself: the shell waited for it.
+    for result in (own, child):
+        assert all(64 << 20 < size < 128 << 20 for size in result["memory_usage_byte"]), result
+        assert all(16384 <= faults < 2 * 16384 for faults in result["genba"]["minor_faults"]), result
+        assert all(switches >= 20 for switches in result["genba"]["voluntary_switches"]), result
+        assert result["user"] > 0, result
+    # What is below genba's own memory, in which each program begins, is told as a bound.
+    floor = page["genba"]["memory_floor_byte"]
+    assert 0 < max(nothing["memory_usage_byte"]) <= floor < 64 << 20, nothing
+    assert "Memory (max):        ≤ " in genba("bench", "-N", "-r", "1", "true").stdout
+
+
+def test_a_known_difference_is_shown_and_fails(tmp_path: Path) -> None:
+    short, long = "sleep 0.004", "sleep 0.05"
+    options = ["--fail-if-slower", "3%", "-N", "--export-json", "bench.json"]
+    done = genba("bench", *options, "-r", "8", short, long, cwd=tmp_path)
+    assert done.returncode == 1 and done.stderr.startswith("error: slower by more than 3 %, and certainly so\n  sleep 0.05: "), done
+    found = json.loads((tmp_path / "bench.json").read_text())["results"][1]["genba"]["relative"]
+    assert found["shown"] and 1.03 < found["low"] <= found["ratio"] <= found["high"] and found["to"] == short, found
+    assert exported(tmp_path, *options[:3], "-r", "8", long, short), "faster is no failure"
+    # Few rounds are never certain.
+    done = genba("bench", *options[:3], "-r", "4", short, long)
+    assert done.returncode == 0 and "8 rounds or more give an interval" in done.stdout, done
+
+
+def test_against_earlier_files(tmp_path: Path) -> None:
+    for name, seconds in (("fast", 0.001), ("slow", 10.0)):
+        page = {"results": [{"command": "sleep 0.01", "times": [seconds, seconds * 1.01, seconds]}]}
+        (tmp_path / name).write_text(json.dumps(page))
+    words = ["bench", "-N", "-r", "3", "--fail-if-slower", "3%", "sleep 0.01"]
+    done = genba(*words, "--against", "slow", cwd=tmp_path)
+    assert done.returncode == 0 and "times as long as in 1 session before" in done.stdout and "2.5 % are assumed" in done.stdout, done
+    done = genba(*words, "--against", "fast", cwd=tmp_path)
+    assert done.returncode == 1 and "at other times" in done.stderr, done
+    (tmp_path / "fast").write_text("[]")
+    done = genba(*words, "--against", "fast", cwd=tmp_path)
+    assert done.returncode == 1 and "no export of a bench" in done.stderr and "hint: " in done.stderr, done
+
+
+def test_other_exports(tmp_path: Path) -> None:
+    done = genba(
+        "bench", "-N", "-r", "2", "--export-csv", "a.csv", "--export-markdown", "-", "--export-asciidoc", "a.adoc", "--export-orgmode", "a.org",
+        "-L", "n", "1,2", "seq {n}", cwd=tmp_path,
+    )
+    assert done.returncode == 0 and done.stdout.startswith("| Command | Mean ["), done
+    assert "Benchmark 1: seq 1" in done.stderr
+    rows = list(csv.DictReader((tmp_path / "a.csv").open()))
+    assert [(row["command"], row["parameter_n"]) for row in rows] == [("seq 1", "1"), ("seq 2", "2")]
+    assert (tmp_path / "a.adoc").read_text().count("`seq") == 2 and (tmp_path / "a.org").read_text().count("=seq") == 2
+
+
+REFUSED = {
+    "exit 7": "`exit 7` ended with exit code 7 in run 1",
+    "-w 1|kill -9 $$": "ended with exit code 137 (signal 9) in warm-up 1",
+    "nothing-of-that-name": "sh found no such command",
+    "-N|nothing-of-that-name": "cannot start `nothing-of-that-name`: no such file",
+    "-N|./notes": "cannot start `./notes`: permission denied",
+    "-N|echo 'a": "cannot split `echo 'a` into words",
+    "-p false|true": "the preparation command ended with exit code 1",
+    "-P n 1 10000|true": "10000 values from 1 to 10000",
+    "-m 5 -M 3|true": "--min-runs 5 is more than --max-runs 3",
+    "-p a -p b|true|true|true": "2 times --prepare for 3 commands",
+    "--fail-if-slower 3%|true": "--fail-if-slower has nothing to compare with",
+    "--export-json none/x|true": "cannot write none/x",
+    "--input nothing|cat": "cannot read the input nothing",
+    "--shell nothing-of-that-name|true": "cannot start nothing-of-that-name",
+    "--py|1 +": "the snippet `1 +` failed in calibration",
+    "--py --python nothing|1": "--python nothing: no such interpreter",
+}
+
+
+@pytest.mark.parametrize("line", REFUSED)
+def test_bad_input(line: str, tmp_path: Path) -> None:
+    (tmp_path / "notes").write_text("nothing to run\n")
+    words = line.split("|") if "|" in line else ["", line]
+    done = genba("bench", *words[0].split(), *words[1:], cwd=tmp_path)
+    assert done.returncode in (1, 2) and done.stdout == "", done
+    assert done.stderr.startswith("error: ") and REFUSED[line] in done.stderr and "hint: " in done.stderr, done
+
+
+def test_output_is_not_kept() -> None:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    done = genba("bench", "-N", "-r", "2", "--output", "pipe", "head -c 200000000 /dev/zero")
+    assert done.returncode == 0, done
+    assert max(before, 60_000) >= resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
+def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
+    # Of the second round the first command is B, which then never ends.
+    hangs = "test -e second && { echo $$ > hangs; exec sleep 600; }; touch second"
+    command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", "true", hangs]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        while not (tmp_path / "hangs").exists() or not (tmp_path / "hangs").read_text():
+            assert bench.poll() is None, bench.communicate()
+            time.sleep(0.01)
+        bench.send_signal(signal.SIGINT)
+        stdout, stderr = bench.communicate(timeout=60)
+    assert bench.returncode == 130 and stderr.startswith("error: interrupted after 1 of 9 rounds"), stderr
+    assert "Benchmark 1: true" in stdout, stdout
+    assert [len(result["times"]) for result in json.loads((tmp_path / "bench.json").read_text())["results"]] == [1, 1]
+    assert not Path(f"/proc/{(tmp_path / 'hangs').read_text().strip()}").exists()
+
+
+def test_snippets_of_python(tmp_path: Path) -> None:
+    page = exported(
+        tmp_path, "--py", "-r", "2", "--python", sys.executable, "--setup", "b = bytes(1_000_000); i = 7; print(hash('x'), file=open('hashes', 'a'))",
+        "b[i:][:2]", "b[i:i+2]",
+    )
+    whole, short = page["results"]
+    # A copy of a million bytes beside one of two.
+    assert whole["mean"] > 20 * short["mean"] and short["genba"]["loops"] > whole["genba"]["loops"] > 1, page
+    # Two statements, each in a process for the loops' length and in two that count: six that hash in their own way.
+    assert len(set((tmp_path / "hashes").read_text().split())) == 6
+    done = genba("bench", "--py", "-r", "1", "--python", sys.executable, "--python", sys.executable, "pass")
+    assert done.stdout.count(f"{sys.executable}: pass") == 4, done
+
+
+def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "held")
+    command = [str(binary()), "bench", "-N", "-r", "1", "cat held"]
+    environment = {"PATH": os.environ["PATH"], "TERM": "xterm"}
+    screen, terminal = os.openpty()
+    bench = subprocess.Popen(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal)
+    try:
+        seen = until(screen, b"run 1 of 1: cat held")
+        (tmp_path / "held").write_text("")
+        seen += until_the_end_of(bench, screen, terminal)
+        stdout, _ = bench.communicate()
+    finally:
+        bench.kill()
+    assert bench.returncode == 0 and stdout.startswith(b"Benchmark 1: cat held\n"), (seen, stdout)
