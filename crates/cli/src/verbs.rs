@@ -15,6 +15,7 @@ pub mod html;
 pub mod lines;
 pub mod man;
 pub mod ps;
+pub mod pstats;
 pub mod push;
 pub mod report;
 pub mod run;
