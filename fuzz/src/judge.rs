@@ -9,6 +9,7 @@ use genba_format::{
     Event, Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Reader, Recording, compress, encode_block, laws, read,
 };
 use genba_profile::build::Import;
+use genba_pstats::{Order, Restriction, Stats, difference, is_prof};
 
 use crate::shown::shown;
 
@@ -55,6 +56,8 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
 
 /// What no recording is may be another profiler's file.
 fn imported(bytes: &[u8]) -> Result<u64, Wrong> {
+    let listed = catch_unwind(|| listed(bytes));
+    listed.map_err(|cause| Wrong::Panic(panic_text(&*cause)))??;
     let answer = catch_unwind(|| genba_import::read(bytes));
     match answer.map_err(|cause| Wrong::Panic(panic_text(&*cause)))? {
         Err(refused) => hold(refused.to_string().len() > 20, "a refusal without words").map(|()| 1),
@@ -69,10 +72,43 @@ fn imported(bytes: &[u8]) -> Result<u64, Wrong> {
                 let faults: Vec<String> = second.faults.iter().map(ToString::to_string).collect();
                 hold(faults.is_empty(), &format!("an imported file that is a damaged recording: {faults:?}"))?;
             }
-            page(&imported.recording, Some(Import { words: imported.words, faults: imported.faults.clone() }))?;
+            page(
+                &imported.recording,
+                Some(Import {
+                    words: imported.words,
+                    faults: imported.faults.clone(),
+                    counts_calls: imported.counts_calls,
+                }),
+            )?;
             Ok(imported.faults.len() as u64)
         }
     }
+}
+
+/// What can be read as a `.prof` file can be added up, ordered and listed, with as many rows as it has functions.
+fn listed(bytes: &[u8]) -> Result<(), Wrong> {
+    if !is_prof(bytes) {
+        return Ok(());
+    }
+    let prof = match genba_pstats::read(bytes) {
+        Ok(prof) => prof,
+        Err(damaged) => {
+            let place = damaged.byte <= bytes.len() as u64;
+            return hold(place && !damaged.found.is_empty(), "damage without a place or words");
+        }
+    };
+    let rows = prof.rows.len();
+    let mut stats = Stats::new(prof, "fuzz.prof".to_owned());
+    hold(stats.sort(&["time", "nfl", "calls"]).is_ok(), "an order that is refused")?;
+    let lines = |stats: &Stats| stats.listing(&[]).lines().count();
+    // The file, two empty lines, sums, another one, order, another one, headings; two behind the rows.
+    hold(rows == 0 || lines(&stats) >= rows + 9, "a listing that does not have each function once")?;
+    stats.add(stats.clone());
+    hold(stats.rows().len() == rows, "functions that are others when they are added up")?;
+    stats.strip_folders();
+    hold(stats.rows().len() <= rows, "functions out of nothing")?;
+    drop((stats.callers_listing(&[Restriction::Share(0.5)]), stats.callees_listing(&[Restriction::Rows(9)])));
+    difference(&stats, &stats, Order::Time, Some(9)).json().map(drop).map_err(|error| Wrong::Answer(error.to_string()))
 }
 
 /// Whatever was read can be shown.

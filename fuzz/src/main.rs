@@ -28,6 +28,11 @@ const FOREIGN: &[&[u8]] = &[
     include_bytes!("../../testdata/imports/format-7-plain.vmprof.bz2"),
     include_bytes!("../../testdata/imports/format-6-threads.vmprof"),
     include_bytes!("../../testdata/imports/py-spy.txt"),
+    include_bytes!("../../testdata/imports/cprofile-2.7.18.prof"),
+    include_bytes!("../../testdata/imports/cprofile-3.13.0.prof"),
+    include_bytes!("../../testdata/imports/cprofile-pypy-3.9.prof"),
+    include_bytes!("../../testdata/imports/profile-3.13.0.prof"),
+    include_bytes!("../../testdata/imports/sampled-3.15.2.prof"),
 ];
 
 fn main() -> ExitCode {

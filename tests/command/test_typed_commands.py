@@ -182,6 +182,7 @@ def test_readme(reader: Reader) -> None:
     for name in ("old", "new"):
         reader.types(f"genba run --quiet -o {name}.genba app.py")
     shutil.copy(REPOSITORY / "testdata/imports/format-7-plain.vmprof", reader.folder / "app.vmprof")
+    shutil.copy(REPOSITORY / "testdata/imports/cprofile-3.13.0.prof", reader.folder / "app.prof")
     commands = type_all(reader, REPOSITORY / "README.md")
     assert len(commands) >= 10 and {"genba check", "genba html --open", "genba report app.vmprof"} <= set(commands), commands
     assert len(reader.kept) == 1 and sum("push" in command for command in commands) == 2, commands

@@ -18,8 +18,8 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::verbs::{
-    attach, bench, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, push, report, run,
-    serve, top, tree, view, within,
+    attach, bench, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, pstats, push,
+    report, run, serve, top, tree, view, within,
 };
 use crate::words::failure::{self, Failure};
 
@@ -50,6 +50,8 @@ enum Verb {
     Diff(diff::Arguments),
     /// Garbage collections: pauses, where they ran, what they gained, and what would spare the program some (recorded with --gc)
     Gc(gc::Arguments),
+    /// What python -m pstats shows of files that cProfile wrote: its shell, and its words as options
+    Pstats(pstats::Arguments),
     /// Look at recordings in the browser, and compare them; the pages are served on this machine only
     View(view::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
@@ -86,15 +88,15 @@ enum Verb {
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Record", &["run", "attach", "top"]),
-    ("Read", &["report", "tree", "lines", "diff", "gc", "view", "check"]),
+    ("Read", &["report", "tree", "lines", "diff", "gc", "pstats", "view", "check"]),
     ("Look at a process", &["ps", "dump", "heap", "doctor"]),
     ("Share", &["html", "export", "push", "serve"]),
     ("Prove", &["bench"]),
 ];
 
 const MORE: &str = "\
-The verbs that read take recordings of genba, logs of vmprof (plain, gzip, bz2) and
-collapsed stacks, told by their content.
+The verbs that read take recordings of genba, logs of vmprof (plain, gzip, bz2),
+.prof files of cProfile and collapsed stacks, told by their content.
 genba VERB --help tells the options of a verb; genba man [VERB] and
 genba completions bash|zsh|fish write manual pages and completions.";
 
@@ -118,6 +120,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Lines(arguments) => lines::lines(&arguments),
         Verb::Diff(arguments) => diff::diff(&arguments),
         Verb::Gc(arguments) => gc::gc(&arguments),
+        Verb::Pstats(arguments) => pstats::pstats(&arguments),
         Verb::View(arguments) => view::view(&arguments),
         Verb::Serve(arguments) => serve::serve(&arguments),
         Verb::Ps(arguments) => ps::ps(&arguments),

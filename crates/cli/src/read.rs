@@ -2,6 +2,7 @@
 //! Owns: FILE's default, the words for a file that is no recording, where colour goes. Never: makes a view.
 
 mod filter_options;
+pub mod prof_file;
 mod recording_file;
 mod recordings;
 mod sides;

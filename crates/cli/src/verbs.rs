@@ -16,6 +16,7 @@ pub mod html;
 pub mod lines;
 pub mod man;
 pub mod ps;
+pub mod pstats;
 pub mod push;
 pub mod report;
 pub mod run;

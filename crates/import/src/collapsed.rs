@@ -78,7 +78,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
             .to_owned(),
         faults,
         notes: Vec::new(),
-        has_times: false,
+        timeless: Some("collapsed stacks tell no times"),
+        counts_calls: false,
     })
 }
 

@@ -8,6 +8,7 @@
 mod builder;
 mod collapsed;
 mod compressed;
+mod prof;
 mod vmprof;
 
 use std::fmt;
@@ -15,7 +16,8 @@ use std::fmt;
 use genba_format::{MAGIC, Recording};
 
 /// All kinds of files that are read, for errors and help.
-pub const KINDS: &str = "recordings of genba, logs of vmprof (plain, gzip or bz2) and collapsed stacks (`a;b;c 12`)";
+pub const KINDS: &str =
+    "recordings of genba, logs of vmprof (plain, gzip or bz2), .prof files and collapsed stacks (`a;b;c 12`)";
 
 /// A file of another profiler, as a recording.
 #[derive(Debug)]
@@ -29,8 +31,10 @@ pub struct Imported {
     pub faults: Vec<String>,
     /// What a reader should know though nothing is wrong with the file: that the program was killed.
     pub notes: Vec<String>,
-    /// Whether the samples have an order in time.
-    pub has_times: bool,
+    /// Why the samples have no order in time; none: they have one.
+    pub timeless: Option<&'static str>,
+    /// A sample is one call, and each call was counted: no share is uncertain.
+    pub counts_calls: bool,
 }
 
 /// Why a file is not read.
@@ -75,6 +79,9 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
 fn read_plain(bytes: &[u8]) -> Result<Imported, Refused> {
     if vmprof::is_log(bytes)? {
         return vmprof::read(bytes);
+    }
+    if genba_pstats::is_prof(bytes) {
+        return prof::read(bytes);
     }
     if collapsed::is_collapsed(bytes) {
         return collapsed::read(bytes);

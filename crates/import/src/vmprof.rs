@@ -62,7 +62,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
         recording: builder.finish(bytes, start, run_ns),
         faults: log.faults.clone(),
         notes,
-        has_times: true,
+        timeless: None,
+        counts_calls: false,
     })
 }
 

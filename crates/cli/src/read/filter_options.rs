@@ -41,6 +41,11 @@ impl FilterOptions {
         FilterOptions { time: Some(window), ..self.clone() }
     }
 
+    pub fn are_any(&self) -> bool {
+        let FilterOptions { thread, process, time, focus, hide } = self;
+        !thread.is_empty() || !process.is_empty() || time.is_some() || focus.is_some() || hide.is_some()
+    }
+
     pub fn filter(&self) -> Filter {
         Filter {
             threads: self.thread.clone(),

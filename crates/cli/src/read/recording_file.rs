@@ -33,7 +33,9 @@ pub struct ImportedFile {
     words: String,
     /// What it does not tell, in words.
     pub unknown: String,
-    pub has_times: bool,
+    /// Why its samples have no order in time.
+    pub timeless: Option<&'static str>,
+    counts_calls: bool,
 }
 
 impl RecordingFile {
@@ -58,15 +60,15 @@ impl RecordingFile {
                 return Err(empty(&path, &why));
             }
             let imported = genba_import::read(&bytes).map_err(|refused| not_read(&path, &refused))?;
-            let Imported { recording, words, unknown, faults, notes, has_times } = imported;
-            let import = Some(ImportedFile { faults, notes, words, unknown, has_times });
+            let Imported { recording, words, unknown, faults, notes, timeless, counts_calls } = imported;
+            let import = Some(ImportedFile { faults, notes, words, unknown, timeless, counts_calls });
             Ok(RecordingFile { path, bytes: size, recording, import })
         })
     }
 
-    /// Its samples have no times.
-    pub fn is_timeless(&self) -> bool {
-        self.import.as_ref().is_some_and(|imported| !imported.has_times)
+    /// Why its samples have no times; none: they have some.
+    pub fn timeless(&self) -> Option<&'static str> {
+        self.import.as_ref().and_then(|imported| imported.timeless)
     }
 
     /// Each process has a key of its own, in every copy of its recording.
@@ -134,7 +136,8 @@ impl RecordingFile {
 
 impl ImportedFile {
     fn import(&self) -> Import {
-        Import { words: self.words.clone(), faults: self.faults.iter().chain(&self.notes).cloned().collect() }
+        let faults = self.faults.iter().chain(&self.notes).cloned().collect();
+        Import { words: self.words.clone(), faults, counts_calls: self.counts_calls }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::words::failure::Failure;
 
 #[derive(Args)]
 pub struct RecordingArguments {
-    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; several are read as one [default: the newest *.genba here]
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2), .prof files or collapsed stacks; several are read as one [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 }
@@ -81,8 +81,8 @@ impl Recordings {
     }
 
     /// One whose samples have no times.
-    pub fn timeless(&self) -> Option<&RecordingFile> {
-        self.0.iter().find(|file| file.is_timeless())
+    pub fn timeless(&self) -> Option<(&RecordingFile, &'static str)> {
+        self.0.iter().find_map(|file| Some((file, file.timeless()?)))
     }
 
     /// With what the filters keep. A window counts from the beginning of each recording.
@@ -93,7 +93,7 @@ impl Recordings {
     /// The same, with the moments of the samples in at most so many bins: of one recording. Several have no time in common.
     pub fn filtered_in_bins(&self, options: &FilterOptions, bins_max: u32) -> Result<Reading, Failure> {
         self.filtered_as(options, |window| match self.0.as_slice() {
-            [file] if !file.is_timeless() => {
+            [file] if file.timeless().is_none() => {
                 file.profile_in_bins(window, Bins::of_span(file.accounts().span_ns, bins_max))
             }
             _ => self.joined(window),
@@ -106,9 +106,9 @@ impl Recordings {
         profile: impl FnOnce(Option<Window>) -> Profile,
     ) -> Result<Reading, Failure> {
         let filter = options.filter();
-        if let Some(file) = self.timeless().filter(|_| filter.window.is_some()) {
+        if let Some((file, why)) = self.timeless().filter(|_| filter.window.is_some()) {
             return Err(Failure::no(format!("--time does not apply to {}", file.path.display()))
-                .detail("collapsed stacks tell no times")
+                .detail(why)
                 .hint("leave --time out"));
         }
         Reading::filtered(profile(filter.window), &filter).map_err(|nothing| nothing_kept(&nothing))

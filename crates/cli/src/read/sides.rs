@@ -54,11 +54,9 @@ impl Sides {
                 (before.len(), open_apart(&[before, after].concat())?)
             }
         };
-        if let Some(file) = recordings.timeless() {
+        if let Some((file, why)) = recordings.timeless() {
             return Err(Failure::no(format!("{} cannot be compared", file.path.display()))
-                .detail(
-                    "collapsed stacks tell no times, and how certain a change is follows from the times of the samples",
-                )
+                .detail(format!("{why}, and how certain a change is follows from the times of the samples"))
                 .hint("record with genba run, or compare the files' reports"));
         }
         let (before_filters, after_filters) = match times.both() {

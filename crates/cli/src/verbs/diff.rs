@@ -1,14 +1,15 @@
 //! `genba diff`: what changed between two recordings, or two sets of them, and whether the samples can tell.
 //! Owns: the options, and which recordings stand on which side. Never: compares or lays out text; genba-profile does.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
 use genba_profile::difference_view::{comparison, json, markdown, text};
 use genba_profile::weight::Weight;
+use genba_pstats::{Order, difference};
 
-use crate::read::{self, ColourWhen, FilterOptions, Format, SideTimes, Sides, Stream, WeightBy};
+use crate::read::{self, ColourWhen, FilterOptions, Format, SideTimes, Sides, Stream, WeightBy, prof_file};
 use crate::words::failure::Failure;
 
 /// What a screen shows; JSON leaves nothing out unless asked.
@@ -66,6 +67,12 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("diff compares CPU, wall time or samples, not copied bytes")
             .hint("compare two reports: genba report --weight copied FILE"));
     }
+    if let ([before, after], []) | ([before], [after]) = (arguments.before.as_slice(), arguments.after.as_slice())
+        && prof_file::is_prof_file(before)
+        && prof_file::is_prof_file(after)
+    {
+        return difference_of_calls(before, after, arguments, weight);
+    }
     let files = (arguments.before.as_slice(), arguments.after.as_slice());
     let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
     let (before_runs, after_runs) = sides.runs()?;
@@ -89,6 +96,40 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
             read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
         Format::Markdown => read::print(&markdown::markdown(&comparison, rows_max, &warnings))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Two `.prof` files: all calls were counted, and nothing tells how much their times differ from run to run.
+fn difference_of_calls(
+    before: &Path,
+    after: &Path,
+    arguments: &Arguments,
+    weight: Option<Weight>,
+) -> Result<ExitCode, Failure> {
+    if arguments.filters.are_any() || arguments.times.before_time.is_some() {
+        return Err(Failure::usage("filters do not apply to .prof files: they tell functions, not samples")
+            .hint(format!("genba pstats {} --stats REGEX lists some functions", before.display())));
+    }
+    let order = match weight {
+        None | Some(Weight::Wall) => Order::Time,
+        Some(Weight::Samples) => Order::Calls,
+        Some(_) => {
+            return Err(Failure::usage("a .prof file tells no CPU time")
+                .hint("--weight wall orders functions by their time, --weight samples by their calls"));
+        }
+    };
+    let is_json = arguments.format == Format::Json;
+    let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });
+    let (before, after) = (prof_file::open(before)?, prof_file::open(after)?);
+    let difference = difference(&before, &after, order, (limit > 0).then_some(limit));
+    match arguments.format {
+        Format::Text => read::print(&difference.text())?,
+        Format::Markdown => read::print(&format!("```text\n{}```\n", difference.text()))?,
+        Format::Json => {
+            let json = difference.json();
+            read::print(&json.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

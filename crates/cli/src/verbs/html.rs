@@ -23,7 +23,7 @@ use crate::words::progress::during;
     override_usage = "genba html [OPTIONS] [FILE]\n       genba html [OPTIONS] BEFORE AFTER\n       genba html [OPTIONS] BEFORE... -- AFTER..."
 )]
 pub struct Arguments {
-    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; two are compared, before and after [default: the newest *.genba here]
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2), .prof files or collapsed stacks; two are compared, before and after [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 

@@ -18,7 +18,7 @@ use crate::words::tags;
 #[derive(Args)]
 #[command(override_usage = "genba push [OPTIONS] [FILE] URL")]
 pub struct Arguments {
-    /// A recording of genba, a log of vmprof (plain, gzip, bz2) or collapsed stacks [default: the newest *.genba here]
+    /// A recording of genba, a log of vmprof (plain, gzip, bz2), a .prof file or collapsed stacks [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 

@@ -26,7 +26,7 @@ const SECRET_BYTES: usize = 24;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; any two can be compared [default: the newest *.genba here]
+    /// Recordings of genba, vmprof's logs (plain, gzip, bz2), .prof files or collapsed stacks; any two can be compared [default: the newest *.genba here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 

@@ -302,3 +302,118 @@ fn what_is_damaged_or_not_read_is_told() {
     "#]],
     );
 }
+
+fn with_prof_files(name: &str) -> Sandbox {
+    let sandbox = Sandbox::new(name);
+    for file in ["cprofile-3.13.0.prof", "cprofile-2.7.18.prof", "profile-3.13.0.prof"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/imports").join(file);
+        sandbox.file(&format!("work/{file}"), &std::fs::read(path).expect("a golden file"));
+    }
+    sandbox
+}
+
+#[test]
+fn prof_files_in_all_readers() {
+    let sandbox = with_prof_files("imports-prof");
+    sandbox.check("report cprofile-3.13.0.prof --by function --weight samples --limit 3", expect![[r#"
+        exit code 0
+        stdout
+          imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below the function that called it; no call tree, no accounting; genba pstats has cumulative times · 1 process, 1 thread
+          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · an imported file tells only its samples
+          not judged: 19,953 samples, and no CPU time for a verdict; the rows below count what there is
+          weight: samples
+
+           99.8 %  19,913  counted.py:8 fibonacci
+            0.2 %  8 more rows (--min-share 0 --limit 0 shows them all)
+        stderr
+    "#]]);
+    sandbox.check("tree cprofile-3.13.0.prof --weight samples --min-share 0 --limit 2", expect![[r#"
+        exit code 0
+        stdout
+          imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below the function that called it; no call tree, no accounting; genba pstats has cumulative times · 1 process, 1 thread
+          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · an imported file tells only its samples
+          weight: samples
+
+            share      CPU     self     wall     self  path
+           99.8 %        –        –  4.06 ms        –  fibonacci (counted.py:8)
+           99.8 %        –        –  4.06 ms  4.06 ms    fibonacci (counted.py:8)
+            0.1 %        –        –  32.0 µs  16.0 µs  main (counted.py:36)
+            0.0 %        –        –        –        –    numbers (counted.py:12)
+            0.0 %        –        –        –        –    add (counted.py:29)
+            0.1 %                                        (4 more paths not shown)
+            0.1 %                                      (4 more paths not shown)
+        stderr
+    "#]]);
+    sandbox.check("tree profile-3.13.0.prof --limit 2", expect![[r#"
+        exit code 0
+        stdout
+          imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below its caller where it has one caller alone; no call tree, no accounting; genba pstats has the others · 1 process, 1 thread
+          ticks 19,954 = sampled 19,954 + dropped 0 + refused 0 · an imported file tells only its samples
+          weight: wall, because an imported file tells no CPU time
+
+            share      CPU     self     wall     self  path
+           98.5 %        –        –  16.5 ms  16.5 ms  fibonacci (counted.py:8)
+            1.5 %                                      (6 more paths not shown)
+        stderr
+    "#]]);
+    sandbox.check("check cprofile-2.7.18.prof", expect![[r#"
+        exit code 0
+        stdout
+          cprofile-2.7.18.prof: 1.71 kB
+            imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below the function that called it; no call tree, no accounting; genba pstats has cumulative times
+            ticks 19,954 = sampled 19,954 + dropped 0 + refused 0
+          not checked: a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1
+          the file is intact
+        stderr
+    "#]]);
+    sandbox.check(
+        "report cprofile-3.13.0.prof --time 0s..1s",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: --time does not apply to cprofile-3.13.0.prof
+            a .prof file tells sums, not moments
+          hint: leave --time out
+    "#]],
+    );
+    stdout(&sandbox, "html cprofile-3.13.0.prof -o page.html");
+    let collapsed = stdout(&sandbox, "export cprofile-3.13.0.prof --to collapsed -o -");
+    assert!(
+        collapsed.lines().any(|line| line.starts_with("main (") && line.contains(";tried (") && line.ends_with(" 5"))
+    );
+}
+
+#[test]
+fn two_prof_files_are_compared_by_function() {
+    let sandbox = with_prof_files("imports-prof-diff");
+    let page = stdout(&sandbox, "diff profile-3.13.0.prof cprofile-3.13.0.prof --weight samples --limit 3");
+    assert!(page.contains("calls:  19,954 → 19,953\n"), "{page}");
+    let json: serde_json::Value =
+        serde_json::from_str(&stdout(&sandbox, "diff cprofile-2.7.18.prof cprofile-3.13.0.prof --format json"))
+            .expect("JSON");
+    let rows = json["rows"].as_array().expect("rows");
+    let row = |name: &str| rows.iter().find(|row| row["function"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!(row("counted.py:8(fibonacci)")["calls"], serde_json::json!([19913, 0]));
+    assert_eq!(row("/srv/demo/counted.py:8(fibonacci)")["primitive_calls"], serde_json::json!([0, 5]));
+    sandbox.check(
+        "diff cprofile-2.7.18.prof cprofile-3.13.0.prof --focus f",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: filters do not apply to .prof files: they tell functions, not samples
+          hint: genba pstats cprofile-2.7.18.prof --stats REGEX lists some functions
+    "#]],
+    );
+    sandbox.check(
+        "diff cprofile-2.7.18.prof cprofile-3.13.0.prof --weight cpu",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: a .prof file tells no CPU time
+          hint: --weight wall orders functions by their time, --weight samples by their calls
+    "#]],
+    );
+}

@@ -162,7 +162,7 @@ fn files_that_cannot_be_read() {
             stdout
             stderr
               error: notes.txt is not a recording
-                it begins with "hello"; genba reads recordings of genba, logs of vmprof (plain, gzip or bz2) and collapsed stacks (`a;b;c 12`)
+                it begins with "hello"; genba reads recordings of genba, logs of vmprof (plain, gzip or bz2), .prof files and collapsed stacks (`a;b;c 12`)
               hint: genba run app.py makes one
         "#]],
     );

@@ -243,8 +243,8 @@ fn what_cannot_be_shown_is_refused() {
           Usage: genba view [OPTIONS] [FILE]...
 
           Arguments:
-            [FILE]...  Recordings of genba, vmprof's logs (plain, gzip, bz2) or collapsed stacks; any two can
-                       be compared [default: the newest *.genba here]
+            [FILE]...  Recordings of genba, vmprof's logs (plain, gzip, bz2), .prof files or collapsed stacks;
+                       any two can be compared [default: the newest *.genba here]
 
           Options:
                 --port <PORT>  Listen on this port of 127.0.0.1 [default: a free one]

@@ -5,13 +5,16 @@ use genba_format::laws;
 use genba_import::read;
 use proptest::prelude::*;
 
-const GOLDEN: [&str; 6] = [
+const GOLDEN: [&str; 9] = [
     "format-7-lines-memory.vmprof",
     "format-7-native.vmprof",
     "format-6-threads.vmprof",
     "format-7-plain.vmprof.gz",
     "format-7-plain.vmprof.bz2",
     "py-spy.txt",
+    "cprofile-2.7.18.prof",
+    "cprofile-3.13.0.prof",
+    "profile-3.13.0.prof",
 ];
 
 fn sound(bytes: &[u8]) {

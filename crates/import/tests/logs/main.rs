@@ -2,5 +2,6 @@
 
 mod any_bytes;
 mod collapsed;
+mod prof;
 mod shown;
 mod vmprof;

@@ -53,6 +53,8 @@ pub struct Import {
     pub words: String,
     /// One sentence for each thing that is wrong with it, or missing in it.
     pub faults: Vec<String>,
+    /// A sample is one call, and each call was counted.
+    pub counts_calls: bool,
 }
 
 /// What the recording stores stands before what was found beside it.
@@ -138,6 +140,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         let mut row = process_row(stored, &clock);
         if let Some(import) = &additions.import {
             row.imported = Some(import.words.clone());
+            row.counts_calls = import.counts_calls;
             row.pid = row.pid.filter(|pid| *pid > 0);
         }
         row.run_ended_ns = run_ended_ns.map(|ended_ns| clock.at(ended_ns));

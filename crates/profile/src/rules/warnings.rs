@@ -22,7 +22,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     let observations = observations(profile, weight);
     if samples == 0 {
         warnings.push(why_none(profile));
-    } else if observations < FEW_SAMPLES as f64 {
+    } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() {
         warnings.push(few(samples, observations, profile.is_imported()));
     }
     warnings.extend(without_end(profile));

@@ -102,6 +102,8 @@ pub struct Process {
     pub ended: Option<String>,
     /// Of another profiler's file: where it is from, and what a sample stands for. What such a file does not tell is 0 or `None`.
     pub imported: Option<String>,
+    /// A sample is one call, and each call was counted.
+    pub counts_calls: bool,
     /// Of which recording, where several were read as one.
     pub recording: Option<String>,
     pub start_ns: u64,
@@ -555,6 +557,12 @@ impl Profile {
     /// Some of it is of another profiler's file.
     pub fn is_imported(&self) -> bool {
         self.processes.iter().any(|process| process.imported.is_some())
+    }
+
+    /// Its samples are all calls that there were, not a part of them: no share is uncertain.
+    pub fn counts_calls(&self) -> bool {
+        let mut processes = self.processes.iter().peekable();
+        processes.peek().is_some() && processes.all(|process| process.counts_calls)
     }
 
     /// None: a mark.

@@ -21,7 +21,7 @@ impl<'a> Sides<'a> {
         for (opened, name) in [(before, before_name), (after, after_name)] {
             if opened.is_timeless {
                 return Err(Refusal::new(format!("{name} cannot be compared")).detail(
-                    "collapsed stacks tell no times, and how certain a change is follows from the times of the samples",
+                    "collapsed stacks and .prof files tell no times, and how certain a change is follows from the times of the samples",
                 ));
             }
         }

@@ -49,11 +49,11 @@ impl Opened {
         }
         let imported = genba_import::read(bytes).map_err(|why| not_read(&why))?;
         let faults = imported.faults.into_iter().chain(imported.notes).collect();
-        let import = Some(Import { words: imported.words, faults });
+        let import = Some(Import { words: imported.words, faults, counts_calls: imported.counts_calls });
         Ok(Opened {
             recording: imported.recording,
             additions: Additions { import, ..Additions::default() },
-            is_timeless: !imported.has_times,
+            is_timeless: imported.timeless.is_some(),
         })
     }
 

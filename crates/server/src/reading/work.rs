@@ -135,7 +135,8 @@ fn answer_about(ask: &Ask, opened: &[Opened]) -> Result<Answered, Failed> {
         }
         (Ask::Memory { from_ns, to_ns, bins, process }, [one]) => {
             if one.is_timeless && (from_ns.is_some() || to_ns.is_some()) {
-                let refusal = Refusal::new("the recording has no times").detail("collapsed stacks tell no times");
+                let refusal =
+                    Refusal::new("the recording has no times").detail("collapsed stacks and .prof files tell no times");
                 return Err(Failed::Refused(refusal.hint("leave `from_ns` and `to_ns` out")));
             }
             let reading = one.reading_in_bins(BINS_MAX);

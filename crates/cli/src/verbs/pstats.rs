@@ -1,0 +1,124 @@
+//! `genba pstats`: the shell of `python -m pstats`, and its words as options.
+//! Owns: the options, and the lines that go in and out. Never: adds up or lays out; genba-pstats does.
+
+use std::io::BufRead;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use genba_pstats::{Browser, Restriction, Stats, UnknownKey};
+
+use crate::read::{self, prof_file};
+use crate::words::failure::Failure;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// Files that cProfile or profile wrote; several are added up. Without options the shell of python -m pstats begins
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+
+    /// Leave folders out of the names of files
+    #[arg(long)]
+    strip: bool,
+
+    /// Order by these, such as time or "cumulative name": calls, cumulative, filename, line, name, nfl, pcalls, stdname, time
+    #[arg(short, long, value_name = "KEYS")]
+    sort: Option<String>,
+
+    /// Turn the order round
+    #[arg(long, requires = "sort")]
+    reverse: bool,
+
+    /// List functions: all, or with words as in the shell a number of them, a share from 0 to 1, or those that match a regular expression
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+    stats: Vec<String>,
+
+    /// List who called functions, with the same words
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+    callers: Vec<String>,
+
+    /// List whom functions called, with the same words
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+    callees: Vec<String>,
+}
+
+type Listing = fn(&Stats, &[Restriction]) -> String;
+
+pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let lists: [(Listing, &Vec<String>); 3] = [
+        (Stats::listing, &arguments.stats),
+        (Stats::callers_listing, &arguments.callers),
+        (Stats::callees_listing, &arguments.callees),
+    ];
+    let has_lists = lists.iter().any(|(_, asked)| !asked.is_empty());
+    let is_shell = !has_lists && !arguments.strip && arguments.sort.is_none();
+    let stats = match arguments.files.split_first() {
+        Some((first, others)) => Some((first.display().to_string(), added(first, others)?)),
+        None => None,
+    };
+    let mut stats = match (is_shell, stats) {
+        (true, stats) => return browse(stats),
+        (false, Some((_, stats))) => stats,
+        (false, None) => {
+            return Err(Failure::usage("no file is named").hint("genba pstats app.prof --sort time --stats 10"));
+        }
+    };
+    if arguments.strip {
+        stats.strip_folders();
+    }
+    if let Some(keys) = &arguments.sort {
+        let keys: Vec<&str> = keys.split([',', ' ']).filter(|key| !key.is_empty()).collect();
+        stats.sort(&keys).map_err(|unknown| not_a_key(&unknown))?;
+    }
+    if arguments.reverse {
+        stats.reverse();
+    }
+    if !has_lists {
+        read::print(&stats.listing(&[]))?;
+    }
+    for (list, words) in lists.iter().flat_map(|(list, asked)| asked.iter().map(move |words| (list, words))) {
+        let restrictions: Result<Vec<Restriction>, _> = words.split_whitespace().map(Restriction::of_word).collect();
+        let restrictions = restrictions.map_err(|_| {
+            Failure::usage(format!("`{words}` has a number that is no share of the rows"))
+                .detail("expected a whole number of rows, a share from 0 to 1, or a regular expression")
+                .hint("genba pstats app.prof --stats 10")
+        })?;
+        read::print(&list(&stats, &restrictions))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn added(first: &Path, others: &[PathBuf]) -> Result<Stats, Failure> {
+    let mut stats = prof_file::open(first)?;
+    for other in others {
+        stats.add(prof_file::open(other)?);
+    }
+    Ok(stats)
+}
+
+fn browse(stats: Option<(String, Stats)>) -> Result<ExitCode, Failure> {
+    let load = |file: &str| prof_file::load(Path::new(file));
+    let mut browser = Browser::new(stats, &load);
+    let mut stdin = std::io::stdin().lock();
+    read::print("Welcome to the profile statistics browser.\n")?;
+    loop {
+        read::print(browser.prompt())?;
+        let mut line = Vec::new();
+        let cannot_read = |error: std::io::Error| Failure::ours(format!("cannot read from stdin: {error}"));
+        let bytes = stdin.read_until(b'\n', &mut line).map_err(cannot_read)?;
+        let line = String::from_utf8_lossy(&line);
+        let answer = browser.answer((bytes > 0).then_some(&*line));
+        read::print(&answer.printed)?;
+        if answer.ends {
+            break;
+        }
+    }
+    read::print("Goodbye.\n")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn not_a_key(unknown: &UnknownKey) -> Failure {
+    let valid = UnknownKey::valid();
+    let failure = Failure::usage(unknown.to_string()).detail("valid keys, of which unique beginnings are enough:");
+    valid.lines().fold(failure, |failure, line| failure.detail(line)).hint("genba pstats app.prof --sort cumulative")
+}

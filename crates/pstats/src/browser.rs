@@ -1,0 +1,182 @@
+//! The shell of `python -m pstats`: a line in, and what is printed out.
+//! Owns: its words, its help and its prompt. Never: opens a file; whoever runs it does.
+//! Source: pstats.py, ProfileBrowser; cmd.py, Cmd.
+
+use crate::restriction::Restriction;
+use crate::sort::UnknownKey;
+use crate::stats::Stats;
+
+/// Why a file is not there to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotLoaded {
+    /// The system's number and words.
+    System(i32, String),
+    /// It is no `.prof` file, or a damaged one.
+    Content(String),
+}
+
+/// Opens the file of that name.
+pub type Loading<'a> = dyn Fn(&str) -> Result<Stats, NotLoaded> + 'a;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    pub printed: String,
+    pub ends: bool,
+}
+
+pub struct Browser<'a> {
+    stats: Option<Stats>,
+    prompt: String,
+    /// What an empty line repeats.
+    last: String,
+    load: &'a Loading<'a>,
+}
+
+const WORDS: &str = "EOF  add  callees  callers  help  quit  read  reverse  sort  stats  strip";
+const ARGUMENTS: &str = "Arguments may be:
+* An integer maximum number of entries to print.
+* A decimal fractional number between 0 and 1, controlling
+  what fraction of selected entries to print.
+* A regular expression; only entries with function names
+  that match it are printed.
+";
+const NONE_LOADED: &str = "No statistics object is loaded.\n";
+
+impl<'a> Browser<'a> {
+    /// `file`: what the prompt calls `stats`.
+    pub fn new(stats: Option<(String, Stats)>, load: &'a Loading<'a>) -> Browser<'a> {
+        let (file, stats) = stats.unzip();
+        let prompt = file.map_or_else(|| "% ".to_owned(), |file| format!("{file}% "));
+        Browser { stats, prompt, last: String::new(), load }
+    }
+
+    pub fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    /// None: the input has ended.
+    pub fn answer(&mut self, line: Option<&str>) -> Answer {
+        let line = line.unwrap_or("EOF").trim();
+        if line.is_empty() {
+            let last = self.last.clone();
+            return if last.is_empty() { printed(String::new()) } else { self.answer(Some(&last)) };
+        }
+        let help;
+        let line = match line.strip_prefix('?') {
+            Some(topic) => {
+                help = format!("help {topic}");
+                help.as_str()
+            }
+            None => line,
+        };
+        if !line.starts_with('!') {
+            self.last = if line == "EOF" { String::new() } else { line.to_owned() };
+        }
+        let end = line.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').unwrap_or(line.len());
+        let (word, rest) = (&line[..end], line[end..].trim());
+        match word {
+            "add" => printed(self.add(rest)),
+            "callees" => printed(self.listed(rest, Stats::callees_listing)),
+            "callers" => printed(self.listed(rest, Stats::callers_listing)),
+            "EOF" => Answer { printed: "\n".to_owned(), ends: true },
+            "help" => printed(help_about(rest)),
+            "quit" => Answer { printed: String::new(), ends: true },
+            "read" => printed(self.read(rest)),
+            "reverse" => printed(self.changed(Stats::reverse)),
+            "sort" => printed(self.sort(rest)),
+            "stats" => printed(self.listed(rest, Stats::listing)),
+            "strip" => printed(self.changed(Stats::strip_folders)),
+            _ => printed(format!("*** Unknown syntax: {line}\n")),
+        }
+    }
+
+    fn add(&mut self, file: &str) -> String {
+        let Some(stats) = &mut self.stats else { return NONE_LOADED.to_owned() };
+        match (self.load)(file) {
+            Ok(other) => {
+                stats.add(other);
+                String::new()
+            }
+            Err(NotLoaded::System(number, words)) => {
+                format!("Failed to load statistics for {file}: [Errno {number}] {words}: '{file}'\n")
+            }
+            Err(NotLoaded::Content(words)) => format!("Failed to load statistics for {file}: {words}\n"),
+        }
+    }
+
+    fn read(&mut self, file: &str) -> String {
+        let current = self.prompt.strip_suffix("% ").unwrap_or_default();
+        let file = if file.is_empty() { current } else { file }.to_owned();
+        if file.is_empty() {
+            return "No statistics object is current -- cannot reload.\n".to_owned();
+        }
+        match (self.load)(&file) {
+            Ok(stats) => {
+                self.stats = Some(stats);
+                self.prompt = format!("{file}% ");
+                String::new()
+            }
+            Err(NotLoaded::System(_, words) | NotLoaded::Content(words)) => format!("{words}\n"),
+        }
+    }
+
+    fn sort(&mut self, keys: &str) -> String {
+        let Some(stats) = &mut self.stats else { return NONE_LOADED.to_owned() };
+        let keys: Vec<&str> = keys.split_whitespace().collect();
+        match keys.is_empty() {
+            false if stats.sort(&keys).is_ok() => String::new(),
+            _ => format!("Valid sort keys (unique prefixes are accepted):\n{}", UnknownKey::valid()),
+        }
+    }
+
+    fn changed(&mut self, change: impl FnOnce(&mut Stats)) -> String {
+        match &mut self.stats {
+            Some(stats) => {
+                change(stats);
+                String::new()
+            }
+            None => NONE_LOADED.to_owned(),
+        }
+    }
+
+    fn listed(&self, words: &str, listing: impl FnOnce(&Stats, &[Restriction]) -> String) -> String {
+        let mut page = String::new();
+        let mut restrictions = Vec::new();
+        for word in words.split_whitespace() {
+            match Restriction::of_word(word) {
+                Ok(restriction) => restrictions.push(restriction),
+                Err(why) => page += &format!("{why}\n"),
+            }
+        }
+        page + &self.stats.as_ref().map_or_else(|| NONE_LOADED.to_owned(), |stats| listing(stats, &restrictions))
+    }
+}
+
+fn printed(printed: String) -> Answer {
+    Answer { printed, ends: false }
+}
+
+fn help_about(word: &str) -> String {
+    match word {
+        "" => {
+            let header = "Documented commands (type help <topic>):";
+            format!("\n{header}\n{}\n{WORDS}\n\n", "=".repeat(header.len()))
+        }
+        "add" => "Add profile info from given file to current statistics object.\n".to_owned(),
+        "callees" => format!("Print callees statistics from the current stat object.\n{ARGUMENTS}"),
+        "callers" => format!("Print callers statistics from the current stat object.\n{ARGUMENTS}"),
+        "EOF" | "quit" => "Leave the profile browser.\n".to_owned(),
+        "help" => "Show help for a given command.\n".to_owned(),
+        "read" => {
+            "Read in profile data from a specified file.\nWithout argument, reload the current file.\n".to_owned()
+        }
+        "reverse" => "Reverse the sort order of the profiling report.\n".to_owned(),
+        "sort" => {
+            "Sort profile data according to specified keys.\n(Typing `sort' without arguments lists valid keys.)\n"
+                .to_owned()
+        }
+        "stats" => format!("Print statistics from the current stat object.\n{ARGUMENTS}"),
+        "strip" => "Strip leading path information from filenames in the report.\n".to_owned(),
+        other => format!("*** No help on {other}\n"),
+    }
+}

@@ -1,0 +1,153 @@
+//! Two profiles side by side, by function: their calls, and their times.
+//! Owns: the order of the rows, and the words about what cannot be told. Never: says that a difference of times is certain: each file is one run.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use crate::functions::{Function, Row};
+use crate::stats::Stats;
+
+/// A function in both files, or in one of them: then the other has 0 calls.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Changed {
+    pub function: String,
+    pub calls: [u64; 2],
+    pub primitive_calls: [u64; 2],
+    pub tottime_s: [f64; 2],
+    pub cumtime_s: [f64; 2],
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    pub files: [Vec<String>; 2],
+    pub calls: [u64; 2],
+    pub primitive_calls: [u64; 2],
+    pub tottime_s: [f64; 2],
+    pub rows: Vec<Changed>,
+    /// Rows that are as they were, in calls and in printed times, and those beyond the limit.
+    pub rows_left_out: u64,
+}
+
+/// By what rows are ordered: the largest change first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    Time,
+    Calls,
+}
+
+/// `rows_max`: none is all of them, those that did not change as well.
+#[must_use]
+pub fn difference(before: &Stats, after: &Stats, order: Order, rows_max: Option<usize>) -> Difference {
+    let mut place_of: HashMap<&Function, usize> = HashMap::new();
+    let mut rows: Vec<Changed> = Vec::new();
+    for (side, stats) in [before, after].into_iter().enumerate() {
+        for row in stats.rows() {
+            let place = *place_of.entry(&row.function).or_insert_with(|| {
+                rows.push(Changed::of(&row.function));
+                rows.len() - 1
+            });
+            rows[place].add(side, row);
+        }
+    }
+    let all = rows.len();
+    if let Some(rows_max) = rows_max {
+        rows.retain(Changed::is_visible);
+        sort(&mut rows, order);
+        rows.truncate(rows_max);
+    } else {
+        sort(&mut rows, order);
+    }
+    Difference {
+        files: [before.files.clone(), after.files.clone()],
+        calls: [before.calls, after.calls],
+        primitive_calls: [before.primitive_calls, after.primitive_calls],
+        tottime_s: [before.own_s, after.own_s],
+        rows_left_out: (all - rows.len()) as u64,
+        rows,
+    }
+}
+
+fn sort(rows: &mut [Changed], order: Order) {
+    let time = |row: &Changed| (row.tottime_s[1] - row.tottime_s[0]).abs();
+    let calls = |row: &Changed| row.calls[1].abs_diff(row.calls[0]);
+    rows.sort_by(|left, right| {
+        let by_time = time(right).total_cmp(&time(left));
+        let by_calls = calls(right).cmp(&calls(left));
+        let both = if order == Order::Time { by_time.then(by_calls) } else { by_calls.then(by_time) };
+        both.then_with(|| left.function.cmp(&right.function))
+    });
+}
+
+impl Changed {
+    fn of(function: &Function) -> Changed {
+        let function = function.standard_name();
+        Changed { function, calls: [0; 2], primitive_calls: [0; 2], tottime_s: [0.0; 2], cumtime_s: [0.0; 2] }
+    }
+
+    fn add(&mut self, side: usize, row: &Row) {
+        self.calls[side] = row.calls;
+        self.primitive_calls[side] = row.primitive_calls;
+        self.tottime_s[side] = row.own_s;
+        self.cumtime_s[side] = row.total_s;
+    }
+
+    fn is_visible(&self) -> bool {
+        let is_apart = |[before, after]: [f64; 2]| (after - before).abs() >= 0.000_5;
+        self.calls[0] != self.calls[1] || is_apart(self.tottime_s) || is_apart(self.cumtime_s)
+    }
+}
+
+impl Difference {
+    #[must_use]
+    pub fn text(&self) -> String {
+        let [before, after] = &self.files;
+        let files = |files: &[String]| files.join(" + ");
+        let mut page = format!("before: {}\nafter:  {}\n", files(before), files(after));
+        page += &format!("calls:  {} → {}\n", grouped(self.calls[0]), grouped(self.calls[1]));
+        let [before_s, after_s] = self.tottime_s;
+        page += &format!("time:   {before_s:.3} s → {after_s:.3} s ({:+.3} s)\n", after_s - before_s);
+        page += "Calls are exact. Times are those of one run on each side: how much runs differ is not known.\n\n";
+        if self.rows.is_empty() {
+            return page + "no function has other counts or times\n";
+        }
+        page += &format!(
+            "{:>12} {:>12} {:>10} {:>10} {:>10} {:>10} {:>10}  function\n",
+            "calls before", "after", "tottime", "after", "change", "cumtime", "after"
+        );
+        for row in &self.rows {
+            let [calls_before, calls_after] = row.calls.map(grouped);
+            let ([own_before, own_after], [total_before, total_after]) = (row.tottime_s, row.cumtime_s);
+            let change = own_after - own_before;
+            // Less than is printed is no change.
+            let change = if change.abs() < 0.000_5 { 0.0 } else { change };
+            page += &format!(
+                "{calls_before:>12} {calls_after:>12} {own_before:>10.3} {own_after:>10.3} {change:>+10.3} {total_before:>10.3} {total_after:>10.3}  {}\n",
+                row.function
+            );
+        }
+        if self.rows_left_out > 0 {
+            page += &format!("{} more functions (--limit 0 shows them all)\n", grouped(self.rows_left_out));
+        }
+        page
+    }
+
+    /// # Errors
+    /// Never, in practice.
+    pub fn json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|page| page + "\n")
+    }
+}
+
+/// `4,496,160`
+fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut written = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            written.push(',');
+        }
+        written.push(digit);
+    }
+    written
+}

@@ -1,0 +1,26 @@
+//! `.prof` files, as cProfile and profile write them: from their bytes to what pstats shows of them, in the same words.
+//! Owns: the functions, callers, counts and times of such files, sums of several, their order, and what is printed. Never: opens a file
+//! (whoever runs the browser does), panics on what it reads, makes a call tree of functions and callers.
+//! Keeps: memory is bounded by the bytes of the file.
+//! Source: CPython 3.13, Lib/pstats.py and Lib/cmd.py; Python/marshal.c of 2.7 and 3.6 to 3.15.
+#![forbid(unsafe_code)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod browser;
+mod difference;
+mod functions;
+mod marshal;
+mod prof;
+mod restriction;
+mod sort;
+mod stats;
+mod text;
+
+pub use browser::{Answer, Browser, Loading, NotLoaded};
+pub use difference::{Difference, Order, difference};
+pub use functions::{Callers, Function, Prof, Row, Timing};
+pub use marshal::Damaged;
+pub use prof::{is_prof, read};
+pub use restriction::{OutOfRange, Restriction};
+pub use sort::UnknownKey;
+pub use stats::Stats;

@@ -1,0 +1,197 @@
+//! What a `.prof` file holds: a dict from functions to their counts, times and callers.
+//! Owns: which shapes a file may have. Never: adds up or orders.
+
+use std::collections::HashMap;
+
+use crate::functions::{Callers, Function, Prof, Row, Timing, without_doubles};
+use crate::marshal::{Damaged, Reader, Tuple, Value};
+
+/// Names that are spelled out in a file, together: so much in any case, and so much for each byte of the file. A reference of five bytes may
+/// stand for a whole name, and each function keeps its own.
+const NAME_BYTES_MIN: usize = 16 << 20;
+const NAME_BYTES_A_BYTE: usize = 4;
+/// All counts of a file together: so many calls take decades.
+const COUNTS_MAX: u64 = 1 << 50;
+
+/// Whether the first bytes are those of a dict whose first key is a function.
+#[must_use]
+pub fn is_prof(bytes: &[u8]) -> bool {
+    let kind = |at: usize| bytes.get(at).map(|byte| byte & 0x7f);
+    let is_key = match kind(1) {
+        Some(b')') => matches!(bytes.get(2), Some(3 | 1)),
+        Some(b'(') => matches!(bytes.get(2..6), Some([3 | 1, 0, 0, 0])),
+        Some(b'0') => bytes.len() == 2,
+        _ => false,
+    };
+    kind(0) == Some(b'{') && is_key
+}
+
+/// # Errors
+/// The file is cut, or holds a value that no `.prof` file holds.
+pub fn read(bytes: &[u8]) -> Result<Prof, Damaged> {
+    let mut file = File {
+        reader: Reader::new(bytes),
+        name_bytes_left: NAME_BYTES_MIN + NAME_BYTES_A_BYTE * bytes.len(),
+        counts_left: COUNTS_MAX,
+    };
+    file.reader.dict("a dict of functions")?;
+    let mut rows: Vec<Row> = Vec::new();
+    let mut row_of: HashMap<Function, usize> = HashMap::new();
+    let mut is_sampled = false;
+    while let Some(function) = file.key(&mut is_sampled)? {
+        let row = file.row(function)?;
+        // As in a dict of Python's: the last one counts, in the place of the first.
+        match row_of.get(&row.function) {
+            Some(known) => rows[*known] = row,
+            None => {
+                row_of.insert(row.function.clone(), rows.len());
+                rows.push(row);
+            }
+        }
+    }
+    let rest_bytes = (bytes.len() - file.reader.byte()) as u64;
+    Ok(Prof { rows, is_sampled, rest_bytes })
+}
+
+struct File<'a> {
+    reader: Reader<'a>,
+    name_bytes_left: usize,
+    counts_left: u64,
+}
+
+impl File<'_> {
+    /// None: no further one. The mark of the sampling profiler is passed over.
+    fn key(&mut self, is_sampled: &mut bool) -> Result<Option<Function>, Damaged> {
+        const WHAT: &str = "a function (file, line, name)";
+        loop {
+            if self.reader.peek() == Some(b'0') {
+                self.reader.skip();
+                return Ok(None);
+            }
+            let begin = self.reader.byte();
+            match self.reader.tuple(WHAT)? {
+                Tuple::Items(1, _) => {
+                    let text = self.reader.text("the mark of the sampling profiler")?;
+                    if self.reader.peek().is_none() {
+                        let end = self.reader.byte();
+                        return Err(self.reader.wrong(end, "the mark's value", "the end of the file".to_owned()));
+                    }
+                    if &*text != "__sampled__" || self.reader.peek() != Some(b'T') {
+                        return Err(self.reader.wrong(begin, WHAT, "a tuple of 1".to_owned()));
+                    }
+                    self.reader.skip();
+                    *is_sampled = true;
+                }
+                tuple => return self.function_of(begin, tuple, WHAT).map(Some),
+            }
+        }
+    }
+
+    fn function(&mut self, what: &str) -> Result<Function, Damaged> {
+        let begin = self.reader.byte();
+        let tuple = self.reader.tuple(what)?;
+        self.function_of(begin, tuple, what)
+    }
+
+    fn function_of(&mut self, begin: usize, tuple: Tuple, what: &str) -> Result<Function, Damaged> {
+        let place = match tuple {
+            Tuple::Reference(Value::Function(function)) => return Ok(function),
+            Tuple::Reference(_) => {
+                return Err(self.reader.wrong(begin, what, "a reference to another value".to_owned()));
+            }
+            Tuple::Items(3, place) => place,
+            Tuple::Items(count, _) => return Err(self.reader.wrong(begin, what, format!("a tuple of {count}"))),
+        };
+        let file = self.reader.text("the file of a function")?;
+        let line = self.reader.whole("the line of a function")?;
+        let name = self.reader.text("the name of a function")?;
+        let left = self.name_bytes_left.checked_sub(file.len() + name.len());
+        self.name_bytes_left = left.ok_or_else(|| {
+            self.reader.wrong(begin, "names that are together not many times as large as the file", "more".to_owned())
+        })?;
+        let function = Function { file, line, name };
+        self.reader.name(place, || Value::Function(function.clone()));
+        Ok(function)
+    }
+
+    fn row(&mut self, function: Function) -> Result<Row, Damaged> {
+        const WHAT: &str = "a tuple of counts, times and callers";
+        let begin = self.reader.byte();
+        match self.reader.tuple(WHAT)? {
+            Tuple::Items(5, _) => {}
+            Tuple::Items(count, _) => return Err(self.reader.wrong(begin, WHAT, format!("a tuple of {count}"))),
+            Tuple::Reference(_) => return Err(self.reader.wrong(begin, WHAT, "a reference".to_owned())),
+        }
+        let primitive_calls = self.count("a count of primitive calls")?;
+        let calls = self.count("a count of calls")?;
+        let own_s = self.reader.seconds("the time in a function itself")?;
+        let total_s = self.reader.seconds("the time in a function and its callees")?;
+        let callers = self.callers()?;
+        Ok(Row { function, calls, primitive_calls, own_s, total_s, callers })
+    }
+
+    fn callers(&mut self) -> Result<Callers, Damaged> {
+        const WHAT: &str = "what a caller had of a function";
+        self.reader.dict("a dict of callers")?;
+        let (mut timed, mut counted) = (Vec::new(), Vec::new());
+        loop {
+            if self.reader.peek() == Some(b'0') {
+                self.reader.skip();
+                break;
+            }
+            let caller = self.function("a caller (file, line, name)")?;
+            let begin = self.reader.byte();
+            let is_number = matches!(self.reader.peek(), Some(b'i' | b'I' | b'l'));
+            if is_number && timed.is_empty() {
+                counted.push((caller, self.count(WHAT)?));
+                continue;
+            }
+            let (value, place) = match self.reader.tuple(WHAT)? {
+                Tuple::Reference(Value::Timing(timing)) => (Some(timing), None),
+                // A small number, which Python has once.
+                Tuple::Reference(Value::Whole(whole)) if timed.is_empty() => match u64::try_from(whole) {
+                    Ok(calls) => {
+                        counted.push((caller, self.counted(begin, WHAT, calls)?));
+                        continue;
+                    }
+                    Err(_) => return Err(self.reader.wrong(begin, WHAT, format!("{whole}"))),
+                },
+                Tuple::Items(4, place) if counted.is_empty() => (None, place),
+                Tuple::Items(count, _) => return Err(self.reader.wrong(begin, WHAT, format!("a tuple of {count}"))),
+                Tuple::Reference(_) => return Err(self.reader.wrong(begin, WHAT, "a reference".to_owned())),
+            };
+            let timing = match value {
+                Some(timing) if counted.is_empty() => timing,
+                Some(_) => return Err(self.reader.wrong(begin, WHAT, "a tuple after a number".to_owned())),
+                None => {
+                    let calls = self.count("a count of calls")?;
+                    let primitive_calls = self.count("a count of primitive calls")?;
+                    let own_s = self.reader.seconds("a time in a function itself")?;
+                    let total_s = self.reader.seconds("a time in a function and its callees")?;
+                    Timing { calls, primitive_calls, own_s, total_s }
+                }
+            };
+            self.reader.name(place, || Value::Timing(timing));
+            timed.push((caller, timing));
+        }
+        Ok(if counted.is_empty() {
+            Callers::Timed(without_doubles(timed))
+        } else {
+            Callers::Counted(without_doubles(counted))
+        })
+    }
+
+    fn count(&mut self, what: &str) -> Result<u64, Damaged> {
+        let begin = self.reader.byte();
+        let count = self.reader.count(what)?;
+        self.counted(begin, what, count)
+    }
+
+    fn counted(&mut self, begin: usize, what: &str, count: u64) -> Result<u64, Damaged> {
+        let left = self.counts_left.checked_sub(count);
+        self.counts_left = left.ok_or_else(|| {
+            self.reader.wrong(begin, &format!("{what}: at most {COUNTS_MAX} in all"), format!("{count} more"))
+        })?;
+        Ok(count)
+    }
+}
