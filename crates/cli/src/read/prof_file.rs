@@ -1,6 +1,8 @@
 //! A `.prof` file on disk, as pstats reads it.
 //! Owns: what the listing calls the file, and the words when it cannot be read. Never: prints.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use chrono::{DateTime, Local};
@@ -13,7 +15,9 @@ const SHOWN_BYTES: usize = 8;
 
 /// Whether the file begins as a `.prof` file does. One that cannot be opened does not.
 pub fn is_prof_file(path: &Path) -> bool {
-    std::fs::read(path).is_ok_and(|bytes| is_prof(&bytes))
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(SHOWN_BYTES as u64).read_to_end(&mut begin));
+    read.is_ok() && is_prof(&begin)
 }
 
 pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
