@@ -200,7 +200,7 @@ def test_what_is_refused_says_why_and_what_to_do(folder: Path, python: str, word
 
 def test_help_and_version(folder: Path) -> None:
     page = genba(folder, "--help").stdout
-    assert re.findall(r"^(\w[\w ]*):$", page, re.MULTILINE) == ["Record", "Read", "Look at a process", "Share", "Options"]
+    assert re.findall(r"^(\w[\w ]*):$", page, re.MULTILINE) == ["Record", "Read", "Look at a process", "Share", "Prove", "Options"]
     assert set(verbs()) >= {"run", "report", "tree", "check", "html", "export"}
     for verb in verbs():
         assert genba(folder, verb, "--help").stdout.count("\nUsage: genba ") == 1, verb

@@ -115,6 +115,15 @@ def test_local_variables(place: Place) -> None:
         assert "big: int, 201 bits, 201 not shown" in text
 
 
+def test_more_variables_than_are_shown(tmp_path) -> None:
+    names = [f"name{index}" for index in range(130)]
+    text = f"import sys\ndef many():\n    {' = '.join(names)} = 1\n    print('ready', flush=True)\n    sys.stdin.read()\nmany()\n"
+    with started([sys.executable, "-c", text], cwd=tmp_path) as program:
+        frame = next(frame for frame in next(iter(program.threads("--locals").values()))["frames"] if frame["name"] == "many")
+        assert ([local["name"] for local in frame["locals"]], frame["locals_left_out"]) == (names[:100], 30)
+        assert "\n      30 more variables not shown\n" in genba_said("dump", str(program.pid), "--locals")
+
+
 def check_possible(thread: dict) -> bool:
     """Whether the rule of never_the_same.py can be tried on it: a verified look at one of its threads."""
     frames = [frame for frame in thread["frames"] if frame["file"] and frame["file"].endswith("never_the_same.py")]

@@ -165,11 +165,11 @@ impl Mailbox<'_> {
         let own = own_tid();
         let deadline_ns = monotonic_ns() + wait_ns_max;
         loop {
-            let mask_before = mask::in_kernel(libc::SIG_BLOCK, mask::of_turn());
+            let blocked = mask::of_turn() & !mask::in_kernel(libc::SIG_BLOCK, mask::of_turn());
             if self.turn.compare_exchange(0, own, SeqCst, SeqCst).is_ok() {
-                return Some(Turn { mailbox: self, mask_before });
+                return Some(Turn { mailbox: self, blocked });
             }
-            mask::in_kernel(libc::SIG_SETMASK, mask_before);
+            mask::in_kernel(libc::SIG_UNBLOCK, blocked);
             let holder = self.turn.load(SeqCst);
             if holder == own || monotonic_ns() >= deadline_ns {
                 return None;
@@ -320,13 +320,14 @@ impl Mailbox<'_> {
 /// wait meanwhile: one that left by `siglongjmp` would leave the turn taken for good.
 pub struct Turn<'a> {
     mailbox: &'a Mailbox<'a>,
-    mask_before: u64,
+    /// What waits for the turn alone. The rest of the mask may change meanwhile: SIGURG's does when genba gives it up.
+    blocked: u64,
 }
 
 impl Drop for Turn<'_> {
     fn drop(&mut self) {
         self.mailbox.give_back();
-        mask::in_kernel(libc::SIG_SETMASK, self.mask_before);
+        mask::in_kernel(libc::SIG_UNBLOCK, self.blocked);
     }
 }
 
@@ -356,7 +357,7 @@ impl Turn<'_> {
 
     /// Keeps the turn until `give_back` by the same thread, whose handlers of signals run again.
     pub fn keep(self) {
-        mask::in_kernel(libc::SIG_SETMASK, self.mask_before);
+        mask::in_kernel(libc::SIG_UNBLOCK, self.blocked);
         std::mem::forget(self);
     }
 }

@@ -146,8 +146,16 @@ pub fn newest_here() -> Result<PathBuf, Failure> {
     newest()?.ok_or_else(none_here)
 }
 
-/// Whether there is such a file, whatever is in it.
+/// Whether there is such a file, whatever is in it. One that can be read only once is none: it is read again when it grows.
 pub fn check_opens(path: &Path) -> Result<(), Failure> {
+    let metadata = std::fs::metadata(path).map_err(|error| cannot_open(path, &error))?;
+    if metadata.is_dir() {
+        return Err(cannot_open(path, &std::io::ErrorKind::IsADirectory.into()));
+    }
+    if !metadata.is_file() {
+        return Err(Failure::no(format!("cannot open {}: it is no regular file", path.display()))
+            .hint("write what comes out of it to a file first"));
+    }
     std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
 }
 

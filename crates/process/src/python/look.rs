@@ -53,7 +53,15 @@ pub struct Frame {
     /// Code units from the first instruction.
     pub instruction: u32,
     /// `None`: not asked for, or they could not be read.
-    pub locals: Option<Vec<Local>>,
+    pub locals: Option<Locals>,
+}
+
+/// Variables of a frame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locals {
+    pub found: Vec<Local>,
+    /// So many more are declared, and were not looked at.
+    pub left_out: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -348,10 +356,12 @@ fn frame_addresses(
 }
 
 /// The variables of a frame that have a value: its own, those of cells, those of the functions around it.
-fn locals(objects: Objects, layout: &Layout, frame: Address) -> Result<Vec<Local>, Fault> {
+fn locals(objects: Objects, layout: &Layout, frame: Address) -> Result<Locals, Fault> {
     let memory = objects.memory;
     let code = memory.word(frame.at(layout.frames.code))? & !7;
-    let names = objects.tuple(memory.word(Address(code + LOCAL_NAMES))?, LOCALS_MAX)?;
+    let names = memory.word(Address(code + LOCAL_NAMES))?;
+    let declared = objects.length_of_tuple(names)?;
+    let names = objects.tuple(names, LOCALS_MAX)?;
     let mut found = Vec::new();
     for (index, name) in (0_u64..).zip(names) {
         let reference = memory.word(frame.at(layout.frames.locals + 8 * index))?;
@@ -367,5 +377,5 @@ fn locals(objects: Objects, layout: &Layout, frame: Address) -> Result<Vec<Local
             Err(Fault) => found.push(Local { name, value: None }),
         }
     }
-    Ok(found)
+    Ok(Locals { found, left_out: declared.saturating_sub(LOCALS_MAX) })
 }

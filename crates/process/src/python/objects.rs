@@ -231,12 +231,21 @@ impl Objects<'_> {
     /// # Errors
     /// `Fault`, also of what is no tuple.
     pub fn tuple(&self, object: u64, items_max: u64) -> Result<Vec<u64>, Fault> {
+        let items = self.length_of_tuple(object)?;
+        // From 3.14 on the hash lies before the items.
+        let first = object + if self.python.layout.minor >= 14 { 32 } else { 24 };
+        (0..items.min(items_max)).map(|index| self.word(first + 8 * index)).collect()
+    }
+
+    /// How many items an exact tuple has.
+    ///
+    /// # Errors
+    /// `Fault`, also of what is no tuple.
+    pub fn length_of_tuple(&self, object: u64) -> Result<u64, Fault> {
         if self.types.tuple != Some(self.type_of(object)?) {
             return Err(Fault);
         }
-        // From 3.14 on the hash lies before the items.
-        let first = object + if self.python.layout.minor >= 14 { 32 } else { 24 };
-        (0..self.word(object + SIZE)?.min(items_max)).map(|index| self.word(first + 8 * index)).collect()
+        self.word(object + SIZE)
     }
 
     /// Bytes of an exact bytes object.

@@ -8,7 +8,7 @@ use genba_format::proto;
 use genba_process::c_stack::{Module, Place};
 use genba_process::facts::Facts;
 use genba_process::interpreter::{self, Search};
-use genba_process::look::{Local, Looker, Shown};
+use genba_process::look::{Locals, Looker, Shown};
 use genba_process::refusal::Refusal;
 use genba_process::snapshot::{self, Thread, Wanted};
 use genba_profile::hits::{HitAddresses, HitModule};
@@ -43,7 +43,7 @@ pub struct PythonFrame {
     pub first_line: Option<u32>,
     pub location: Option<Location>,
     pub expression: Option<Expression>,
-    pub locals: Option<Vec<Local>>,
+    pub locals: Option<Locals>,
 }
 
 pub struct CFrame {

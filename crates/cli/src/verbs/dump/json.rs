@@ -83,6 +83,7 @@ struct FrameRow<'a> {
     origin: Option<&'a str>,
     full_name: Option<&'a str>,
     locals: Option<Vec<LocalRow<'a>>>,
+    locals_left_out: u64,
 }
 
 #[derive(Serialize)]
@@ -192,7 +193,8 @@ fn python(frame: &PythonFrame) -> FrameRow<'_> {
         byte_column: columns.map(|columns| columns.start),
         byte_end_column: columns.map(|columns| columns.end),
         expression: frame.expression.as_ref().map(|expression| expression.text.as_str()),
-        locals: frame.locals.as_ref().map(|locals| locals.iter().map(local).collect()),
+        locals: frame.locals.as_ref().map(|locals| locals.found.iter().map(local).collect()),
+        locals_left_out: frame.locals.as_ref().map_or(0, |locals| locals.left_out),
         ..FrameRow::default()
     }
 }

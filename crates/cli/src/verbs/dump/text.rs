@@ -114,8 +114,13 @@ fn frame_lines(process: &Dumped, frames: &[Frame], paint: Paint) -> String {
             page += &format!("  {}", one_line(&expression.text));
         }
         page.push('\n');
-        for local in frame.locals.iter().flatten() {
-            page += &format!("      {}\n", paint.quiet(&local_words(local)));
+        if let Some(locals) = &frame.locals {
+            for local in &locals.found {
+                page += &format!("      {}\n", paint.quiet(&local_words(local)));
+            }
+            if locals.left_out > 0 {
+                page += &format!("      {}\n", paint.quiet(&format!("{} more variables not shown", locals.left_out)));
+            }
         }
     }
     page

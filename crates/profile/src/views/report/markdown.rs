@@ -71,7 +71,7 @@ fn expression(profile: &Profile, row: &Row) -> String {
 pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let text = text.replace('|', "\\|");
+    let text = on_one_line(text).replace('|', "\\|");
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
@@ -84,5 +84,10 @@ pub(crate) fn escaped(text: &str) -> String {
         }
         escaped.push(character);
     }
-    escaped
+    on_one_line(&escaped)
+}
+
+/// A name may hold line feeds (a file's), and a row of a table ends with its line.
+fn on_one_line(text: &str) -> String {
+    text.replace(|character: char| character.is_control(), "\u{fffd}")
 }
