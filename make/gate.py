@@ -108,7 +108,9 @@ def read_pytest(log: str, name: str) -> Outcome:
     failures = tuple(Failure(test, message, f"{PYTEST} {shlex.quote(test)}") for test, message in failed.items())
     closing = re.findall(r"^=+ (.*\d+ (?:passed|failed|error|skipped).*) in [\d.]+s", log, re.MULTILINE)
     count = lambda word: sum(int(number) for line in closing for number in re.findall(rf"(\d+) {word}", line))
-    return Outcome(Counts(count("passed") + count("xfailed"), len(failures), count("skipped")), failures, is_whole=bool(closing))
+    # A file that cannot be collected is no test that failed: none of its tests ran.
+    is_whole = bool(closing) and "ERROR collecting " not in log
+    return Outcome(Counts(count("passed") + count("xfailed"), len(failures), count("skipped")), failures, is_whole=is_whole)
 
 
 def read_nextest(log: str, name: str) -> Outcome:
