@@ -20,6 +20,8 @@
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function begins in line 5, else in 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
 //! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
+//!
+//! Over 500 lines: each statement of the notation is read here, and nowhere else.
 use std::collections::{BTreeMap, HashMap};
 
 use genba_format::{BlockHeader, ProcessKey, Recording, VERSION, compress, encode_block, proto, read};
