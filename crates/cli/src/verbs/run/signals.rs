@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 
 use genba_parent::{Arrived, Origin, next_signal, was_ignored};
-use rustix::process::{Pid, Signal, getpgid, getpid, getppid, getsid, kill_process};
+use nix::unistd::{getpgid, getsid};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process};
 use signal_hook::consts::{
     SIGBUS, SIGCHLD, SIGCONT, SIGFPE, SIGHUP, SIGILL, SIGINT, SIGPIPE, SIGQUIT, SIGSEGV, SIGSYS, SIGTERM, SIGTRAP,
     SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH, SIGXCPU, SIGXFSZ,
@@ -97,7 +98,8 @@ impl Passing {
         if signal == SIGCONT && self.has_stopped.swap(false, SeqCst) {
             return Fate::Nothing;
         }
-        let leads_session = || getsid(None).ok() == Some(getpid());
+        let own_pid = getpid().as_raw_pid();
+        let leads_session = || getsid(None).is_ok_and(|session| session.as_raw() == own_pid);
         match *program {
             Program::Running(pid) => {
                 let fate = while_running(signal, arrived.origin(), was_ignored(signal), leads_session());
@@ -118,7 +120,8 @@ impl Passing {
     /// shell that will wake it.
     pub fn stop_with(&self, program: u32) {
         let Some(parent) = getppid() else { return };
-        let is_job = getpgid(Some(parent)).ok() != getpgid(None).ok() && getsid(Some(parent)).ok() == getsid(None).ok();
+        let parent = Some(nix::unistd::Pid::from_raw(parent.as_raw_pid()));
+        let is_job = getpgid(parent).ok() != getpgid(None).ok() && getsid(parent).ok() == getsid(None).ok();
         if !is_job || fs::File::open("/dev/tty").is_err() {
             return;
         }

@@ -220,6 +220,38 @@ fn a_signal_that_was_ignored_stays_ignored() {
     );
 }
 
+/// As in a container that was entered from outside: group and session belong to a process that has no pid in here.
+#[test]
+fn signals_are_passed_on_where_the_own_session_has_no_number() {
+    let sandbox = Sandbox::new("entered");
+    sandbox.script(
+        "bin/program",
+        &format!("{RECORD}; trap 'echo told; exit 3' USR1; kill -USR1 $PPID; while :; do sleep 0.01; done"),
+    );
+    let may_enter =
+        Command::new("unshare").args(["--pid", "--fork", "true"]).output().is_ok_and(|made| made.status.success());
+    if !may_enter {
+        println!("skipped: no namespace of pids can be made here");
+        return;
+    }
+    let genba = sandbox.genba(&[]);
+    let mut command = Command::new("unshare");
+    command.args(["--pid", "--fork", "--mount-proc", "/bin/sh", "-c"]);
+    command.arg(format!("{} run -q program; echo $?", env!("CARGO_BIN_EXE_genba")));
+    command.env_clear().current_dir(sandbox.path("work"));
+    command.envs(genba.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    sandbox.check_command(
+        &mut command,
+        expect![[r#"
+            exit code 0
+            stdout
+              told
+              3
+            stderr
+        "#]],
+    );
+}
+
 #[test]
 fn children_that_still_run_are_named() {
     let sandbox = Sandbox::new("still-running");
