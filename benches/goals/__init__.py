@@ -15,7 +15,7 @@ from pathlib import Path
 import machine
 import recordings
 import table
-from goals import allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, viewer
+from goals import allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, turns, viewer
 from row import Row
 from runs import Measured
 from ways import Way
@@ -39,6 +39,7 @@ ABSOLUTE = {
     "allocations": allocations,
     "gc": gc,
     "heap": heap,
+    "turns": turns,
 }
 
 

@@ -1,6 +1,8 @@
 //! Whether intervals are what they are said to be: beside Student's *t*, and by simulations of machines that are restless in several ways.
 //! Numbers come from seeds, so each run of the tests is the same.
 
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
 use super::{Comparison, ROUNDS_MIN, Ratio, all_pairs};
 
 struct Machine {
@@ -28,6 +30,12 @@ const NOISES: [Noise; 4] = [Noise::Even, Noise::Spikes, Noise::Steady, Noise::Wa
 impl Machine {
     fn new(seed: u64, noise: Noise) -> Machine {
         Machine { random: fastrand::Rng::with_seed(seed), noise, drift: 0.0, runs: 0.0 }
+    }
+
+    /// Another comparison begins.
+    fn rest(&mut self) {
+        self.drift = 0.0;
+        self.runs = 0.0;
     }
 
     /// Twelve even numbers are as good as a normal one.
@@ -121,8 +129,7 @@ fn equal_commands_seldom_differ() {
             let mut machine = Machine::new(5 + rounds as u64, noise);
             let trials = 400;
             let shown = (0..trials).filter(|_| {
-                machine.drift = 0.0;
-                machine.runs = 0.0;
+                machine.rest();
                 quick(&machine.rounds(&[100.0, 100.0], rounds), &all_pairs(2)).ratio(0, 1).unwrap().is_shown()
             });
             // 5 % are 20; five standard deviations (4.4) above.
@@ -150,8 +157,7 @@ fn a_planted_difference_is_found_and_its_interval_holds_it() {
         let mut machine = Machine::new(9, noise);
         let (mut shown, mut held) = (0, 0);
         for _ in 0..200 {
-            machine.drift = 0.0;
-            machine.runs = 0.0;
+            machine.rest();
             let found = quick(&machine.rounds(&[100.0, 105.0], 30), &all_pairs(2)).ratio(0, 1).unwrap();
             let (low, high) = found.interval.unwrap();
             shown += usize::from(low > 1.0);
@@ -180,4 +186,38 @@ fn few_rounds_and_no_times_tell_nothing() {
 fn the_same_times_give_the_same_interval() {
     let times = Machine::new(4, Noise::Spikes).rounds(&[100.0, 101.0], 20);
     assert_eq!(two(&times), two(&times));
+}
+
+/// What docs/bench.md says of machines. Student's *t* judges the same two commands measured one after the other.
+#[test]
+#[ignore = "a table for docs/bench.md, which judges nothing"]
+fn how_often_equal_commands_seem_to_differ() {
+    const COMPARISONS: usize = 1_000;
+    println!("| the machine | rounds | `genba bench` | one after the other, *t* test |\n|---|---|---|---|");
+    for noise in NOISES {
+        for rounds in [10, 30] {
+            let mut machine = Machine::new(5 + rounds as u64, noise);
+            let (mut in_turns, mut in_rows) = (0, 0);
+            for _ in 0..COMPARISONS {
+                machine.rest();
+                in_turns += usize::from(two(&machine.rounds(&[100.0, 100.0], rounds)).is_shown());
+                machine.rest();
+                let mut row = || (0..rounds).map(|_| machine.run(100.0)).collect::<Vec<f64>>();
+                in_rows += usize::from(student_differs(&row(), &row()));
+            }
+            let percent = |shown: usize| shown as f64 * 100.0 / COMPARISONS as f64;
+            println!("| {noise:?} | {rounds} | {:.1} % | {:.1} % |", percent(in_turns), percent(in_rows));
+        }
+    }
+}
+
+/// Two means of as many runs each, at 5 %.
+fn student_differs(one: &[f64], other: &[f64]) -> bool {
+    let mean = |times: &[f64]| times.iter().sum::<f64>() / times.len() as f64;
+    let squares = |times: &[f64]| times.iter().map(|time| (time - mean(times)).powi(2)).sum::<f64>();
+    let freedom = (one.len() + other.len() - 2) as f64;
+    let error =
+        ((squares(one) + squares(other)) / freedom * (1.0 / one.len() as f64 + 1.0 / other.len() as f64)).sqrt();
+    let quantile = StudentsT::new(0.0, 1.0, freedom).unwrap().inverse_cdf(0.975);
+    (mean(one) - mean(other)).abs() > quantile * error
 }
