@@ -65,6 +65,8 @@ pub struct Stacks {
     anonymous_row: Option<u32>,
     /// Each instruction of the interpreter is a function of its own (tail calls between them). `None`: not looked at since the files changed.
     instructions_apart: Option<bool>,
+    /// Where `_PyEval_EvalFrameDefault` begins.
+    eval_loop: Option<u64>,
 }
 
 /// libc functions that the dynamic linker may bind to a variant without a name of its own.
@@ -96,6 +98,7 @@ const MAYBE_INDIRECT: [(&CStr, &str); 26] = [
     (c"wmemset", "wmemset"),
     (c"wmemchr", "wmemchr"),
 ];
+const EVAL_LOOP: &CStr = c"_PyEval_EvalFrameDefault";
 /// Places by instruction: as many as 0.7 MB hold, which is what a program's hot code needs. They are found again quickly.
 const PLACES_MAX: usize = (1 << 14) / 8 * 7;
 
@@ -121,6 +124,7 @@ impl Stacks {
             known_addresses,
             anonymous_row: None,
             instructions_apart: None,
+            eval_loop: symbols::address(EVAL_LOOP),
         }
     }
 
@@ -185,10 +189,16 @@ impl Stacks {
             .collect();
         let hidden: Vec<bool> = targets.iter().map(Option::is_some).collect();
         let instructions_apart =
-            *self.instructions_apart.get_or_insert_with(|| instructions_apart(memory, &self.loaded));
+            *self.instructions_apart.get_or_insert_with(|| instructions_apart(memory, self.eval_loop, &self.loaded));
         let slot = python
             .zip(innermost_operand(answer, chains))
             .and_then(|(python, operand)| self.slot(memory, python, operand));
+        let eval_loops: Vec<bool> = match self.eval_loop {
+            Some(begin) if chains.len() > 1 => {
+                places.iter().map(|place| place.is_some_and(|place| place.function == Some(begin))).collect()
+            }
+            _ => Vec::new(),
+        };
         let circumstances = Circumstances {
             native_end: answer.native_end,
             python_cut: chains.iter().find_map(|chain| match chain.end {
@@ -198,6 +208,7 @@ impl Stacks {
             }),
             hidden: &hidden,
             instructions_apart,
+            eval_loops: &eval_loops,
         };
         let mut merged = merge::merge(native, &entries, circumstances);
         if let Some(slot) = slot {
@@ -240,8 +251,13 @@ impl Stacks {
         let Some(entries) = self.entries(tables, answer, &answer.chains[..answer.chains_len]) else {
             return Seen::Unordered;
         };
-        let nothing =
-            Circumstances { native_end: NativeEnd::Off, python_cut: None, hidden: &[], instructions_apart: false };
+        let nothing = Circumstances {
+            native_end: NativeEnd::Off,
+            python_cut: None,
+            hidden: &[],
+            instructions_apart: false,
+            eval_loops: &[],
+        };
         let mut parent = 0;
         for frame in merge::merge(&[], &entries, nothing).iter().rev() {
             let node = match *frame {
@@ -378,8 +394,8 @@ impl Stacks {
     }
 }
 
-fn instructions_apart(memory: &impl Memory, loaded: &Loaded) -> bool {
-    let Some(begin) = symbols::address(c"_PyEval_EvalFrameDefault") else { return false };
+fn instructions_apart(memory: &impl Memory, eval_loop: Option<u64>, loaded: &Loaded) -> bool {
+    let Some(begin) = eval_loop else { return false };
     merge::are_instructions_apart(memory, begin, |address| loaded.place(address)?.function)
 }
 

@@ -267,7 +267,8 @@ impl Looker {
             PythonEnd::TooDeep => Some(Mark::PythonTooDeep),
             _ => None,
         };
-        let circumstances = Circumstances { native_end: stack.end, python_cut, hidden: &[], instructions_apart };
+        let circumstances =
+            Circumstances { native_end: stack.end, python_cut, hidden: &[], instructions_apart, eval_loops: &[] };
         let merged = merge::merge(&stack.frames, &look.entries, circumstances).into_iter();
         let shown = merged.filter_map(|frame| match frame {
             merge::Merged::Python(position) => Some(Shown::Python(position)),

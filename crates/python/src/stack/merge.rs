@@ -39,6 +39,7 @@ pub enum Mark {
     NativeLeftOut,
     PythonCut,
     PythonTooDeep,
+    PythonNotFound,
 }
 
 impl Mark {
@@ -53,6 +54,7 @@ impl Mark {
             Mark::NativeLeftOut => "[C frames left out: they do not fit the Python frames]",
             Mark::PythonCut => "[Python stack cut: not readable]",
             Mark::PythonTooDeep => "[Python stack cut: more than 1,536 frames]",
+            Mark::PythonNotFound => "[Python frames left out: not found]",
         }
     }
 }
@@ -67,6 +69,9 @@ pub struct Circumstances<'a> {
     pub hidden: &'a [bool],
     /// What an eval loop calls is an instruction's own function.
     pub instructions_apart: bool,
+    /// For each native position: an eval loop, whose frames must be there once there are frames above it. Empty: nobody asks, because a thread in
+    /// one interpreter has one chain of frames, and that is cut with words.
+    pub eval_loops: &'a [bool],
 }
 
 /// The frames of several thread states of one thread as one list, innermost first: the C locals of all of them lie on one stack. Each
@@ -123,6 +128,7 @@ pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstance
         match eval {
             Eval::At(position) => {
                 let inner = position - usize::from(circumstances.instructions_apart && position > next_native);
+                mark_not_found(next_native..inner, circumstances, &mut out);
                 push_native(native, next_native..inner, circumstances, &mut out);
                 if inner > next_native && circumstances.hidden.get(inner) == Some(&true) {
                     out.push(Merged::InferredCall { caller: inner });
@@ -132,6 +138,7 @@ pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstance
             Eval::Beyond => {
                 // The C stack was cut before this run of the eval loop: what is left of it comes above.
                 if next_native < native.len() && shim.is_some() {
+                    mark_not_found(next_native..native.len(), circumstances, &mut out);
                     push_native(native, next_native..native.len(), circumstances, &mut out);
                     out.push(Merged::Mark(Mark::NativeCut(circumstances.native_end)));
                     next_native = native.len();
@@ -150,6 +157,7 @@ pub fn merge<F: Copy>(native: &[NativeFrame], python: &[Python<F>], circumstance
     if let Some(mark) = circumstances.python_cut {
         out.push(Merged::Mark(mark));
     }
+    mark_not_found(next_native..native.len(), circumstances, &mut out);
     push_native(native, next_native..native.len(), circumstances, &mut out);
     if next_native < native.len() && circumstances.native_end != NativeEnd::Complete {
         out.push(Merged::Mark(Mark::NativeCut(circumstances.native_end)));
@@ -175,6 +183,14 @@ fn eval_frame(native: &[NativeFrame], from: usize, address: u64, end: NativeEnd)
         }
     }
     if end == NativeEnd::Complete { Eval::Nowhere } else { Eval::Beyond }
+}
+
+/// Before an eval loop whose frames are missing, where there are frames above it: a thread state was not found. An innermost one may not have begun yet.
+fn mark_not_found<F>(range: std::ops::Range<usize>, circumstances: Circumstances, out: &mut Vec<Merged<F>>) {
+    let is_missing = circumstances.eval_loops.get(range).is_some_and(|range| range.contains(&true));
+    if is_missing && out.iter().any(|frame| matches!(frame, Merged::Python(_))) {
+        out.push(Merged::Mark(Mark::PythonNotFound));
+    }
 }
 
 fn push_native<F>(

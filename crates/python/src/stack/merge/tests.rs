@@ -4,7 +4,7 @@ use super::{Circumstances, Mark, Merged, Python, calls_by_table, interleave, mer
 use crate::stack::native::{NativeEnd, NativeFrame};
 
 /// Merges and spells the result innermost first; a native frame named `-f` had `f`'s callee hidden by a tail call,
-/// `+f` says that an eval loop calls the instructions' own functions.
+/// `+f` says that an eval loop calls the instructions' own functions, `!f` that it is an eval loop of a thread in several interpreters.
 fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
     let names: Vec<&str> = native.split_whitespace().collect();
     let frames: Vec<NativeFrame> = names
@@ -14,10 +14,13 @@ fn check(native: &str, python: &str, end: NativeEnd, expected: &str) {
     let hidden: Vec<bool> = names.iter().map(|name| name.starts_with('-')).collect();
     let instructions_apart = names.iter().any(|name| name.starts_with('+'));
     let entries = entries(python);
+    let eval_loops: Vec<bool> = names.iter().map(|name| name.starts_with('!')).collect();
     let python_cut =
         (!python.is_empty() && !python.ends_with(|last: char| last.is_ascii_digit())).then_some(Mark::PythonCut);
-    let circumstances = Circumstances { native_end: end, python_cut, hidden: &hidden, instructions_apart };
-    let name = |position: usize| names[position].trim_start_matches(['-', '+']).split('@').next().unwrap().to_owned();
+    let circumstances =
+        Circumstances { native_end: end, python_cut, hidden: &hidden, instructions_apart, eval_loops: &eval_loops };
+    let name =
+        |position: usize| names[position].trim_start_matches(['-', '+', '!']).split('@').next().unwrap().to_owned();
     let merged: Vec<String> = merge(&frames, &entries, circumstances)
         .iter()
         .map(|frame| match *frame {
@@ -117,6 +120,18 @@ fn an_empty_group_makes_its_eval_loop_vanish() {
 }
 
 #[test]
+fn an_eval_loop_below_frames_has_frames_or_a_mark() {
+    let all = "leaf@10 !eval@100 run@150 !eval@200 main@300";
+    check(all, "f ^50 g ^190", NativeEnd::Complete, "leaf f run g main");
+    // A thread state was not found: of the outer interpreter, of the inner one.
+    check(all, "f ^50", NativeEnd::Complete, "leaf f [PythonNotFound] run eval main");
+    check(all, "g ^190", NativeEnd::Complete, "leaf eval run g main");
+    let three = "!eval@100 run@150 !eval@200 run@250 !eval@300";
+    check(three, "f ^50 h ^290", NativeEnd::Complete, "f [PythonNotFound] run eval run h");
+    check(all, "f ^50 g ^310", NativeEnd::NoRule, "leaf f [PythonNotFound] run eval main [NativeCut(NoRule)] g");
+}
+
+#[test]
 fn hidden_functions_stand_between_caller_and_callee() {
     check("leaf@10 -mid@20 -eval@100 main@300", "f ^50", NativeEnd::Complete, "leaf ?mid mid ?eval f main");
 }
@@ -186,7 +201,13 @@ fn each_frame_appears_at_most_once_and_in_order() {
         let merged = merge(
             &native,
             &python,
-            Circumstances { native_end, python_cut: None, hidden: &hidden, instructions_apart: random(2) == 0 },
+            Circumstances {
+                native_end,
+                python_cut: None,
+                hidden: &hidden,
+                instructions_apart: random(2) == 0,
+                eval_loops: &[],
+            },
         );
         let (mut last_python, mut last_native) = (0, None);
         for frame in &merged {
