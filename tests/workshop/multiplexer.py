@@ -3,6 +3,7 @@
 Owns: that the server ends with the test, and the words where tmux is missing. Never: reads the user's own settings of tmux.
 """
 
+import itertools
 import os
 import shutil
 import subprocess
@@ -15,6 +16,8 @@ import pytest
 
 # Far more than anything here takes; a test that waits in vain ends with the screen that it saw.
 SECONDS_MAX = 60
+# A server that was told to end may still have its socket: no two have the same name.
+SERVERS = itertools.count()
 
 
 class Window:
@@ -24,7 +27,7 @@ class Window:
         tmux = shutil.which("tmux")
         if tmux is None:
             pytest.skip("no tmux: make prepare")
-        self.tmux = [tmux, "-L", f"genba-{os.getpid()}-{id(self)}", "-f", "/dev/null", "-u"]
+        self.tmux = [tmux, "-L", f"genba-{os.getpid()}-{next(SERVERS)}", "-f", "/dev/null", "-u"]
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         self.environment = {**kept, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", "SHELL": "/bin/sh", **environment}
         size = ["-x", str(columns), "-y", str(lines)]
