@@ -40,9 +40,9 @@ test-rust:
 test-web: web/node_modules
 	npm --prefix web test
 
-# A file a worker. The log ends with the longest ones.
+# A file a worker; three, because tests wait much of their time. The log ends with the longest ones.
 test-python:
-	$(TOOLS)/bin/pytest --durations 60 --durations-min 2 -n 2 --dist loadfile tests benches
+	$(TOOLS)/bin/pytest --durations 60 --durations-min 2 -n 3 --dist loadfile tests benches
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
