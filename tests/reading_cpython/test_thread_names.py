@@ -16,12 +16,19 @@ def spin(seconds):
         sum(range(2000))
     names[threading.get_native_id()] = threading.current_thread().name
 
+def write_block():
+    # Before another program takes over, also where there is none. Each block asks again for what the threads of a small program are called.
+    try:
+        os.execv("/no/such/program", ["program"])
+    except OSError:
+        pass
+
 def late():
     spin(0.04)
+    write_block()
     threading.current_thread().name = "late"
     spin(0.04)
-    # Each block asks again for what the threads of a small program are called.
-    time.sleep(0.6)
+    write_block()
 
 class Worker(threading.Thread):
     def run(self):
@@ -49,7 +56,7 @@ child = os.fork()
 if child == 0:
     threading.current_thread().name = "child"
     spin(0.04)
-    time.sleep(0.4)
+    write_block()
     os._exit(0)
 os.waitpid(child, 0)
 print(json.dumps(names))

@@ -119,7 +119,7 @@ impl Stop {
         !self.threads.values().any(|stand| *stand == Stand::Asked)
     }
 
-    /// Those that stand at no signal, with their registers.
+    /// The stopped threads to which no signal was about to be delivered, with their registers.
     pub fn standing(&self) -> Vec<(i32, user_regs_struct)> {
         let standing = self.threads.iter().filter(|(_, stand)| **stand == Stand::Stopped);
         standing.filter_map(|(&tid, _)| Some((tid, ptrace::getregs(Pid::from_raw(tid)).ok()?))).collect()

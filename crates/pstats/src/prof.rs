@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use crate::functions::{Callers, Function, Prof, Row, Timing, without_doubles};
 use crate::marshal::{Damaged, Reader, Tuple, Value};
 
-/// Names that are spelled out in a file, together: so much in any case, and so much for each byte of the file. A reference of five bytes may
-/// stand for a whole name, and each function keeps its own.
+/// Names that are spelled out in a file, together: so much in any case, and so much for each byte of the file. Five bytes that refer
+/// to a name may give a function a name of any length, and each function keeps its own.
 const NAME_BYTES_MIN: usize = 16 << 20;
 const NAME_BYTES_A_BYTE: usize = 4;
 /// All counts of a file together: so many calls take decades.

@@ -5,7 +5,7 @@
 
 use crate::handler::SHARED;
 use core::arch::asm;
-use core::sync::atomic::Ordering::SeqCst;
+use core::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// The word of the ucontext that holds the signal mask (Linux x86-64).
 pub(crate) const MASK: usize = 37;
@@ -14,6 +14,9 @@ const SIGURG: u64 = 23;
 pub(crate) const RECORD_WORDS: usize = 16;
 /// A record of `tgkill` or `pthread_kill`: for one thread.
 const SI_TKILL: i32 = -6;
+
+/// How often a signal of the program's was given back by `keep_for_later`.
+pub static GIVEN_BACK: AtomicU64 = AtomicU64::new(0);
 
 /// From here on the kernel blocks the signal in this thread, and it is sent again: to the thread, or to the process, whose other threads are
 /// then asked in turn. False: the thread does not block it.
@@ -29,6 +32,7 @@ pub unsafe fn keep_for_later(info: *const u64, context: *mut u64) -> bool {
     if !is_wished(tid, offset) {
         return false;
     }
+    GIVEN_BACK.fetch_add(1, SeqCst);
     // SAFETY: as the caller promises.
     unsafe { send_again_blocked(SIGURG, info, context, tid, To::AsItCame) };
     true

@@ -7,7 +7,11 @@ import os
 
 import pytest
 
+from both_ways import same_both_ways
+from inside import Inside
+from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Workshop
+from seccomp import FILTER
 
 
 PROGRAM = """
@@ -80,3 +84,58 @@ def test_the_recording_goes_on_after_a_fork(workshop: Workshop, how: str) -> Non
     assert ended == ["exit"] * 6, run.check().stdout
     for function in ("in_the_parent", "in_the_child"):
         assert profile.sum("samples", lambda row: function in row.names()) > 0, function
+
+
+APART = """
+import ctypes, tempfile, threading
+libc = ctypes.CDLL(None, use_errno=True)
+
+def apart():
+    os.stat("/"), tempfile.gettempdir(), time.process_time()
+    assert libc.unshare(0x200) == 0
+    os.chroot(tempfile.mkdtemp())
+    for _ in range(2):
+        child = os.fork()
+        if child == 0:
+            during(150)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+
+genba.start("apart.genba", children=True)
+thread = threading.Thread(target=apart)
+thread.start()
+thread.join()
+after(100)
+genba.stop()
+"""
+
+
+def test_a_thread_that_goes_elsewhere_unseen(inside: Inside) -> None:
+    """`import genba` wraps no calls: that a thread has a root of its own is known of none."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the root")
+    inside.said("import warnings\nwarnings.simplefilter('ignore')\n" + APART)
+    profile = inside.recording("apart.genba").profile()
+    assert len(profile["processes"]) == 3, profile["processes"]
+    for function in ("during", "after"):
+        assert profile.sum("samples", lambda row, name=function: name in row.names()) > 0, function
+
+
+WITHOUT_SOCKETS = FILTER + """
+import warnings
+warnings.simplefilter("always")
+install([41], 1)
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for _ in range(2):
+    child = os.fork()
+    if child == 0:
+        os._exit(3)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_where_no_socket_is_to_be_had_the_program_forks_as_alone(workshop: Workshop) -> None:
+    """What the sampler has cannot be handed over: it parks all the same, and the fork finds a process of one thread."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can change the user")
+    same_both_ways(workshop, workshop.write("sockets.py", WITHOUT_SOCKETS))

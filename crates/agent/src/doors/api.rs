@@ -191,6 +191,8 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
             let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
             let start = proto::Start { within: true, began_realtime_ns, ..described };
             LIFE.set_by_command(beginner == Beginner::Command);
+            // No call of the program's is wrapped here: where its threads go is not seen.
+            files_over_fork::goes_elsewhere();
             if beginner == Beginner::Command {
                 alternate::begin_late(python.runtime.0);
                 fitted::begin();

@@ -7,7 +7,7 @@ use crate::process::files_over_fork;
 use crate::process::life::{LIFE, State};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
-use crate::reading::modules::{self, Loaded};
+use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
 use crate::sampling::sampler::Sampler;
 use crate::system::signals;
@@ -61,7 +61,6 @@ pub fn prepare() {
     let seed = random_key();
     POOL.begin_at(seed.iter().fold(0, |seed, &byte| seed << 8 | u64::from(byte)));
     signals::install();
-    modules::learn();
     if let Some((begin, end)) = symbols::extent(c"write") {
         SHARED.write_begin.store(begin, SeqCst);
         SHARED.write_end.store(end, SeqCst);

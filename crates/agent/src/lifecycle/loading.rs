@@ -11,6 +11,7 @@ use crate::process::life::LIFE;
 use crate::process::process_key::random_key;
 use crate::process::room;
 use crate::process::session::Session;
+use crate::reading::modules;
 use crate::system::alternate;
 use crate::system::descriptor::Descriptor;
 use crate::system::programs::environment;
@@ -58,6 +59,7 @@ fn on_load_with_room() {
             LIFE.set_by_command(true);
             alternate::begin(python.runtime.0);
             prepare();
+            modules::learn();
             // What the program before this one blocked; before anybody is asked.
             mask::take_over();
             let start = describe(&session, &version);

@@ -152,13 +152,12 @@ pub fn park(receiver: impl FnOnce() -> Option<files_over_fork::Receiver>) -> Opt
     }
     let mut receiver = receiver();
     // The step tells, whatever the answer: it is the sampler's last act, and comes before that.
+    let until_ns = monotonic_ns() + PARK_NS_MAX;
     let _ = turn.ask(Order::Park, None, PARK_NS_MAX);
-    if receiver.is_none()
-        && LIFE.state() == State::Parking
-        && let Some(missed) = files_over_fork::Receiver::if_missed()
-    {
-        receiver = Some(missed);
-        let _ = turn.ask(Order::Park, None, PARK_NS_MAX);
+    if receiver.is_none() && LIFE.state() == State::Parking && files_over_fork::is_missed() {
+        // Without a socket the sampler parks all the same, and the recording of this process ends with the fork.
+        receiver = files_over_fork::Receiver::new();
+        let _ = turn.ask(Order::Park, None, until_ns.saturating_sub(monotonic_ns()));
     }
     if LIFE.step(State::Parking, State::HeldUp) {
         // It hangs in the kernel (a dead file server), or gets no CPU.

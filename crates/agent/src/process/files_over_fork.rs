@@ -1,6 +1,6 @@
-//! The recording's descriptor on its way over a fork, in programs that can no longer open it by its path.
-//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md). Never: puts one there while
-//! the path still leads to the recording, takes one away that the next sampler still needs.
+//! The recording's descriptor on its way over a fork, in programs that can, or may, no longer open it by its path.
+//! Owns: the two descriptors while they lie in the program's table (docs/decisions/09-over-a-fork.md). Never: puts one there for a program
+//! whose threads are seen to stay where the path leads to the recording, takes one away that the next sampler still needs.
 //!
 //! The sampler's table of descriptors ends with its thread, and only the forking thread's goes into the child. So that thread
 //! opens a socket, the sampler sends the recording and /proc to it as its last act, and the next samplers, the parent's and
@@ -105,12 +105,6 @@ impl Receiver {
         if ELSEWHERE.load(SeqCst) { Receiver::new() } else { None }
     }
 
-    /// The sampler has answered the order to park without parking: it misses a receiver.
-    #[must_use]
-    pub fn if_missed() -> Option<Receiver> {
-        if MISSED.load(SeqCst) { Receiver::new() } else { None }
-    }
-
     /// The sampler has parked: what it sent stays in this table until the next sampler has it.
     pub fn take(self) {
         leave();
@@ -129,6 +123,12 @@ impl Drop for Receiver {
 /// In a thread of the program's that goes on in another place than the others.
 pub fn goes_elsewhere() {
     ELSEWHERE.store(true, SeqCst);
+}
+
+/// The sampler has answered the order to park without parking: it misses a receiver.
+#[must_use]
+pub fn is_missed() -> bool {
+    MISSED.load(SeqCst)
 }
 
 /// Before the sampler parks: whether the path no longer leads to the recording, and nobody receives. True once for each receiver that is asked for.

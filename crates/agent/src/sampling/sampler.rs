@@ -10,7 +10,7 @@ use crate::process::life::LIFE;
 use crate::process::mailbox::{MAILBOX, Order, Posted};
 use crate::process::process_key::random_key;
 use crate::process::session::Session;
-use crate::reading::modules::nobody_walks;
+use crate::reading::modules::{self, nobody_walks};
 use crate::reading::stacks::Stacks;
 use crate::sampling::collections::Collections;
 use crate::sampling::counted::Kept;
@@ -191,6 +191,7 @@ impl Sampler {
         }
         let now_ns = monotonic_ns();
         self.resume(now_ns);
+        modules::learn();
         SHARED.pid.store(self.pid, SeqCst);
         self.begin_counts(now_ns);
         bells::take_place();
@@ -370,7 +371,11 @@ impl Sampler {
                     thread.ledger.begin_at(from_ns);
                 }
                 if self.stacks.loaded.is_stuck() {
-                    let words = "another thread was in the dynamic linker at the fork: some C functions have no names";
+                    let words = if self.stacks.loaded.modules.is_empty() {
+                        "another thread was in the dynamic linker at the fork: C stacks are missing"
+                    } else {
+                        "another thread was in the dynamic linker at the fork: some C functions have no names"
+                    };
                     self.recorder.mark(proto::MarkKind::Note, words, 0);
                 }
                 self.follow_others();

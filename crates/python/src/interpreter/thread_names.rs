@@ -62,12 +62,14 @@ impl ThreadNames {
     /// The object that `threading` has for a number of its own.
     fn thread<M: Memory>(&mut self, objects: &Objects<M>, interpreter: Address, ident: u64) -> Option<u64> {
         let position = self.known.iter().position(|known| known.interpreter == interpreter);
-        let position = position.or_else(|| {
-            (self.known.len() < KNOWN_MAX).then(|| {
-                self.known.push(Known { interpreter, active: 0, is_sought: false });
-                self.known.len() - 1
-            })
-        })?;
+        let position = position.unwrap_or_else(|| {
+            if self.known.len() >= KNOWN_MAX {
+                // Most of these interpreters have ended.
+                self.known.clear();
+            }
+            self.known.push(Known { interpreter, active: 0, is_sought: false });
+            self.known.len() - 1
+        });
         let known = self.known.get_mut(position)?;
         if let Ok(thread) = objects.item_of_int(known.active, ident) {
             return Some(thread);

@@ -12,7 +12,7 @@
 //! ends no call here.
 //! Source: Linux 6.12, arch/x86/kernel/signal.c (`handle_signal`), kernel/signal.c (`dequeue_signal`).
 
-use crate::foreign::{MASK, RECORD_WORDS, To, bit, call, own_tid, send_again};
+use crate::foreign::{MASK, RECORD_WORDS, To, bit, call, own_pid, own_tid, send_again};
 use crate::handler::Arrival;
 
 /// Words of the ucontext (Linux x86-64): the registers.
@@ -123,6 +123,7 @@ fn an_ender_waits(blocked: u64) -> bool {
 /// Whether this thread gets the signal that waits, from here on.
 fn is_for_this_thread(signal: u64) -> bool {
     const SYS_RT_SIGTIMEDWAIT: u64 = 128;
+    const SYS_TGKILL: u64 = 234;
     const EAGAIN: u64 = -11_i64 as u64;
     /// Real-time signals have an order, which sending one again would change.
     const STANDARD: u64 = 31;
@@ -132,8 +133,12 @@ fn is_for_this_thread(signal: u64) -> bool {
     let (set, at_once, mut record) = (bit(signal), [0_u64; 2], [0_u64; RECORD_WORDS]);
     let (set, at_once, info) = (&raw const set as u64, &raw const at_once as u64, &raw mut record as u64);
     // SAFETY: the kernel reads a mask and a time, and writes a record on this stack; it gets the same record back. All signals that a program
-    // may wait for are blocked in the handler.
+    // may wait for are blocked in the handler. Signal 0 is none: it asks whether this thread may send one.
     unsafe {
+        if call(SYS_TGKILL, [own_pid(), own_tid(), 0, 0, 0, 0]) != 0 {
+            // What was taken could not be given back.
+            return true;
+        }
         let taken = call(SYS_RT_SIGTIMEDWAIT, [set, info, at_once, 8, 0, 0]);
         if taken == signal {
             send_again(signal, record.as_ptr(), own_tid(), To::Thread);

@@ -7,13 +7,17 @@ use crate::system::errno;
 use crate::system::proc::monotonic_ns;
 use crate::system::real::next;
 use crate::system::signals::{self, SAMPLE, mask};
+use genba_signal::foreign::GIVEN_BACK;
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::Ordering::SeqCst;
 
 type Mask = *const libc::sigset_t;
 type Time = *const libc::timespec;
 type TimedWait = unsafe extern "C-unwind" fn(Mask, *mut libc::siginfo_t, Time) -> c_int;
 
-/// How long a program's SIGURG may stay in the handler of another thread, which gives it back: a busy machine lets a thread wait for some turns.
+/// A wait was interrupted, perhaps because another thread took a SIGURG of the program's, which it gives back: so long it may take to begin with that.
+const TAKEN_WITHIN_NS: u64 = 1_000_000;
+/// And so long to end it: a busy machine lets a thread wait for some turns.
 const GIVEN_BACK_WITHIN_NS: u64 = 100_000_000;
 
 /// # Safety
@@ -32,20 +36,28 @@ pub unsafe extern "C-unwind" fn sigtimedwait(set: Mask, info: *mut libc::siginfo
             // A signal that is ignored and not blocked cannot be waited for.
             libc::sigdelset(&raw mut wanted, SAMPLE);
         }
-        let mut deadline_ns = timeout.as_ref().map(|timeout| {
+        let asked_ns = timeout.as_ref().map(|timeout| {
             let wait_ns = (timeout.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(timeout.tv_nsec as u64);
             monotonic_ns().saturating_add(wait_ns)
         });
+        let mut deadline_ns = asked_ns;
         let mut came: libc::siginfo_t = core::mem::zeroed();
+        let given_back = || GIVEN_BACK.load(SeqCst);
+        let before = given_back();
         let mut result = real(&raw const wanted, &raw mut came, timeout);
         let may_be_sample = libc::sigismember(&raw const wanted, SAMPLE) == 1;
-        let mut was_interrupted = false;
+        let (mut was_interrupted, mut is_awaited) = (false, false);
         loop {
-            if result < 0 && errno::get() == libc::EINTR && may_be_sample && !was_interrupted {
-                // The program's SIGURG woke this thread, and genba's handler in another one had it first: it comes back.
+            // Where the program's SIGURG woke this thread, and genba's handler in another one had it first, it comes back. What else interrupts
+            // a wait ends it, as without genba.
+            let is_interrupted = result < 0 && errno::get() == libc::EINTR && may_be_sample && !was_interrupted;
+            let is_over = result < 0 && was_interrupted && !is_awaited;
+            if is_interrupted || (is_over && given_back() != before) {
                 was_interrupted = true;
-                let until_ns = monotonic_ns() + GIVEN_BACK_WITHIN_NS;
-                deadline_ns = Some(deadline_ns.map_or(until_ns, |deadline_ns: u64| deadline_ns.min(until_ns)));
+                is_awaited = given_back() != before;
+                let within_ns = if is_awaited { GIVEN_BACK_WITHIN_NS } else { TAKEN_WITHIN_NS };
+                let until_ns = monotonic_ns() + within_ns;
+                deadline_ns = Some(asked_ns.map_or(until_ns, |asked_ns: u64| asked_ns.min(until_ns)));
             } else if result != SAMPLE || !signals::is_sample(&came) {
                 break;
             }

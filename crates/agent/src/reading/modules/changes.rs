@@ -30,6 +30,7 @@ static LOADED: AtomicPtr<AtomicU64> = AtomicPtr::new(core::ptr::null_mut());
 static LOCK: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
 /// The lock is held by a thread that this process does not have.
 static ORPHANED: AtomicBool = AtomicBool::new(false);
+static LEARNT: AtomicBool = AtomicBool::new(false);
 
 impl Changes {
     pub(in crate::reading) fn now() -> Changes {
@@ -82,8 +83,12 @@ pub fn forked() {
     }
 }
 
-/// Once in a process, by a thread of the program's, before it forks with a sampler.
+/// Once in a process, before it forks with a sampler: by the thread that loads this library, or by the sampler's. A forked child may have got the
+/// linker's lock from a thread that is gone, and whoever asks for the list there waits for ever.
 pub fn learn() {
+    if LEARNT.swap(true, SeqCst) {
+        return;
+    }
     let Some((begin, end)) = symbols::address(c"_rtld_global").and_then(symbols::extent_at) else { return };
     let Some(list) = symbols::address(c"_r_debug") else { return };
     let mut search = Search {

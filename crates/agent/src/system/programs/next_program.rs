@@ -98,10 +98,10 @@ fn base_name(path: &[u8]) -> &[u8] {
 
 /// As the loader of the next program will see it, which may run as another user by now. What this process lacks (descriptors, memory) the next one has.
 fn is_readable(preloads: &[u8]) -> bool {
-    let is_out_of_reach = || matches!(errno::get(), libc::EACCES | libc::ENOENT | libc::ENOTDIR | libc::ELOOP);
+    let is_short = || matches!(errno::get(), libc::EMFILE | libc::ENFILE | libc::ENOMEM);
     items(preloads)
         .filter(|path| is_own(path))
-        .all(|path| terminated::<PATH_BYTES>(path).is_none_or(|path| Open::file(&path).is_some() || !is_out_of_reach()))
+        .all(|path| terminated::<PATH_BYTES>(path).is_none_or(|path| Open::file(&path).is_some() || is_short()))
 }
 
 /// A path as the kernel takes it; None where it is too long.
