@@ -191,6 +191,7 @@ fn the_same_times_give_the_same_interval() {
 /// What docs/bench.md says of machines. Student's *t* judges the same two commands measured one after the other.
 #[test]
 #[ignore = "a table for docs/bench.md, which judges nothing"]
+#[expect(clippy::print_stdout, reason = "the table")]
 fn how_often_equal_commands_seem_to_differ() {
     const COMPARISONS: usize = 1_000;
     println!("| the machine | rounds | `genba bench` | one after the other, *t* test |\n|---|---|---|---|");
