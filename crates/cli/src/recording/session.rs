@@ -33,12 +33,40 @@ pub struct Session {
     pub is_leased: bool,
     /// `key=value`.
     pub tags: Vec<String>,
+    /// Every call is counted, and nothing is sampled: `recording` is a `.prof` file.
+    pub trace: bool,
+    /// Where processes that are traced tell what they wrote: device, inode and path, with commas between.
+    pub notes: Option<String>,
     /// Where those that are about to be killed are told so: device, inode and path, with commas between.
     pub bells: Option<String>,
 }
 
 impl Session {
     pub const VARIABLE: &str = "GENBA_SESSION";
+
+    /// Of `genba trace`.
+    pub fn of_trace(prof: PathBuf, notes: Option<String>) -> Session {
+        Session {
+            recording: prof,
+            interval_ns: 1_000_000,
+            budget_per_mille: None,
+            native: false,
+            children: true,
+            memory: false,
+            copies: false,
+            allocations: false,
+            gc: false,
+            gc_threshold: Vec::new(),
+            gc_freeze: false,
+            heap: None,
+            until_ns: None,
+            is_leased: false,
+            tags: Vec::new(),
+            trace: true,
+            notes,
+            bells: None,
+        }
+    }
 
     pub fn encode(&self) -> OsString {
         let flag = |on: bool| if on { "1" } else { "0" };
@@ -77,6 +105,14 @@ impl Session {
         if let Some(bells) = &self.bells {
             line.push_str(";bells=");
             push_encoded(&mut line, bells.as_bytes());
+        }
+        if self.trace {
+            // The program's first process is the one whose parent this is.
+            line.push_str(&format!(";trace={}", std::process::id()));
+        }
+        if let Some(notes) = &self.notes {
+            line.push_str(";notes=");
+            push_encoded(&mut line, notes.as_bytes());
         }
         for tag in &self.tags {
             line.push_str(";tag=");
