@@ -60,6 +60,7 @@ functions! {
     take_error: c"PyErr_Fetch", unsafe extern "C" fn(*mut Object, *mut Object, *mut Object);
     give_error: c"PyErr_Restore", unsafe extern "C" fn(Object, Object, Object);
     forget_error: c"PyErr_Clear", unsafe extern "C" fn();
+    frame: c"PyEval_GetFrame", unsafe extern "C" fn() -> Object;
     has_gil: c"PyGILState_Check", unsafe extern "C" fn() -> c_int;
     is_initialized: c"Py_IsInitialized", unsafe extern "C" fn() -> c_int;
 }

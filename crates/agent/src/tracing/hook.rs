@@ -5,7 +5,7 @@
 //! | from    | to      | at the event                                                                          |
 //! |---------|---------|---------------------------------------------------------------------------------------|
 //! | Waiting | Armed   | `cpython.run_file`, `cpython.run_command`, `cpython.run_stdin`: the source is read     |
-//! | Armed   | Begun   | `exec`: its code is about to run                                                      |
+//! | Armed   | Begun   | `exec` outside of any Python code (a module that is imported meanwhile runs inside): its code is about to run |
 //! | Waiting | Begun   | `cpython.run_module`, or `cpython.run_file` of a `.pyc`, whose code is not announced    |
 
 use super::file;
@@ -58,13 +58,19 @@ extern "C" fn hook(event: *const c_char, arguments: Object, _: *mut c_void) -> c
         (WAITING, b"cpython.run_module") => begins(true),
         (WAITING, b"cpython.run_file") if is_compiled(arguments) => begins(false),
         (WAITING, b"cpython.run_file" | b"cpython.run_command" | b"cpython.run_stdin") => STAGE.store(ARMED, SeqCst),
-        (ARMED, b"exec") => begins(false),
+        (ARMED, b"exec") if !is_in_python() => begins(false),
         (BEGUN_WATCHING, b"sys.setprofile") => {
             let _ = safe_point::run_after_this_call(profile_function::come_back);
         }
         _ => {}
     }
     0
+}
+
+/// Whether Python code of this thread is under way.
+fn is_in_python() -> bool {
+    // SAFETY: with the GIL; what is found is only compared.
+    unsafe { !((*Tracer::get()).python.frame)().is_null() }
 }
 
 /// The one argument is the name of a file.
