@@ -38,7 +38,7 @@ pub fn begin(session: Session, refused: Option<&str>) {
     };
     // SAFETY: no memory.
     let is_first = session.trace == u32::try_from(unsafe { libc::getppid() }).ok();
-    Tracer::new(python, session, own_pid(), is_first).keep();
+    Tracer::new(Box::leak(Box::new(python)), session, own_pid(), is_first).keep();
     // SAFETY: the functions live as long as the process. A hook may be added before there is an interpreter.
     unsafe {
         dlmalloc::enable_alloc_after_fork();
@@ -83,7 +83,7 @@ fn is_compiled(arguments: Object) -> bool {
         unsafe { (python.forget_error)() };
         return false;
     }
-    super::names::text(&python, name).is_some_and(|name| name.ends_with(b".pyc"))
+    super::names::text(python, name).is_some_and(|name| name.ends_with(b".pyc"))
 }
 
 fn begins(is_module: bool) {

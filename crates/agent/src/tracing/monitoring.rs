@@ -26,7 +26,7 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     let events = python.get(monitoring, c"events").ok_or("sys.monitoring has no events")?;
     // SAFETY: as above. The reference is kept for good.
     unsafe { (*tracer).missing = missing };
-    let tool = TOOLS.into_iter().find(|tool| take(&python, monitoring, *tool));
+    let tool = TOOLS.into_iter().find(|tool| take(python, monitoring, *tool));
     let tool = tool.ok_or("other tools have taken all six numbers of sys.monitoring")?;
     let mut all: c_int = 0;
     for (name, method) in EVENTS {
@@ -44,7 +44,7 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
                 (python.call_method)(monitoring, c"register_callback".as_ptr(), c"iiO".as_ptr(), tool, bit, function);
             (python.release)(function);
             all |= bit;
-            done(&python, called)
+            done(python, called)
         };
         if !is_registered {
             return Err("sys.monitoring.register_callback failed");
@@ -52,7 +52,7 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     }
     // SAFETY: as above.
     let called = unsafe { (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, all) };
-    if done(&python, called) { Ok(()) } else { Err("sys.monitoring.set_events failed") }
+    if done(python, called) { Ok(()) } else { Err("sys.monitoring.set_events failed") }
 }
 
 /// False: it is another tool's.

@@ -24,10 +24,11 @@ const C_RETURN: c_int = 6;
 /// # Errors
 /// Why there is none, in words.
 pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
-    let profiling = Profiling::find().ok_or("this interpreter does not export what a profile function needs")?;
+    let profiling: &Profiling =
+        Box::leak(Box::new(Profiling::find().ok_or("this interpreter does not export what a profile function needs")?));
     // SAFETY: never freed; with the GIL.
     unsafe { (*tracer).profiling = Some(profiling) };
-    into_threads(&profiling);
+    into_threads(profiling);
     Ok(())
 }
 
@@ -50,7 +51,7 @@ pub fn come_back(_: u64) -> u64 {
     let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
     if let Some(profiling) = unsafe { tracer.as_ref() }.and_then(|tracer| tracer.profiling) {
-        into_threads(&profiling);
+        into_threads(profiling);
     }
     0
 }
@@ -86,7 +87,7 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
                     (*tracer).starting.is_some() && (*tracer).index(function.method as u64) == (*tracer).starting
                 };
                 if starts_thread {
-                    into_threads(&profiling);
+                    into_threads(profiling);
                 }
             }
         }

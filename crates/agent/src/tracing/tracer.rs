@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(core::ptr::null_mut());
 
 pub struct Tracer {
-    pub python: Python,
+    pub python: &'static Python,
     /// On 3.11.
-    pub profiling: Option<Profiling>,
+    pub profiling: Option<&'static Profiling>,
     /// `sys.monitoring.MISSING`.
     pub missing: Object,
     pub session: Session,
@@ -58,7 +58,7 @@ impl Callable {
 }
 
 impl Tracer {
-    pub fn new(python: Python, session: Session, pid: u32, is_first: bool) -> Tracer {
+    pub fn new(python: &'static Python, session: Session, pid: u32, is_first: bool) -> Tracer {
         Tracer {
             python,
             profiling: None,
@@ -165,8 +165,8 @@ pub fn new_function(tracer: *mut Tracer, callable: Callable) -> Option<Index> {
     // SAFETY: never freed; with the GIL.
     let python = unsafe { (*tracer).python };
     let name = match callable {
-        Callable::Code(code) => names::of_code(&python, code),
-        Callable::C(function) => names::of_c(&python, function),
+        Callable::Code(code) => names::of_code(python, code),
+        Callable::C(function) => names::of_c(python, function),
     };
     // SAFETY: with the GIL; nothing of the interpreter's is called while it is used.
     let tracer = unsafe { &mut *tracer };

@@ -176,12 +176,17 @@ mod tests {
             until_ns: Some(7),
             is_leased: true,
             tags: vec!["run=1;2".to_owned(), "x=".to_owned()],
+            trace: true,
+            notes: Some("1,23,/proc/3/fd/5".to_owned()),
             bells: Some("1,22,/proc/3/fd/4".to_owned()),
         };
+        let encoded = session.encode().into_string().unwrap();
+        let own_pid = format!("trace={};", std::process::id());
+        assert!(encoded.contains(&own_pid), "{encoded}");
         assert_eq!(
-            session.encode(),
+            encoded.replace(&own_pid, ""),
             "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=0;memory=0;\
-             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;tag=run=1%3B2;tag=x="
+             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;notes=1,23,/proc/3/fd/5;tag=run=1%3B2;tag=x="
         );
     }
 
