@@ -50,13 +50,21 @@ pub struct Arguments {
     #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
     python: Option<OsString>,
 
+    /// The same from a file or a variable: not refused beside a command, which brings its own
+    #[arg(long, value_name = "PYTHON", hide = true)]
+    python_of_settings: Option<OsString>,
+
     /// The interpreter that runs `python -m genba`
     #[arg(long, value_name = "PYTHON", hide = true)]
     python_of_genba: Option<OsString>,
 
     /// Say nothing unless something went wrong
-    #[arg(short, long)]
+    #[arg(short, long, overrides_with = "no_quiet")]
     quiet: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "quiet")]
+    no_quiet: bool,
 
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
@@ -74,7 +82,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
         module: arguments.module.as_deref(),
         target: &arguments.target,
         python: arguments.python.as_deref(),
-        python_of_settings: None,
+        python_of_settings: arguments.python_of_settings.as_deref(),
         python_of_genba: arguments.python_of_genba.as_deref(),
     })
     .map_err(of_trace)?;
@@ -109,7 +117,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         output.keep();
     }
-    if let Err(failure) = report(arguments, &output, &written, &keys) {
+    if let Err(failure) = report(arguments, &output, &written, &still_running(&session), &keys) {
         // The counts are there, and the program's exit code stays its own.
         let _ = failure.print();
     }
@@ -117,7 +125,13 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 /// The table or the summary, and the files.
-fn report(arguments: &Arguments, output: &Output, written: &Written, keys: &[String]) -> Result<(), Failure> {
+fn report(
+    arguments: &Arguments,
+    output: &Output,
+    written: &Written,
+    still: &[StillRunning],
+    keys: &[String],
+) -> Result<(), Failure> {
     if written.has_main && !(arguments.quiet && keys.is_empty()) {
         let stats = prof_file::open(&output.path)?;
         if keys.is_empty() {
@@ -145,6 +159,14 @@ fn report(arguments: &Arguments, output: &Output, written: &Written, keys: &[Str
     if written.has_main {
         let bytes = fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
+        if !still.is_empty() {
+            let count = figures::counted(
+                still.len() as u64,
+                "process still runs, and writes its",
+                "processes still run, and write their",
+            );
+            say(&format!("note: {count} own counts at the end"));
+        }
         say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba report {shown}"));
     }
     Ok(())
