@@ -15,7 +15,9 @@ from pathlib import Path
 import machine
 import recordings
 import table
-from goals import allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, turns, viewer
+from goals import (
+    allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, trace, turns, viewer,
+)
 from row import Row
 from runs import Measured
 from ways import Way
@@ -38,6 +40,7 @@ ABSOLUTE = {
     "copies": copies,
     "allocations": allocations,
     "gc": gc,
+    "trace": trace,
     "heap": heap,
     "turns": turns,
 }

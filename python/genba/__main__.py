@@ -18,7 +18,7 @@ def main() -> None:
         print(f"error: {failure}{folders}\nhint: {failure.hint}", file=sys.stderr)
         sys.exit(2)
     arguments = sys.argv[1:]
-    if arguments[:1] == ["run"] and sys.executable:
+    if arguments[:1] in (["run"], ["trace"]) and sys.executable:
         arguments[1:1] = ["--python-of-genba", sys.executable]
     os.execv(command, [str(command), *arguments])
 

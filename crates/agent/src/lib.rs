@@ -10,6 +10,7 @@ mod process;
 mod reading;
 mod sampling;
 mod system;
+mod tracing;
 mod writing;
 
 extern "C" fn on_load() {

@@ -19,7 +19,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::verbs::{
     attach, bench, check, completions, diff, doctor, dump, export, gc, heap, html, lines, man, ps, pstats, push,
-    report, run, serve, top, tree, view, within,
+    report, run, serve, top, trace, tree, view, within,
 };
 use crate::words::failure::{self, Failure};
 
@@ -40,6 +40,8 @@ enum Verb {
     Attach(attach::Arguments),
     /// Watch a recording grow, live in the terminal: where the time goes while the program runs
     Top(top::Arguments),
+    /// Count every call of a program, as cProfile does: exact calls, and times of every function and caller
+    Trace(trace::Arguments),
     /// The answer: which expressions of your own code the time goes to, and what happens underneath
     Report(report::Arguments),
     /// Whole call paths, from root to leaf
@@ -87,7 +89,7 @@ enum Verb {
 
 /// The groups of `--help`, in order. A verb that is in none of them, and not hidden, fails the test below.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Record", &["run", "attach", "top"]),
+    ("Record", &["run", "attach", "top", "trace"]),
     ("Read", &["report", "tree", "lines", "diff", "gc", "pstats", "view", "check"]),
     ("Look at a process", &["ps", "dump", "heap", "doctor"]),
     ("Share", &["html", "export", "push", "serve"]),
@@ -115,6 +117,7 @@ fn perform(verb: Verb) -> Result<ExitCode, Failure> {
         Verb::Run(arguments) => run::run(&arguments),
         Verb::Attach(arguments) => attach::attach(&arguments),
         Verb::Top(arguments) => top::top(&arguments),
+        Verb::Trace(arguments) => trace::trace(&arguments),
         Verb::Report(arguments) => report::report(&arguments),
         Verb::Tree(arguments) => tree::tree(&arguments),
         Verb::Lines(arguments) => lines::lines(&arguments),

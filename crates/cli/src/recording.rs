@@ -1,10 +1,11 @@
-//! What `genba run` and `genba attach` do alike: the options, the agent and what it is told, the file, how the recording ended.
+//! What `genba run`, `genba attach` and `genba trace` do alike: the options, the agent and what it is told, the file, how the recording ended.
 //! Owns: one meaning for each. Never: starts or enters a process, reads a sample.
 
 pub mod agent_file;
 pub mod budget;
 mod clock;
 pub mod heap_options;
+pub mod notes;
 mod options;
 pub mod output;
 pub mod session;

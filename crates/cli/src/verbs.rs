@@ -22,6 +22,7 @@ pub mod report;
 pub mod run;
 pub mod serve;
 pub mod top;
+pub mod trace;
 pub mod tree;
 pub mod view;
 pub mod within;

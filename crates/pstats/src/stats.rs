@@ -66,6 +66,11 @@ impl Stats {
         &self.rows
     }
 
+    /// The listing has no names of files.
+    pub fn forget_files(&mut self) {
+        self.files.clear();
+    }
+
     pub fn add(&mut self, other: Stats) {
         self.files.extend(other.files);
         self.calls = self.calls.saturating_add(other.calls);

@@ -7,6 +7,7 @@ use crate::process::mailbox::{Answer, MAILBOX, Order};
 use crate::process::room;
 use crate::sampling::sampler::Sampler;
 use crate::system::signals::mask;
+use crate::tracing;
 use std::sync::atomic::Ordering::SeqCst;
 
 /// The program waits at most so long for the last block.
@@ -19,6 +20,7 @@ pub fn on_unload() {
 
 /// Ends the sampler with its last block; the program waits for that at most `wait_ns_max`.
 pub fn end(wait_ns_max: u64) {
+    end_trace();
     if !is_owner() {
         return;
     }
@@ -33,6 +35,13 @@ pub fn end(wait_ns_max: u64) {
     }
     if LIFE.is_recording() && turn.ask(Order::End, None, wait_ns_max) == Answer::Ended {
         join(wait_ns_max);
+    }
+}
+
+/// The counts of a process that is traced go into their file.
+pub(super) fn end_trace() {
+    if tracing::is_on() {
+        without_file_size_signal(tracing::end);
     }
 }
 

@@ -20,6 +20,7 @@ use crate::system::signals;
 use crate::system::signals::mask;
 use crate::system::symbols;
 use crate::system::symbols::Linker;
+use crate::tracing;
 use crate::writing::recorder::Recorder;
 use genba_format::proto;
 use genba_python::find::{Found, find};
@@ -44,6 +45,10 @@ fn on_load_with_room() {
     arena::allow(session.allocations_max);
     match find(&Guarded, &Linker) {
         Found::No => {}
+        Found::Refused { version, reason } if session.trace.is_some() => {
+            tracing::begin(session, Some(&format!("{version}: {reason}")));
+        }
+        Found::Yes { .. } if session.trace.is_some() => tracing::begin(session, None),
         Found::Refused { version, reason } => {
             let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(&session, &version) };
             announce(&session, start);

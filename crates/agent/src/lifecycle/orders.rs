@@ -1,6 +1,7 @@
 //! What threads of the program ask of the sampler while it goes on: to write, to pause, to leave them alone in the process.
 //! Owns: how long each may take. Never: gives an order without the turn.
 
+use super::ending::end_trace;
 use super::thread::{SAMPLER, await_gone, park, threads, unpark};
 use crate::process::bells;
 use crate::process::files_over_fork;
@@ -17,6 +18,7 @@ const PAUSE_NS_MAX: u64 = 2_000_000_000;
 
 /// Before the process image may be replaced: what is in memory goes into the file.
 pub fn flush_before_exec() {
+    end_trace();
     // The exec goes ahead even if this fails.
     let _ = flush(proto::MarkKind::Exec, "", FLUSH_NS_MAX);
     if is_owner() {

@@ -32,6 +32,10 @@ pub struct Session {
     /// It goes on as long as the command holds its lock on the recording: `genba attach` began it in a program that was running.
     pub is_leased: bool,
     pub tags: Vec<String>,
+    /// Every call is counted, and nothing is sampled: the pid of the command, whose child writes the file `out`.
+    pub trace: Option<u32>,
+    /// Where the command reads which files were written.
+    pub notes: Option<Table>,
     /// Where those that are about to be killed are told so.
     pub bells: Option<Table>,
     /// So many questions may be open at once: fewer than there are buffers in tests only.
@@ -100,6 +104,8 @@ impl Session {
             until_ns: None,
             is_leased: false,
             tags: Vec::new(),
+            trace: None,
+            notes: None,
             bells: None,
             questions_max: REQUESTS,
             rows_max: Self::ROWS_MAX,
@@ -137,6 +143,8 @@ impl Session {
                 "until_ns" => session.until_ns = Some(value.parse().ok()?).filter(|&until_ns: &u64| until_ns != 0),
                 "leased" => session.is_leased = value != "0",
                 "tag" => session.tags.push(value),
+                "trace" => session.trace = Some(value.parse().ok()?),
+                "notes" => session.notes = Some(Table::parse(&value)?),
                 "bells" => session.bells = Some(Table::parse(&value)?),
                 "questions_max" => session.questions_max = value.parse::<usize>().ok()?.min(REQUESTS),
                 "rows_max" => session.rows_max = value.parse::<u32>().ok()?.min(Self::ROWS_MAX),
@@ -199,6 +207,13 @@ mod tests {
         };
         assert_eq!(session.heap, expected);
         assert_eq!(Session::parse("v=1;out=/a").unwrap().heap, Heap::default());
+    }
+
+    #[test]
+    fn reads_that_calls_are_counted() {
+        let session = Session::parse("v=1;out=/a.prof;trace=7;notes=1,22,/proc/7/fd/4").unwrap();
+        assert_eq!(session.trace, Some(7));
+        assert_eq!(session.notes, Some(Table { path: "/proc/7/fd/4".to_owned(), device: 1, inode: 22 }));
     }
 
     #[test]

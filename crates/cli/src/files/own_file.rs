@@ -27,6 +27,8 @@ pub enum Content {
     /// Of any version, perhaps damaged further on.
     Recording,
     Export,
+    /// Functions with their counts, of genba's or of cProfile's.
+    Prof,
     /// Its first bytes, escaped.
     Foreign(String),
 }
@@ -50,6 +52,8 @@ impl Content {
             Content::Recording
         } else if EXPORTS.iter().any(|export| begin.starts_with(export.as_bytes())) {
             Content::Export
+        } else if genba_pstats::is_prof(begin) {
+            Content::Prof
         } else {
             Content::Foreign(begin.get(..SHOWN_BYTES).unwrap_or(begin).escape_ascii().to_string())
         })
@@ -62,6 +66,7 @@ impl std::fmt::Display for Content {
             Content::Empty => page.write_str("it is empty"),
             Content::Recording => page.write_str("it is a recording"),
             Content::Export => page.write_str("it is an export of genba's"),
+            Content::Prof => page.write_str("it is a .prof file"),
             Content::Foreign(begin) => write!(page, "it begins with \"{begin}\""),
         }
     }

@@ -9,7 +9,7 @@ use clap::Args;
 use super::budget;
 use super::clock::monotonic_ns;
 use super::heap_options::HeapOptions;
-use super::output::Output;
+use super::output::{Holds, Output};
 use super::session::Session;
 use crate::finish::SourceText;
 use crate::words::failure::{Failure, say};
@@ -114,7 +114,7 @@ pub struct RecordingOptions {
 impl RecordingOptions {
     /// The file, which is made here. `stem`: its name, where none was asked for; `words`: the program's, which name no recording of another one.
     pub fn output(&self, stem: &str, words: &[&OsStr]) -> Result<Output, Failure> {
-        let output = Output::create(self.output.as_deref(), self.force, stem, words)?;
+        let output = Output::create(Holds::Recording, self.output.as_deref(), self.force, stem, words)?;
         if let Some(moved) = &output.moved {
             say(&format!("note: {moved}"));
         }
@@ -153,6 +153,8 @@ impl RecordingOptions {
             until_ns: self.duration.map(|duration_ns| monotonic_ns().saturating_add(duration_ns)),
             is_leased: false,
             tags: self.tags.clone(),
+            trace: false,
+            notes: None,
             bells: None,
         }
     }

@@ -17,6 +17,51 @@ use crate::words::failure::{self, Failure};
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
 
+/// What is to be in the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Holds {
+    Recording,
+    Prof,
+}
+
+impl Holds {
+    const fn ending(self) -> &'static str {
+        match self {
+            Holds::Recording => "genba",
+            Holds::Prof => "prof",
+        }
+    }
+
+    const fn noun(self) -> &'static str {
+        match self {
+            Holds::Recording => "recording",
+            Holds::Prof => ".prof file",
+        }
+    }
+
+    /// Why it is not written to a pipe, and what is done instead.
+    const fn about_pipes(self) -> (&'static str, &'static str) {
+        match self {
+            Holds::Recording => (
+                "several processes append to a recording, and genba reads it back at the end",
+                "-o app.genba; genba export -o - writes a recording in another format to stdout",
+            ),
+            Holds::Prof => (
+                "the program writes it when it ends, and genba reads it back",
+                "-o app.prof; genba trace -s time prints the functions",
+            ),
+        }
+    }
+
+    /// Whether a file with this content may be replaced.
+    const fn replaces(self, content: &Content) -> bool {
+        matches!(
+            (self, content),
+            (_, Content::Empty) | (Holds::Recording, Content::Recording) | (Holds::Prof, Content::Prof)
+        )
+    }
+}
+
 /// A recording's file, made for this run.
 #[derive(Clone)]
 pub struct Output {
@@ -32,10 +77,16 @@ pub struct Output {
 
 impl Output {
     /// `stem`: of the name that it gets where none is asked for. `words`: of the program's command line, which may name the file.
-    pub fn create(asked: Option<&Path>, is_forced: bool, stem: &str, words: &[&OsStr]) -> Result<Output, Failure> {
+    pub fn create(
+        holds: Holds,
+        asked: Option<&Path>,
+        is_forced: bool,
+        stem: &str,
+        words: &[&OsStr],
+    ) -> Result<Output, Failure> {
         match asked {
-            Some(path) => create_as_asked(path, is_forced, words),
-            None => create_next(stem),
+            Some(path) => create_as_asked(holds, path, is_forced, words),
+            None => create_next(holds, stem),
         }
     }
 
@@ -64,24 +115,24 @@ impl Output {
     }
 }
 
-fn create_as_asked(path: &Path, is_forced: bool, words: &[&OsStr]) -> Result<Output, Failure> {
+fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr]) -> Result<Output, Failure> {
     let shown = path.display().to_string();
-    let refused = |why: &str| Failure::usage(format!("cannot write the recording {shown}: {why}"));
+    let refused = |why: &str| Failure::usage(format!("cannot write the {} {shown}: {why}", holds.noun()));
     if path == Path::new("-") {
-        return Err(refused("- is no file")
-            .detail("several processes append to a recording, and genba reads it back at the end")
-            .hint("-o app.genba; genba export -o - writes a recording in another format to stdout"));
+        let (why, hint) = holds.about_pipes();
+        return Err(refused("- is no file").detail(why).hint(hint));
     }
     let mut replaced = None;
     if let Ok(found) = fs::symlink_metadata(path) {
         let behind = fs::metadata(path);
         if behind.as_ref().is_ok_and(Metadata::is_dir) {
-            return Err(refused("it is a directory").hint(format!("-o {}", path.join("app.genba").display())));
+            return Err(refused("it is a directory")
+                .hint(format!("-o {}", path.join(format!("app.{}", holds.ending())).display())));
         }
         if behind.is_ok_and(|behind| !behind.is_file()) {
             return Err(refused("it is not a regular file")
-                .detail("several processes append to a recording, and genba reads it back at the end")
-                .hint("-o app.genba"));
+                .detail(holds.about_pipes().0)
+                .hint(format!("-o app.{}", holds.ending())));
         }
         if found.is_symlink() {
             let hint = "name the file itself with -o, or another one";
@@ -96,22 +147,25 @@ fn create_as_asked(path: &Path, is_forced: bool, words: &[&OsStr]) -> Result<Out
         })?;
         match content {
             // genba attach holds a lock on it.
-            Content::Empty | Content::Recording if flock(&file, FlockOperation::NonBlockingLockShared).is_err() => {
+            ref content if holds.replaces(content) && flock(&file, FlockOperation::NonBlockingLockShared).is_err() => {
                 return Err(refused("another genba is writing it").hint("name another file with -o"));
             }
-            Content::Empty | Content::Recording if is_forced => {
+            ref content if holds.replaces(content) && is_forced => {
                 let aside = aside(path);
                 set_aside(path, &aside, &file)
                     .map_err(|error| refused(&failure::of_system(&error)).hint("name another file with -o"))?;
                 replaced = Some(aside);
             }
-            Content::Empty | Content::Recording => {
+            ref content if holds.replaces(content) => {
                 return Err(refused("it exists").hint("--force replaces it; without -o genba takes the next free name"));
             }
-            Content::Export | Content::Foreign(_) => {
-                return Err(refused("it exists and is not a recording")
+            content => {
+                return Err(refused(&format!("it exists and is not a {}", holds.noun()))
                     .detail(content.to_string())
-                    .hint("remove it first, or name another file with -o; --force replaces recordings only"));
+                    .hint(format!(
+                        "remove it first, or name another file with -o; --force replaces {}s only",
+                        holds.noun()
+                    )));
             }
         }
     }
@@ -188,8 +242,8 @@ fn aside(path: &Path) -> PathBuf {
 }
 
 /// `app.genba`, `app-2.genba`, … in the current directory, else in a private temporary folder.
-fn create_next(stem: &str) -> Result<Output, Failure> {
-    let refusal = match create_numbered(Path::new(""), stem) {
+fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
+    let refusal = match create_numbered(Path::new(""), stem, holds.ending()) {
         Ok(path) => {
             return Ok(Output {
                 shown: path.display().to_string(),
@@ -201,21 +255,24 @@ fn create_next(stem: &str) -> Result<Output, Failure> {
         Err(error) => error,
     };
     let nowhere = |error: &std::io::Error| {
-        Failure::no(format!("cannot write a recording: {}", failure::of_system(error)))
+        Failure::no(format!("cannot write a {}: {}", holds.noun(), failure::of_system(error)))
             .detail(format!("the current directory: {}", failure::of_system(&refusal)))
-            .hint("name a file in a folder that you may write to: genba run -o FOLDER/app.genba …")
+            .hint(format!(
+                "name a file in a folder that you may write to: genba run -o FOLDER/app.{} …",
+                holds.ending()
+            ))
     };
     let folder = private_folder().map_err(|error| nowhere(&error))?;
-    let path = create_numbered(&folder, stem).map_err(|error| nowhere(&error))?;
+    let path = create_numbered(&folder, stem, holds.ending()).map_err(|error| nowhere(&error))?;
     let shown = path.display().to_string();
     let moved =
         format!("the current directory cannot be written ({}); recording to {shown}", failure::of_system(&refusal));
     Ok(Output { path, shown, moved: Some(moved), replaced: None })
 }
 
-fn create_numbered(folder: &Path, stem: &str) -> std::io::Result<PathBuf> {
+fn create_numbered(folder: &Path, stem: &str, ending: &str) -> std::io::Result<PathBuf> {
     for number in 1..=NUMBER_MAX {
-        let name = if number == 1 { format!("{stem}.genba") } else { format!("{stem}-{number}.genba") };
+        let name = if number == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{number}.{ending}") };
         let path = folder.join(name);
         match create_new(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}

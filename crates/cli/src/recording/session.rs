@@ -33,12 +33,40 @@ pub struct Session {
     pub is_leased: bool,
     /// `key=value`.
     pub tags: Vec<String>,
+    /// Every call is counted, and nothing is sampled: `recording` is a `.prof` file.
+    pub trace: bool,
+    /// Where processes that are traced tell what they wrote: device, inode and path, with commas between.
+    pub notes: Option<String>,
     /// Where those that are about to be killed are told so: device, inode and path, with commas between.
     pub bells: Option<String>,
 }
 
 impl Session {
     pub const VARIABLE: &str = "GENBA_SESSION";
+
+    /// Of `genba trace`.
+    pub fn of_trace(prof: PathBuf, notes: Option<String>) -> Session {
+        Session {
+            recording: prof,
+            interval_ns: 1_000_000,
+            budget_per_mille: None,
+            native: false,
+            children: true,
+            memory: false,
+            copies: false,
+            allocations: false,
+            gc: false,
+            gc_threshold: Vec::new(),
+            gc_freeze: false,
+            heap: None,
+            until_ns: None,
+            is_leased: false,
+            tags: Vec::new(),
+            trace: true,
+            notes,
+            bells: None,
+        }
+    }
 
     pub fn encode(&self) -> OsString {
         let flag = |on: bool| if on { "1" } else { "0" };
@@ -77,6 +105,14 @@ impl Session {
         if let Some(bells) = &self.bells {
             line.push_str(";bells=");
             push_encoded(&mut line, bells.as_bytes());
+        }
+        if self.trace {
+            // The program's first process is the one whose parent this is.
+            line.push_str(&format!(";trace={}", std::process::id()));
+        }
+        if let Some(notes) = &self.notes {
+            line.push_str(";notes=");
+            push_encoded(&mut line, notes.as_bytes());
         }
         for tag in &self.tags {
             line.push_str(";tag=");
@@ -140,12 +176,17 @@ mod tests {
             until_ns: Some(7),
             is_leased: true,
             tags: vec!["run=1;2".to_owned(), "x=".to_owned()],
+            trace: true,
+            notes: Some("1,23,/proc/3/fd/5".to_owned()),
             bells: Some("1,22,/proc/3/fd/4".to_owned()),
         };
+        let encoded = session.encode().into_string().unwrap();
+        let own_pid = format!("trace={};", std::process::id());
+        assert!(encoded.contains(&own_pid), "{encoded}");
         assert_eq!(
-            session.encode(),
+            encoded.replace(&own_pid, ""),
             "v=1;out=/tmp/a%20b%3B%C3%BC%25.genba;interval_ns=1000000;budget_per_mille=20;native=1;children=0;memory=0;\
-             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;tag=run=1%3B2;tag=x="
+             copies=1;alloc=1;gc=1;gc_threshold=10000,5;gc_freeze=1;heap_out=/tmp/h%20p;heap_every_ns=8;heap_after_gc=1;heap_at_exit=1;until_ns=7;leased=1;bells=1,22,/proc/3/fd/4;notes=1,23,/proc/3/fd/5;tag=run=1%3B2;tag=x="
         );
     }
 

@@ -11,7 +11,7 @@ pub const SHOW_CONFIG: &str = "show_config";
 
 /// The options that may be set, a verb. A key is the option's name; `native = false` is `--no-native`. An option that stands under
 /// several verbs is one setting. Not settings: what names a file, and what a script that reads genba's output relies on.
-pub const KEYS: [(&str, &[&str]); 8] = [
+pub const KEYS: [(&str, &[&str]); 9] = [
     ("diff", &["color", "weight"]),
     ("dump", &["color"]),
     ("gc", &["color"]),
@@ -66,6 +66,7 @@ pub const KEYS: [(&str, &[&str]); 8] = [
             "weight",
         ],
     ),
+    ("trace", &["python", "quiet"]),
 ];
 
 /// A value for an option, and where it was found.

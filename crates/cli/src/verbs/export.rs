@@ -199,7 +199,7 @@ fn opened(path: &Path) -> Result<File, Failure> {
     }
     match Content::of(&file).map_err(failed)? {
         Content::Empty | Content::Export => file.set_len(0).map_err(failed).map(|()| file),
-        content @ (Content::Recording | Content::Foreign(_)) => Err(refused(path, &content)),
+        content @ (Content::Recording | Content::Prof | Content::Foreign(_)) => Err(refused(path, &content)),
     }
 }
 

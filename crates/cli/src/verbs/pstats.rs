@@ -68,7 +68,7 @@ pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if let Some(keys) = &arguments.sort {
         let keys: Vec<&str> = keys.split([',', ' ']).filter(|key| !key.is_empty()).collect();
-        stats.sort(&keys).map_err(|unknown| not_a_key(&unknown))?;
+        stats.sort(&keys).map_err(|unknown| not_a_key(&unknown, "genba pstats app.prof --sort cumulative"))?;
     }
     if arguments.reverse {
         stats.reverse();
@@ -117,8 +117,9 @@ fn browse(stats: Option<(String, Stats)>) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn not_a_key(unknown: &UnknownKey) -> Failure {
+/// `hint`: a command line with a key.
+pub fn not_a_key(unknown: &UnknownKey, hint: &str) -> Failure {
     let valid = UnknownKey::valid();
     let failure = Failure::usage(unknown.to_string()).detail("valid keys, of which unique beginnings are enough:");
-    valid.lines().fold(failure, |failure, line| failure.detail(line)).hint("genba pstats app.prof --sort cumulative")
+    valid.lines().fold(failure, |failure, line| failure.detail(line)).hint(hint)
 }

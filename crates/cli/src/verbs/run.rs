@@ -3,14 +3,14 @@
 //! input, output, signals, directory and exit code are its own.
 
 mod allocators;
-mod bells;
-mod ending;
+pub(super) mod bells;
+pub(super) mod ending;
 mod executable;
-mod interpreter;
+pub(super) mod interpreter;
 mod pushing;
-mod signals;
-mod start;
-mod target;
+pub(super) mod signals;
+pub(super) mod start;
+pub(super) mod target;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;

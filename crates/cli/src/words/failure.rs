@@ -45,6 +45,14 @@ impl Failure {
         self
     }
 
+    /// The same of another verb than `run` that takes the same targets.
+    pub fn of_verb(mut self, verb: &str) -> Failure {
+        for line in &mut self.hints {
+            *line = line.replace("genba run", &format!("genba {verb}"));
+        }
+        self
+    }
+
     /// The exit code that the program ended with takes the place of genba's own.
     pub fn with_exit_code(mut self, exit_code: u8) -> Failure {
         self.exit_code = exit_code;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use genba_process::interpreter::{self, Interpreter};
 
-use crate::recording::output::Output;
+use crate::recording::output::{Holds, Output};
 use crate::verbs::attach::{entering, family};
 use crate::words::failure::{self, Failure};
 use crate::words::refused::refused;
@@ -33,7 +33,7 @@ impl Attaching {
     pub fn begin(pid: u32) -> Result<Attaching, Failure> {
         let interpreter = Attaching::check(pid)?;
         let facts = &interpreter.facts;
-        let output = Output::create(None, false, &family::stem(facts), &[])?;
+        let output = Output::create(Holds::Recording, None, false, &family::stem(facts), &[])?;
         let cannot =
             |error: std::io::Error| Failure::ours(format!("cannot start genba attach: {}", failure::of_system(&error)));
         let mut child = Command::new(std::env::current_exe().map_err(cannot)?)

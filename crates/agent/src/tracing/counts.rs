@@ -1,0 +1,266 @@
+//! One thread's calls: the stack of those that are under way, and what those that have ended add up to.
+//! Owns: the arithmetic of calls, primitive calls, own and total time. Never: reads a clock, takes memory that it can do without.
+//!
+//! As cProfile counts: a call counts when it ends; a call is primitive when no other one of the same function was under way; only primitive
+//! calls add to the total time. Source: CPython Modules/_lsprof.c, `initContext` and `Stop`.
+
+use rustc_hash::FxHashMap;
+
+/// A function's place in the process's table.
+pub type Index = u32;
+
+/// What the calls of a function, or of a function by one caller, add up to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    pub calls: u64,
+    pub recursive_calls: u64,
+    pub own_ns: u64,
+    pub total_ns: u64,
+    /// Calls under way.
+    depth: u32,
+}
+
+impl Totals {
+    #[inline]
+    fn ends(&mut self, total_ns: u64, own_ns: u64) {
+        self.calls += 1;
+        self.own_ns += own_ns;
+        self.depth = self.depth.wrapping_sub(1);
+        if self.depth == 0 {
+            self.total_ns += total_ns;
+        } else {
+            self.recursive_calls += 1;
+        }
+    }
+
+    pub fn add(&mut self, other: &Totals) {
+        self.calls += other.calls;
+        self.recursive_calls += other.recursive_calls;
+        self.own_ns += other.own_ns;
+        self.total_ns += other.total_ns;
+    }
+}
+
+/// A function as one caller called it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pair {
+    pub caller: Index,
+    pub callee: Index,
+    pub totals: Totals,
+}
+
+#[derive(Clone, Copy)]
+struct Frame {
+    /// Of the function: its code object or its `PyMethodDef`.
+    key: u64,
+    function: Index,
+    /// `NO_PAIR`: nobody that is known called it.
+    pair: u32,
+    began_ns: u64,
+    callees_ns: u64,
+}
+
+const NO_PAIR: u32 = u32::MAX;
+
+#[derive(Default)]
+pub struct Thread {
+    stack: Vec<Frame>,
+    functions: Vec<Totals>,
+    pairs: Vec<Pair>,
+    pair_of: FxHashMap<u64, u32>,
+    root: Root,
+}
+
+/// The program's outermost frame. What the interpreter calls when that is left is not the program.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum Root {
+    /// Another thread than the program's first.
+    #[default]
+    Without,
+    /// It is the next one that is entered.
+    Next,
+    Key(u64),
+    IsLeft,
+}
+
+impl Thread {
+    /// The thread in which the program begins.
+    pub fn first() -> Thread {
+        Thread { root: Root::Next, ..Thread::default() }
+    }
+
+    /// None: there is no memory for it.
+    #[inline]
+    pub fn enter(&mut self, key: u64, function: Index, now_ns: impl FnOnce() -> u64) -> Option<()> {
+        if self.root != Root::Without && !self.enter_with_root(key) {
+            return Some(());
+        }
+        let pair = match self.stack.last() {
+            Some(caller) => self.pair(caller.function, function)?,
+            None => NO_PAIR,
+        };
+        if self.functions.len() <= function as usize {
+            self.make_room_for(function)?;
+        }
+        self.functions.get_mut(function as usize)?.depth += 1;
+        if let Some(pair) = self.pairs.get_mut(pair as usize) {
+            pair.totals.depth += 1;
+        }
+        self.stack.try_reserve(1).ok()?;
+        self.stack.push(Frame { key, function, pair, began_ns: now_ns(), callees_ns: 0 });
+        Some(())
+    }
+
+    /// False: the program has ended.
+    fn enter_with_root(&mut self, key: u64) -> bool {
+        if self.root == Root::Next {
+            self.root = Root::Key(key);
+        }
+        self.root != Root::IsLeft
+    }
+
+    #[inline]
+    pub fn leave(&mut self, key: u64, now_ns: u64) {
+        match self.stack.last() {
+            Some(top) if top.key == key => self.pop(now_ns),
+            _ => self.leave_below(key, now_ns),
+        }
+        if self.stack.is_empty() && self.root == Root::Key(key) {
+            self.root = Root::IsLeft;
+        }
+    }
+
+    /// Events of calls were missed: whatever lies above the one that is left has ended, too. One that is not there began before the first event.
+    #[cold]
+    fn leave_below(&mut self, key: u64, now_ns: u64) {
+        if self.stack.iter().any(|frame| frame.key == key) {
+            while self.stack.last().is_some_and(|top| top.key != key) {
+                self.pop(now_ns);
+            }
+            self.pop(now_ns);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, now_ns: u64) {
+        let Some(frame) = self.stack.pop() else { return };
+        let total_ns = now_ns.saturating_sub(frame.began_ns);
+        let own_ns = total_ns.saturating_sub(frame.callees_ns);
+        if let Some(caller) = self.stack.last_mut() {
+            caller.callees_ns += total_ns;
+        }
+        if let Some(totals) = self.functions.get_mut(frame.function as usize) {
+            totals.ends(total_ns, own_ns);
+        }
+        if let Some(pair) = self.pairs.get_mut(frame.pair as usize) {
+            pair.totals.ends(total_ns, own_ns);
+        }
+    }
+
+    #[inline]
+    fn pair(&mut self, caller: Index, callee: Index) -> Option<u32> {
+        let key = u64::from(caller) << 32 | u64::from(callee);
+        match self.pair_of.get(&key) {
+            Some(known) => Some(*known),
+            None => self.new_pair(key, Pair { caller, callee, totals: Totals::default() }),
+        }
+    }
+
+    #[cold]
+    fn new_pair(&mut self, key: u64, pair: Pair) -> Option<u32> {
+        let index = u32::try_from(self.pairs.len()).ok().filter(|index| *index != NO_PAIR)?;
+        self.pairs.try_reserve(1).ok()?;
+        self.pair_of.try_reserve(1).ok()?;
+        self.pairs.push(pair);
+        self.pair_of.insert(key, index);
+        Some(index)
+    }
+
+    #[cold]
+    fn make_room_for(&mut self, function: Index) -> Option<()> {
+        let length = function as usize + 1;
+        self.functions.try_reserve(length - self.functions.len()).ok()?;
+        self.functions.resize(length, Totals::default());
+        Some(())
+    }
+
+    /// In a forked child, where only the thread that forked lives: what was counted is the parent's, and the calls under way began there.
+    pub fn forget(&mut self) {
+        self.stack.clear();
+        self.functions.fill(Totals::default());
+        for pair in &mut self.pairs {
+            pair.totals = Totals::default();
+        }
+    }
+
+    /// As if all calls under way ended now.
+    pub fn ended(&self, now_ns: u64) -> (Vec<Totals>, Vec<Pair>) {
+        let mut thread = Thread {
+            stack: self.stack.clone(),
+            functions: self.functions.clone(),
+            pairs: self.pairs.clone(),
+            ..Thread::default()
+        };
+        while !thread.stack.is_empty() {
+            thread.pop(now_ns);
+        }
+        (thread.functions, thread.pairs)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Thread, Totals};
+
+    const ROOT: (u64, u32) = (100, 0);
+    const F: (u64, u32) = (101, 1);
+    const G: (u64, u32) = (102, 2);
+
+    fn run(thread: &mut Thread, steps: &[((u64, u32), bool)]) {
+        for (now_ns, ((key, function), enters)) in (thread.stack.len() as u64..).zip(steps) {
+            match enters {
+                true => thread.enter(*key, *function, || now_ns * 10).unwrap(),
+                false => thread.leave(*key, now_ns * 10),
+            }
+        }
+    }
+
+    fn totals(calls: u64, recursive_calls: u64, own_ns: u64, total_ns: u64) -> Totals {
+        Totals { calls, recursive_calls, own_ns, total_ns, depth: 0 }
+    }
+
+    #[test]
+    fn recursion_is_counted_once_in_the_total_time() {
+        let mut thread = Thread::first();
+        run(
+            &mut thread,
+            &[(ROOT, true), (F, true), (G, true), (F, true), (F, false), (G, false), (F, false), (ROOT, false)],
+        );
+        let (functions, pairs) = thread.ended(70);
+        assert_eq!(functions, [totals(1, 0, 20, 70), totals(2, 1, 30, 50), totals(1, 0, 20, 30)]);
+        let of: Vec<_> = pairs.iter().map(|pair| (pair.caller, pair.callee, pair.totals)).collect();
+        assert_eq!(of, [(0, 1, totals(1, 0, 20, 50)), (1, 2, totals(1, 0, 20, 30)), (2, 1, totals(1, 0, 10, 10))]);
+        // What the interpreter runs after the program is not the program.
+        run(&mut thread, &[(F, true), (F, false)]);
+        assert_eq!(thread.ended(90).0[1].calls, 2);
+    }
+
+    #[test]
+    fn calls_whose_end_was_missed_end_with_their_caller_and_unknown_ones_are_passed_over() {
+        let mut thread = Thread::default();
+        run(&mut thread, &[(F, false), (F, true), (G, true), (F, false)]);
+        assert_eq!(thread.ended(0).0, [totals(0, 0, 0, 0), totals(1, 0, 10, 20), totals(1, 0, 10, 10)]);
+    }
+
+    #[test]
+    fn calls_under_way_end_with_the_count_which_goes_on() {
+        let mut thread = Thread::default();
+        run(&mut thread, &[(F, true), (G, true)]);
+        for _ in 0..2 {
+            assert_eq!(thread.ended(30).0[1..], [totals(1, 0, 10, 30), totals(1, 0, 20, 20)]);
+        }
+        thread.forget();
+        thread.leave(F.0, 40);
+        assert!(thread.ended(50).0.iter().all(|totals| totals.calls == 0));
+    }
+}

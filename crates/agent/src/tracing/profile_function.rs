@@ -1,0 +1,97 @@
+//! The profile function of CPython 3.11, one a thread, as cProfile has it there.
+//! Owns: in which threads it is. Never: takes the place of the program's own profile function.
+//!
+//! A thread that is started gets it from the thread that starts it, before its first instruction. A profile function of the program's (cProfile,
+//! `sys.setprofile`) takes genba's place in its thread. When it is gone, genba's comes back.
+
+use super::callbacks::enter;
+use super::functions::Profiling;
+use super::tracer::{Callable, Tracer};
+use crate::collections::interpreter::Object;
+use std::ffi::c_int;
+
+/// `c_profilefunc` of a thread state. Source: CPython 3.11, Include/cpython/pystate.h.
+const PROFILE_FUNCTION: u64 = 64;
+/// Source: CPython Include/cpython/pystate.h.
+const CALL: c_int = 0;
+const RETURN: c_int = 3;
+const C_CALL: c_int = 4;
+const C_EXCEPTION: c_int = 5;
+const C_RETURN: c_int = 6;
+
+/// With the GIL.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
+    let profiling: &Profiling =
+        Box::leak(Box::new(Profiling::find().ok_or("this interpreter does not export what a profile function needs")?));
+    // SAFETY: never freed; with the GIL.
+    unsafe { (*tracer).profiling = Some(profiling) };
+    into_threads(profiling);
+    Ok(())
+}
+
+/// Into each thread of the main interpreter that has none.
+fn into_threads(profiling: &Profiling) {
+    // SAFETY: with the GIL: no thread state goes away. The word of one that is there is its own.
+    unsafe {
+        let mut thread = (profiling.first_thread)((profiling.main_interpreter)());
+        while thread != 0 {
+            if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == 0 {
+                (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut());
+            }
+            thread = (profiling.next_thread)(thread);
+        }
+    }
+}
+
+/// Work of the safe point: after the program has changed a profile function.
+pub fn come_back(_: u64) -> u64 {
+    let tracer = Tracer::get();
+    // SAFETY: never freed; with the GIL.
+    if let Some(profiling) = unsafe { tracer.as_ref() }.and_then(|tracer| tracer.profiling) {
+        into_threads(profiling);
+    }
+    0
+}
+
+extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -> c_int {
+    let tracer = Tracer::get();
+    // SAFETY: never freed; with the GIL.
+    let (python, profiling) = unsafe { ((*tracer).python, (*tracer).profiling) };
+    let Some(profiling) = profiling else { return 0 };
+    match what {
+        CALL | RETURN => {
+            // SAFETY: a frame has its code, which is held until it is released.
+            let code = unsafe { (profiling.code)(frame) };
+            if what == CALL {
+                enter(tracer, Callable::Code(code));
+            } else {
+                // SAFETY: with the GIL, and nothing of the interpreter's is called meanwhile.
+                unsafe { (*tracer).leave(code as u64) };
+            }
+            // SAFETY: as above.
+            unsafe { (python.release)(code) };
+        }
+        C_CALL => {
+            if let Some(function) = python.c_function(argument, core::ptr::null_mut()) {
+                enter(tracer, Callable::C(function));
+            }
+        }
+        C_EXCEPTION | C_RETURN => {
+            if let Some(function) = python.c_function(argument, core::ptr::null_mut()) {
+                // SAFETY: as above.
+                let starts_thread = unsafe {
+                    (*tracer).leave(function.method as u64);
+                    (*tracer).starting.is_some() && (*tracer).index(function.method as u64) == (*tracer).starting
+                };
+                if starts_thread {
+                    into_threads(profiling);
+                }
+            }
+        }
+        _ => {}
+    }
+    0
+}

@@ -1,0 +1,193 @@
+//! The counts of this process: all its threads, and the functions that they called.
+//! Owns: which thread's counts a callback changes. Never: is used by two threads at once: who has the GIL of the main interpreter has this.
+
+use super::counts::{Index, Thread};
+use super::functions::{CFunction, Profiling, Python};
+use super::names::{self, Name};
+use crate::collections::interpreter::Object;
+use crate::process::session::Session;
+use crate::system::proc::monotonic_ns;
+use rustc_hash::FxHashMap;
+use std::ffi::CString;
+use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
+
+/// Null: this process is not traced. Never freed.
+static TRACER: AtomicPtr<Tracer> = AtomicPtr::new(core::ptr::null_mut());
+
+pub struct Tracer {
+    pub python: &'static Python,
+    /// On 3.11.
+    pub profiling: Option<&'static Profiling>,
+    /// `sys.monitoring.MISSING`.
+    pub missing: Object,
+    pub session: Session,
+    /// The process that counts; 0: it is not known that nobody was at the counts when this process was forked.
+    pub pid: u32,
+    /// Its parent is the command: it writes the file that was asked for.
+    pub is_first: bool,
+    /// The file that it has begun to write.
+    pub path: Option<CString>,
+    /// By the address of its thread's own memory.
+    thread_of: FxHashMap<u64, usize>,
+    threads: Vec<Thread>,
+    /// The thread of the last event.
+    last: (u64, usize),
+    function_of: FxHashMap<u64, Index>,
+    names: Vec<Name>,
+    /// `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
+    pub starting: Option<Index>,
+    /// There was no memory: nothing is counted any more.
+    pub is_full: bool,
+}
+
+/// A function that is entered: its Python code, or what C has.
+#[derive(Clone, Copy)]
+pub enum Callable {
+    Code(Object),
+    C(CFunction),
+}
+
+impl Callable {
+    #[inline(always)]
+    pub fn key(self) -> u64 {
+        match self {
+            Callable::Code(code) => code as u64,
+            Callable::C(function) => function.method as u64,
+        }
+    }
+}
+
+impl Tracer {
+    pub fn new(python: &'static Python, session: Session, pid: u32, is_first: bool) -> Tracer {
+        Tracer {
+            python,
+            profiling: None,
+            missing: core::ptr::null_mut(),
+            session,
+            pid,
+            is_first,
+            path: None,
+            thread_of: FxHashMap::default(),
+            threads: Vec::new(),
+            last: (0, 0),
+            function_of: FxHashMap::default(),
+            names: Vec::new(),
+            starting: None,
+            is_full: false,
+        }
+    }
+
+    pub fn keep(self) {
+        TRACER.store(Box::into_raw(Box::new(self)), SeqCst);
+    }
+
+    /// The pointer, for whoever has the GIL and calls nothing of the interpreter's while it uses what is behind it.
+    #[inline(always)]
+    pub fn get() -> *mut Tracer {
+        TRACER.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The calling thread is the one in which the program begins. None: there is no memory for it.
+    pub fn begin(&mut self) -> Option<()> {
+        self.add_thread(own_memory(), Thread::first()).map(drop)
+    }
+
+    #[inline(always)]
+    fn thread(&mut self) -> Option<&mut Thread> {
+        let own = own_memory();
+        if self.last.0 != own {
+            let known = self.thread_of.get(&own).copied();
+            self.last = (own, known.or_else(|| self.add_thread(own, Thread::default()))?);
+        }
+        self.threads.get_mut(self.last.1)
+    }
+
+    #[cold]
+    fn add_thread(&mut self, own: u64, thread: Thread) -> Option<usize> {
+        self.threads.try_reserve(1).ok()?;
+        self.thread_of.try_reserve(1).ok()?;
+        self.threads.push(thread);
+        self.thread_of.insert(own, self.threads.len() - 1);
+        Some(self.threads.len() - 1)
+    }
+
+    /// None: it is a new one.
+    #[inline(always)]
+    pub fn index(&self, key: u64) -> Option<Index> {
+        self.function_of.get(&key).copied()
+    }
+
+    #[inline(always)]
+    pub fn enter(&mut self, key: u64, function: Index) {
+        if self.is_full {
+            return;
+        }
+        let entered = self.thread().and_then(|thread| thread.enter(key, function, monotonic_ns));
+        self.is_full = entered.is_none();
+    }
+
+    #[inline(always)]
+    pub fn leave(&mut self, key: u64) {
+        let now_ns = monotonic_ns();
+        if let Some(thread) = self.thread() {
+            thread.leave(key, now_ns);
+        }
+    }
+
+    /// None: there is no memory for it.
+    fn add_function(&mut self, key: u64, name: Name) -> Option<Index> {
+        let index = Index::try_from(self.names.len()).ok()?;
+        self.names.try_reserve(1).ok()?;
+        self.function_of.try_reserve(1).ok()?;
+        if name.name.starts_with(b"<built-in method _thread.start_new") {
+            self.starting = Some(index);
+        }
+        self.names.push(name);
+        self.function_of.insert(key, index);
+        Some(index)
+    }
+
+    /// In a forked child, by the thread that forked, with the GIL.
+    pub fn forked(&mut self, pid: u32) {
+        (self.pid, self.is_first, self.path) = (pid, false, None);
+        self.threads.iter_mut().for_each(Thread::forget);
+    }
+
+    pub fn parts(&self) -> (&[Name], &[Thread]) {
+        (&self.names, &self.threads)
+    }
+}
+
+/// A function that is entered for the first time. Calls the interpreter, which may let another thread run: so it uses the counts before and
+/// after, and not meanwhile.
+#[cold]
+pub fn new_function(tracer: *mut Tracer, callable: Callable) -> Option<Index> {
+    // SAFETY: never freed; with the GIL.
+    let python = unsafe { (*tracer).python };
+    let name = match callable {
+        Callable::Code(code) => names::of_code(python, code),
+        Callable::C(function) => names::of_c(python, function),
+    };
+    // SAFETY: with the GIL; nothing of the interpreter's is called while it is used.
+    let tracer = unsafe { &mut *tracer };
+    if let Some(known) = tracer.index(callable.key()) {
+        return Some(known);
+    }
+    let index = name.and_then(|name| tracer.add_function(callable.key(), name));
+    tracer.is_full |= index.is_none();
+    if let (Callable::Code(code), Some(_)) = (callable, index) {
+        // Its address stays its own.
+        // SAFETY: with the GIL.
+        unsafe { (python.hold)(code) };
+    }
+    index
+}
+
+/// The address of the calling thread's own memory, which no other living thread has.
+#[inline(always)]
+fn own_memory() -> u64 {
+    let address: u64;
+    // SAFETY: the first word of a thread's own memory is its address (the ABI of x86-64, "Thread-local storage").
+    unsafe { core::arch::asm!("mov {}, fs:0", out(reg) address, options(pure, readonly, nostack, preserves_flags)) };
+    address
+}

@@ -1,0 +1,272 @@
+//! `genba trace`: starts a program, has every call counted, and says where the counts are.
+//! Owns: the order of those steps, the options, the words at the end. Never: counts (the agent does), adds up or lays out (genba-pstats does),
+//! stands in the program's way: its input, output, signals, directory and exit code are its own.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueHint};
+use genba_parent::Mask;
+use genba_profile::figures;
+use genba_pstats::{Prof, Stats};
+
+use super::pstats::not_a_key;
+use super::run::bells::Chain;
+use super::run::ending::{StillRunning, still_running};
+use super::run::interpreter;
+use super::run::signals::Answers;
+use super::run::start::{self, Ending};
+use super::run::target::{Asked, Program};
+use crate::read::{self, prof_file};
+use crate::recording::agent_file;
+use crate::recording::notes::{Note, Notes};
+use crate::recording::output::{Holds, Output};
+use crate::recording::session::Session;
+use crate::words::failure::{self, Failure, say};
+
+/// At most this many files of other processes are named one by one.
+const NAMED_MAX: usize = 3;
+
+#[derive(Args)]
+#[command(
+    override_usage = "genba trace [OPTIONS] TARGET [ARGUMENTS]...\n       genba trace [OPTIONS] -m MODULE [ARGUMENTS]..."
+)]
+pub struct Arguments {
+    /// Write the counts to FILE, whose name ends in .prof [default: app.prof, app-2.prof, …]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Replace the file named with -o if it is empty or a .prof file
+    #[arg(long, requires = "output")]
+    force: bool,
+
+    /// Print all functions when the program has ended, ordered by these, such as time or cumulative, as python -m cProfile -s does
+    #[arg(short, long, value_name = "KEYS")]
+    sort: Option<String>,
+
+    /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
+    python: Option<OsString>,
+
+    /// The same from a file or a variable: not refused beside a command, which brings its own
+    #[arg(long, value_name = "PYTHON", hide = true)]
+    python_of_settings: Option<OsString>,
+
+    /// The interpreter that runs `python -m genba`
+    #[arg(long, value_name = "PYTHON", hide = true)]
+    python_of_genba: Option<OsString>,
+
+    /// Say nothing unless something went wrong
+    #[arg(short, long, overrides_with = "no_quiet")]
+    quiet: bool,
+
+    /// Takes a setting back
+    #[arg(long, hide = true, overrides_with = "quiet")]
+    no_quiet: bool,
+
+    /// Run a module, as `python -m` does; what follows is the module's
+    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
+    module: Option<Vec<OsString>>,
+
+    /// A .py or .pyz file, a directory with __main__.py, or a command; what follows is the program's
+    #[arg(value_name = "TARGET", trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    target: Vec<OsString>,
+}
+
+pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let of_trace = |failure: Failure| failure.of_verb("trace");
+    let keys = sort_keys(arguments.sort.as_deref())?;
+    let program = Program::resolve(&Asked {
+        module: arguments.module.as_deref(),
+        target: &arguments.target,
+        python: arguments.python.as_deref(),
+        python_of_settings: arguments.python_of_settings.as_deref(),
+        python_of_genba: arguments.python_of_genba.as_deref(),
+    })
+    .map_err(of_trace)?;
+    check_name(arguments.output.as_deref())?;
+    let _ = interpreter::check(&program).map_err(of_trace)?;
+    let agent = agent_file::unpacked()?;
+    let output =
+        Output::create(Holds::Prof, arguments.output.as_deref(), arguments.force, &program.stem, &program.words())
+            .map_err(of_trace)?;
+    if let Some(moved) = &output.moved {
+        say(&format!("note: {moved}"));
+    }
+    let notes = Notes::create();
+    let session = Session::of_trace(output.path.clone(), notes.as_ref().map(Notes::name));
+    let mask = Mask::block_all()
+        .map_err(|error| Failure::ours(format!("cannot block signals: {}", failure::of_system(&error))))?;
+    let (left, shown) = (output.clone(), output.shown.clone());
+    let farewell = move |pid| {
+        left.leave();
+        format!("genba ends at the second Ctrl-C; process {pid} goes on and writes {shown} when it ends")
+    };
+    let answers = Answers { farewell, leave_wait: || false, heap: None };
+    let started = start::run(&program, &session, &[agent.as_path()], mask, Chain::default(), answers);
+    let (ending, _pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;
+    let said = notes.map(|notes| notes.read()).unwrap_or_default();
+    let written = Written::sorted(&output, &said);
+    if !written.has_main {
+        output.give_up();
+        if written.others.is_empty() {
+            return Err(nothing_written(&ending, &written.refusals, &still_running(&session)));
+        }
+    } else {
+        output.keep();
+    }
+    if let Err(failure) = report(arguments, &output, &written, &still_running(&session), &keys) {
+        // The counts are there, and the program's exit code stays its own.
+        let _ = failure.print();
+    }
+    Ok(ExitCode::from(ending.exit_code()))
+}
+
+/// The table or the summary, and the files.
+fn report(
+    arguments: &Arguments,
+    output: &Output,
+    written: &Written,
+    still: &[StillRunning],
+    keys: &[String],
+) -> Result<(), Failure> {
+    if written.has_main && !(arguments.quiet && keys.is_empty()) {
+        let stats = prof_file::open(&output.path)?;
+        if keys.is_empty() {
+            say(&summary(&stats));
+        } else {
+            print_sorted(stats, keys)?;
+        }
+    }
+    for words in &written.refusals {
+        say(&format!("note: a process was not traced whole: {words}"));
+    }
+    if arguments.quiet {
+        return Ok(());
+    }
+    if !written.others.is_empty() {
+        let mut named: Vec<String> =
+            written.others.iter().take(NAMED_MAX).map(|path| path.display().to_string()).collect();
+        if written.others.len() > NAMED_MAX {
+            named.push(format!("and {} more", written.others.len() - NAMED_MAX));
+        }
+        let wrote =
+            figures::counted(written.others.len() as u64, "other process wrote its", "other processes wrote their");
+        say(&format!("note: {wrote} own counts ({}); genba pstats FILE… adds files up", named.join(", ")));
+    }
+    if written.has_main {
+        let bytes = fs::metadata(&output.path).map_or(0, |found| found.len());
+        let (shown, size) = (&output.shown, figures::size(bytes));
+        if !still.is_empty() {
+            let count = figures::counted(
+                still.len() as u64,
+                "process still runs, and writes its",
+                "processes still run, and write their",
+            );
+            say(&format!("note: {count} own counts at the end"));
+        }
+        say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba report {shown}"));
+    }
+    Ok(())
+}
+
+/// The files of one run.
+struct Written {
+    /// The one that was asked for.
+    has_main: bool,
+    /// As the user would write them.
+    others: Vec<PathBuf>,
+    refusals: Vec<String>,
+}
+
+impl Written {
+    /// Behind a launcher no process is genba's own child: where one process alone wrote a file, that is the one that was asked for.
+    fn sorted(output: &Output, said: &[Note]) -> Written {
+        let mut written = Written { has_main: false, others: Vec::new(), refusals: Vec::new() };
+        for note in said {
+            match note {
+                Note::Wrote(path) if *path == output.path => written.has_main = true,
+                Note::Wrote(path) => written.others.push(path.clone()),
+                Note::Refused(words) if !written.refusals.contains(words) => written.refusals.push(words.clone()),
+                Note::Refused(_) => {}
+            }
+        }
+        written.has_main |= fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
+        if let (false, [only]) = (written.has_main, &*written.others)
+            && fs::rename(only, &output.path).is_ok()
+        {
+            (written.has_main, written.others) = (true, Vec::new());
+        }
+        let folder = Path::new(&output.shown).parent().unwrap_or(Path::new(""));
+        for path in &mut written.others {
+            *path = folder.join(path.file_name().unwrap_or_default());
+        }
+        written
+    }
+}
+
+fn nothing_written(ending: &Ending, refusals: &[String], running: &[StillRunning]) -> Failure {
+    let mut failure = Failure::no("nothing was traced: no process wrote its counts")
+        .detail(format!("the program {}", ending.words()));
+    for words in refusals {
+        failure = failure.detail(words);
+    }
+    if !running.is_empty() {
+        let count = figures::counted(running.len() as u64, "process", "processes");
+        failure = failure.detail(format!("{count} that it started still run, and write their own files when they end"));
+    }
+    if refusals.is_empty() {
+        failure = failure
+            .detail("a Python writes its counts when it ends by itself; one that a signal kills leaves none, and a command may start no Python");
+    }
+    failure
+        .hint("genba run records until the last moment; for a command name its Python program: genba trace -m module")
+        .with_exit_code(ending.exit_code().max(1))
+}
+
+/// Before the program starts: a key that is wrong afterwards costs a run.
+fn sort_keys(asked: Option<&str>) -> Result<Vec<String>, Failure> {
+    let keys: Vec<String> =
+        asked.unwrap_or_default().split([',', ' ']).filter(|key| !key.is_empty()).map(str::to_owned).collect();
+    let words: Vec<&str> = keys.iter().map(String::as_str).collect();
+    let mut nothing = Stats::new(Prof { rows: Vec::new(), is_sampled: false, rest_bytes: 0 }, String::new());
+    nothing.sort(&words).map_err(|unknown| not_a_key(&unknown, "genba trace -s time app.py"))?;
+    Ok(keys)
+}
+
+fn check_name(asked: Option<&Path>) -> Result<(), Failure> {
+    match asked {
+        Some(path) if path != Path::new("-") && path.extension().is_none_or(|ending| ending != "prof") => {
+            Err(Failure::usage(format!("cannot write {}: its name does not end in .prof", path.display()))
+                .detail(
+                    "genba trace writes .prof files, which genba pstats and genba report read; it makes no recording",
+                )
+                .hint(format!("-o {}", path.with_extension("prof").display())))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// As `python -m cProfile -s` does: without folders, and without the name of a file.
+fn print_sorted(mut stats: Stats, keys: &[String]) -> Result<(), Failure> {
+    stats.forget_files();
+    stats.strip_folders();
+    let words: Vec<&str> = keys.iter().map(String::as_str).collect();
+    stats.sort(&words).map_err(|unknown| not_a_key(&unknown, "genba trace -s time app.py"))?;
+    read::print(&stats.listing(&[]))
+}
+
+fn summary(stats: &Stats) -> String {
+    let rows = stats.rows();
+    let (calls, primitive): (u64, u64) =
+        rows.iter().fold((0, 0), |(calls, primitive), row| (calls + row.calls, primitive + row.primitive_calls));
+    let own_s: f64 = rows.iter().map(|row| row.own_s).sum();
+    let recursive = match calls == primitive {
+        true => String::new(),
+        false => format!(" ({} primitive)", figures::count(primitive)),
+    };
+    let functions = figures::counted(rows.len() as u64, "function", "functions");
+    format!("{} calls{recursive} of {functions} in {own_s:.3} s; the times include the tracer's", figures::count(calls))
+}

@@ -1,0 +1,286 @@
+"""`genba trace` beside `python -m cProfile` of the same interpreter: the same functions, the same calls, the same callers.
+
+Owns: what is left out of the comparison, in words. cProfile starts the program by `exec` and ends itself by `disable`, which genba does not.
+"""
+
+import marshal
+import os
+import random
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recording import RUN_SECONDS_MAX, Workshop
+
+Function = tuple[str, int, str]
+# (primitive calls, calls) of a function, and (calls, primitive calls) by caller.
+Counts = dict[Function, tuple[int, int, dict[Function, tuple[int, int]]]]
+
+OF_CPROFILE = {("~", 0, "<built-in method builtins.exec>"), ("~", 0, "<method 'disable' of '_lsprof.Profiler' objects>")}
+
+
+def traced(workshop: Workshop, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    command = workshop.place.command([workshop.place.genba_inside, "trace", *words])
+    return subprocess.run(
+        command,
+        cwd=workshop.place.outside,
+        env=workshop.place.environment(environment or {}),
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS_MAX,
+    )
+
+
+def plainly(workshop: Workshop, *words: str) -> subprocess.CompletedProcess:
+    command = workshop.place.command([workshop.interpreter.path, *words])
+    environment = workshop.place.environment({})
+    return subprocess.run(command, cwd=workshop.place.outside, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+
+
+def counts(path: Path) -> Counts:
+    """Files by their last part: cProfile has the name that was typed. `exec` and `disable` are cProfile's own, but for calls of the program's."""
+    found: Counts = {}
+    for (file, line, name), (primitive, calls, _, _, callers) in marshal.loads(path.read_bytes()).items():
+        of_callers = {
+            (os.path.basename(of[0]), *of[1:]): tuple(numbers[:2]) for of, numbers in callers.items() if of not in OF_CPROFILE
+        }
+        found[os.path.basename(file), line, name] = (primitive, calls, of_callers)
+    return found
+
+
+def called(path: Path, function: str) -> int:
+    return sum(numbers[1] for (_, _, name), numbers in counts(path).items() if name == function)
+
+
+def compare(workshop: Workshop, program: str, *arguments: str) -> tuple[Counts, Counts]:
+    inside = workshop.place.inside
+    theirs = plainly(workshop, "-m", "cProfile", "-o", f"{inside}/theirs.prof", program, *arguments)
+    assert theirs.returncode == 0, theirs.stderr
+    ours = traced(workshop, "-o", f"{inside}/ours.prof", "--force", "--python", workshop.interpreter.path, program, *arguments)
+    assert (ours.returncode, ours.stdout) == (0, theirs.stdout), ours.stderr
+    return counts(workshop.place.outside / "ours.prof"), counts(workshop.place.outside / "theirs.prof")
+
+
+def without_start(found: Counts) -> Counts:
+    """Neither cProfile's own calls nor who called the program's module."""
+    kept = {}
+    for function, numbers in found.items():
+        if function in OF_CPROFILE:
+            # The program's own ones are those with a caller.
+            calls = sum(calls for calls, _ in numbers[2].values())
+            if calls:
+                kept[function] = (calls, calls, numbers[2])
+            continue
+        kept[function] = numbers
+    return kept
+
+
+def test_functions_calls_and_callers_are_those_of_cprofile(workshop: Workshop) -> None:
+    program = workshop.program("tests/programs/traced.py")
+    ours, theirs = (without_start(found) for found in compare(workshop, program))
+    assert ours == theirs
+    named = {name: numbers for (_, _, name), numbers in ours.items()}
+    # Known without any profiler.
+    assert named["fibonacci"][:2] == (1, 177) and named["even"][:2] == (1, 4) and named["odd"][:2] == (1, 4)
+    assert named["raising"][:2] == (1, 4) and named["count_down"][1] == 3 + 4 + 3 + 4
+    assert named["<method 'append' of 'list' objects>"][1] == 2 and named["<built-in method builtins.len>"][1] == 1
+
+
+def test_threads_are_counted_each_for_itself(workshop: Workshop) -> None:
+    """cProfile counts the first thread only on 3.11 and takes all threads for one stack from 3.12 on: the truth is the program's."""
+    program = workshop.program("tests/programs/traced.py")
+    done = traced(workshop, "-o", f"{workshop.place.inside}/t.prof", "--python", workshop.interpreter.path, program, "threads")
+    assert done.returncode == 0, done.stderr
+    found = counts(workshop.place.outside / "t.prof")
+    calls = [1, 1, 3, 5, 9]
+    named = {name: numbers for (file, _, name), numbers in found.items() if file == "traced.py"}
+    assert named["in_thread"][:2] == (5, 5)
+    assert named["fibonacci"][:2] == (1 + 5, 177 + sum(calls))
+    by_caller = {name: numbers for (_, _, name), numbers in named["fibonacci"][2].items()}
+    assert by_caller["in_thread"] == (5, 5) and by_caller["main"] == (1, 1)
+
+
+def random_program(seed: int) -> str:
+    """Functions that call those of higher numbers, themselves with one less, and C; generators; exceptions raised and caught anywhere."""
+    chance = random.Random(seed)
+    lines = ["class Wrong(Exception): pass"]
+    count = chance.randint(3, 8)
+    for number in range(count):
+        is_generator = chance.random() < 0.3
+        lines += [f"def f{number}(depth):", "    if depth <= 0:", "        return 0", "    found = 0"]
+        for _ in range(chance.randint(1, 4)):
+            later = chance.randint(number, count - 1)
+            lines += ["    try:"]
+            lines += [
+                chance.choice(
+                    [
+                        f"        found += sum(g for g in range({chance.randint(0, 4)}))",
+                        f"        for got in run(f{later}, depth - {chance.randint(1, 3)}): found += 1",
+                        f"        run(f{later}, depth - {chance.randint(1, 3)})",
+                        "        found += len(sorted([3, 1, depth], key=abs))",
+                        "        [].pop()",
+                        "        raise Wrong(depth)",
+                        "        '-'.join(str(one) for one in range(depth)).split('-')",
+                    ]
+                )
+            ]
+            lines += [f"    except {chance.choice(['Wrong', 'IndexError', '(Wrong, IndexError)'])}:", "        found += 1"]
+            if is_generator:
+                lines += ["    yield found"]
+        lines += ["    return found"]
+    lines += [
+        "def run(function, depth):",
+        "    got = function(depth)",
+        "    if not hasattr(got, 'send'):",
+        "        return [got] if got is not None else []",
+        f"    taken = [one for one, _ in zip(got, range({chance.randint(1, 4)}))]",
+        "    return taken",
+        "for depth in range(4):",
+        "    try:",
+        "        run(f0, depth)",
+        "    except (Wrong, IndexError):",
+        "        pass",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def of_files(found: Counts, begin: str) -> dict[tuple, tuple[int, int]]:
+    """The functions of some files, and each function by each caller in them: how a module is imported depends on folders."""
+    kept: dict[tuple, tuple[int, int]] = {(of,): numbers[:2] for of, numbers in found.items() if of[0].startswith(begin)}
+    for of, (_, _, callers) in found.items():
+        kept |= {(of, caller): numbers for caller, numbers in callers.items() if caller[0].startswith(begin)}
+    return kept
+
+
+# Fifty programs in five processes each side: starting a Python takes longer than such a program.
+def test_random_programs(workshop: Workshop) -> None:
+    for part in range(5):
+        texts = [random_program(part * 10 + number) for number in range(10)]
+        names = [f"random_{part}_{number}" for number in range(10)]
+        for name, text in zip(names, texts, strict=True):
+            workshop.write(f"{name}.py", text)
+        program = workshop.write(f"all_{part}.py", "".join(f"import {name}\n" for name in names))
+        ours, theirs = compare(workshop, program)
+        own = [of_files(found, "random_") for found in (ours, theirs)]
+        assert len(own[0]) > 100 and own[0] == own[1]
+
+
+def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:
+    place = workshop.place
+    workshop.write("leaves.py", "import sys\nprint('said', sys.argv[1:])\nprint('loud', file=sys.stderr)\ndef end():\n    sys.exit(3)\nend()\n")
+    done = traced(workshop, "--python", workshop.interpreter.path, "-m", "leaves", "-x", "1")
+    assert (done.returncode, done.stdout) == (3, "said ['-x', '1']\n")
+    assert done.stderr.startswith("loud\n") and "next: genba pstats leaves.prof, genba report leaves.prof" in done.stderr
+    assert counts(place.outside / "leaves.prof")["leaves.py", 4, "end"][:2] == (1, 1)
+    # A command, an exception, and an end without an end.
+    ends = {"raise KeyError(1)": 1, "import os; os._exit(7)": 7, "import os, signal; os.kill(os.getpid(), signal.SIGTERM)": 128 + 15}
+    for number, (text, code) in enumerate(ends.items()):
+        file = f"{place.inside}/end-{number}.prof"
+        done = traced(workshop, "-q", "-o", file, workshop.interpreter.path, "-c", f"def f(): pass\nf()\n{text}")
+        assert done.returncode == code and (code == 1) == ("KeyError: 1" in done.stderr), done.stderr
+        assert called(place.outside / f"end-{number}.prof", "f") == 1
+
+
+def test_children_write_their_own_files(workshop: Workshop) -> None:
+    program = workshop.write(
+        "parent.py",
+        "import os, subprocess, sys\n"
+        "def f(): pass\n"
+        "f()\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    f(); f()\n"
+        "    os._exit(0)\n"
+        "os.waitpid(child, 0)\n"
+        "other = subprocess.Popen([sys.executable, '-c', 'def f(): pass\\nfor _ in range(5): f()'])\n"
+        "other.wait()\n"
+        "print(child, other.pid, flush=True)\n"
+        "f()\n"
+        "os.execv(sys.executable, [sys.executable, '-c', 'def f(): pass\\nfor _ in range(7): f()'])\n",
+    )
+    done = traced(workshop, "-o", f"{workshop.place.inside}/p.prof", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    child, other = done.stdout.split()
+    folder = workshop.place.outside
+
+    assert [called(folder / name, "f") for name in ("p.prof", f"p.{child}.prof", f"p.{other}.prof")] == [2, 2, 5]
+    rest = set(folder.glob("p.*.prof")) - {folder / f"p.{child}.prof", folder / f"p.{other}.prof"}
+    assert [called(path, "f") for path in rest] == [7]
+    assert "3 other processes wrote their own counts" in done.stderr
+
+
+@pytest.mark.parametrize("way", ["cProfile", "setprofile", "monitoring"])
+def test_a_program_that_profiles_itself_keeps_its_profile(workshop: Workshop, way: str) -> None:
+    texts = {
+        "cProfile": (
+            "import cProfile, pstats\n"
+            "profile = cProfile.Profile()\n"
+            "profile.runcall(work)\n"
+            "profile.create_stats()\n"
+            "print(sorted((name, numbers[1]) for (_, _, name), numbers in profile.stats.items() if 'disable' not in name))\n"
+        ),
+        "setprofile": (
+            "import sys\n"
+            "seen = []\n"
+            "sys.setprofile(lambda frame, event, argument: seen.append((frame.f_code.co_name, event)))\n"
+            "work()\n"
+            "sys.setprofile(None)\n"
+            # The return of sys.setprofile itself is an event wherever calls are instrumented.
+            "print(seen[seen.index(('work', 'call')):])\n"
+        ),
+        "monitoring": (
+            "import sys\n"
+            "seen = []\n"
+            "tool = sys.monitoring.PROFILER_ID\n"
+            "sys.monitoring.use_tool_id(tool, 'mine')\n"
+            "sys.monitoring.register_callback(tool, sys.monitoring.events.PY_START, lambda code, offset: seen.append(code.co_name))\n"
+            "sys.monitoring.set_events(tool, sys.monitoring.events.PY_START)\n"
+            "work()\n"
+            "sys.monitoring.free_tool_id(tool)\n"
+            "print(seen)\n"
+        ),
+    }
+    if way == "monitoring" and workshop.interpreter.name.startswith("3.11"):
+        pytest.skip("3.11 has no sys.monitoring")
+    begin = "def inner(): pass\ndef work():\n    for _ in range(3): inner()\n    len([])\n"
+    program = workshop.write(f"{way}_.py", f"{begin}{texts[way]}for _ in range(10): inner()\n")
+    plain = plainly(workshop, program)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/{way}.prof", workshop.interpreter.path, program)
+    assert (done.returncode, done.stdout) == (0, plain.stdout) and "inner" in plain.stdout, done.stderr
+    # On 3.11 there is one place for a profile function: what the program profiles itself is not counted there.
+    expected = 10 if workshop.interpreter.name.startswith("3.11") else 13
+    assert counts(workshop.place.outside / f"{way}.prof")[f"{way}_.py", 1, "inner"][1] == expected
+
+
+def test_the_table_is_cprofile_s(workshop: Workshop) -> None:
+    workshop.write("sorted.py", "def f(n): return n and f(n - 1)\nf(4)\nprint('out')\n")
+    done = traced(workshop, "-q", "-s", "calls", "--python", workshop.interpreter.path, f"{workshop.place.inside}/sorted.py")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "out" and lines[1].startswith("         7 function calls (3 primitive calls) in 0.00")
+    assert lines[3] == "   Ordered by: call count" and lines[5].split()[:2] == ["ncalls", "tottime"]
+    assert lines[6].startswith("      5/1 ") and lines[6].endswith(" sorted.py:1(f)")
+    # Another Python reads the file, and so does genba.
+    read = plainly(workshop, "-c", "import pstats; pstats.Stats('sorted.prof').strip_dirs().sort_stats('calls').print_stats()")
+    assert read.stdout.split("\n\n", 1)[1].rstrip() == "\n".join(lines[1:]).rstrip()
+
+
+def test_what_cannot_be_done_is_refused(workshop: Workshop) -> None:
+    workshop.write("app.py", "")
+    (workshop.place.outside / "mine.prof").write_text("not a .prof file")
+
+    def refused(*words: str) -> tuple[int, str]:
+        done = traced(workshop, *words)
+        return done.returncode, done.stderr
+
+    code, words = refused("-o", "app.genba", "app.py")
+    assert code == 2 and "app.genba: its name does not end in .prof" in words and "hint: -o app.prof" in words
+    code, words = refused("-s", "nonsense", "app.py")
+    assert code == 2 and "`nonsense` is not a key to sort by" in words
+    code, words = refused("-o", "mine.prof", "--force", "app.py")
+    assert code == 2 and "mine.prof: it exists and is not a .prof file" in words
+    assert (workshop.place.outside / "mine.prof").read_text() == "not a .prof file"
+    code, words = refused("no-such.py")
+    assert code == 2 and "no-such.py" in words
+    code, words = refused("-o", "true.prof", "true")
+    assert code == 1 and "nothing was traced" in words and not (workshop.place.outside / "true.prof").exists()
