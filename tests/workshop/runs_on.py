@@ -82,6 +82,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/command": ONE,
     # What each version's cProfile counts is the truth; the rest is alike but between 3.11 and those with sys.monitoring.
     "tests/counting": ALL,
+    "tests/counting/test_mask_case.py": TWO,
     "tests/counting/test_trace.py::test_random_programs": ONE,
     "tests/counting/test_trace.py::test_children_write_their_own_files": ONE,
     "tests/counting/test_trace.py::test_modules_streams_and_exit_codes": TWO,
