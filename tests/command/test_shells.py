@@ -18,6 +18,7 @@ VARIABLES = {
         f"GENBA_{key}" for key in "ALLOC BUDGET CHILDREN COLOR COPIES DURATION GC INTERVAL MEM MIN_SHARE NATIVE QUIET RATE SHOW SORT SOURCE TAG WEIGHT".split()
     },
     "dump": {"GENBA_COLOR"},
+    "trace": {"GENBA_PYTHON", "GENBA_QUIET"},
     "gc": {"GENBA_COLOR"},
     "lines": {f"GENBA_{key}" for key in ("COLOR", "MIN_SHARE", "SORT", "WEIGHT")},
     "run": {
@@ -129,7 +130,7 @@ def test_manual_pages() -> None:
         assert "of-settings" not in page, "what --help hides is hidden"
         listed = set(re.findall(r"GENBA_[A-Z_]+", page.partition("ENVIRONMENT")[2]))
         assert listed == VARIABLES.get(verb, set())
-        assert ("program's own" in page.partition("EXIT STATUS")[2]) == (verb == "run")
+        assert ("program's own" in page.partition("EXIT STATUS")[2]) == (verb in ("run", "trace"))
 
 
 def test_no_page_of_what_is_no_verb() -> None:

@@ -15,7 +15,7 @@ use crate::words::failure::Failure;
 const EXIT: &str = "0: done. 1: asked, and the answer is no. 2: the command line cannot be carried out as written, or genba itself \
                     failed. What is not 0 is explained on standard error, in lines that begin with error: and hint:.";
 const EXIT_OF_RUN: &str = "The program's own, 128 + n when signal n ended it. 1 or 2 with a line that begins with error: when it \
-                           could not be started or recorded.";
+                           could not be started, recorded or traced.";
 const FILES: &str = "The nearest genba.toml, or pyproject.toml with a table [tool.genba], from the current directory upwards: keys are the \
                      names of options, native = false stands for --no-native. --show-config tells what holds and why.";
 
@@ -46,7 +46,7 @@ pub fn man(arguments: &Arguments, mut command: Command) -> Result<ExitCode, Fail
 fn of(command: Command) -> std::io::Result<String> {
     let mut page = Vec::new();
     let exit_status = match command.get_name() {
-        "run" => EXIT_OF_RUN,
+        "run" | "trace" => EXIT_OF_RUN,
         _ => EXIT,
     };
     let variables = settings::variables_of(command.get_name());
