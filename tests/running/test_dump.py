@@ -167,7 +167,7 @@ def test_children(tmp_path) -> None:
         for process in (first, second):
             row = listed[process["pid"]]
             assert (row["python"], row["readable"], row["stoppable"]) == (process["python"], True, True)
-        assert f"allowed: genba dump {program.pid}" in genba_said("doctor", str(program.pid))
+        assert f"allowed: genba dump {program.pid}" in genba("doctor", str(program.pid)).stdout
 
 
 def test_c_frames(place: Place) -> None:

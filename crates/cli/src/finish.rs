@@ -27,6 +27,7 @@ use genba_profile::hits::{self, HitAddresses, HitModule, Hits};
 use genba_profile::owner::is_in;
 
 use crate::words::failure::Failure;
+pub use elf_files::{SymbolsAt, symbols_of};
 pub use root::Root;
 pub use sources::encoding::decoded;
 pub use sources::{Places, SourceText, Told};

@@ -64,7 +64,7 @@ enum Verb {
     Dump(dump::Arguments),
     /// Which classes fill the heap of a running Python process
     Heap(heap::Arguments),
-    /// What is allowed on this machine, or with one process; and what would allow the rest
+    /// What is slow or forbidden here, in an interpreter, a process or the clock; and the smallest remedy
     Doctor(doctor::Arguments),
     /// Write one page that shows the recording in any browser, without a network
     Html(html::Arguments),

@@ -1,11 +1,13 @@
 //! What the parent of a program needs of the kernel, and a command without `unsafe` cannot ask: how it was started itself, a program started in
-//! the same way, signals with their origin and their value, and the news of every child.
+//! the same way, signals with their origin and their value, the news of every child, and what libc does to read a clock.
 //! Owns: those system calls. Never: decides what becomes of a signal or of a child (crates/cli/src/verbs/run does).
 
 mod beginning;
 mod children;
+mod clocks;
 mod signals;
 
 pub use beginning::{start, was_ignored};
 pub use children::{News, next_news, reap, take_stop};
+pub use clocks::Clock;
 pub use signals::{Arrived, Mask, Origin, next_signal, unblock_stops};

@@ -2,6 +2,7 @@
 //! Owns: nothing itself. Never: knows ELF or Python.
 
 pub mod core_file;
+pub mod counted_calls;
 pub mod facts;
 pub mod maps;
 pub mod memory;

@@ -13,10 +13,15 @@ pub fn with_names_of(file: &Path) -> String {
             "the wheel of {wheel} was built without: a build of your own, with -g and not stripped, has them"
         );
     }
-    match debian_package_of(file, Path::new(DPKG_LISTS)) {
+    match debian_package(file) {
         Some(package) => format!("{} would bring them", with_debug_files(&package)),
         None => "a build with -g that is not stripped has them".to_owned(),
     }
+}
+
+/// The package of dpkg's that has a file.
+pub fn debian_package(file: &Path) -> Option<String> {
+    debian_package_of(file, Path::new(DPKG_LISTS))
 }
 
 /// The folder below site-packages: `numpy` of `numpy/core/…so` and of `numpy.libs/…so`.

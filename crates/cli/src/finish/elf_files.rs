@@ -80,6 +80,31 @@ pub fn open(root: &Root, path: &str, build_id: &[u8], began_realtime_ns: u64) ->
     Ok(ElfFiles { image, debug, looked_for })
 }
 
+/// Where the names of all functions of a file are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SymbolsAt {
+    /// In the file itself.
+    Own,
+    /// In a debug file on this machine.
+    Apart(PathBuf),
+    Nowhere,
+}
+
+/// `None`: it is not there, or no ELF file.
+pub fn symbols_of(path: &Path) -> Option<SymbolsAt> {
+    let image = read_regular(&Root::OWN, path)?;
+    let parsed = Image::parse(&image).ok()?;
+    if parsed.has_symbol_table() {
+        return Some(SymbolsAt::Own);
+    }
+    let build_id = parsed.build_id().unwrap_or_default();
+    let found = debug_candidates(path, build_id, parsed.debug_link()).into_iter().find(|candidate| {
+        let bytes = read_regular(&Root::OWN, candidate);
+        bytes.is_some_and(|bytes| Image::parse(&bytes).is_ok_and(|image| image.build_id() == Some(build_id)))
+    });
+    Some(found.map_or(SymbolsAt::Nowhere, SymbolsAt::Apart))
+}
+
 /// Of a file without a build id.
 pub fn may_be_another(root: &Root, path: &str, build_id: &[u8], began_realtime_ns: u64) -> bool {
     let is_newer =

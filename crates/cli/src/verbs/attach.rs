@@ -5,7 +5,7 @@
 pub mod entering;
 pub mod family;
 pub mod placed;
-mod remote_exec;
+pub mod remote_exec;
 mod visiting;
 
 use std::cell::Cell;

@@ -1,166 +1,228 @@
-//! `genba doctor`: what the system allows genba to do with other processes, and the smallest change that would allow the rest.
-//! Owns: the order of the facts. Never: changes a setting.
+//! `genba doctor`: what is slow, missing or forbidden on this machine, in an interpreter or in a process, and the smallest remedy.
+//! Owns: the options, the order of the facts, the exit code. Never: changes a setting; enters a process.
 
-use std::path::Path;
+mod asking;
+mod clock;
+mod clock_helper;
+mod fact;
+mod interpreter;
+mod layout;
+mod machine;
+mod page;
+mod process;
+mod share;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
-use genba_process::facts::{Facts, SYS_PTRACE, Seccomp};
-use genba_process::interpreter::{Search, find_in};
-use genba_process::{rights, rules};
-use genba_profile::report::printable;
+use clap::{Args, ValueEnum};
+use genba_process::clock_source::ClockSource;
+use genba_process::facts::Facts as ProcessFacts;
+use genba_process::interpreter::{Interpreter, Search, evidence, find_in};
+use genba_process::refusal::Refusal;
+use genba_process::tree::Tree;
+use genba_profile::figures;
 
-use crate::read;
+use self::asking::Asked;
+use self::clock::ClockPage;
+use self::fact::{Fact, Facts};
+use self::page::Page;
+use self::share::SharePage;
+use crate::files::interpreter::{Named, chosen};
+use crate::read::{self, RecordingFile, Stream};
 use crate::words::failure::Failure;
 use crate::words::refused::refused;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Judge one process too
+    /// Judge one process too: what genba may do to it, and what would allow the rest
     #[arg(value_name = "PID")]
     pid: Option<u32>,
+
+    /// Measure what reading the time costs here; with FILE also how much of that recording's CPU it took
+    #[arg(long, value_name = "FILE", num_args = 0..=1)]
+    clock: Option<Option<PathBuf>>,
+
+    /// Print what to send in about an interpreter that genba does not know
+    #[arg(long, conflicts_with_all = ["clock", "format"])]
+    layout: bool,
+
+    /// The interpreter to judge [default: the one that `genba run app.py` starts]
+    #[arg(long, value_name = "PYTHON", conflicts_with = "pid")]
+    python: Option<OsString>,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: Format,
+
+    /// The process that is measured for --clock
+    #[arg(long, hide = true)]
+    clock_helper: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+/// What was found out, and what it comes to.
+#[derive(Default)]
+struct Findings {
+    facts: Vec<Fact>,
+    clock: Option<ClockPage>,
+    share: Option<SharePage>,
+    /// The process cannot be looked at.
+    refusal: Option<Refusal>,
 }
 
 pub fn doctor(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let own = Facts::own().map_err(|_| {
+    if arguments.clock_helper {
+        return clock_helper::help();
+    }
+    let own = ProcessFacts::own().map_err(|_| {
         Failure::no("this process finds no /proc")
             .hint("mount it: mount -t proc proc /proc; all of genba's looks begin there")
     })?;
-    read::print(&machine(&own))?;
-    let Some(pid) = arguments.pid else { return Ok(ExitCode::SUCCESS) };
-    let facts = Facts::of(pid).map_err(|refusal| refused(&refusal))?;
-    read::print(&process(&own, &facts))?;
-    let found = find_in(facts.clone(), Search::All);
-    let may_stop = rights::check_stop(&facts);
-    match (found, may_stop) {
-        (Ok(interpreter), Ok(())) => {
-            read::print(&format!(
-                "\nCPython {} at {}: genba knows it\nallowed: genba dump {pid} reads it and stops running threads for at most 1 ms each\n",
-                interpreter.version,
-                printable(&interpreter.file.display().to_string())
-            ))?;
-            Ok(ExitCode::SUCCESS)
+    let (tree, looked_at) =
+        (Tree::own(), arguments.pid.map(ProcessFacts::of).transpose().map_err(|why| refused(&why))?);
+    if arguments.layout {
+        return layout(arguments, &tree, looked_at);
+    }
+    let findings = match &arguments.clock {
+        Some(file) => of_clock(arguments, &tree, file.as_ref())?,
+        None => of_machine(arguments, &tree, &own, looked_at)?,
+    };
+    findings.shown(arguments.format)
+}
+
+fn of_machine(
+    arguments: &Arguments,
+    tree: &Tree,
+    own: &ProcessFacts,
+    looked_at: Option<ProcessFacts>,
+) -> Result<Findings, Failure> {
+    let mut findings = Findings { facts: machine::facts(tree, own, machine::asked()), ..Findings::default() };
+    let mut clock = Facts::of(clock::GROUP);
+    clock::clock_source(&mut clock, &ClockSource::of(tree));
+    clock.fact("its cost", "genba doctor --clock measures it", "programs read the time often");
+    findings.facts.append(&mut clock.rows);
+    let Some(its) = looked_at else {
+        findings.facts.append(&mut interpreter_facts(arguments)?);
+        return Ok(findings);
+    };
+    findings.facts.append(&mut process::facts(own, &its));
+    match find_in(its, Search::All) {
+        Ok(found) => {
+            findings.facts.append(&mut interpreter::facts_of_process(&found));
+            findings.facts.append(&mut process::allowed(&found));
         }
-        (Ok(interpreter), Err(traced)) => {
-            read::print(&format!(
-                "\nCPython {}: genba knows it\nallowed: genba dump {pid} reads it; running threads cannot be stopped and are unverified\nnot allowed: {traced}\nhint: {}\n",
-                interpreter.version,
-                traced.hint()
-            ))?;
-            Ok(ExitCode::SUCCESS)
+        Err(refusal) => {
+            findings.facts.append(&mut process::refused(&refusal));
+            findings.refusal = Some(refusal);
         }
-        (Err(refusal), _) => Err(refused(&refusal)),
+    }
+    Ok(findings)
+}
+
+/// Of the interpreter that was named, else of the one that `genba run` would start, where there is one.
+fn interpreter_facts(arguments: &Arguments) -> Result<Vec<Fact>, Failure> {
+    let unknown = |why: String| {
+        let mut found = Facts::of("the interpreter");
+        found.unknown("python", why, "what `genba run app.py` starts");
+        found.rows
+    };
+    match ask(arguments, false)? {
+        Ok(asked) => Ok(interpreter::facts(&asked)),
+        Err(why) if arguments.python.is_some() => Err(Failure::no(why).hint("genba doctor --python python3.13")),
+        Err(why) => Ok(unknown(why)),
     }
 }
 
-/// What holds for all processes.
-fn machine(own: &Facts) -> String {
-    let [_, user, ..] = own.users;
-    let mut rows = vec![("user", if user == 0 { "0 (root)".to_owned() } else { user.to_string() })];
-    rows.push((
-        "CAP_SYS_PTRACE",
-        if own.has_capability(SYS_PTRACE) {
-            "yes: processes of all users in this user namespace".to_owned()
-        } else {
-            "no: processes of the same user only".to_owned()
-        },
-    ));
-    rows.push((
-        "ptrace_scope",
-        match rules::ptrace_scope() {
-            None => "this kernel has no such rule".to_owned(),
-            Some(0) => "0: every process of the same user".to_owned(),
-            Some(1) if own.has_capability(SYS_PTRACE) => {
-                "1: only processes that genba started, but CAP_SYS_PTRACE lifts it".to_owned()
+/// Err inside: there is none, or it does not answer.
+fn ask(arguments: &Arguments, with_clocks: bool) -> Result<Result<Asked, String>, Failure> {
+    match chosen(arguments.python.as_deref().map(Named::Typed), None) {
+        Ok(path) => Ok(asking::ask(&path, with_clocks)),
+        Err(failure) if arguments.python.is_some() => Err(failure),
+        Err(failure) => Ok(Err(failure.in_two().0)),
+    }
+}
+
+fn of_clock(arguments: &Arguments, tree: &Tree, file: Option<&PathBuf>) -> Result<Findings, Failure> {
+    // A file that cannot be read is said before anything is measured.
+    let recording = file.map(|file| RecordingFile::open(Some(file))).transpose()?;
+    let source = ClockSource::of(tree);
+    let mut page = clock::measure(&source)?;
+    if let Ok(asked) = ask(arguments, true)? {
+        clock::add_python(&mut page, asked.answer.clocks);
+    }
+    let preloaded = std::env::var("LD_PRELOAD").ok();
+    let mut findings = Findings { facts: clock::facts(&source, &page, preloaded.as_deref()), ..Findings::default() };
+    if let Some(recording) = recording {
+        let name = recording.path.display().to_string();
+        let mut found = share::share(&name, &recording.profile_in_window(None)).ok_or_else(|| {
+            Failure::no(format!("{name} does not tell how much CPU its C functions took"))
+                .detail("it has no CPU time or no C frames (--no-native, or another profiler's file)")
+                .hint("record it with genba run app.py")
+        })?;
+        findings.facts.append(&mut share::judge(&mut found, &page));
+        findings.share = Some(found);
+    }
+    findings.clock = Some(page);
+    Ok(findings)
+}
+
+fn layout(arguments: &Arguments, tree: &Tree, looked_at: Option<ProcessFacts>) -> Result<ExitCode, Failure> {
+    let judged = |found: &Result<Interpreter, Refusal>| match found {
+        Ok(found) => format!("knows CPython {}", found.version),
+        Err(refusal) => [vec![refusal.to_string()], refusal.details()].concat().join(": "),
+    };
+    let text = match looked_at {
+        Some(its) => {
+            let pid = its.pid;
+            layout::text(tree, None, &evidence(pid), &judged(&find_in(its, Search::All)))
+        }
+        None => {
+            let asked =
+                ask(arguments, false)?.map_err(|why| Failure::no(why).hint("genba doctor --layout --python FILE"))?;
+            layout::text(tree, Some(&asked.answer), &asked.evidence, &judged(&asked.found))
+        }
+    };
+    read::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Findings {
+    fn shown(self, format: Format) -> Result<ExitCode, Failure> {
+        let wrong: Vec<&Fact> = self.facts.iter().filter(|fact| fact.standing.is_wrong()).collect();
+        match format {
+            Format::Text => read::print(&page::text(&self.facts, read::screen_width(Stream::Stdout)))?,
+            Format::Json => {
+                let page = Page {
+                    format: "genba-doctor",
+                    version: 1,
+                    wrong: wrong.len(),
+                    facts: &self.facts,
+                    clock: self.clock.as_ref(),
+                    share: self.share.as_ref(),
+                };
+                let text = serde_json::to_string_pretty(&page);
+                let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
+                read::print(&(text + "\n"))?;
             }
-            Some(1) => "1: only processes that genba started".to_owned(),
-            Some(2) => "2: only with CAP_SYS_PTRACE".to_owned(),
-            Some(scope) => format!("{scope}: no process at all, until the next boot"),
-        },
-    ));
-    let seccomp = match own.seccomp {
-        Seccomp::Off => "no filter around genba",
-        _ if rules::may_read_itself() => "a filter around genba; it lets process_vm_readv pass",
-        _ => "a filter around genba; it forbids process_vm_readv",
-    };
-    rows.push(("seccomp", seccomp.to_owned()));
-    rows.push(("container", container(own).to_owned()));
-    rows.push(("perf events", "not needed".to_owned()));
-    let mut page = String::from("this machine\n");
-    for (name, value) in rows {
-        page += &format!("  {name:<15} {value}\n");
-    }
-    let hint = match rules::ptrace_scope() {
-        _ if !rules::may_read_itself() => {
-            Some("start the container with --cap-add SYS_PTRACE, or run genba outside of it")
         }
-        Some(1) if !own.has_capability(SYS_PTRACE) => {
-            Some("run genba as root (sudo), or: sysctl kernel.yama.ptrace_scope=0")
+        if let Some(refusal) = &self.refusal {
+            return Err(refused(refusal));
         }
-        Some(2) if !own.has_capability(SYS_PTRACE) => Some("run genba as root (sudo)"),
-        Some(3..) => Some("genba run starts a program and records it without any of these rights"),
-        _ if !own.has_capability(SYS_PTRACE) => Some("for processes of other users run genba as root (sudo)"),
-        _ => None,
-    };
-    page + &hint.map_or(String::new(), |hint| format!("hint: {hint}\n"))
-}
-
-/// A guess by what the usual ones leave behind.
-fn container(own: &Facts) -> &'static str {
-    if Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists() {
-        "genba runs in one"
-    } else if own.pids.len() > 1 {
-        "genba runs in a PID namespace of its own"
-    } else {
-        "none that can be seen from here"
+        if wrong.is_empty() {
+            return Ok(ExitCode::SUCCESS);
+        }
+        let what = figures::counted(wrong.len() as u64, "fact costs", "facts cost");
+        let failure = Failure::no(format!("{what} the program time, or hinder genba"));
+        let failure = wrong.iter().fold(failure, |failure, fact| {
+            failure.detail(format!("{}: {}: {}", fact.standing.word(), fact.name, fact.value))
+        });
+        Err(failure.hint("each one's remedy is below it, in the list"))
     }
-}
-
-/// What differs from genba's own.
-fn process(own: &Facts, facts: &Facts) -> String {
-    let mut rows = vec![("name", printable(&facts.name))];
-    let program = facts.executable.as_ref().map(|path| printable(&path.display().to_string()));
-    rows.push(("program", program.unwrap_or_else(|| "cannot be read".to_owned())));
-    rows.push(("user", facts.users[1].to_string()));
-    let state = match facts.state {
-        'R' => "running",
-        'S' => "sleeping",
-        'D' => "in an uninterruptible wait: a running thread of it cannot be stopped until that ends",
-        'T' => "stopped by a signal",
-        't' => "stopped by a debugger",
-        'Z' | 'X' => "ended",
-        _ => "another state",
-    };
-    rows.push(("state", state.to_owned()));
-    rows.push(("threads", facts.threads.to_string()));
-    rows.push(("traced by", if facts.tracer == 0 { "nobody".to_owned() } else { format!("process {}", facts.tracer) }));
-    let seccomp = match facts.seccomp {
-        Seccomp::Off => "no filter",
-        Seccomp::Strict => "strict: it may read, write and exit only; reading it from outside is not concerned",
-        Seccomp::Filter => "a filter; reading it from outside is not concerned",
-    };
-    rows.push(("seccomp", seccomp.to_owned()));
-    let (mine, its) = (own.namespaces, facts.namespaces);
-    let pairs = [
-        ("mount", mine.mount, its.mount),
-        ("PID", mine.pid, its.pid),
-        ("user", mine.user, its.user),
-        ("network", mine.network, its.network),
-    ];
-    let others: Vec<&str> =
-        pairs.iter().filter(|(_, mine, its)| its.is_some() && mine != its).map(|(name, ..)| *name).collect();
-    let words = match (its.mount, others.as_slice()) {
-        (None, _) => "cannot be read".to_owned(),
-        (_, []) => "the same as genba's".to_owned(),
-        (_, others) => format!("of its own: {}", others.join(", ")),
-    };
-    rows.push(("namespaces", words));
-    if facts.root.as_ref().is_some_and(|root| root != Path::new("/")) {
-        rows.push(("root", facts.root.as_ref().map(|root| printable(&root.display().to_string())).unwrap_or_default()));
-    }
-    let mut page = format!("\nprocess {}\n", facts.pid);
-    for (name, value) in rows {
-        page += &format!("  {name:<15} {value}\n");
-    }
-    page
 }

@@ -53,6 +53,12 @@ impl Failure {
         self
     }
 
+    /// For a page that shows it among other facts: what it is, and what helps.
+    pub fn in_two(&self) -> (String, String) {
+        let what = [std::slice::from_ref(&self.what), &self.details].concat();
+        (what.join(": "), self.hints.join("; "))
+    }
+
     /// The exit code that the program ended with takes the place of genba's own.
     pub fn with_exit_code(mut self, exit_code: u8) -> Failure {
         self.exit_code = exit_code;

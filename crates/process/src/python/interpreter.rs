@@ -1,10 +1,12 @@
 //! The CPython in a process.
 //! Owns: in which of its files it is looked for, and the refusals that follow. Never: guesses where a struct lies (crates/python).
 
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use genba_python::find::{self, Found, Python};
+use genba_python::memory::{Address, Memory};
 use genba_python::symbols::Symbols;
 
 use crate::elf::files::{self, Loaded, Mapped, Unopened};
@@ -83,6 +85,73 @@ pub fn find_in(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
             Ok(Interpreter { facts, python, version, file: path, memory, symbols, maps, core: None })
         }
     }
+}
+
+/// What a person can send in about an interpreter, known or not.
+#[derive(Clone, Debug)]
+pub struct Evidence {
+    /// The file that defines `_PyRuntime`.
+    pub file: PathBuf,
+    pub build_id: Option<Vec<u8>>,
+    /// The symbols that genba looks for, and whether the file exports them.
+    pub symbols: Vec<(&'static str, bool)>,
+    /// `Py_Version`
+    pub version: Option<u32>,
+    /// The table of offsets that CPython keeps since 3.13, as it lies in memory. Empty: there is none.
+    pub offsets: Vec<u8>,
+}
+
+/// What `find` looks at, without a judgement.
+///
+/// # Errors
+/// As `find`, but for what it judges.
+pub fn evidence(pid: u32) -> Result<Evidence, Refusal> {
+    const OFFSETS_BYTES: u64 = 1024;
+    const COOKIE: &[u8] = b"xdebugpy";
+    const NAMES: [(&CStr, &str); 12] = [
+        (c"_PyRuntime", "_PyRuntime"),
+        (c"Py_Version", "Py_Version"),
+        (c"PyCode_Type", "PyCode_Type"),
+        (c"PyType_Type", "PyType_Type"),
+        (c"PyUnicode_Type", "PyUnicode_Type"),
+        (c"PyBytes_Type", "PyBytes_Type"),
+        (c"PyDict_Type", "PyDict_Type"),
+        (c"PyLong_Type", "PyLong_Type"),
+        (c"PyObject_GetItem", "PyObject_GetItem"),
+        (c"_PyJIT_Entry", "_PyJIT_Entry"),
+        (c"_Py_RefTotal", "_Py_RefTotal"),
+        (c"pypy_main_startup", "pypy_main_startup"),
+    ];
+    let facts = Facts::of(pid)?;
+    rights::check(&facts)?;
+    let (maps, memory) = (maps::read(pid)?, Remote::new(pid));
+    let program = facts.executable.clone().unwrap_or_else(|| PathBuf::from(&facts.name));
+    let found = runtime_file(&facts, &memory, &files::mapped(&maps), Search::All)?;
+    let Some(file) = found else { return Err(Refusal::NotPython { pid, program }) };
+    let (path, build_id) = (file.path.clone(), file.build_id());
+    let symbols = RemoteSymbols { files: vec![file] };
+    let version = symbols.address(c"Py_Version").and_then(|at| memory.word(Address(at)).ok()).map(|hex| hex as u32);
+    let offsets = symbols.address(c"_PyRuntime").map(|at| memory.copy_from(at, OFFSETS_BYTES)).unwrap_or_default();
+    Ok(Evidence {
+        file: path,
+        build_id,
+        symbols: NAMES.iter().map(|(symbol, name)| (*name, symbols.address(symbol).is_some())).collect(),
+        version,
+        offsets: if offsets.starts_with(COOKIE) { table_of(offsets) } else { Vec::new() },
+    })
+}
+
+/// Without what lies behind the table, which does not say how long it is: its words behind the name and the version are small, and those behind
+/// it are addresses of the process.
+fn table_of(mut offsets: Vec<u8>) -> Vec<u8> {
+    const WORD_BYTES: usize = 8;
+    const SMALL_MAX: u64 = u32::MAX as u64;
+    let mut words = offsets.chunks_exact(WORD_BYTES).skip(2);
+    let is_behind = |word: &[u8]| word.try_into().map_or(true, |word| u64::from_le_bytes(word) > SMALL_MAX);
+    if let Some(at) = words.position(is_behind) {
+        offsets.truncate((2 + at) * WORD_BYTES);
+    }
+    offsets
 }
 
 /// What a core file tells of its process.
@@ -172,7 +241,7 @@ impl Interpreter {
 
     /// An address that its file exports, such as a type.
     #[must_use]
-    pub fn symbol(&self, name: &std::ffi::CStr) -> Option<u64> {
+    pub fn symbol(&self, name: &CStr) -> Option<u64> {
         self.symbols.address(name)
     }
 }

@@ -1,0 +1,203 @@
+//! `genba doctor --clock FILE`: how much of a recording's CPU the clock took, and would take if it were fast.
+//! Owns: which C functions read a clock. Never: says what a faster clock saves where another library answered in the recording than here.
+
+use std::collections::{BTreeMap, HashMap};
+
+use genba_profile::figures;
+use genba_profile::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
+use serde::Serialize;
+
+use super::clock::{ClockPage, base_name, is_of_system, is_same_answerer};
+use super::fact::{Fact, Facts};
+
+/// Less than this share of the CPU is not worth a change.
+const SHARE_MIN: f64 = 0.01;
+/// A call takes about so long by the vDSO where it answers: for machines on which none does.
+const FAST_NS: f64 = 25.0;
+const WHY: &str = "what a faster clock could give back";
+
+/// libc's functions, and the vDSO's.
+const READING: [&str; 8] = [
+    "clock_gettime",
+    "__clock_gettime",
+    "__clock_gettime64",
+    "gettimeofday",
+    "__gettimeofday",
+    "__vdso_clock_gettime",
+    "__vdso_gettimeofday",
+    "__vdso_time",
+];
+/// CPython's functions that ask for CPU time: no clock source makes these faster.
+const OF_CPU: [&str; 6] =
+    ["process_time", "process_time_ns", "thread_time", "thread_time_ns", "py_process_time", "_PyTime_GetThreadTime"];
+/// CPython's functions for the time of day and the like, all of them of the module `time`.
+const OF_PYTHON: [&str; 6] = ["time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns"];
+
+/// In nanoseconds of CPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct SharePage {
+    pub file: String,
+    pub cpu_ns: u64,
+    /// Within functions that read a clock other than one of CPU time.
+    pub clock_ns: u64,
+    /// Within Python's functions that call them; `clock_ns` is nearly all of it where the clock is slow.
+    pub python_ns: u64,
+    /// Within readings of CPU time, which no clock source makes faster.
+    pub cpu_clock_ns: u64,
+    /// The files with the functions that the program called, those with the most CPU first.
+    pub answered_by: Vec<String>,
+    /// Of `clock_ns`, with the fastest clock that this machine has. None: not known.
+    pub could_be_ns: Option<u64>,
+}
+
+/// What a node is below, the outermost such call.
+#[derive(Clone, Copy, Default)]
+struct Below {
+    python: bool,
+    of_cpu: bool,
+    /// The frame that the program called.
+    clock: Option<FrameIndex>,
+}
+
+/// `None`: the recording has no CPU time, or no C frames.
+pub fn share(file: &str, profile: &Profile) -> Option<SharePage> {
+    if profile.processes.iter().all(|process| process.native == Some(false)) {
+        return None;
+    }
+    let mut page = SharePage { file: file.to_owned(), ..SharePage::default() };
+    let mut known: HashMap<NodeIndex, Below> = HashMap::new();
+    let mut answered: BTreeMap<&str, u64> = BTreeMap::new();
+    for sample in &profile.samples {
+        page.cpu_ns += sample.cpu_ns;
+        let Some(node) = sample.node else { continue };
+        let below = below(profile, node, &mut known);
+        page.python_ns += if below.python { sample.cpu_ns } else { 0 };
+        match below.clock {
+            Some(_) if below.of_cpu => page.cpu_clock_ns += sample.cpu_ns,
+            Some(frame) => {
+                page.clock_ns += sample.cpu_ns;
+                if let Some(module) = module_of(profile, frame) {
+                    *answered.entry(module).or_default() += sample.cpu_ns;
+                }
+            }
+            None => {}
+        }
+    }
+    let mut answered: Vec<(&str, u64)> = answered.into_iter().collect();
+    answered.sort_by_key(|(_, cpu_ns)| std::cmp::Reverse(*cpu_ns));
+    page.answered_by = answered.into_iter().map(|(file, _)| file.to_owned()).collect();
+    (page.cpu_ns > 0).then_some(page)
+}
+
+/// From the root: parents stand before their children.
+fn below(profile: &Profile, leaf: NodeIndex, known: &mut HashMap<NodeIndex, Below>) -> Below {
+    let mut way = Vec::new();
+    let mut at = Some(leaf);
+    let mut found = Below::default();
+    while let Some(node) = at {
+        if let Some(below) = known.get(&node) {
+            found = *below;
+            break;
+        }
+        way.push(node);
+        at = profile.nodes[node].parent;
+    }
+    for node in way.into_iter().rev() {
+        let frame = profile.nodes[node].frame;
+        if found.clock.is_none()
+            && let Some((name, module)) = c_function(profile, frame)
+        {
+            found.python |= is_of_time(name, &OF_PYTHON);
+            found.of_cpu |= is_of_time(name, &OF_CPU);
+            let reads = READING.contains(&name)
+                || is_of_system(module) && (name == "time" || name == "__time")
+                || base_name(module).contains("vdso")
+                    && !["getcpu", "getrandom"].iter().any(|other| name.contains(other));
+            found.clock = reads.then_some(frame);
+        }
+        known.insert(node, found);
+    }
+    found
+}
+
+/// `time_perf_counter` of a symbol table, `time.perf_counter` of a table of methods.
+fn is_of_time(name: &str, functions: &[&str]) -> bool {
+    let function = name.strip_prefix("time_").or_else(|| name.strip_prefix("time."));
+    function.is_some_and(|function| functions.contains(&function))
+        || functions.contains(&name) && name.starts_with(['_', 'p'])
+}
+
+fn c_function(profile: &Profile, frame: FrameIndex) -> Option<(&str, &str)> {
+    let frame = &profile.frames[frame];
+    if !matches!(frame.kind, FrameKind::C | FrameKind::Inferred | FrameKind::Inlined) {
+        return None;
+    }
+    let function = &profile.functions[frame.function];
+    let Home::C { module, .. } = &function.home else { return None };
+    Some((&function.name, &profile.modules[*module].path))
+}
+
+fn module_of(profile: &Profile, frame: FrameIndex) -> Option<&str> {
+    c_function(profile, frame).map(|(_, module)| module)
+}
+
+/// With what the clock costs here.
+pub fn judge(share: &mut SharePage, clock: &ClockPage) -> Vec<Fact> {
+    let mut found = Facts::of("the recording");
+    let part = figures::share(share.clock_ns, share.cpu_ns);
+    let by = share.answered_by.first().map_or_else(String::new, |file| format!(", by {}", base_name(file)));
+    let value = format!(
+        "{} % of the CPU of {}, {}{by}",
+        figures::percent(share.clock_ns, share.cpu_ns),
+        share.file,
+        figures::duration(share.clock_ns)
+    );
+    let here = clock.first().filter(|call| {
+        let answered = share.answered_by.first();
+        answered.zip(call.answered_by.as_ref()).is_some_and(|(there, here)| is_same_answerer(there, here))
+    });
+    let fast_ns = clock.fast_ns().unwrap_or(FAST_NS);
+    // The difference of two fast clocks is none that a change would give back.
+    share.could_be_ns = here.map(|call| match clock.is_fast(call) {
+        true => share.clock_ns,
+        false => (share.clock_ns as f64 * (fast_ns / call.ns).min(1.0)) as u64,
+    });
+    let is_replaced = share.answered_by.first().is_some_and(|file| !is_of_system(file));
+    match share.could_be_ns {
+        _ if part < SHARE_MIN => found.ok("clock calls", value, WHY),
+        Some(could_be) if could_be < share.clock_ns => {
+            let saved = share.clock_ns - could_be;
+            let by_a_fast_one = format!("{value}; with a fast clock about {}", figures::duration(could_be));
+            let remedy =
+                format!("the remedy above gives back about {} % of its CPU", figures::percent(saved, share.cpu_ns));
+            found.slow("clock calls", by_a_fast_one, WHY, remedy);
+        }
+        Some(_) => found.fact(
+            "clock calls",
+            format!("{value}; the clock is fast here"),
+            "only fewer readings would give it back",
+        ),
+        None if is_replaced => {
+            let file = share.answered_by.first().cloned().unwrap_or_default();
+            let remedy = format!(
+                "start the program without {file}; LD_PRELOAD={file} genba doctor --clock {} measures it",
+                share.file
+            );
+            found.slow("clock calls", format!("{value}, which stands in for libc"), WHY, remedy);
+        }
+        None => found.fact(
+            "clock calls",
+            format!("{value}; another library answers here, so what a fast clock would give back is not known"),
+            WHY,
+        ),
+    }
+    if share.python_ns > 0 {
+        let value = format!("{} % of the CPU", figures::percent(share.python_ns, share.cpu_ns));
+        found.fact("time.time() & co", value, "the clock calls and Python's part around them");
+    }
+    if share.cpu_clock_ns > 0 {
+        let value = format!("{} % of the CPU", figures::percent(share.cpu_clock_ns, share.cpu_ns));
+        found.fact("readings of CPU time", value, "process_time and thread_time: no clock source makes these faster");
+    }
+    found.rows
+}

@@ -1,0 +1,174 @@
+"""`genba doctor`: what it says of the clock, an interpreter and a process, where the truth is known without it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpreters import pyenv_candidates
+from looked_at import Program, started
+from recording import REPOSITORY, Place, Workshop, binary, genba
+from test_dump_refusals import forbidding
+
+WAITS = "import sys; print('ready', flush=True); sys.stdin.read()"
+PTRACE = 101
+# Installs a seccomp filter that lets all calls pass.
+WITH_A_FILTER = """
+import ctypes, struct, sys
+libc = ctypes.CDLL(None)
+step = ctypes.create_string_buffer(struct.pack("<HBBI", 6, 0, 0, 0x7FFF0000))
+program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", 1, ctypes.addressof(step)))
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
+""" + WAITS
+
+
+@pytest.fixture
+def place(workshop: Workshop) -> Place:
+    return workshop.place
+
+
+@pytest.fixture(scope="module")
+def slow_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built_clock(tmp_path_factory.mktemp("clock"))
+
+
+def built_clock(folder: Path) -> Path:
+    """A library whose clock makes ten system calls a reading."""
+    made = folder / "slow_clock.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(REPOSITORY / "tests/programs/slow_clock.c"), "-o", str(made)], check=True)
+    return made
+
+
+def doctor(*arguments: str | Path, **options: Any) -> tuple[dict[str, Any], dict[str, dict[str, Any]], subprocess.CompletedProcess]:
+    """Its JSON, the facts by name, and how it ended."""
+    command = [str(binary()), "doctor", "--format", "json", *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    page = json.loads(done.stdout)
+    wrong = [fact for fact in page["facts"] if fact["standing"] in ("slow", "hinders")]
+    assert (page["format"], page["version"], page["wrong"]) == ("genba-doctor", 1, len(wrong))
+    assert done.returncode == (1 if wrong else 0) and done.stderr.startswith("error: ") == bool(wrong), done.stderr
+    assert all(fact["remedy"] for fact in wrong), wrong
+    return page, {fact["name"]: fact for fact in page["facts"]}, done
+
+
+def test_a_clock_that_makes_system_calls_is_named(slow_clock: Path) -> None:
+    page, facts, done = doctor("--clock", env={**os.environ, "LD_PRELOAD": str(slow_clock)})
+    assert done.returncode == 1
+    for call in page["clock"]["calls"][:3]:
+        assert (call["system_calls"], call["answered_by"]) == (10, str(slow_clock)), call
+        fact = facts[call["name"]]
+        assert fact["standing"] == "slow" and "10 system calls, by slow_clock.so" in fact["value"], fact
+        assert fact["remedy"] == f"{slow_clock} answers in libc's place: take it out of LD_PRELOAD"
+
+
+def test_the_kernel_s_clock_is_counted() -> None:
+    page, facts, _ = doctor("--clock", env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"})
+    assert page["clock"]["not_counted"] is None
+    libc, _, _, of_thread, kernel, plain = page["clock"]["calls"]
+    # glibc asks the vDSO, which answers or makes the call itself.
+    assert libc["system_calls"] == kernel["system_calls"] and of_thread["system_calls"] == plain["system_calls"] == 1
+    assert facts[libc["name"]]["standing"] == ("slow" if libc["system_calls"] else "ok") or libc["ns"] > 500
+    source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+    assert page["clock"]["source"] == (source.read_text().strip() if source.exists() else None)
+    assert [call["name"] for call in page["clock"]["python"]] == ["time.time()", "time.monotonic()", "time.perf_counter()"]
+
+
+def test_what_cannot_be_counted_is_said() -> None:
+    page, facts, _ = doctor("--clock", preexec_fn=lambda: forbidding(PTRACE))
+    assert page["clock"]["not_counted"].startswith("ptrace is not allowed here")
+    assert facts["system calls"]["standing"] == "unknown" and "judged by the cost" in facts["system calls"]["value"]
+    assert {call["system_calls"] for call in page["clock"]["calls"]} == {None}
+
+
+def test_a_build_is_told_by_its_own_configuration(place: Place) -> None:
+    _, facts, done = doctor("--python", place.interpreter.path)
+    # docs/limits.md, *Interpreters that were tried*.
+    is_standalone = place.interpreter.is_standalone
+    assert facts["genba"]["value"] == f"knows CPython {place.interpreter.version}"
+    assert facts["PGO"]["standing"] == ("ok" if is_standalone else "slow") and (facts["LTO"]["value"] == "yes") == is_standalone
+    assert (facts["BOLT"]["value"] == "yes") == place.interpreter.has_tail_calls
+    assert facts["symbols"]["value"].startswith("stripped" if place.interpreter.is_stripped else "in /")
+    assert ("python-build-standalone" if is_standalone else "pyenv") in facts["python"]["value"]
+    if not is_standalone:
+        assert "--enable-optimizations" in facts["PGO"]["remedy"] and "slow: PGO: no" in done.stderr
+
+
+def test_an_allocator_that_checks_is_slow(place: Place) -> None:
+    _, facts, _ = doctor("--python", place.interpreter.path, env={**os.environ, "PYTHONMALLOC": "debug"})
+    assert facts["allocator"]["standing"] == "slow" and facts["allocator"]["remedy"] == "unset PYTHONMALLOC"
+
+
+def test_what_genba_may_do_to_a_process(place: Place) -> None:
+    command = place.command([place.interpreter.path, "-c", WAITS])
+    with started(command, cwd=place.outside, env=place.environment({"PYTHONMALLOC": "malloc_debug"})) as program:
+        _, facts, _ = doctor(program.pid)
+        assert f"CPython {place.interpreter.version}" in facts["python"]["value"] and facts["PGO, LTO"]["standing"] == "unknown"
+        assert facts["allocator"]["value"] == "PYTHONMALLOC=malloc_debug"
+        for name in ("dump", "attach, top", "heap"):
+            assert facts[name]["standing"] == "ok" and facts[name]["value"].startswith("allowed: "), facts[name]
+        assert ("each thread is held once more" in facts["attach, top"]["value"]) == place.interpreter.has_tail_calls
+        stopped(program, facts)
+
+
+def stopped(program: Program, facts: dict[str, dict[str, Any]]) -> None:
+    program.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, program.pid, os.WSTOPPED | os.WNOWAIT)
+    _, facts, done = doctor(program.pid)
+    assert facts["state"]["value"] == "stopped by a signal" and facts["dump"]["standing"] == "ok"
+    for name in ("attach, top", "heap"):
+        assert facts[name]["standing"] == "hinders" and f"process {program.pid} is stopped" in facts[name]["value"], facts[name]
+        assert facts[name]["remedy"] == f"kill -CONT {program.pid} lets it go on"
+    assert done.returncode == 1
+
+
+def test_a_process_with_filters_of_its_own(tmp_path: Path) -> None:
+    with started([sys.executable, "-c", WITH_A_FILTER], cwd=tmp_path) as program:
+        page, facts, _ = doctor(program.pid)
+        if any(fact["name"] == "dump, attach, heap" for fact in page["facts"]):
+            pytest.skip(f"genba does not know {sys.executable}")
+        assert facts["dump"]["standing"] == "ok" and "seccomp filters" in facts["attach, top"]["value"]
+        assert facts["attach, top"]["standing"] in ("unknown", "hinders")
+
+
+def test_a_process_that_genba_does_not_know(tmp_path: Path) -> None:
+    older = next(iter(pyenv_candidates("3.10")), None)
+    if older is None:
+        pytest.skip("no CPython 3.10 in pyenv")
+    with started([str(older), "-c", WAITS], cwd=tmp_path) as program:
+        _, facts, done = doctor(program.pid)
+        assert "older than CPython 3.11" in facts["dump, attach, heap"]["value"]
+        assert done.stderr.startswith(f"error: genba does not know the Python of process {program.pid}")
+        layout = genba("doctor", "--layout", str(program.pid)).stdout
+        assert "older than CPython 3.11" in layout and "Py_Version     none" in layout
+
+
+def test_what_to_send_in_holds_no_data(place: Place) -> None:
+    secret = "hunter2-of-the-environment"
+    with started([place.interpreter.path, "-c", WAITS, secret], cwd=place.outside, env={"PASSWORD": secret}) as program:
+        for arguments in ((str(program.pid),), ("--python", place.interpreter.path)):
+            done = genba("doctor", "--layout", *arguments)
+            assert done.returncode == 0 and f"knows CPython {place.interpreter.version}" in done.stdout, done.stderr
+            assert "offsets 0000   7864656275677079" in done.stdout and secret not in done.stdout
+            # Addresses of the process are none of anybody's business.
+            assert "7f0000" not in done.stdout.partition("offsets 0000")[2], done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--clock", "nothing.genba"), "nothing.genba"),
+        (("--python", "/bin/true"), "/bin/true did not answer as a Python does"),
+        (("--python", "no-such-python"), "no such interpreter"),
+        (("--layout", "--clock"), "cannot be used with"),
+        (("0",), "there is no process 0"),
+    ],
+)
+def test_bad_words(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    done = genba("doctor", *arguments, cwd=tmp_path)
+    assert done.returncode in (1, 2) and done.stderr.startswith("error: ") and words in done.stderr, done.stderr
+    assert not done.stdout

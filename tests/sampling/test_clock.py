@@ -1,0 +1,69 @@
+"""casebook/clock: how much of a program's CPU a slow clock takes. The slow clock is one that is preloaded, and the truth is what the program
+needs with it and without it, by its own count."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bounds import effective_samples, share_bound
+from recording import REPOSITORY, Run, Workshop, binary, genba
+
+pytestmark = pytest.mark.measures
+
+EVENTS = "150000"
+
+
+@pytest.fixture(scope="module")
+def slow_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("clock") / "slow_clock.so"
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(REPOSITORY / "tests/programs/slow_clock.c"), "-o", str(made)], check=True)
+    return made
+
+
+def recorded(workshop: Workshop, name: str, slow_clock: Path) -> Run:
+    return workshop.run(workshop.program(f"casebook/clock/{name}.py"), EVENTS, environment={"LD_PRELOAD": str(slow_clock)})
+
+
+def share(recording: Path, preloaded: Path | None) -> tuple[dict[str, Any], subprocess.CompletedProcess]:
+    environment = {**os.environ, "LD_PRELOAD": str(preloaded)} if preloaded else dict(os.environ)
+    command = [str(binary()), "doctor", "--format", "json", "--clock", str(recording)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    return json.loads(done.stdout), done
+
+
+def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path) -> None:
+    run = recorded(workshop, "slow", slow_clock)
+    with_it = float(run.answer())
+    alone = subprocess.run([workshop.interpreter.path, str(REPOSITORY / "casebook/clock/slow.py"), EVENTS], capture_output=True, text=True, check=True)
+    page, done = share(run.recording, slow_clock)
+    found = page["share"]
+    assert found["answered_by"] == [str(slow_clock)] and done.returncode == 1
+    # All that was added is the clock's; of what was there before, at most all of it. Start and end of Python are in the recording alone.
+    outside = found["cpu_ns"] / 1e9 - with_it
+    least = (with_it - float(alone.stdout)) / (with_it + max(outside, 0))
+    measured = found["clock_ns"] / found["cpu_ns"]
+    profile = run.profile()
+    samples = int(effective_samples(profile.sum("cpu_ns") / 1000, profile.sum("cpu_us2")))
+    assert measured >= least - share_bound(least, samples), (measured, least, samples)
+    assert found["could_be_ns"] < found["clock_ns"] and "with a fast clock about" in done.stdout
+    # Where another library answers than in the recording, nobody knows what it would cost.
+    page, done = share(run.recording, None)
+    assert page["share"]["could_be_ns"] is None
+    (fact,) = [fact for fact in page["facts"] if fact["name"] == "clock calls"]
+    assert fact["standing"] == "slow" and fact["remedy"].startswith(f"start the program without {slow_clock}")
+
+
+def test_a_clock_that_is_read_seldom_costs_little(workshop: Workshop, slow_clock: Path) -> None:
+    (slow, _), (fixed, _) = (share(recorded(workshop, name, slow_clock).recording, slow_clock) for name in ("slow", "fixed"))
+    # A thousandth of the readings.
+    assert fixed["share"]["clock_ns"] < slow["share"]["clock_ns"] / 10
+
+
+def test_a_recording_without_c_frames(workshop: Workshop) -> None:
+    run = workshop.run(workshop.program("casebook/clock/fixed.py"), "1000", flags=("--no-native",))
+    said = genba("doctor", "--clock", run.recording)
+    assert said.returncode == 1 and "does not tell how much CPU its C functions took" in said.stderr
