@@ -11,6 +11,7 @@ from typing import Any
 
 from entered import on
 from recording import REPOSITORY, Run, Workshop, genba_said
+from running_program import started
 
 
 def collections(run: Run) -> list[dict[str, Any]]:
@@ -94,3 +95,14 @@ def test_cycles(workshop: Workshop) -> None:
     assert all(row["examined"] - row["collected"] <= 20 for row in young), "nearly all of it was garbage"
     run, rows = recorded(workshop, "gc-cycle/fixed.py", "400000")
     assert run.answer() == [] and within(rows, "gc-cycle/fixed.py", "make") == []
+
+
+def test_which_cycles_wait(workshop: Workshop) -> None:
+    """While it makes them: how many wait at a moment is chance, but there are some at most moments."""
+    folder = workshop.program("casebook/gc-cycle/slow.py").rpartition("/")[0]
+    text = f"import sys\nsys.path.insert(0, {folder!r})\nimport slow\nprint('ready', flush=True)\nslow.make(1_000_000_000)\n"
+    with started(workshop, workshop.write("makes.py", text)) as program:
+        looks = [genba_said("gc", "cycles", str(program.pid)) for _ in range(5)]
+    found = [said for said in looks if 'dict["key"] → dict' in said]
+    assert found, looks
+    assert all("    break it: drop the dict's key 'key': del d['key'] or d.clear() when it is done" in said for said in found), found
