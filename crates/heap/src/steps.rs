@@ -353,17 +353,19 @@ const TYPE_MEMBERS: u64 = 240;
 const FLAG_EXCEPTION: u64 = 1 << 30;
 /// `PyMemberDef.type`: `_Py_T_OBJECT`, `Py_T_OBJECT_EX`.
 const MEMBERS_OF_OBJECTS: [u32; 2] = [6, 16];
+/// Its offset and its name.
+type Field = (u64, &'static [u8]);
 /// Fields that are no members of their types: `PyBaseExceptionObject`, and by the names of types.
-const EXCEPTION_FIELDS: [(u64, &[u8]); 5] =
+const EXCEPTION_FIELDS: [Field; 5] =
     [(24, b"args"), (32, b"__notes__"), (40, b"__traceback__"), (48, b"__context__"), (56, b"__cause__")];
-const FIELDS: [(&[u8], (u64, &[u8])); 4] = [
+const FIELDS: [(&[u8], Field); 4] = [
     (b"cell", (16, b"cell_contents")),
     (b"traceback", (16, b"tb_next")),
     (b"frame", (FRAME_OBJECT_BACK, b"f_back")),
     (b"builtin_function_or_method", (24, b"__self__")),
 ];
 
-unsafe fn fields_of<'a>(fields: &[(u64, &'a [u8])], holder: u64, held: u64) -> Option<&'a [u8]> {
+unsafe fn fields_of(fields: &[Field], holder: u64, held: u64) -> Option<&'static [u8]> {
     // SAFETY: the holder has these fields.
     fields.iter().find(|(offset, _)| unsafe { word(holder + offset) } == held).map(|(_, name)| *name)
 }
