@@ -22,7 +22,6 @@ use genba_process::facts::Facts as ProcessFacts;
 use genba_process::interpreter::{Interpreter, Search, evidence, find_in};
 use genba_process::refusal::Refusal;
 use genba_process::tree::Tree;
-use genba_profile::figures;
 
 use self::asking::Asked;
 use self::clock::ClockPage;
@@ -218,8 +217,11 @@ impl Findings {
         if wrong.is_empty() {
             return Ok(ExitCode::SUCCESS);
         }
-        let what = figures::counted(wrong.len() as u64, "fact costs", "facts cost");
-        let failure = Failure::no(format!("{what} the program time, or hinder genba"));
+        let what = match wrong.len() {
+            1 => "1 fact costs the program time, or hinders genba".to_owned(),
+            several => format!("{several} facts cost the program time, or hinder genba"),
+        };
+        let failure = Failure::no(what);
         let failure = wrong.iter().fold(failure, |failure, fact| {
             failure.detail(format!("{}: {}: {}", fact.standing.word(), fact.name, fact.value))
         });
