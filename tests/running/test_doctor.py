@@ -111,6 +111,10 @@ def test_what_genba_may_do_to_a_process(place: Place) -> None:
         assert facts["allocator"]["value"] == "PYTHONMALLOC=malloc_debug"
         for name in ("dump", "attach, top", "heap"):
             assert facts[name]["standing"] == "ok" and facts[name]["value"].startswith("allowed: "), facts[name]
+        # Also inside a chroot, where the package of the file is another root's.
+        assert facts["symbols"]["value"].startswith("stripped" if place.interpreter.is_stripped else "in /"), facts["symbols"]
+        if place.interpreter.root:
+            assert f"python{place.interpreter.minor}-dbg would bring them" in facts["symbols"]["value"]
         assert ("each thread is held once more" in facts["attach, top"]["value"]) == place.interpreter.has_tail_calls
         stopped(program, facts)
 

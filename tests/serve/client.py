@@ -69,6 +69,7 @@ class Client:
             sent["Content-Type"] = kind or BINARY
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS_MAX, source_address=(self.source, 0))
         try:
+            connection.connect()
             # What is too large is answered before all of it is sent.
             with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(method, path + ("?" + urlencode(query) if query else ""), body, {**sent, **(headers or {})})

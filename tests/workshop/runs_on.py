@@ -37,6 +37,8 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/running": KINDS,
     "tests/running/test_dump.py": ALL,
     "tests/running/test_top.py": ONE,
+    "tests/running/test_ps.py": ONE,
+    "tests/running/test_ps.py::test_a_process_that_waits_and_one_that_is_stopped": KINDS,
     "tests/running/test_doctor.py": ONE,
     "tests/running/test_doctor.py::test_what_genba_may_do_to_a_process": KINDS,
     "tests/running/test_doctor.py::test_a_build_is_told_by_its_own_configuration": ("3.13", "3.14-standalone"),

@@ -58,7 +58,7 @@ enum Verb {
     View(view::Arguments),
     /// Check that blocks are intact and both laws hold; exit code 0 or 1
     Check(check::Arguments),
-    /// Python processes on this machine, and whether genba may look at them
+    /// Python processes on this machine, and what genba may do with each
     Ps(ps::Arguments),
     /// What every thread of a running Python process is doing now
     Dump(dump::Arguments),

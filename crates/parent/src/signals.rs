@@ -43,14 +43,17 @@ impl Mask {
     }
 }
 
-/// From here on Ctrl-Z, and reading or writing on a terminal in the background, stop this process as any other.
+/// From here on Ctrl-Z, and reading or writing on a terminal in the background, stop this process as any other. What came before was the program's,
+/// and nobody may have taken it yet.
 pub fn unblock_stops() {
     let mut stops = none();
-    // SAFETY: sets on this stack, and signals that there are.
+    let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: sets and a time on this stack, and signals that there are.
     unsafe {
         for signal in [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU] {
             libc::sigaddset(&raw mut stops, signal);
         }
+        while libc::sigtimedwait(&raw const stops, core::ptr::null_mut(), &raw const at_once) > 0 {}
         libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const stops, core::ptr::null_mut());
     }
 }
@@ -122,4 +125,18 @@ fn all() -> libc::sigset_t {
 
 fn answer(error: c_int) -> io::Result<()> {
     if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Mask, unblock_stops};
+
+    #[test]
+    fn a_stop_from_before_stops_nobody() {
+        let before = Mask::block_all().unwrap();
+        // SAFETY: a signal for this thread, which blocks it.
+        unsafe { libc::raise(libc::SIGTSTP) };
+        unblock_stops();
+        before.set().unwrap();
+    }
 }

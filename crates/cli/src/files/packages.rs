@@ -4,16 +4,16 @@
 use std::path::Path;
 
 /// dpkg's lists: a file a package, a path a line.
-const DPKG_LISTS: &str = "/var/lib/dpkg/info";
+const DPKG_LISTS: &str = "var/lib/dpkg/info";
 
-/// `libsqlite3-0-dbgsym would bring them`, or what else helps.
-pub fn with_names_of(file: &Path) -> String {
+/// `libsqlite3-0-dbgsym would bring them`, or what else helps. `root`: below which the packages are that have the file.
+pub fn with_names_of(file: &Path, root: &Path) -> String {
     if let Some(wheel) = wheel_of(file) {
         return format!(
             "the wheel of {wheel} was built without: a build of your own, with -g and not stripped, has them"
         );
     }
-    match debian_package(file) {
+    match debian_package_of(file, &root.join(DPKG_LISTS)) {
         Some(package) => format!("{} would bring them", with_debug_files(&package)),
         None => "a build with -g that is not stripped has them".to_owned(),
     }
@@ -21,7 +21,23 @@ pub fn with_names_of(file: &Path) -> String {
 
 /// The package of dpkg's that has a file.
 pub fn debian_package(file: &Path) -> Option<String> {
-    debian_package_of(file, Path::new(DPKG_LISTS))
+    debian_package_of(file, &Path::new("/").join(DPKG_LISTS))
+}
+
+/// Whose an interpreter is, as far as its path tells: `pyenv`, `uv`, `conda`, `system`. `root`: where the process that runs it has its files.
+pub fn owner_by_path(file: &Path, root: &Path) -> Option<&'static str> {
+    let path = file.to_str()?;
+    let is_conda = || {
+        let mut above = file.ancestors().skip(2).take(1).filter_map(|folder| folder.strip_prefix("/").ok());
+        above.any(|folder| root.join(folder).join("conda-meta").is_dir())
+    };
+    match () {
+        () if path.contains("/.pyenv/versions/") => Some("pyenv"),
+        () if path.contains("/uv/python/") => Some("uv"),
+        () if is_conda() => Some("conda"),
+        () if path.starts_with("/usr/") && !path.starts_with("/usr/local/") => Some("system"),
+        () => None,
+    }
 }
 
 /// The folder below site-packages: `numpy` of `numpy/core/…so` and of `numpy.libs/…so`.
@@ -69,6 +85,17 @@ mod tests {
         assert_eq!(wheel("/v/lib/python3.13/site-packages/numpy.libs/libopenblas.so").as_deref(), Some("numpy"));
         assert_eq!(wheel("/v/lib/python3.13/site-packages/lxml/etree.so").as_deref(), Some("lxml"));
         assert_eq!(wheel("/usr/lib/libsqlite3.so.0"), None);
+    }
+
+    #[test]
+    fn a_path_tells_whose_it_is() {
+        let root = tempfile::TempDir::new().unwrap();
+        std::fs::create_dir_all(root.path().join("opt/forge/conda-meta")).unwrap();
+        let owner = |path: &str| owner_by_path(Path::new(path), root.path());
+        assert_eq!(owner("/home/me/.pyenv/versions/3.13.1/lib/libpython3.13.so.1.0"), Some("pyenv"));
+        assert_eq!(owner("/home/me/.local/share/uv/python/cpython-3.13/bin/python3.13"), Some("uv"));
+        assert_eq!((owner("/opt/forge/bin/python3.13"), owner("/opt/other/bin/python3.13")), (Some("conda"), None));
+        assert_eq!((owner("/usr/bin/python3.13"), owner("/usr/local/bin/python3.13")), (Some("system"), None));
     }
 
     #[test]

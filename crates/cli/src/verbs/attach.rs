@@ -4,8 +4,9 @@
 
 pub mod entering;
 pub mod family;
+pub mod permission;
 pub mod placed;
-pub mod remote_exec;
+mod remote_exec;
 mod visiting;
 
 use std::cell::Cell;
@@ -128,13 +129,24 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         session: session.encode(),
         has_bolted: Cell::new(false),
     };
-    let entered = during("entering the process", || entering.enter(&interpreter))?;
+    let entered = match during("entering the process", || entering.enter(&interpreter)) {
+        Ok(entered) => Some(entered),
+        Err(failure) => {
+            // It may have begun to record, and ended before it could say so.
+            let _ = place.bring(&output.path);
+            let has_begun = std::fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
+            if family::is_alive(pid) || !has_begun {
+                return Err(failure);
+            }
+            None
+        }
+    };
     let mut visiting = Visiting::default();
     if entering.has_bolted.get() {
         visiting.set(&[pid]);
         visiting.look();
     }
-    if !options.quiet {
+    if let Some(entered) = entered.filter(|_| !options.quiet) {
         say(&entered.words(pid, visiting.longest()));
     }
     let keeping = room.map(|room| room.keep(output));

@@ -1,17 +1,19 @@
-//! `genba ps`: the Python processes of this machine, and whether genba may look at them.
+//! `genba ps`: the Python processes of this machine, and what genba may do with each.
 //! Owns: the list. Never: shows a process that is no Python, unless its name says that it is one.
 
 use std::process::ExitCode;
 
 use clap::Args;
 use genba_process::facts::{Facts, all_pids};
-use genba_process::interpreter::{Search, find_in};
+use genba_process::interpreter::{Interpreter, Search, find_in};
 use genba_process::refusal::Refusal;
 use genba_process::rights;
 use genba_profile::report::printable;
 use serde::Serialize;
 
+use crate::files::packages;
 use crate::read;
+use crate::verbs::attach::permission::{Permission, permissions};
 use crate::words::failure::Failure;
 
 const COMMAND_CHARACTERS_MAX: usize = 60;
@@ -29,13 +31,33 @@ enum Format {
     Json,
 }
 
+/// What an instrument may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    Yes,
+    /// Running threads cannot be stopped.
+    Unverified,
+    /// Only a try tells.
+    Tried,
+    No,
+}
+
 #[derive(Serialize)]
 struct Row {
     pid: u32,
     user: u32,
+    /// Null where this machine has no name for it, or the process is in another user namespace.
+    user_name: Option<String>,
     threads: u32,
     /// Null where it cannot be told.
     python: Option<String>,
+    /// Whose build it is and of which kind, in words. Null where neither can be told.
+    build: Option<String>,
+    dump: Answer,
+    /// `attach` and `top`.
+    attach: Answer,
+    heap: Answer,
     /// Whether `genba dump` reads it.
     readable: bool,
     /// Whether its threads may be stopped.
@@ -54,8 +76,17 @@ struct Page<'a> {
 
 pub fn ps(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let own = std::process::id();
+    let names = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let user_namespace = Facts::own().ok().and_then(|own| own.namespaces.user);
     let facts = all_pids().into_iter().filter(|&pid| pid != own).filter_map(|pid| Facts::of(pid).ok());
-    let rows: Vec<Row> = facts.filter_map(row).collect();
+    let rows: Vec<Row> = facts
+        .filter_map(|facts| {
+            let is_here = facts.namespaces.user.is_none_or(|its| Some(its) == user_namespace);
+            let row = row(facts)?;
+            let user_name = if is_here { name_of(row.user, &names) } else { None };
+            Some(Row { user_name, ..row })
+        })
+        .collect();
     match arguments.format {
         Format::Json => {
             let page = Page { format: "genba-ps", version: 1, processes: &rows };
@@ -72,8 +103,13 @@ fn row(facts: Facts) -> Option<Row> {
     let mut row = Row {
         pid: facts.pid,
         user: facts.users[1],
+        user_name: None,
         threads: facts.threads,
         python: None,
+        build: None,
+        dump: Answer::No,
+        attach: Answer::No,
+        heap: Answer::No,
         readable: false,
         stoppable: false,
         reason: None,
@@ -90,18 +126,26 @@ fn row(facts: Facts) -> Option<Row> {
     let stop = rights::check_stop(&facts);
     match find_in(facts, Search::Likely) {
         Ok(interpreter) => {
-            row.python = Some(interpreter.version);
+            row.build = build(&interpreter);
             row.readable = true;
             row.stoppable = stop.is_ok();
+            row.dump = if row.stoppable { Answer::Yes } else { Answer::Unverified };
             if let Err(refusal) = stop {
                 row.explain(&refusal);
             }
+            let (attach, heap) = permissions(&interpreter);
+            (row.attach, row.heap) = (row.answer(attach), row.answer(heap));
+            row.python = Some(interpreter.version);
         }
         Err(refusal) => {
             let is_python = match &refusal {
-                Refusal::UnknownVersion { version, .. }
-                | Refusal::Musl { version, .. }
-                | Refusal::Misfit { version, .. } => {
+                Refusal::UnknownVersion { version, reason, .. } => {
+                    row.python = Some(version.clone());
+                    let kinds = ["debug", "free-threaded"].into_iter().find(|kind| reason.contains(kind));
+                    row.build = kinds.map(str::to_owned);
+                    true
+                }
+                Refusal::Musl { version, .. } | Refusal::Misfit { version, .. } => {
                     row.python = Some(version.clone());
                     true
                 }
@@ -125,24 +169,79 @@ impl Row {
         self.reason = Some(refusal.details().first().cloned().unwrap_or_else(|| refusal.to_string()));
         self.hint = Some(refusal.hint());
     }
+
+    /// What is said first stays.
+    fn answer(&mut self, permission: Permission) -> Answer {
+        match permission {
+            Permission::Allowed(_) => Answer::Yes,
+            Permission::Open(why) => {
+                self.reason.get_or_insert_with(|| why.to_owned());
+                Answer::Tried
+            }
+            Permission::Refused(why, remedy) => {
+                if self.reason.is_none() {
+                    (self.reason, self.hint) = (Some(why), Some(remedy));
+                }
+                Answer::No
+            }
+        }
+    }
+
+    /// In a word, for the list.
+    const fn in_a_word(&self) -> &'static str {
+        match (self.dump, self.attach) {
+            (Answer::No, _) => "no",
+            (Answer::Yes, Answer::Yes) => "yes",
+            (Answer::Yes, Answer::No) => "dump only",
+            (Answer::Yes, _) => "to try",
+            (_, Answer::No) => "read only",
+            (..) => "unverified",
+        }
+    }
+}
+
+/// `pyenv, BOLT`
+fn build(interpreter: &Interpreter) -> Option<String> {
+    let owner = packages::owner_by_path(&interpreter.file_inside(), &interpreter.root_here());
+    let kind = interpreter.is_bolted().then_some("BOLT");
+    let words: Vec<&str> = owner.into_iter().chain(kind).collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// From the text of /etc/passwd.
+fn name_of(user: u32, names: &str) -> Option<String> {
+    names.lines().find_map(|line| {
+        let mut words = line.split(':');
+        let name = words.next()?;
+        (words.nth(1)?.parse::<u32>().ok()? == user).then(|| name.to_owned())
+    })
 }
 
 fn text(rows: &[Row]) -> String {
     if rows.is_empty() {
         return "no Python process is visible here\n".to_owned();
     }
-    let mut page =
-        format!("{:>8}  {:>6}  {:<9}  {:>7}  {:<9}  {}\n", "PID", "USER", "PYTHON", "THREADS", "GENBA", "COMMAND");
+    let user = |row: &Row| row.user_name.clone().unwrap_or_else(|| row.user.to_string());
+    let width = |words: &dyn Fn(&Row) -> usize, least: usize| rows.iter().map(words).max().unwrap_or(0).max(least);
+    let users = width(&|row| user(row).chars().count(), "USER".len());
+    let builds = width(&|row| row.build.as_ref().map_or(0, |build| build.chars().count()), "BUILD".len());
+    let pythons = width(&|row| row.python.as_ref().map_or(0, |python| python.chars().count()), "PYTHON".len());
+    let mut page = format!(
+        "{:>8}  {:<users$}  {:<pythons$}  {:<builds$}  {:>7}  {:<10}  {}\n",
+        "PID", "USER", "PYTHON", "BUILD", "THREADS", "GENBA", "COMMAND"
+    );
     for row in rows {
         let python = row.python.as_deref().unwrap_or("?");
-        let answer = match (row.readable, row.stoppable) {
-            (true, true) => "yes",
-            (true, false) => "read only",
-            (false, _) => "no",
-        };
+        let build = row.build.as_deref().unwrap_or("-");
         let command: String = printable(&row.argv.join(" ")).chars().take(COMMAND_CHARACTERS_MAX).collect();
-        page += format!("{:>8}  {:>6}  {python:<9}  {:>7}  {answer:<9}  {command}", row.pid, row.user, row.threads)
-            .trim_end();
+        page += format!(
+            "{:>8}  {:<users$}  {python:<pythons$}  {build:<builds$}  {:>7}  {:<10}  {command}",
+            row.pid,
+            printable(&user(row)),
+            row.threads,
+            row.in_a_word()
+        )
+        .trim_end();
         page.push('\n');
         if let Some(reason) = &row.reason {
             page += &format!("{:10}{}\n", "", printable(reason));
@@ -152,4 +251,16 @@ fn text(rows: &[Row]) -> String {
         }
     }
     page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::name_of;
+
+    #[test]
+    fn a_user_has_the_name_of_the_list() {
+        let names = "root:x:0:0:root:/root:/bin/sh\n# nobody\nbroken\nnobody:x:65534:65534::/:/bin/false\n";
+        assert_eq!((name_of(0, names).as_deref(), name_of(65534, names).as_deref()), (Some("root"), Some("nobody")));
+        assert_eq!((name_of(7, names), name_of(0, "")), (None, None));
+    }
 }

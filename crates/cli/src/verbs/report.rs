@@ -136,7 +136,7 @@ fn warnings_and_packages(profile: &Profile, weight: Weight) -> Vec<String> {
     let nameless = nameless(profile, weight).into_iter();
     let why = |file: &Nameless| match file.is_replaced {
         true => "the file is not the one that was loaded any more".to_owned(),
-        false => packages::with_names_of(Path::new(&file.path)),
+        false => packages::with_names_of(Path::new(&file.path), Path::new("/")),
     };
     let packages = nameless.map(|file| format!("{}; {}", file.words, why(&file)));
     warnings(profile, weight).into_iter().chain(packages).collect()

@@ -239,9 +239,51 @@ impl Interpreter {
         self.symbols.files.iter().any(|file| file.has_section(files::BOLT))
     }
 
+    /// Its file as the process itself would name it: /proc names the file of a process with another root by ours, unless it is in another mount
+    /// namespace.
+    #[must_use]
+    pub fn file_inside(&self) -> PathBuf {
+        inside(&self.file, self.facts.root.as_deref())
+    }
+
+    /// The root of the process, below which its files are, in whichever mount namespace it is.
+    #[must_use]
+    pub fn root_here(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/root", self.facts.pid))
+    }
+
     /// An address that its file exports, such as a type.
     #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<u64> {
         self.symbols.address(name)
+    }
+}
+
+fn inside(file: &Path, root: Option<&Path>) -> PathBuf {
+    match root.and_then(|root| file.strip_prefix(root).ok()) {
+        Some(below) => Path::new("/").join(below),
+        None => file.to_path_buf(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{inside, table_of};
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_named_as_its_process_sees_it() {
+        let name = |file: &str, root: &str| inside(Path::new(file), Some(Path::new(root))).display().to_string();
+        assert_eq!(name("/srv/root/usr/bin/python3", "/srv/root"), "/usr/bin/python3");
+        assert_eq!(name("/usr/bin/python3", "/srv/root"), "/usr/bin/python3");
+        assert_eq!(name("/usr/bin/python3", "/"), "/usr/bin/python3");
+    }
+
+    #[test]
+    fn the_table_of_offsets_ends_before_the_first_address() {
+        let words = [u64::from_le_bytes(*b"xdebugpy"), 0x0003_0d00_f000, 16, 48, 0x7fff_1234_5678, 8];
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        assert_eq!(table_of(bytes.clone()), bytes[..32]);
+        assert_eq!(table_of(bytes[..30].to_vec()), bytes[..30]);
     }
 }

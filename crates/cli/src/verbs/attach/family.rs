@@ -82,7 +82,7 @@ impl Family {
     }
 }
 
-fn is_alive(pid: u32) -> bool {
+pub fn is_alive(pid: u32) -> bool {
     Facts::of(pid).is_ok_and(|facts| !facts.is_zombie())
 }
 

@@ -81,7 +81,8 @@ pub fn facts(asked: &Asked) -> Vec<Fact> {
     built(&mut found, answer, &owner);
     let bolted = asked.found.as_ref().ok().map(Interpreter::is_bolted);
     bolt(&mut found, bolted.or_else(|| answer.flags().contains("--enable-bolt").then_some(true)));
-    symbols(&mut found, asked.found.as_ref().map_or(executable, |interpreter| interpreter.file.as_path()));
+    let file = asked.found.as_ref().map_or(executable, |interpreter| interpreter.file.as_path());
+    symbols(&mut found, file, Path::new("/"));
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     allocator(&mut found, &variable);
     found.rows
@@ -98,10 +99,7 @@ pub fn facts_of_process(interpreter: &Interpreter) -> Vec<Fact> {
     let value = format!("not told by a process that runs: genba doctor --python {program} asks the file");
     found.unknown("PGO, LTO", value, "an optimized build runs the same program in less time");
     bolt(&mut found, Some(interpreter.is_bolted()));
-    let below = Path::new("/proc").join(pid.to_string()).join("root");
-    let inside = interpreter.file.strip_prefix("/").unwrap_or(&interpreter.file);
-    let is_here = interpreter.facts.root.as_deref() == Some(Path::new("/"));
-    symbols(&mut found, &if is_here { interpreter.file.clone() } else { below.join(inside) });
+    symbols(&mut found, &interpreter.file_inside(), &interpreter.root_here());
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let environment = String::from_utf8_lossy(&environment).into_owned();
     let variable = |name: &str| {
@@ -192,15 +190,20 @@ fn bolt(found: &mut Facts, is_bolted: Option<bool>) {
     }
 }
 
-fn symbols(found: &mut Facts, file: &Path) {
-    match finish::symbols_of(file) {
+/// `root`: below which the file lies.
+fn symbols(found: &mut Facts, file: &Path, root: &Path) {
+    let here = root.join(file.strip_prefix("/").unwrap_or(file));
+    match finish::symbols_of(&here) {
         None => found.unknown("symbols", format!("{} cannot be read", file.display()), SYMBOLS),
         Some(SymbolsAt::Own) => found.ok("symbols", format!("in {}", file.display()), SYMBOLS),
         Some(SymbolsAt::Apart(debug)) => found.ok("symbols", format!("in {}", debug.display()), SYMBOLS),
         Some(SymbolsAt::Nowhere) => {
-            let value =
-                format!("stripped; {} (genba finds most names without, docs/names.md)", packages::with_names_of(file));
-            found.fact("symbols", value, SYMBOLS);
+            let remedy = packages::with_names_of(file, root);
+            found.fact(
+                "symbols",
+                format!("stripped; {remedy} (genba finds most names without, docs/names.md)"),
+                SYMBOLS,
+            );
         }
     }
 }
