@@ -2,6 +2,9 @@
 
 import signal
 
+import pytest
+
+from both_ways import built
 from inside import Inside
 from inside import inside as inside  # noqa: PLC0414  (fixture)
 
@@ -34,6 +37,36 @@ genba.stop()
 """
     )
     inside.recording("app.genba")
+
+
+def test_a_start_in_a_child_whose_linker_is_locked(inside: Inside, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The thread that has the linker's lock is not in the child, and nobody gives it back."""
+    library = inside.workshop.take(built("linker_lock", tmp_path_factory))
+    lines = inside.said(
+        """
+import ctypes, warnings
+from genba import _agent
+warnings.simplefilter("ignore")
+_agent.state(), _agent.mark("")
+time.process_time()
+library = ctypes.CDLL(sys.argv[1])
+library.begin()
+child = os.fork()
+if child == 0:
+    genba.start("child.genba")
+    during(100)
+    genba.stop(finish=False)
+    os._exit(7)
+library.end()
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+""",
+        str(library),
+    )
+    assert lines == ["7"]
+    profile = inside.recording("child.genba").profile()
+    [note] = [mark["text"] for mark in profile["marks"] if mark["kind"] == "note"]
+    assert note == "another thread was in the dynamic linker at the fork: C stacks are missing"
+    assert profile.sum("samples", lambda row: "during" in row.names()) > 10
 
 
 def test_a_handler_that_interrupts_a_call(inside: Inside) -> None:

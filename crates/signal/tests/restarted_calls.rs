@@ -149,9 +149,28 @@ fn ended(flags: i32, blocked: bool) -> Option<ErrorKind> {
     })
 }
 
+/// This thread may ask, take and block signals, and send none.
+fn forbid_to_send() {
+    const CALLS: [i64; 4] = [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_rt_sigqueueinfo, libc::SYS_rt_tgsigqueueinfo];
+    let step = |code: u32, yes: u8, k: u32| libc::sock_filter { code: code as u16, jt: yes, jf: 0, k };
+    let mut steps = vec![step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)];
+    for (at, &call) in CALLS.iter().enumerate() {
+        steps.push(step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, (CALLS.len() - at) as u8, call as u32));
+    }
+    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW));
+    steps.push(step(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32));
+    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the kernel copies the program.
+    unsafe {
+        assert_eq!(libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), 0);
+        assert_eq!(libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program), 0);
+    }
+}
+
 /// A signal for the process waits while a thread is about to call `read` again. In a child, which has no thread of the tests' beside that one.
-/// `is_taken`: another thread takes the signal first. Whether the call ended, and whether the signal was this thread's alone from then on.
-fn ended_by_one_for_the_process(is_taken: bool) -> (bool, bool) {
+/// `is_taken`: another thread takes the signal first. `is_filtered`: a filter forbids this thread, and no other one, to send signals. Whether the
+/// call ended, and whether the signal was this thread's alone from then on.
+fn ended_by_one_for_the_process(is_taken: bool, is_filtered: bool) -> (bool, bool) {
     const RIP: usize = 5 + 16;
     const RAX: usize = 5 + 13;
     const RCX: usize = 5 + 14;
@@ -188,6 +207,9 @@ fn ended_by_one_for_the_process(is_taken: bool) -> (bool, bool) {
         // SAFETY: as above.
         unsafe { libc::kill(pid as i32, libc::SIGVTALRM) };
     }
+    if is_filtered {
+        forbid_to_send();
+    }
     // As the kernel gives it to a handler, with SIGVTALRM open in the thread.
     let mut context = [0_u64; 128];
     (context[RIP], context[RCX], context[RAX]) = (SYSCALL, SYSCALL + 2, libc::SYS_read as u64);
@@ -198,7 +220,10 @@ fn ended_by_one_for_the_process(is_taken: bool) -> (bool, bool) {
     let is_own = !another_takes_it();
     let handled = HANDLED.load(SeqCst);
     mask(libc::SIG_UNBLOCK, libc::SIGVTALRM);
-    let is_own = is_own && HANDLED.load(SeqCst) == handled + 1;
+    let was_handled = HANDLED.load(SeqCst) == handled + 1;
+    // Else nobody has it any more.
+    let is_right = is_right && (is_taken || was_handled || !is_own);
+    let is_own = is_own && was_handled;
     let code = if is_right { i32::from(has_ended) | i32::from(is_own) << 1 } else { 4 };
     // SAFETY: ends the child.
     unsafe { libc::_exit(code) }
@@ -217,6 +242,7 @@ fn both_at_once() {
     assert_eq!(ended(libc::SA_RESTART, false), None, "calls go on after its handler");
     assert_eq!(ended(0, true), None, "the program blocks it");
     install(libc::SIGVTALRM, count as *const () as usize, 0, 0);
-    assert_eq!(ended_by_one_for_the_process(false), (true, true));
-    assert_eq!(ended_by_one_for_the_process(true), (false, false), "another thread has it");
+    assert_eq!(ended_by_one_for_the_process(false, false), (true, true));
+    assert_eq!(ended_by_one_for_the_process(true, false), (false, false), "another thread has it");
+    assert_eq!(ended_by_one_for_the_process(false, true), (true, false), "what cannot be given back is not taken");
 }

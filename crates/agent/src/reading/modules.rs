@@ -142,7 +142,7 @@ impl Loaded {
     /// Whether files came, or went, that this process will never learn of.
     #[must_use]
     pub fn is_stuck(&self) -> bool {
-        !may_ask_linker() && Changes::now() != self.changes
+        !may_ask_linker() && Changes::of_words() != Some(self.changes)
     }
 
     /// Reads the list again when it is out of date. True: something changed.

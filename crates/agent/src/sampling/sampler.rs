@@ -189,9 +189,10 @@ impl Sampler {
         if let Err(why) = self.take_files(carried.map_or_else(files_over_fork::Files::open, files_over_fork::files)) {
             return self.end_unsampled(why);
         }
+        // Before the first look at the linker's list.
+        modules::learn();
         let now_ns = monotonic_ns();
         self.resume(now_ns);
-        modules::learn();
         SHARED.pid.store(self.pid, SeqCst);
         self.begin_counts(now_ns);
         bells::take_place();

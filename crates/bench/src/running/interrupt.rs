@@ -1,13 +1,15 @@
 //! Ctrl-C: the process that runs is ended, nothing else begins, and what was measured stays.
 //! Owns: which process runs now. Never: catches a signal itself; whoever does calls `interrupt`.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 #[derive(Debug, Default)]
 pub struct Interrupt {
     state: Mutex<State>,
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +52,16 @@ impl Interrupt {
     pub(super) fn end<Reaped>(&self, reap: impl FnOnce() -> Reaped) -> Reaped {
         let mut state = self.state();
         state.running = None;
+        self.ended.notify_all();
         reap()
+    }
+
+    /// Waits until no process runs, at most `time`. False: one goes on.
+    #[must_use]
+    pub fn ends_within(&self, time: Duration) -> bool {
+        let runs = |state: &mut State| state.running.is_some();
+        let waited = self.ended.wait_timeout_while(self.state(), time, runs);
+        waited.unwrap_or_else(PoisonError::into_inner).0.running.is_none()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

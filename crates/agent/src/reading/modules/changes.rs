@@ -9,6 +9,7 @@
 //! lock is the mutex in there that this thread holds during the callback and not before it. Behind it, and behind one more lock since
 //! glibc 2.35, is the count of files that ever came, which the callback is told, too. Where something else is found, the linker is asked.
 
+use crate::system::errno;
 use crate::system::proc::own_tid;
 use crate::system::symbols;
 use std::ffi::{c_int, c_void};
@@ -62,7 +63,8 @@ impl Changes {
         }
     }
 
-    fn of_words() -> Option<Changes> {
+    /// What is told without asking.
+    pub(in crate::reading) fn of_words() -> Option<Changes> {
         // SAFETY: null, or words of the linker's, which stays as long as the process; it changes them under its lock.
         let (loaded, present) = unsafe { (LOADED.load(SeqCst).as_ref()?, PRESENT.load(SeqCst).as_ref()?) };
         Some(Changes { loaded: loaded.load(SeqCst), present: u64::from(present.load(SeqCst)) })
@@ -83,8 +85,9 @@ pub fn forked() {
     }
 }
 
-/// Once in a process, before it forks with a sampler: by the thread that loads this library, or by the sampler's. A forked child may have got the
-/// linker's lock from a thread that is gone, and whoever asks for the list there waits for ever.
+/// Once in a process, before it forks with a sampler: by the thread that loads this library, or by the sampler's, for whose answer the program
+/// waits a bounded time. A forked child may have got the linker's lock from a thread that is gone, and whoever asks for the list there waits for
+/// ever: such a lock is seen by its holder.
 pub fn learn() {
     if LEARNT.swap(true, SeqCst) {
         return;
@@ -101,6 +104,10 @@ pub fn learn() {
         files: 0,
         found: None,
     };
+    if (0..search.words).any(|at| search.is_orphaned_lock(at)) {
+        ORPHANED.store(true, SeqCst);
+        return;
+    }
     search.others = (0..search.words).filter(|&at| search.is_held_lock(at)).collect();
     // SAFETY: the callback gets the address of `search`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut search).cast()) };
@@ -148,12 +155,25 @@ impl Search {
 
     /// A recursive lock, taken once by this thread.
     fn is_held_lock(&self, at: usize) -> bool {
+        self.holder(at).is_some_and(|(holder, count)| holder == self.tid && count == 1)
+    }
+
+    /// One that a thread holds which this process does not have: the process that forked it had that thread.
+    fn is_orphaned_lock(&self, at: usize) -> bool {
+        self.holder(at).is_some_and(|(holder, count)| {
+            let tid = i32::try_from(holder).unwrap_or(0);
+            // SAFETY: the signal 0 reaches nobody; the kernel says whether there is such a thread.
+            let is_gone = || unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) } == -1;
+            (1..16).contains(&count) && tid > 0 && is_gone() && errno::get() == libc::ESRCH
+        })
+    }
+
+    /// Of a recursive lock that is locked: by whom, and how often.
+    fn holder(&self, at: usize) -> Option<(u32, u32)> {
         const RECURSIVE: u32 = 1;
-        let (Some(first), Some(second), Some(third)) = (self.word(at), self.word(at + 1), self.word(at + 2)) else {
-            return false;
-        };
-        let (is_locked, count) = (first as u32 != 0, (first >> 32) as u32);
-        is_locked && count == 1 && second as u32 == self.tid && third as u32 == RECURSIVE
+        let (first, second, third) = (self.word(at)?, self.word(at + 1)?, self.word(at + 2)?);
+        let (is_locked, users) = (matches!(first as u32, 1 | 2), (second >> 32) as u32);
+        (is_locked && users == 1 && third as u32 == RECURSIVE).then_some((second as u32, (first >> 32) as u32))
     }
 
     /// Under the linker's lock.

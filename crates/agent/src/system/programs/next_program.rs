@@ -349,6 +349,8 @@ mod tests {
         let path = CString::new(glibc.to_str().expect("text")).expect("no zero");
         let given_of = |environment: &[&str]| given(Program::Path(path.as_ptr()), environment);
         assert_eq!(given_of(&["LD_PRELOAD=/nowhere/genba-agent-1.so", "GENBA_SESSION=x"]), [""; 0]);
+        let too_long = format!("LD_PRELOAD=/{}/genba-agent-1.so", "l".repeat(300));
+        assert_eq!(given_of(&[&too_long, "GENBA_SESSION=x"]), [""; 0], "no file system has such a name");
         assert_eq!(given_of(&["LD_PRELOAD=/nowhere/other.so"]), ["LD_PRELOAD=/nowhere/other.so"], "not genba's");
         assert_eq!(given_of(&[]), [""; 0]);
         let long = format!("LD_PRELOAD=/nowhere/genba-agent-1.so:{}", "/l".repeat(4000));

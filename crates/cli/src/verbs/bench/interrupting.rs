@@ -22,8 +22,9 @@ pub fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
     let watch = move || {
         for signal in signals.forever() {
             interrupt.interrupt(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
-            std::thread::sleep(GRACE);
-            interrupt.interrupt(Signal::KILL);
+            if !interrupt.ends_within(GRACE) {
+                interrupt.interrupt(Signal::KILL);
+            }
         }
     };
     std::thread::Builder::new().spawn(watch).map(drop).map_err(cannot)
