@@ -79,12 +79,12 @@ fn several_on_each_side() {
         exit code 0
         stdout
           B takes 26.7 % longer than A: +192 ms ± 4.90 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
-          A: a1.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a3.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b1.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b2.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b3.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a3.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b2.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b3.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           2 rows: 1 certain, 1 cannot tell
               B − A               interval        A        B
@@ -100,8 +100,8 @@ fn several_on_each_side() {
         stdout
           **B has 26.7 % more samples than A: +120 ± 89 samples a run, most of it in app.py:2 parse ← app.py:3 load**
 
-          A: a1.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
           ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
           weight: samples

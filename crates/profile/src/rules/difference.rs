@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
-use crate::rules::difference::certainty::{Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::places::{Place, Series, places};
 use crate::rules::difference::progress::{Progress, one_sample};
@@ -42,8 +42,7 @@ pub struct Difference {
     /// Functions under one caller, where several expressions of theirs are rows; in the same order.
     pub functions: Vec<Row>,
     pub certainty: Certainty,
-    /// The part of its time that a run waited for a CPU, of the run that waited most.
-    pub busy: f64,
+    pub busy: Busy,
     pub samples_before: u64,
     pub samples_after: u64,
     pub advice: Option<Advice>,
@@ -176,8 +175,7 @@ struct Table {
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
     one_sample: Vec<f64>,
-    /// The largest part of its time that a run waited for a CPU.
-    busy: f64,
+    busy: Busy,
 }
 
 impl Table {
@@ -194,13 +192,17 @@ impl Table {
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
-            busy: 0.0,
+            busy: Busy::default(),
         }
     }
 
     /// The next run, in the order of both sides.
     fn add(&mut self, side: Side, reading: &Reading) {
-        self.busy = self.busy.max(waited_for_cpu(reading));
+        let busy = match side {
+            Side::Before => &mut self.busy.before,
+            Side::After => &mut self.busy.after,
+        };
+        *busy = busy.max(waited_for_cpu(reading));
         let places = places(reading, self.weight);
         let places = self.aligned(reading, places);
         for (place, series) in &places {
