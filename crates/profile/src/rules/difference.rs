@@ -18,7 +18,7 @@ use std::collections::{HashMap, HashSet};
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
 use crate::rules::difference::division::{Division, Ways};
-use crate::rules::difference::places::{Place, Series, places};
+use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
@@ -159,7 +159,6 @@ struct RunPlaces {
     places: Vec<(Aligned, Series)>,
     whole: Series,
     progress: Progress,
-    is_filtered: bool,
 }
 
 struct Table {
@@ -175,6 +174,8 @@ struct Table {
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
     one_sample: Vec<f64>,
+    /// Of each run: its sum, what filters leave out included.
+    recorded: Vec<f64>,
     busy: Busy,
 }
 
@@ -192,6 +193,7 @@ impl Table {
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
+            recorded: Vec::new(),
             busy: Busy::default(),
         }
     }
@@ -212,9 +214,11 @@ impl Table {
         }
         let mut whole = Series::default();
         places.iter().for_each(|(_, series)| whole.add(series));
-        let progress = Progress::of(&whole, one_sample(reading, self.weight, &whole));
+        let run = whole_run(reading, self.weight);
+        let progress = Progress::of(&run, one_sample(reading, self.weight, &run));
+        self.recorded.push(run.sum());
         self.one_sample.push(progress.one_sample);
-        self.runs.push(RunPlaces { side, places, whole, progress, is_filtered: reading.kept.is_some() });
+        self.runs.push(RunPlaces { side, places, whole, progress });
     }
 
     fn function(&self, own: SiteIndex) -> (FileIndex, String) {
@@ -247,8 +251,8 @@ impl Table {
                 };
                 of_key.entry(key).or_default().add(series);
             }
-            // What was recorded is exact as a whole; what a filter keeps of it is not.
-            let variance = if run.is_filtered { run.whole.sum() * run.progress.one_sample } else { 0.0 };
+            // What was recorded is exact as a whole; what a filter keeps of it is a row of the run like others.
+            let variance = run.progress.variance(&run.whole, &mut buffer);
             add_sum(&mut self.whole, run.side, position, sides, &run.whole, variance);
             for (key, series) in of_key {
                 let variance = run.progress.variance(&series, &mut buffer);
@@ -316,7 +320,8 @@ impl Table {
             let values = |sums: &Sums| sums.before.iter().chain(&sums.after).map(|sum| sum.value).collect::<Vec<_>>();
             values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
         });
-        let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy);
+        let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
+            .with_neighbours_in(self.recorded.iter().sum::<f64>() / self.recorded.len().max(1) as f64);
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;

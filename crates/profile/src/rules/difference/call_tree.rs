@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
-use crate::rules::difference::places::{Series, leaves};
+use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, SIDE_SAMPLES_MIN, script};
 use crate::rules::phase::Phase;
@@ -103,12 +103,11 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
         let profile = &run.reading.profile;
         let paths = PathsOf::new(profile, &mut files, &mut sites);
         let mut found: Vec<(usize, Series)> = Vec::new();
-        let mut whole = Series::default();
         for ((node, state), series) in leaves(profile, weight) {
             let leaf = tree.add(paths.steps(node, state), position, series.sum());
-            whole.add(&series);
             found.push((leaf, series));
         }
+        let whole = whole_run(&run.reading, weight);
         let progress = Progress::of(&whole, one_sample(profile, weight, &whole));
         runs.push(RunLeaves { leaves: found, progress });
     }

@@ -168,6 +168,13 @@ impl Certainty {
         }
     }
 
+    /// Of rows that are a part of the run, which filters keep: what is left out are neighbours, too. `recorded`: the mean of whole runs.
+    #[must_use]
+    pub fn with_neighbours_in(self, recorded: f64) -> Certainty {
+        let exchange = if self.spread.freedom.is_some() { 0.0 } else { ASSUMED_EXCHANGE * recorded };
+        Certainty { exchange, ..self }
+    }
+
     /// The same runs with other sums: that many, which err together as rarely as all rows do.
     #[must_use]
     pub fn comparing(&self, compared: usize) -> Certainty {

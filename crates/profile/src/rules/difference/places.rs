@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::rules::phase::Phase;
+use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, code_of, own_code};
@@ -54,6 +55,15 @@ impl Series {
             _ => {}
         }
     }
+}
+
+/// All samples of the run, also those that filters leave out.
+#[must_use]
+pub fn whole_run(reading: &Reading, weight: Weight) -> Series {
+    let mut whole = Series::default();
+    let left_out = reading.kept.iter().flat_map(|kept| &kept.left_out);
+    reading.moments.iter().chain(left_out).for_each(|moment| whole.add_moment(moment, weight));
+    whole
 }
 
 /// Each stack with its state, in the order in which they were met. Those without weight are left out.
