@@ -22,7 +22,7 @@ use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
-use crate::rules::weight::{Choice, Weight};
+use crate::rules::weight::{Choice, Weight, tells};
 use crate::tables::profile::{FrameIndex, Home, Profile};
 use crate::tables::stored::absolute;
 use crate::tables::window::Bins;
@@ -135,15 +135,26 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     table.settled(choice)
 }
 
-/// The weight of all, where both sides would choose wall; else CPU.
+/// The first run that does not tell that weight.
+#[must_use]
+pub fn without<'r>(before: &'r [Run], after: &'r [Run], weight: Weight) -> Option<&'r Run> {
+    before.iter().chain(after).find(|run| !tells(&run.reading, weight))
+}
+
+/// Wall, where each run would choose it and it is the program's doing; else the first that all runs tell.
 fn choice(before: &[Run], after: &[Run], asked: Option<Weight>) -> Choice {
     if let Some(weight) = asked {
         return Choice { weight, why: None };
     }
+    let lacking = |weight: Weight| without(before, after, weight);
     let mut all = before.iter().chain(after);
-    match all.all(|run| run.reading.choice.weight == Weight::Wall) {
-        true => Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) },
-        false => Choice { weight: Weight::Cpu, why: None },
+    if lacking(Weight::Cpu).is_none() && all.all(|run| run.reading.choice.weight == Weight::Wall) {
+        return Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) };
+    }
+    match (lacking(Weight::Cpu), lacking(Weight::Wall)) {
+        (None, _) => Choice { weight: Weight::Cpu, why: None },
+        (Some(run), None) => Choice { weight: Weight::Wall, why: Some(format!("{} tells no CPU time", run.name)) },
+        (Some(_), Some(run)) => Choice { weight: Weight::Samples, why: Some(format!("{} tells no clock", run.name)) },
     }
 }
 

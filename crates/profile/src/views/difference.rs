@@ -12,7 +12,7 @@ use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, SA
 use crate::rules::difference::{
     ADVISED_CHANGE, Advice, Code, Difference, Row, SIDE_SAMPLES_MIN, Subject, difference as compare,
 };
-pub use crate::rules::difference::{Run, bins_of};
+pub use crate::rules::difference::{Run, bins_of, without};
 use crate::rules::pace::Pace;
 use crate::rules::warnings::warnings;
 use crate::rules::weight::{Choice, Weight};

@@ -186,6 +186,26 @@ fn waits_are_compared_by_wall_time() {
         .assert_eq(&samples.verdict());
 }
 
+/// A wait is stored as one sample, and seen at each tick.
+#[test]
+fn long_waits_are_not_few() {
+    let of = |key: u32, waits: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            main@app.py:3 x9
+            main@app.py:4 > poll[libc.so.6] x{waits} poll ticks=800
+            "
+        )
+    };
+    let (before, after) = (runs("before", &[of(1, 60)]), runs("after", &[of(2, 61)]));
+    let all = comparison(&before, &after, None);
+    assert_eq!((all.difference.samples_before, all.difference.samples_after), (48_009, 48_809));
+    let rows = told(&all);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(all.difference.rows.iter().any(|row| !row.estimate.is_too_few && row.samples_before == 48_000));
+    assert!(all.verdict().starts_with("no difference that these recordings can tell"), "{}", all.verdict());
+}
+
 #[test]
 fn filters_hold_for_both_sides() {
     let of = |key: u32, more_of_foo: u32| two_callers(key, "/app", 1, (1, more_of_foo), (3, 5), "100");
