@@ -7,17 +7,19 @@ pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
 mod division;
+mod homonyms;
 pub mod paired;
 pub mod places;
 mod progress;
 pub mod tried;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
 use crate::rules::difference::division::{Division, Ways};
+use crate::rules::difference::homonyms::{FirstLines, Homonyms, Instance};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
@@ -45,6 +47,8 @@ pub struct Difference {
     pub busy: Busy,
     pub samples_before: u64,
     pub samples_after: u64,
+    /// Functions of one name in one file that nothing tells apart, each name once: their rows are of all of them.
+    pub merged: Vec<(String, String)>,
     pub advice: Option<Advice>,
 }
 
@@ -128,8 +132,12 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     let choice = choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
     let mut table = Table::new(choice.weight, before.len(), after.len());
-    for (side, run) in runs {
-        table.add(side, &run.reading);
+    let met: Vec<(Side, &Reading, Met)> =
+        runs.map(|(side, run)| (side, &run.reading, table.meet(&run.reading))).collect();
+    let lines = met.iter().map(|(_, reading, met)| FirstLines::of(reading, &met.files)).collect::<Vec<_>>();
+    table.homonyms = Homonyms::of(&lines);
+    for (position, (side, reading, met)) in met.into_iter().enumerate() {
+        table.add(side, reading, position, met);
     }
     table.add_up();
     table.settled(choice)
@@ -165,6 +173,14 @@ enum Aligned {
     NoPython,
 }
 
+/// Of one run, before its functions are known in the others.
+struct Met {
+    places: Vec<(Place, Series)>,
+    own: Vec<FrameIndex>,
+    callers: Vec<FrameIndex>,
+    files: HashMap<String, FileIndex>,
+}
+
 struct RunPlaces {
     side: Side,
     places: Vec<(Aligned, Series)>,
@@ -177,6 +193,7 @@ struct Table {
     runs_before: usize,
     runs_after: usize,
     files: Files,
+    homonyms: Homonyms,
     own: Sites,
     callers: Sites,
     runs: Vec<RunPlaces>,
@@ -197,6 +214,7 @@ impl Table {
             runs_before,
             runs_after,
             files: Files::default(),
+            homonyms: Homonyms::default(),
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
@@ -209,15 +227,14 @@ impl Table {
         }
     }
 
-    /// The next run, in the order of both sides.
-    fn add(&mut self, side: Side, reading: &Reading) {
+    /// The next run, in the order of both sides; `position` counts them.
+    fn add(&mut self, side: Side, reading: &Reading, position: usize, met: Met) {
         let busy = match side {
             Side::Before => &mut self.busy.before,
             Side::After => &mut self.busy.after,
         };
         *busy = busy.max(waited_for_cpu(reading));
-        let places = places(reading, self.weight);
-        let places = self.aligned(reading, places);
+        let places = self.aligned(reading, position, met);
         for (place, series) in &places {
             if let Aligned::Code { own, callers } = place {
                 self.ways.entry(self.function(*own)).or_default().add(callers, series.sum());
@@ -272,8 +289,9 @@ impl Table {
         }
     }
 
-    /// Each place with its sites in the tables of all runs; two places may be one.
-    fn aligned(&mut self, reading: &Reading, places: Vec<(Place, Series)>) -> Vec<(Aligned, Series)> {
+    /// The places of the next run, with its files in the table of all runs.
+    fn meet(&mut self, reading: &Reading) -> Met {
+        let places = places(reading, self.weight);
         let frames = |place: &Place| match place {
             Place::Code { own, callers } => (Some(*own), callers.clone()),
             Place::Phase(_) | Place::NoPython => (None, Vec::new()),
@@ -290,8 +308,15 @@ impl Table {
         };
         let script = script(reading);
         let files = self.files.add(own.iter().chain(&callers).filter_map(path), script.as_deref());
-        let own_of = sites_of(&mut self.own, reading, &files, own);
-        let caller_of = sites_of(&mut self.callers, reading, &files, callers);
+        Met { places, own, callers, files }
+    }
+
+    /// Each place with its sites in the tables of all runs; two places may be one.
+    fn aligned(&mut self, reading: &Reading, position: usize, met: Met) -> Vec<(Aligned, Series)> {
+        let Met { places, own, callers, files } = met;
+        let instance = |file: FileIndex, name: &str, line: u32| self.homonyms.instance(position, file, name, line);
+        let own_of = sites_of(&mut self.own, reading, &files, &instance, own);
+        let caller_of = sites_of(&mut self.callers, reading, &files, &instance, callers);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
             Place::NoPython => Aligned::NoPython,
@@ -362,6 +387,9 @@ impl Table {
         });
         sort(&mut rows);
         sort(&mut functions);
+        let own = self.own.iter().filter(|site| site.instance == Instance::Merged);
+        let merged = own.map(|site| (self.files.path(site.file).to_string(), site.function.clone()));
+        let merged: BTreeSet<(String, String)> = merged.collect();
         Difference {
             choice,
             whole,
@@ -371,6 +399,7 @@ impl Table {
             busy: self.busy,
             samples_before: self.whole.samples_before,
             samples_after: self.whole.samples_after,
+            merged: merged.into_iter().collect(),
             advice,
         }
     }

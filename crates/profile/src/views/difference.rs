@@ -198,8 +198,22 @@ impl Comparison<'_> {
         };
         let mut notes = vec![format!("intervals: {confidence} % for all {rows} together; {spread}")];
         notes.extend(self.uneven());
+        notes.extend(self.merged());
         notes.extend(self.difference.advice.as_ref().map(|advice| self.advice(advice)));
         notes
+    }
+
+    fn merged(&self) -> Option<String> {
+        let name = |(file, function): &(String, String)| {
+            format!("{} {function}", self.short.get(file).map_or(file.as_str(), String::as_str))
+        };
+        let names: Vec<String> = self.difference.merged.iter().map(name).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "several functions of one name, which nothing tells apart in these recordings, are one: {}",
+                names.join(", ")
+            )
+        })
     }
 
     /// The machine had more to do beside one side, by a part of the time that is worth a line.
