@@ -21,7 +21,9 @@ pub use filter_options::{FilterOptions, listed, pattern};
 pub use recording_file::{ImportedFile, RecordingFile, check_opens, check_reads, newest_here};
 pub use recordings::{RecordingArguments, Recordings, open_all};
 pub use sides::{SideTimes, Sides};
-pub use view_options::{ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy, check_weight};
+pub use view_options::{
+    ColourWhen, Format, MinShare, SortBy, ViewOptions, WeightBy, check_compared_weight, check_is_compared, check_weight,
+};
 
 /// Where a text goes: colour is decided by that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

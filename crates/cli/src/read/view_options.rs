@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use genba_profile::difference_view::{Run, without};
 use genba_profile::profile::Profile;
 use genba_profile::report::Sort;
 use genba_profile::show::Show;
@@ -57,6 +58,44 @@ impl From<WeightBy> for Weight {
             WeightBy::Allocated => Weight::Allocated,
         }
     }
+}
+
+/// Whether two sides can be compared by that weight.
+///
+/// # Errors
+/// It is no weight of comparisons, or a file does not tell it.
+pub fn check_compared_weight(before: &[Run], after: &[Run], weight: Option<Weight>) -> Result<(), Failure> {
+    let what = match weight {
+        None => return Ok(()),
+        Some(Weight::Copied | Weight::Allocated) => return check_is_compared(weight),
+        Some(Weight::Cpu) => "CPU time",
+        Some(Weight::Wall) => "wall time",
+        Some(Weight::Samples) => "samples",
+    };
+    let Some(run) = weight.and_then(|weight| without(before, after, weight)) else { return Ok(()) };
+    let told = [Weight::Cpu, Weight::Wall, Weight::Samples]
+        .into_iter()
+        .find(|weight| without(before, after, *weight).is_none());
+    let failure = Failure::no(format!("{} tells no {what}", run.name))
+        .detail("a file of another profiler has what that profiler stored");
+    Err(match told {
+        Some(told) => failure.hint(format!("--weight {} compares what all of these files tell", told.key())),
+        None => failure,
+    })
+}
+
+/// Before any file is read.
+///
+/// # Errors
+/// It is no weight of comparisons.
+pub fn check_is_compared(weight: Option<Weight>) -> Result<(), Failure> {
+    let bytes = match weight {
+        Some(Weight::Allocated) => "allocated",
+        Some(Weight::Copied) => "copied",
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(format!("a comparison is of CPU, wall time or samples, not of {bytes} bytes"))
+        .hint(format!("compare two reports: genba report --weight {bytes} FILE")))
 }
 
 /// Whether a recording can be weighed so.

@@ -59,14 +59,7 @@ pub struct Arguments {
 
 pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let weight: Option<Weight> = arguments.weight.map(Into::into);
-    if weight == Some(Weight::Allocated) {
-        return Err(Failure::usage("diff compares CPU, wall time or samples, not allocated bytes")
-            .hint("compare two reports: genba report --weight allocated FILE"));
-    }
-    if weight == Some(Weight::Copied) {
-        return Err(Failure::usage("diff compares CPU, wall time or samples, not copied bytes")
-            .hint("compare two reports: genba report --weight copied FILE"));
-    }
+    read::check_is_compared(weight)?;
     if let ([before, after], []) | ([before], [after]) = (arguments.before.as_slice(), arguments.after.as_slice())
         && prof_file::is_prof_file(before)
         && prof_file::is_prof_file(after)
@@ -76,6 +69,7 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let files = (arguments.before.as_slice(), arguments.after.as_slice());
     let sides = Sides::open("diff", files, &arguments.times, &arguments.filters)?;
     let (before_runs, after_runs) = sides.runs()?;
+    read::check_compared_weight(&before_runs, &after_runs, weight)?;
     let comparison = comparison(&before_runs, &after_runs, weight);
     let is_json = arguments.format == Format::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { ROWS_ON_SCREEN });

@@ -11,9 +11,10 @@ use genba_profile::difference_view::comparison;
 use genba_profile::figures;
 use genba_profile::summary::{kept_line, law_line};
 use genba_profile::warnings::warnings;
+use genba_profile::weight::Weight;
 
 use crate::files::own_file::MARKED_HEAD;
-use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, open_all};
+use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
 use crate::verbs::export::delivered;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -47,6 +48,10 @@ pub struct Arguments {
     #[arg(long)]
     open: bool,
 
+    /// What to compare: time per run, or samples; a page of one recording has each weight [default: cpu, or wall when the program mostly waited]
+    #[arg(long, value_name = "WEIGHT", conflicts_with = "as_one")]
+    weight: Option<WeightBy>,
+
     #[command(flatten)]
     times: SideTimes,
 
@@ -72,11 +77,17 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let has_times = arguments.times.before_time.is_some();
     let is_one = arguments.after.is_empty() && !has_times && (arguments.as_one || arguments.files.len() < 2);
     let room = if arguments.all_samples { Room::Unlimited } else { Room::OfAFile };
+    let weight: Option<Weight> = arguments.weight.map(Into::into);
+    read::check_is_compared(weight)?;
+    if is_one && weight.is_some() {
+        return Err(Failure::usage("--weight is for comparisons: a page of one recording has each weight")
+            .hint("the page's first row has a switch for it, and so has the key w"));
+    }
     let made = match is_one {
         true => page_of_one(&arguments.files, &arguments.filters, room)?,
         false => {
             let files = (arguments.files.as_slice(), arguments.after.as_slice());
-            page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, room)?
+            page_of_two(Sides::open("html", files, &arguments.times, &arguments.filters)?, weight, room)?
         }
     };
     let written = delivered(arguments.output.as_deref(), &made.named_after, made.ending, &made.page)?;
@@ -107,9 +118,10 @@ pub fn page_of_one(files: &[PathBuf], filters: &FilterOptions, room: Room) -> Re
 }
 
 /// Of a comparison: what changed, and each side as a recording of its own.
-pub fn page_of_two(sides: Sides, room: Room) -> Result<Made, Failure> {
+pub fn page_of_two(sides: Sides, weight: Option<Weight>, room: Room) -> Result<Made, Failure> {
     let (before_runs, after_runs) = sides.runs()?;
-    let comparison = comparison(&before_runs, &after_runs, None);
+    read::check_compared_weight(&before_runs, &after_runs, weight)?;
+    let comparison = comparison(&before_runs, &after_runs, weight);
     let mut words = vec![comparison.verdict()];
     let warnings = comparison.warnings();
     let compared = during("comparing", || compared(&comparison, &warnings)).map_err(not_made)?;

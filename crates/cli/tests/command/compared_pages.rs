@@ -87,6 +87,16 @@ fn two_recordings_are_compared_and_each_is_there() {
 }
 
 #[test]
+fn the_weight_is_that_of_diff() {
+    let sandbox = with_recordings("html-weight");
+    let said = shown(&sandbox, "html --weight samples -o samples.html a1.genba b1.genba");
+    assert!(said.contains("B has 26.7 % more samples than A"), "{said}");
+    let comparison = &numbers(&sandbox, "samples.html")["comparison"];
+    assert_eq!(comparison["rows"][0]["before"], "240");
+    assert_eq!(comparison["accounts"].as_array().and_then(|lines| lines.last()), Some(&Value::from("weight: samples")));
+}
+
+#[test]
 fn several_on_each_side_or_as_one() {
     let sandbox = with_recordings("html-several");
     expect![[r#"

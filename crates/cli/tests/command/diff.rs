@@ -79,12 +79,12 @@ fn several_on_each_side() {
         exit code 0
         stdout
           B takes 26.7 % longer than A: +192 ms ± 4.90 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
-          A: a1.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a3.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b1.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b2.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b3.genba · 912 ms wall · 912 ms CPU · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a3.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b2.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b3.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           2 rows: 1 certain, 1 cannot tell
               B − A               interval        A        B
@@ -100,8 +100,8 @@ fn several_on_each_side() {
         stdout
           **B has 26.7 % more samples than A: +120 ± 89 samples a run, most of it in app.py:2 parse ← app.py:3 load**
 
-          A: a1.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · 720 ms wall · 720 ms CPU · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
           ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
           weight: samples
@@ -162,7 +162,7 @@ fn filters_hold_for_each() {
     sandbox.check("diff a1.genba b1.genba --focus check --limit 1", expect![[r#"
         exit code 0
         stdout
-          no difference that these recordings can tell: B − A is 0 ns ± 104 ms of CPU a run
+          no difference that these recordings can tell: B − A is 0 ns ± 89.3 ms of CPU a run
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 46.7 % of 720 ms CPU (--focus check)
@@ -172,10 +172,10 @@ fn filters_hold_for_each() {
 
           1 row: 0 certain, 1 cannot tell
             B − A               interval        A        B
-             0 ns   −62.2 ms to +62.2 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
+             0 ns   −90.0 ms to +90.0 ms   336 ms   336 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 2 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 7 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:4 check: at least 48 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
     "#]]);
     sandbox.check(
@@ -328,7 +328,7 @@ fn two_times_of_one_recording() {
     sandbox.check("diff --before-time ..300ms --after-time 300ms..600ms --limit 2 a1.genba", expect![[r#"
         exit code 0
         stdout
-          no difference that these recordings can tell: B − A is 0 ns ± 102 ms of CPU
+          no difference that these recordings can tell: B − A is 0 ns ± 165 ms of CPU
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 41.6 % of 720 ms CPU (--time ..300ms)
@@ -338,11 +338,11 @@ fn two_times_of_one_recording() {
 
           2 rows: 0 certain, 2 cannot tell
                B − A               interval        A        B
-            −9.60 ms   −62.9 ms to +43.7 ms   165 ms   155 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
-            +9.60 ms   −41.5 ms to +60.7 ms   134 ms   144 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
+            −9.60 ms    −101 ms to +82.0 ms   165 ms   155 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
+            +9.60 ms   −72.6 ms to +91.8 ms   134 ms   144 ms   app.py:2 parse ← app.py:4 check   int(row, 10)   cannot tell
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 86 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 319 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
     "#]]);
@@ -384,7 +384,7 @@ fn two_times_of_one_recording() {
     sandbox.check("diff --before-time ..300ms --after-time ..300ms a1.genba b1.genba --limit 1", expect![[r#"
         exit code 0
         stdout
-          no difference that these recordings can tell: B − A is 0 ns ± 102 ms of CPU
+          no difference that these recordings can tell: B − A is 0 ns ± 137 ms of CPU
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 41.6 % of 720 ms CPU (--time ..300ms)
@@ -393,12 +393,12 @@ fn two_times_of_one_recording() {
              kept: 32.8 % of 912 ms CPU (--time ..300ms)
 
           2 rows: 0 certain, 2 cannot tell
-               B − A               interval        A        B
-            +27.2 ms   −27.7 ms to +82.1 ms   165 ms   192 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
-            1 more row, the largest −27.2 ms ± 48.7 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+               B − A              interval        A        B
+            +27.2 ms   −60.6 ms to +115 ms   165 ms   192 ms   app.py:2 parse ← app.py:3 load   int(row, 10)   cannot tell
+            1 more row, the largest −27.2 ms ± 63.7 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
           intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
-          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 68 recordings of each (genba diff A1 A2 … -- B1 B2 …)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 225 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: a1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run
           warning: b1.genba: 187 samples, shares are ± 7 points; try --rate 10000 or a longer run

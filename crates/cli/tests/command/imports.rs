@@ -125,6 +125,48 @@ fn a_log_of_vmprof_without_a_clock() {
 }
 
 #[test]
+fn what_both_files_tell_is_compared() {
+    let sandbox = with_files("imports-compared");
+    let verdict = |line: &str| stdout(&sandbox, line).lines().next().unwrap_or_default().to_owned();
+    expect!["too few samples to tell: A has 22, B has 44, and genba compares from 100 on; record a run 5 times as long, or with a --rate so much higher"]
+        .assert_eq(&verdict("diff format-6-threads.vmprof format-7-killed.vmprof"));
+    let said = stdout(&sandbox, "diff format-6-threads.vmprof format-7-killed.vmprof");
+    assert!(said.contains("weight: samples, because format-6-threads.vmprof tells no clock"), "{said}");
+    sandbox.check(
+        "diff --weight cpu format-7-killed.vmprof format-6-threads.vmprof",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: format-6-threads.vmprof tells no CPU time
+            a file of another profiler has what that profiler stored
+          hint: --weight samples compares what all of these files tell
+    "#]],
+    );
+    sandbox.check(
+        "html --weight cpu format-7-killed.vmprof format-6-threads.vmprof",
+        expect![[r#"
+        exit code 1
+        stdout
+        stderr
+          error: format-6-threads.vmprof tells no CPU time
+            a file of another profiler has what that profiler stored
+          hint: --weight samples compares what all of these files tell
+    "#]],
+    );
+    sandbox.check(
+        "html --weight samples format-7-killed.vmprof",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: --weight is for comparisons: a page of one recording has each weight
+          hint: the page's first row has a switch for it, and so has the key w
+    "#]],
+    );
+}
+
+#[test]
 fn without_a_clock_the_tree_counts_samples() {
     let sandbox = with_files("imports-tree");
     sandbox.check("tree format-6-threads.vmprof", expect![[r#"

@@ -7,22 +7,24 @@ pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
 mod division;
+mod homonyms;
 pub mod paired;
 pub mod places;
 mod progress;
 pub mod tried;
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
-use crate::rules::difference::certainty::{Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
 use crate::rules::difference::division::{Division, Ways};
-use crate::rules::difference::places::{Place, Series, places};
+use crate::rules::difference::homonyms::{FirstLines, Homonyms, Instance};
+use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
-use crate::rules::weight::{Choice, Weight};
+use crate::rules::weight::{Choice, Weight, tells};
 use crate::tables::profile::{FrameIndex, Home, Profile};
 use crate::tables::stored::absolute;
 use crate::tables::window::Bins;
@@ -42,10 +44,11 @@ pub struct Difference {
     /// Functions under one caller, where several expressions of theirs are rows; in the same order.
     pub functions: Vec<Row>,
     pub certainty: Certainty,
-    /// The part of its time that a run waited for a CPU, of the run that waited most.
-    pub busy: f64,
+    pub busy: Busy,
     pub samples_before: u64,
     pub samples_after: u64,
+    /// Functions of one name in one file that nothing tells apart, each name once: their rows are of all of them.
+    pub merged: Vec<(String, String)>,
     pub advice: Option<Advice>,
 }
 
@@ -129,22 +132,37 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     let choice = choice(before, after, asked);
     let runs = before.iter().map(|run| (Side::Before, run)).chain(after.iter().map(|run| (Side::After, run)));
     let mut table = Table::new(choice.weight, before.len(), after.len());
-    for (side, run) in runs {
-        table.add(side, &run.reading);
+    let met: Vec<(Side, &Reading, Met)> =
+        runs.map(|(side, run)| (side, &run.reading, table.meet(&run.reading))).collect();
+    let lines = met.iter().map(|(_, reading, met)| FirstLines::of(reading, &met.files)).collect::<Vec<_>>();
+    table.homonyms = Homonyms::of(&lines);
+    for (position, (side, reading, met)) in met.into_iter().enumerate() {
+        table.add(side, reading, position, met);
     }
     table.add_up();
     table.settled(choice)
 }
 
-/// The weight of all, where both sides would choose wall; else CPU.
+/// The first run that does not tell that weight.
+#[must_use]
+pub fn without<'r>(before: &'r [Run], after: &'r [Run], weight: Weight) -> Option<&'r Run> {
+    before.iter().chain(after).find(|run| !tells(&run.reading, weight))
+}
+
+/// Wall, where each run would choose it and it is the program's doing; else the first that all runs tell.
 fn choice(before: &[Run], after: &[Run], asked: Option<Weight>) -> Choice {
     if let Some(weight) = asked {
         return Choice { weight, why: None };
     }
+    let lacking = |weight: Weight| without(before, after, weight);
     let mut all = before.iter().chain(after);
-    match all.all(|run| run.reading.choice.weight == Weight::Wall) {
-        true => Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) },
-        false => Choice { weight: Weight::Cpu, why: None },
+    if lacking(Weight::Cpu).is_none() && all.all(|run| run.reading.choice.weight == Weight::Wall) {
+        return Choice { weight: Weight::Wall, why: Some("the program waited most of the time".to_string()) };
+    }
+    match (lacking(Weight::Cpu), lacking(Weight::Wall)) {
+        (None, _) => Choice { weight: Weight::Cpu, why: None },
+        (Some(run), None) => Choice { weight: Weight::Wall, why: Some(format!("{} tells no CPU time", run.name)) },
+        (Some(_), Some(run)) => Choice { weight: Weight::Samples, why: Some(format!("{} tells no clock", run.name)) },
     }
 }
 
@@ -155,12 +173,19 @@ enum Aligned {
     NoPython,
 }
 
+/// Of one run, before its functions are known in the others.
+struct Met {
+    places: Vec<(Place, Series)>,
+    own: Vec<FrameIndex>,
+    callers: Vec<FrameIndex>,
+    files: HashMap<String, FileIndex>,
+}
+
 struct RunPlaces {
     side: Side,
     places: Vec<(Aligned, Series)>,
     whole: Series,
     progress: Progress,
-    is_filtered: bool,
 }
 
 struct Table {
@@ -168,6 +193,7 @@ struct Table {
     runs_before: usize,
     runs_after: usize,
     files: Files,
+    homonyms: Homonyms,
     own: Sites,
     callers: Sites,
     runs: Vec<RunPlaces>,
@@ -176,8 +202,9 @@ struct Table {
     known: HashMap<Key, Known>,
     /// Of each run: what one sample weighs, later ones more.
     one_sample: Vec<f64>,
-    /// The largest part of its time that a run waited for a CPU.
-    busy: f64,
+    /// Of each run: its sum, what filters leave out included.
+    recorded: Vec<f64>,
+    busy: Busy,
 }
 
 impl Table {
@@ -187,6 +214,7 @@ impl Table {
             runs_before,
             runs_after,
             files: Files::default(),
+            homonyms: Homonyms::default(),
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
@@ -194,15 +222,19 @@ impl Table {
             whole: Sums::default(),
             known: HashMap::new(),
             one_sample: Vec::new(),
-            busy: 0.0,
+            recorded: Vec::new(),
+            busy: Busy::default(),
         }
     }
 
-    /// The next run, in the order of both sides.
-    fn add(&mut self, side: Side, reading: &Reading) {
-        self.busy = self.busy.max(waited_for_cpu(reading));
-        let places = places(reading, self.weight);
-        let places = self.aligned(reading, places);
+    /// The next run, in the order of both sides; `position` counts them.
+    fn add(&mut self, side: Side, reading: &Reading, position: usize, met: Met) {
+        let busy = match side {
+            Side::Before => &mut self.busy.before,
+            Side::After => &mut self.busy.after,
+        };
+        *busy = busy.max(waited_for_cpu(reading));
+        let places = self.aligned(reading, position, met);
         for (place, series) in &places {
             if let Aligned::Code { own, callers } = place {
                 self.ways.entry(self.function(*own)).or_default().add(callers, series.sum());
@@ -210,9 +242,11 @@ impl Table {
         }
         let mut whole = Series::default();
         places.iter().for_each(|(_, series)| whole.add(series));
-        let progress = Progress::of(&whole, one_sample(reading, self.weight, &whole));
+        let run = whole_run(reading, self.weight);
+        let progress = Progress::of(&run, one_sample(reading, self.weight, &run));
+        self.recorded.push(run.sum());
         self.one_sample.push(progress.one_sample);
-        self.runs.push(RunPlaces { side, places, whole, progress, is_filtered: reading.kept.is_some() });
+        self.runs.push(RunPlaces { side, places, whole, progress });
     }
 
     fn function(&self, own: SiteIndex) -> (FileIndex, String) {
@@ -245,8 +279,8 @@ impl Table {
                 };
                 of_key.entry(key).or_default().add(series);
             }
-            // What was recorded is exact as a whole; what a filter keeps of it is not.
-            let variance = if run.is_filtered { run.whole.sum() * run.progress.one_sample } else { 0.0 };
+            // What was recorded is exact as a whole; what a filter keeps of it is a row of the run like others.
+            let variance = run.progress.variance(&run.whole, &mut buffer);
             add_sum(&mut self.whole, run.side, position, sides, &run.whole, variance);
             for (key, series) in of_key {
                 let variance = run.progress.variance(&series, &mut buffer);
@@ -255,8 +289,9 @@ impl Table {
         }
     }
 
-    /// Each place with its sites in the tables of all runs; two places may be one.
-    fn aligned(&mut self, reading: &Reading, places: Vec<(Place, Series)>) -> Vec<(Aligned, Series)> {
+    /// The places of the next run, with its files in the table of all runs.
+    fn meet(&mut self, reading: &Reading) -> Met {
+        let places = places(reading, self.weight);
         let frames = |place: &Place| match place {
             Place::Code { own, callers } => (Some(*own), callers.clone()),
             Place::Phase(_) | Place::NoPython => (None, Vec::new()),
@@ -273,8 +308,15 @@ impl Table {
         };
         let script = script(reading);
         let files = self.files.add(own.iter().chain(&callers).filter_map(path), script.as_deref());
-        let own_of = sites_of(&mut self.own, reading, &files, own);
-        let caller_of = sites_of(&mut self.callers, reading, &files, callers);
+        Met { places, own, callers, files }
+    }
+
+    /// Each place with its sites in the tables of all runs; two places may be one.
+    fn aligned(&mut self, reading: &Reading, position: usize, met: Met) -> Vec<(Aligned, Series)> {
+        let Met { places, own, callers, files } = met;
+        let instance = |file: FileIndex, name: &str, line: u32| self.homonyms.instance(position, file, name, line);
+        let own_of = sites_of(&mut self.own, reading, &files, &instance, own);
+        let caller_of = sites_of(&mut self.callers, reading, &files, &instance, callers);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
             Place::NoPython => Aligned::NoPython,
@@ -314,7 +356,8 @@ impl Table {
             let values = |sums: &Sums| sums.before.iter().chain(&sums.after).map(|sum| sum.value).collect::<Vec<_>>();
             values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
         });
-        let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy);
+        let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
+            .with_neighbours_in(self.recorded.iter().sum::<f64>() / self.recorded.len().max(1) as f64);
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;
@@ -344,6 +387,9 @@ impl Table {
         });
         sort(&mut rows);
         sort(&mut functions);
+        let own = self.own.iter().filter(|site| site.instance == Instance::Merged);
+        let merged = own.map(|site| (self.files.path(site.file).to_string(), site.function.clone()));
+        let merged: BTreeSet<(String, String)> = merged.collect();
         Difference {
             choice,
             whole,
@@ -353,6 +399,7 @@ impl Table {
             busy: self.busy,
             samples_before: self.whole.samples_before,
             samples_after: self.whole.samples_after,
+            merged: merged.into_iter().collect(),
             advice,
         }
     }

@@ -6,7 +6,7 @@ use std::fmt;
 
 use regex::Regex;
 
-use crate::tables::profile::{Frame, Home, NodeIndex, Profile, Thread, ThreadIndex};
+use crate::tables::profile::{Frame, Home, Moment, NodeIndex, Profile, Thread, ThreadIndex};
 use crate::tables::stacks::{Nodes, mark, regroup};
 use crate::tables::table::TableIndex;
 use crate::tables::window::Window;
@@ -96,13 +96,10 @@ fn flag(name: &str, value: &str) -> String {
     }
 }
 
-/// The profile with what the filter keeps. Without a filter it comes back as it is.
-pub fn apply(mut profile: Profile, filter: &Filter) -> Result<Profile, NothingKept> {
-    if filter.is_empty() {
-        return Ok(profile);
-    }
-    if profile.samples.is_empty() {
-        return Ok(profile);
+/// The profile with what the filter keeps, and the moments that it leaves out. Without a filter it comes back as it is.
+pub fn apply(mut profile: Profile, filter: &Filter) -> Result<(Profile, Vec<Moment>), NothingKept> {
+    if filter.is_empty() || profile.samples.is_empty() {
+        return Ok((profile, Vec::new()));
     }
     let threads = threads(&profile, filter)?;
     let in_focus = filter.focus.as_ref().map(|focus| nodes_below_matches(&profile, focus)).transpose()?;
@@ -116,14 +113,16 @@ pub fn apply(mut profile: Profile, filter: &Filter) -> Result<Profile, NothingKe
         threads[thread.position()] && in_window && in_focus
     };
     profile.samples.retain(|group| is_kept(group.node, group.thread, group.in_window));
-    profile.moments.retain(|moment| is_kept(moment.node, moment.thread, moment.in_window));
+    let all = std::mem::take(&mut profile.moments);
+    let (kept, left_out) = all.into_iter().partition(|moment| is_kept(moment.node, moment.thread, moment.in_window));
+    profile.moments = kept;
     if profile.samples.is_empty() {
         return Err(NothingKept::Together { flags: filter.flags() });
     }
     if let Some(hide) = &filter.hide {
         take_out(&mut profile, hide)?;
     }
-    Ok(profile)
+    Ok((profile, left_out))
 }
 
 /// For each thread, whether it and its process are asked for.

@@ -7,7 +7,7 @@ use std::ops::Deref;
 use crate::rules::filter::{self, Filter, NothingKept};
 use crate::rules::verdict::{Verdict, verdict};
 use crate::rules::weight::{Choice, Totals, Weight, choose};
-use crate::tables::profile::Profile;
+use crate::tables::profile::{Moment, Profile};
 
 /// Views ask the profile through it.
 #[derive(Debug)]
@@ -27,6 +27,8 @@ pub struct Kept {
     /// As on the command line, in one order.
     pub flags: Vec<String>,
     pub whole: Totals,
+    /// Of the samples that are not kept, where moments were asked for. What remains is a part of a run, and only the run tells how certain it is.
+    pub left_out: Vec<Moment>,
 }
 
 impl Reading {
@@ -42,8 +44,9 @@ impl Reading {
         }
         // Before the filters are applied.
         let _ = whole.verdict();
-        let kept = Kept { flags: filter.flags(), whole: Totals::of_profile(&whole.profile) };
-        Ok(Reading { profile: filter::apply(whole.profile, filter)?, kept: Some(kept), ..whole })
+        let (flags, totals) = (filter.flags(), Totals::of_profile(&whole.profile));
+        let (profile, left_out) = filter::apply(whole.profile, filter)?;
+        Ok(Reading { profile, kept: Some(Kept { flags, whole: totals, left_out }), ..whole })
     }
 
     #[must_use]

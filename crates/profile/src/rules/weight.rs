@@ -171,20 +171,30 @@ pub struct Choice {
     pub why: Option<String>,
 }
 
+/// Whether each process tells it. A recording of genba's tells CPU, wall time and samples, an imported file what it has.
+#[must_use]
+pub fn tells(profile: &Profile, weight: Weight) -> bool {
+    let has = |process: ProcessIndex| {
+        let mut groups = profile.samples.iter().filter(|group| profile.threads[group.thread].process == process);
+        let any = groups.clone().next().is_some();
+        !any || groups.any(|group| Totals::of_group(group).by(weight) > 0)
+    };
+    match weight {
+        Weight::Copied => profile.counts_copies(),
+        Weight::Allocated => profile.counts_allocations(),
+        Weight::Cpu | Weight::Wall | Weight::Samples if !profile.is_imported() => true,
+        Weight::Cpu | Weight::Wall | Weight::Samples => {
+            !profile.samples.is_empty() && profile.processes.enumerate().all(|(process, _)| has(process))
+        }
+    }
+}
+
 /// What every recording tells: CPU, else wall, else a count of samples.
 fn choose_of_import(profile: &Profile) -> Choice {
-    let has = |weight: Weight| {
-        let has = |process: ProcessIndex| {
-            let mut groups = profile.samples.iter().filter(|group| profile.threads[group.thread].process == process);
-            let any = groups.clone().next().is_some();
-            !any || groups.any(|group| Totals::of_group(group).by(weight) > 0)
-        };
-        !profile.samples.is_empty() && profile.processes.enumerate().all(|(process, _)| has(process))
-    };
     let without = |what: &str| Some(format!("an imported file tells no {what}"));
-    if has(Weight::Cpu) {
+    if tells(profile, Weight::Cpu) {
         Choice { weight: Weight::Cpu, why: None }
-    } else if has(Weight::Wall) {
+    } else if tells(profile, Weight::Wall) {
         Choice { weight: Weight::Wall, why: without("CPU time") }
     } else {
         Choice { weight: Weight::Samples, why: without("clock") }

@@ -337,6 +337,8 @@ pub struct Moment {
     pub in_window: bool,
     /// Those that were taken in the bin.
     pub samples: u32,
+    /// Of those samples: a wait is one sample, however many ticks it lasts.
+    pub ticks: u32,
     /// The part of the samples' time that lies in the bin.
     pub cpu_ns: u64,
     pub wall_ns: u64,

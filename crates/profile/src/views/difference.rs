@@ -8,11 +8,11 @@ pub mod text;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate, SAMPLES_MIN};
+use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, SAMPLES_MIN};
 use crate::rules::difference::{
     ADVISED_CHANGE, Advice, Code, Difference, Row, SIDE_SAMPLES_MIN, Subject, difference as compare,
 };
-pub use crate::rules::difference::{Run, bins_of};
+pub use crate::rules::difference::{Run, bins_of, without};
 use crate::rules::pace::Pace;
 use crate::rules::warnings::warnings;
 use crate::rules::weight::{Choice, Weight};
@@ -58,8 +58,7 @@ impl Comparison<'_> {
                 match runs.len() {
                     1 => lines.extend([format!("{side}: {name} · {}", who(&run.reading)), format!("   {laws}")]),
                     _ => {
-                        let (wall, cpu) = (duration(run.reading.wall_ns()), duration(run.reading.clocks().cpu_ns));
-                        lines.push(format!("{side}: {name} · {wall} wall · {cpu} CPU · {laws}"));
+                        lines.push(format!("{side}: {name} · {} · {laws}", who(&run.reading)));
                     }
                 }
                 lines.extend(kept_line(&run.reading, weight).map(|kept| format!("   {kept}")));
@@ -183,10 +182,10 @@ impl Comparison<'_> {
                 format!("runs of one side differ by {part} (standard deviation), beside what their samples tell")
             }
             None if certainty.is_shown() => {
-                format!("runs of one side differ by {part}, and two are too few to measure it")
+                format!("runs of one side differ by {part}, and fewer than three on a side are too few to measure it")
             }
             None => {
-                let busy = self.difference.busy * 100.0;
+                let busy = self.difference.busy.larger() * 100.0;
                 let busy = if busy < 1.0 {
                     String::new()
                 } else {
@@ -198,8 +197,37 @@ impl Comparison<'_> {
             }
         };
         let mut notes = vec![format!("intervals: {confidence} % for all {rows} together; {spread}")];
+        notes.extend(self.uneven());
+        notes.extend(self.merged());
         notes.extend(self.difference.advice.as_ref().map(|advice| self.advice(advice)));
         notes
+    }
+
+    fn merged(&self) -> Option<String> {
+        let name = |(file, function): &(String, String)| {
+            format!("{} {function}", self.short.get(file).map_or(file.as_str(), String::as_str))
+        };
+        let names: Vec<String> = self.difference.merged.iter().map(name).collect();
+        (!names.is_empty()).then(|| {
+            format!(
+                "several functions of one name, which nothing tells apart in these recordings, are one: {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The machine had more to do beside one side, by a part of the time that is worth a line.
+    fn uneven(&self) -> Option<String> {
+        let Busy { before, after } = self.difference.busy;
+        let (side, more, other, less) =
+            if before > after { ("A", before, "B", after) } else { ("B", after, "A", before) };
+        (more - less >= 0.05).then(|| {
+            format!(
+                "a run of {side} waited for a CPU {:.0} % of its time, of {other} {:.0} %: the intervals are wider for that; record both sides in turn",
+                more * 100.0,
+                less * 100.0
+            )
+        })
     }
 
     fn advice(&self, advice: &Advice) -> String {

@@ -186,6 +186,26 @@ fn waits_are_compared_by_wall_time() {
         .assert_eq(&samples.verdict());
 }
 
+/// A wait is stored as one sample, and seen at each tick.
+#[test]
+fn long_waits_are_not_few() {
+    let of = |key: u32, waits: u32| {
+        format!(
+            "process 7 3.13.0 cwd=/app key={key}
+            main@app.py:3 x9
+            main@app.py:4 > poll[libc.so.6] x{waits} poll ticks=800
+            "
+        )
+    };
+    let (before, after) = (runs("before", &[of(1, 60)]), runs("after", &[of(2, 61)]));
+    let all = comparison(&before, &after, None);
+    assert_eq!((all.difference.samples_before, all.difference.samples_after), (48_009, 48_809));
+    let rows = told(&all);
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    assert!(all.difference.rows.iter().any(|row| !row.estimate.is_too_few && row.samples_before == 48_000));
+    assert!(all.verdict().starts_with("no difference that these recordings can tell"), "{}", all.verdict());
+}
+
 #[test]
 fn filters_hold_for_both_sides() {
     let of = |key: u32, more_of_foo: u32| two_callers(key, "/app", 1, (1, more_of_foo), (3, 5), "100");
@@ -227,4 +247,36 @@ fn damaged_recordings_are_compared_too() {
         }
     }
     assert!(compared > 50, "{compared}");
+}
+
+/// Two lambdas with one text, met in another order: each is compared with itself.
+#[test]
+fn functions_of_one_name_are_not_swapped() {
+    let of = |key: u32, lines: [u32; 2], samples: [u32; 2], main: u32| {
+        let mut text = format!("process 7 3.13.0 cwd=/app key={key}\nmain^{main}@app.py:{} x9\n", main + 1);
+        for (line, count) in lines.iter().zip(samples) {
+            text += &format!("main^{main}@app.py:{} > <lambda>^{line}@app.py:{line} x{count}\n", main + 2);
+        }
+        text
+    };
+    let lambdas = |before: &str, after: &str| {
+        let (before, after) = (runs("before", &[before.to_string()]), runs("after", &[after.to_string()]));
+        let all = comparison(&before, &after, None);
+        let mut rows: Vec<String> = told(&all).into_iter().filter(|row| row.contains("lambda")).collect();
+        rows.sort();
+        (rows, all.difference.merged.len(), text::text(&all, None, None, Paint::Plain))
+    };
+    let same = ["<lambda> ← main:22 +0 open", "<lambda> ← main:22 +0 open"];
+    let before = of(1, [3, 4], [300, 900], 20);
+    assert_eq!(lambdas(&before, &of(2, [4, 3], [900, 300], 20)).0, same);
+    // Six lines were added above them.
+    let moved = ["<lambda> ← main:28 +0 open", "<lambda> ← main:28 +0 open"];
+    assert_eq!(lambdas(&before, &of(2, [10, 9], [900, 300], 26)).0, moved);
+    // One of them changed, and it is that one which says so.
+    let (rows, ..) = lambdas(&before, &of(2, [4, 3], [1500, 300], 20));
+    assert_eq!(rows, ["<lambda> ← main:22 +0 open", "<lambda> ← main:22 +960 certain"]);
+    // Which of the two the other recording has, nobody knows: one row, and it says so.
+    let (rows, merged, page) = lambdas(&before, &of(2, [9, 9], [600, 600], 26));
+    assert_eq!((rows, merged), (vec!["<lambda> ← main:28 +0 open".to_string()], 1));
+    assert!(page.contains("nothing tells apart in these recordings, are one: app.py <lambda>"), "{page}");
 }

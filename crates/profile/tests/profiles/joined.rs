@@ -139,11 +139,11 @@ fn what_is_wrong_with_one_says_with_which() {
 #[test]
 fn filters_look_at_each_of_them() {
     let window = Some(Window { start_ns: 0, end_ns: Some(16_000_000) });
-    let kept = apply(both(window), &Filter { window, ..Filter::default() }).expect("something is kept");
+    let (kept, _) = apply(both(window), &Filter { window, ..Filter::default() }).expect("something is kept");
     // Samples 1 to 9 of each: the tenth ends at 16 ms.
     assert_eq!(Totals::of_profile(&kept).samples, 18);
     let process = Filter { processes: vec![Glob::new("7").expect("a short glob")], ..Filter::default() };
-    assert_eq!(Totals::of_profile(&apply(both(None), &process).expect("kept")).samples, 400);
+    assert_eq!(Totals::of_profile(&apply(both(None), &process).expect("kept").0).samples, 400);
 }
 
 /// Two programs given by `-c`, of which no text is known.

@@ -7,6 +7,7 @@ mod compared;
 mod difference;
 mod difference_forms;
 mod difference_page;
+mod equal_pairs;
 mod export;
 mod filter;
 mod growing;

@@ -18,7 +18,7 @@
 //!                                      with at=48: the first of them begins 48 ms after the process;
 //!                                      with wall=30: 0.48 ms of wall time each, in hundredths of a sample's
 //!
-//! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function begins in line 5, else in 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
+//! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function that begins in line 5, else the first of its name, in line 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
 //! `+0x1234[module]` (without a name), `!words` (a mark). Blanks in names are written `·`.
 //!
 //! Over 500 lines: each statement of the notation is read here, and nowhere else.
@@ -348,18 +348,22 @@ impl Process {
             (start.parse().unwrap(), end.parse().unwrap())
         });
         let place = Place { line, end_line, columns };
-        let (name, first_line) = match name.split_once('^') {
-            Some((name, first_line)) => (name, first_line.parse().unwrap()),
-            None => (name, 1),
+        let (name, given) = match name.split_once('^') {
+            Some((name, first_line)) => (name, Some(first_line.parse().unwrap())),
+            None => (name, None),
         };
-        let key = format!("{name}@{file}");
+        // Several functions of one name differ by their first lines; without one it is the first of them.
+        let any = format!("{name}@{file}");
+        let key = given.map_or_else(|| any.clone(), |first_line: u32| format!("{any}^{first_line}"));
         let position = match self.code_rows.get(&key) {
             Some(&position) => position,
             None => {
                 let qualname = self.string(&name.replace('·', " "));
                 let filename = self.string(&file);
+                let first_line = given.unwrap_or(1);
                 let code = proto::Code { qualname, filename, first_line, ..Default::default() };
                 self.block.tables.as_mut().unwrap().codes.push(code);
+                self.code_rows.entry(any).or_insert(self.codes.len());
                 self.code_rows.insert(key.clone(), self.codes.len());
                 self.codes.push((key, Vec::new()));
                 self.codes.len() - 1

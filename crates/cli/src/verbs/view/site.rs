@@ -82,7 +82,7 @@ impl Site {
                 let (Some(before), Some(after)) = (side("before"), side("after")) else { return not_there() };
                 let files = (std::slice::from_ref(&before), std::slice::from_ref(&after));
                 Sides::open("html", files, &SideTimes::default(), &filters)
-                    .and_then(|sides| page_of_two(sides, Room::Unlimited))
+                    .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
             }
             place => match place.strip_prefix("recording/").and_then(file) {
                 Some(path) => page_of_one(std::slice::from_ref(path), &filters, Room::Unlimited),

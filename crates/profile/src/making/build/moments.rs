@@ -32,6 +32,7 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
                         state: group.state,
                         in_window: group.in_window,
                         samples: 0,
+                        ticks: 0,
                         cpu_ns: 0,
                         wall_ns: 0,
                     });
@@ -40,6 +41,7 @@ pub fn add(stored: &Stored, sums: &mut Sums, group_of_row: &[usize], bins: Bins,
                 newest[position] = Some(moment);
                 let moment = &mut profile.moments[moment];
                 moment.samples = moment.samples.saturating_add(part.samples);
+                moment.ticks = moment.ticks.saturating_add(part.ticks);
                 moment.cpu_ns = moment.cpu_ns.saturating_add(part.cpu_ns);
                 moment.wall_ns = moment.wall_ns.saturating_add(part.wall_ns);
             }
@@ -54,6 +56,7 @@ const PARTS_MAX: usize = 1 << 21;
 struct Part {
     bin: u32,
     samples: u32,
+    ticks: u32,
     cpu_ns: u64,
     wall_ns: u64,
 }
@@ -62,6 +65,7 @@ struct Part {
 fn parts(row: &Row, end_ns: u64, bins: Bins, parts_left: &mut usize) -> impl Iterator<Item = Part> + use<> {
     let (cpu_ns, wall_ns) = (row.cpu_quanta.saturating_mul(QUANTUM_NS), row.wall_quanta.saturating_mul(QUANTUM_NS));
     let begin_ns = end_ns.saturating_sub(wall_ns);
+    let ticks = row.ticks;
     let last = bins.at(end_ns);
     let first = bins.at(begin_ns);
     let more = (last - first) as usize;
@@ -86,6 +90,7 @@ fn parts(row: &Row, end_ns: u64, bins: Bins, parts_left: &mut usize) -> impl Ite
         let part = Part {
             bin,
             samples: u32::from(bin == last),
+            ticks: if bin == last { ticks } else { 0 },
             cpu_ns: cpu_until_ns.saturating_sub(cpu_before_ns),
             wall_ns: wall_until_ns.saturating_sub(wall_before_ns),
         };

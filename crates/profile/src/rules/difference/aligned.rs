@@ -1,12 +1,13 @@
 //! Which places of several recordings are the same, though lines were moved and text was changed between them.
 //! Owns: the steps by which files and sites find each other. Keeps: two sites of one recording never become one.
 //!
-//! A site is an expression in a function of a file. Within a function, sites are the same: first, if text, line (counted from the function's
+//! A site is an expression in a function of a file; which function, where several have its name, is known (`homonyms`). Within a function, sites are the same: first, if text, line (counted from the function's
 //! beginning) and column are; of what is left, if the text is, in order; of callers that are left, if the line is. So a row whose expression was
 //! written anew is another row, and a call whose argument was changed is the same caller.
 
 use std::collections::{HashMap, HashSet};
 
+use crate::rules::difference::homonyms::Instance;
 use crate::tables::own_code::without_parts;
 use crate::tables::owner::is_nameless;
 use crate::tables::profile::{FrameIndex, Home, Profile};
@@ -26,12 +27,20 @@ impl SiteIndex {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileIndex(usize);
 
+impl FileIndex {
+    #[cfg(test)]
+    pub const fn of(position: usize) -> FileIndex {
+        FileIndex(position)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Site {
     pub file: FileIndex,
     /// Qualified name, without the comprehensions in it.
     pub function: String,
-    /// As it is in the file.
+    pub instance: Instance,
+    /// As it is in the file. None, too, where functions of one name are one.
     pub line: Option<u32>,
     /// Counted from the function's first line.
     line_within: Option<i64>,
@@ -134,20 +143,34 @@ fn common_parts(one: &str, other: &str) -> usize {
     one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count()
 }
 
-/// None: not Python.
-fn site(profile: &Profile, files: &HashMap<String, FileIndex>, frame: FrameIndex) -> Option<Site> {
+/// None: not Python. `instance`: of the function in that file with that name and first line.
+fn site(
+    profile: &Profile,
+    files: &HashMap<String, FileIndex>,
+    instance: &dyn Fn(FileIndex, &str, u32) -> Instance,
+    frame: FrameIndex,
+) -> Option<Site> {
     let row = &profile.frames[frame];
     let function = &profile.functions[row.function];
     let Home::Python { file, first_line, .. } = function.home else { return None };
     let line = row.location.map(|location| location.line);
     let bytes = row.location.and_then(|location| location.byte_columns);
+    let file = *files.get(&profile.files[file].path)?;
+    let name = without_parts(&function.name);
+    let instance = instance(file, name, first_line);
+    let text = row.expression.as_ref().map(|expression| expression.text.clone());
+    if instance == Instance::Merged {
+        let function = name.to_string();
+        return Some(Site { file, function, instance, line: None, line_within: None, column: None, text });
+    }
     Some(Site {
-        file: *files.get(&profile.files[file].path)?,
-        function: without_parts(&function.name).to_string(),
+        file,
+        function: name.to_string(),
+        instance,
         line,
         line_within: line.map(|line| i64::from(line) - i64::from(first_line)),
         column: row.expression.as_ref().map(|expression| expression.column).or(bytes.map(|bytes| bytes.start)),
-        text: row.expression.as_ref().map(|expression| expression.text.clone()),
+        text,
     })
 }
 
@@ -156,12 +179,13 @@ pub fn sites_of(
     sites: &mut Sites,
     profile: &Profile,
     files: &HashMap<String, FileIndex>,
+    instance: &dyn Fn(FileIndex, &str, u32) -> Instance,
     frames: Vec<FrameIndex>,
 ) -> HashMap<FrameIndex, SiteIndex> {
     let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
     let mut position_of: HashMap<Site, usize> = HashMap::new();
     for frame in frames {
-        let Some(site) = site(profile, files, frame) else { continue };
+        let Some(site) = site(profile, files, instance, frame) else { continue };
         let position = *position_of.entry(site.clone()).or_insert_with(|| {
             found.push((site, Vec::new()));
             found.len() - 1
@@ -178,7 +202,7 @@ pub fn sites_of(
 pub struct Sites {
     by: By,
     sites: Vec<Site>,
-    of_function: HashMap<(FileIndex, String), Vec<usize>>,
+    of_function: HashMap<(FileIndex, String, Instance), Vec<usize>>,
 }
 
 impl Sites {
@@ -192,15 +216,20 @@ impl Sites {
         &self.sites[index.0]
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = &Site> {
+        self.sites.iter()
+    }
+
     /// The sites of the next recording, with the index of each. A site that is known from before is from then on as it is here.
     pub fn add(&mut self, added: Vec<Site>) -> Vec<SiteIndex> {
         let mut found: Vec<Option<usize>> = vec![None; added.len()];
-        let mut of_function: HashMap<(FileIndex, &str), Vec<usize>> = HashMap::new();
+        let mut of_function: HashMap<(FileIndex, &str, Instance), Vec<usize>> = HashMap::new();
         for (position, site) in added.iter().enumerate() {
-            of_function.entry((site.file, &site.function)).or_default().push(position);
+            of_function.entry((site.file, &site.function, site.instance)).or_default().push(position);
         }
-        for ((file, function), mut positions) in of_function {
-            let mut known = self.of_function.get(&(file, function.to_string())).cloned().unwrap_or_default();
+        for ((file, function, instance), mut positions) in of_function {
+            let of_function = (file, function.to_string(), instance);
+            let mut known = self.of_function.get(&of_function).cloned().unwrap_or_default();
             known.sort_by_key(|index| order(&self.sites[*index]));
             positions.sort_by_key(|position| order(&added[*position]));
             let mut step = |is_same: &dyn Fn(&Site) -> Option<Key>| {
@@ -217,6 +246,7 @@ impl Sites {
                 let taken: HashSet<usize> = positions.iter().filter_map(|position| found[*position]).collect();
                 known.retain(|index| !taken.contains(index));
             };
+            // A merged function has no lines: without text it has one site.
             step(&|site| Some((site.text.clone(), site.line_within, site.column)));
             step(&|site| site.text.clone().map(|text| (Some(text), None, None)));
             if self.by == By::TextOrLine {
@@ -232,7 +262,8 @@ impl Sites {
                 }
                 None => {
                     let index = self.sites.len();
-                    self.of_function.entry((site.file, site.function.clone())).or_default().push(index);
+                    let of_function = (site.file, site.function.clone(), site.instance);
+                    self.of_function.entry(of_function).or_default().push(index);
                     self.sites.push(site);
                     index
                 }
@@ -257,6 +288,7 @@ mod tests {
         Site {
             file: FileIndex(0),
             function: "f".to_string(),
+            instance: Instance::Nth(0),
             line: Some(line),
             line_within: Some(i64::from(line)),
             column: Some(column),

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use crate::rules::difference::aligned::{By, FileIndex, Files, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
-use crate::rules::difference::places::{Series, leaves};
+use crate::rules::difference::homonyms::{FirstLines, Homonyms};
+use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, SIDE_SAMPLES_MIN, script};
 use crate::rules::phase::Phase;
@@ -99,16 +100,19 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let mut tree = Growing { runs: before.len() + after.len(), ..Growing::default() };
     tree.push(None, None);
     let mut runs: Vec<RunLeaves> = Vec::new();
-    for (position, run) in before.iter().chain(after).enumerate() {
+    let all = || before.iter().chain(after).map(|run| &run.reading.profile);
+    let met: Vec<Met> = all().map(|profile| Met::of(profile, &mut files)).collect();
+    let lines: Vec<FirstLines> = all().zip(&met).map(|(profile, met)| FirstLines::of(profile, &met.files)).collect();
+    let homonyms = Homonyms::of(&lines);
+    for ((position, run), met) in before.iter().chain(after).enumerate().zip(met) {
         let profile = &run.reading.profile;
-        let paths = PathsOf::new(profile, &mut files, &mut sites);
+        let paths = PathsOf::new(profile, (position, &homonyms), met, &mut sites);
         let mut found: Vec<(usize, Series)> = Vec::new();
-        let mut whole = Series::default();
         for ((node, state), series) in leaves(profile, weight) {
             let leaf = tree.add(paths.steps(node, state), position, series.sum());
-            whole.add(&series);
             found.push((leaf, series));
         }
+        let whole = whole_run(&run.reading, weight);
         let progress = Progress::of(&whole, one_sample(profile, weight, &whole));
         runs.push(RunLeaves { leaves: found, progress });
     }
@@ -326,8 +330,14 @@ struct PathsOf<'p> {
     sites: HashMap<FrameIndex, SiteIndex>,
 }
 
-impl<'p> PathsOf<'p> {
-    fn new(profile: &'p Profile, files: &mut Files, sites: &mut Sites) -> PathsOf<'p> {
+/// The Python frames of one recording, with its files among those of all.
+struct Met {
+    frames: Vec<FrameIndex>,
+    files: HashMap<String, FileIndex>,
+}
+
+impl Met {
+    fn of(profile: &Profile, files: &mut Files) -> Met {
         let python = profile.frames.enumerate().filter(|(_, frame)| frame.kind == FrameKind::Python);
         let frames: Vec<FrameIndex> = python.map(|(index, _)| index).collect();
         let path = |frame: &FrameIndex| match profile.function_of(*frame).home {
@@ -335,7 +345,15 @@ impl<'p> PathsOf<'p> {
             Home::C { .. } | Home::Mark => None,
         };
         let files = files.add(frames.iter().filter_map(path), script(profile).as_deref());
-        let sites = sites_of(sites, profile, &files, frames);
+        Met { frames, files }
+    }
+}
+
+impl<'p> PathsOf<'p> {
+    fn new(profile: &'p Profile, (run, homonyms): (usize, &Homonyms), met: Met, sites: &mut Sites) -> PathsOf<'p> {
+        let Met { frames, files } = met;
+        let instance = |file: FileIndex, name: &str, line: u32| homonyms.instance(run, file, name, line);
+        let sites = sites_of(sites, profile, &files, &instance, frames);
         PathsOf { profile, event_loop: EventLoop::of(profile), files, sites }
     }
 

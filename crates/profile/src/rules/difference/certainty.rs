@@ -22,8 +22,8 @@ const SPREAD_MIN: f64 = 0.002;
 const ADVISED_SPREAD_MIN: f64 = 0.015;
 /// A few runs may be alike by chance: advice takes the variance that they would exceed in that share of all cases, by the chi-square distribution.
 const ALIKE_BY_CHANCE: f64 = 0.1;
-/// Degrees of freedom from which on the variance between runs is measured: three recordings on each side.
-const FREEDOM_MIN: usize = 4;
+/// Recordings on each side from which on the variance between runs is measured. Five on one side tell nothing about a single one on the other.
+const RUNS_MIN: usize = 3;
 /// What all rows tell about the variance of one counts as much as that many degrees of freedom of its own.
 const FREEDOM_OF_ALL_ROWS: f64 = 4.0;
 /// To ask for fewer recordings on a side is no advice: with five the factor is near its least.
@@ -85,10 +85,30 @@ impl Estimate {
     }
 }
 
+/// The part of its time that a run waited for a CPU: on each side, of the run that waited most.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Busy {
+    pub before: f64,
+    pub after: f64,
+}
+
+impl Busy {
+    #[must_use]
+    pub fn larger(self) -> f64 {
+        self.before.max(self.after)
+    }
+}
+
 /// What all rows of a comparison share.
 #[derive(Clone, Debug)]
 pub struct Certainty {
+    /// Of the side that differs more.
     pub spread: Spread,
+    /// On each side, as a part of a row's time.
+    part_before: f64,
+    part_after: f64,
+    /// What a machine that was busier on one side may do to a row, as a part of its time. More runs do not make it smaller.
+    uneven: f64,
     /// Rows that are compared.
     pub compared: usize,
     runs_before: usize,
@@ -104,16 +124,15 @@ pub struct Certainty {
 }
 
 impl Certainty {
-    /// Two or three recordings differ by more than what is assumed.
+    /// Recordings that are too few to measure it differ by more than what is assumed.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.spread.freedom.is_none() && self.is_shown
     }
 
-    /// `rows`: all that are compared, of which each is part of what the spread is measured from. Each side has one run or more. `busy`: the part
-    /// of its time that a run waited for a CPU, of the run that waited most.
+    /// `rows`: all that are compared, of which each is part of what the spread is measured from. Each side has one run or more.
     #[must_use]
-    pub fn of(rows: &[&Sums], whole: &Sums, compared: usize, busy: f64) -> Certainty {
+    pub fn of(rows: &[&Sums], whole: &Sums, compared: usize, busy: Busy) -> Certainty {
         let (runs_before, runs_after) = (whole.before.len(), whole.after.len());
         let freedom = (runs_before + runs_after).saturating_sub(2);
         let (mut between, mut squares) = (0.0, 0.0);
@@ -122,17 +141,38 @@ impl Certainty {
             squares += middle(row).powi(2);
         }
         let measured = if squares > 0.0 && freedom > 0 { (between / squares).max(0.0).sqrt() } else { 0.0 };
-        let is_measured = freedom >= FREEDOM_MIN;
-        let spread = match is_measured {
-            true => Spread { part: measured.max(SPREAD_MIN), freedom: Some(freedom) },
-            false => Spread { part: measured.max(ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy), freedom: None },
-        };
+        let is_measured = runs_before.min(runs_after) >= RUNS_MIN;
+        let assumed = |busy: f64| ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy;
+        let part_of = |busy: f64| measured.max(if is_measured { SPREAD_MIN } else { assumed(busy) });
+        let (part_before, part_after) = (part_of(busy.before), part_of(busy.after));
+        let spread = Spread { part: part_before.max(part_after), freedom: is_measured.then_some(freedom) };
+        // Runs of one side tell how much they differ from each other, not what made all of them slower than those of the other side.
+        let uneven = if is_measured { ASSUMED_SPREAD_OF_BUSY * (busy.before - busy.after).abs() } else { 0.0 };
         let factor = factor(compared, is_measured.then_some(freedom));
         let tell = (ADVISED_RUNS_MIN..=ADVISED_RUNS_MAX)
             .map(|runs| found(compared, 2 * runs as usize - 2) * (2.0 / f64::from(runs)).sqrt());
-        let is_shown = measured > ASSUMED_SPREAD + ASSUMED_SPREAD_OF_BUSY * busy;
+        let is_shown = measured > assumed(busy.larger());
         let exchange = if is_measured { 0.0 } else { ASSUMED_EXCHANGE * middle(whole) };
-        Certainty { spread, compared, runs_before, runs_after, is_shown, exchange, factor, tell: tell.collect() }
+        Certainty {
+            spread,
+            part_before,
+            part_after,
+            uneven,
+            compared,
+            runs_before,
+            runs_after,
+            is_shown,
+            exchange,
+            factor,
+            tell: tell.collect(),
+        }
+    }
+
+    /// Of rows that are a part of the run, which filters keep: what is left out are neighbours, too. `recorded`: the mean of whole runs.
+    #[must_use]
+    pub fn with_neighbours_in(self, recorded: f64) -> Certainty {
+        let exchange = if self.spread.freedom.is_some() { 0.0 } else { ASSUMED_EXCHANGE * recorded };
+        Certainty { exchange, ..self }
     }
 
     /// The same runs with other sums: that many, which err together as rarely as all rows do.
@@ -146,7 +186,7 @@ impl Certainty {
     pub fn estimate(&self, row: &Sums, is_compared: bool) -> Estimate {
         let (before, after) = (mean(&row.before), mean(&row.after));
         let change = after - before;
-        let margin = self.factor * self.squared_error(row).sqrt();
+        let margin = self.factor * (self.squared_error(row) + (self.uneven * middle(row)).powi(2)).sqrt();
         let (low, high) = (change - margin, change + margin);
         let certain = is_compared && (low > 0.0 || high < 0.0);
         let runs_needed = if certain { None } else { self.runs_needed(row, change.abs()) };
@@ -193,12 +233,12 @@ impl Certainty {
     /// Of the change. Few runs may agree by chance: their variance counts with that of all rows (Smyth 2004), and is never less than what
     /// their samples give.
     fn squared_error(&self, row: &Sums) -> f64 {
-        let of_side = |sums: &[Sum]| {
+        let of_side = |sums: &[Sum], part: f64| {
             let runs = sums.len().max(1) as f64;
             let own = sums.iter().map(|sum| sum.variance).sum::<f64>() / runs;
-            (own + (self.spread.part * mean(sums)).powi(2) + self.exchange.powi(2)) / runs
+            (own + (part * mean(sums)).powi(2) + self.exchange.powi(2)) / runs
         };
-        let expected = of_side(&row.before) + of_side(&row.after);
+        let expected = of_side(&row.before, self.part_before) + of_side(&row.after, self.part_after);
         let shown = pooled_variance(row) * self.sides();
         match self.spread.freedom {
             None => expected.max(shown),
@@ -289,7 +329,7 @@ mod tests {
     }
 
     fn estimate(row: &Sums, compared: usize) -> Estimate {
-        Certainty::of(&[], row, compared, 0.0).estimate(row, true)
+        Certainty::of(&[], row, compared, Busy::default()).estimate(row, true)
     }
 
     #[test]
@@ -326,10 +366,36 @@ mod tests {
     #[test]
     fn a_busy_machine_and_neighbours_may_differ_by_more() {
         let (row, small) = (sums(&[1000.0], &[1300.0], 0.0), sums(&[1.0], &[9.0], 0.0));
-        let at = |busy: f64| Certainty::of(&[], &row, 1, busy).estimate(&row, true).certain;
-        assert!(at(0.0) && !at(0.3));
-        let certainty = Certainty::of(&[&small], &row, 1, 0.0);
+        let at = |before: f64, after: f64| {
+            let certainty = Certainty::of(&[], &row, 1, Busy { before, after });
+            certainty.estimate(&row, true).certain
+        };
+        assert!(at(0.0, 0.0) && !at(0.3, 0.3) && !at(0.0, 0.3));
+        let certainty = Certainty::of(&[&small], &row, 1, Busy::default());
         assert!(!certainty.estimate(&small, true).certain, "8 of 1,000 may be the neighbour's");
+    }
+
+    #[test]
+    fn one_run_beside_several_measures_nothing() {
+        let row = sums(&[100.0], &[90.0, 90.1, 89.9, 90.0, 90.05], 0.0);
+        let certainty = Certainty::of(&[], &row, 1, Busy::default());
+        assert_eq!(certainty.spread.freedom, None);
+        assert!(!certainty.estimate(&row, true).certain, "a single run that differs by two of its standard deviations");
+        let two = sums(&[100.0, 100.0], &[90.0, 90.1, 89.9, 90.0], 0.0);
+        assert_eq!(Certainty::of(&[], &two, 1, Busy::default()).spread.freedom, None);
+        let three = sums(&[100.0, 100.1, 99.9], &[90.0, 90.1, 89.9], 0.0);
+        assert_eq!(Certainty::of(&[], &three, 1, Busy::default()).spread.freedom, Some(4));
+    }
+
+    #[test]
+    fn a_side_that_was_busier_may_be_slower_for_that_alone() {
+        let row = sums(&[100.0, 100.1, 99.9, 100.0], &[110.0, 110.1, 109.9, 110.0], 0.0);
+        let at = |before: f64, after: f64| {
+            let certainty = Certainty::of(&[], &row, 1, Busy { before, after });
+            certainty.estimate(&row, true).certain
+        };
+        assert!(at(0.0, 0.0) && at(0.4, 0.4), "what both sides had is in what their runs differ by");
+        assert!(!at(0.0, 0.4) && !at(0.4, 0.0));
     }
 
     #[test]
@@ -353,7 +419,7 @@ mod tests {
         // 4.5008 + 1.645 × √(1 + 4.5008² / 16), and with 3.1319 and 396.
         near(found(10, 8), 6.977);
         near(found(10, 198), 4.797);
-        let advised = |row: &Sums| Certainty::of(&[], row, 10, 0.0).advised_variance(row);
+        let advised = |row: &Sums| Certainty::of(&[], row, 10, Busy::default()).advised_variance(row);
         // Five of each with a variance of 16 among them.
         let row = sums(&[96.0, 96.0, 100.0, 104.0, 104.0], &[96.0, 96.0, 100.0, 104.0, 104.0], 0.0);
         near(advised(&row), 16.0 * at_most(8));
@@ -374,7 +440,7 @@ mod tests {
             let mut found = 0;
             for _ in 0..400 {
                 let pilots = sums(&side(5, 100.0), &side(5, 105.0), 0.5);
-                let certainty = Certainty::of(&[], &pilots, 25, 0.0);
+                let certainty = Certainty::of(&[], &pilots, 25, Busy::default());
                 let runs = certainty.runs_needed(&pilots, 5.0).expect("a number of runs") as usize;
                 let row = sums(&side(runs, 100.0), &side(runs, 105.0), 0.5);
                 found += u32::from(estimate(&row, 25).certain);
@@ -402,7 +468,7 @@ mod tests {
     #[test]
     fn the_runs_that_are_asked_for_tell() {
         let row = sums(&[100.0, 102.0, 98.0], &[100.0, 101.0, 99.0], 1.0);
-        let certainty = Certainty::of(&[], &row, 10, 0.0);
+        let certainty = Certainty::of(&[], &row, 10, Busy::default());
         let runs = certainty.runs_needed(&row, 5.0).expect("a number of runs");
         let noise = certainty.advised_variance(&row);
         let errors = |runs: u32| 5.0 / (noise * 2.0 / f64::from(runs)).sqrt();
@@ -417,12 +483,16 @@ mod tests {
     #[test]
     fn longer_runs_help_where_samples_are_few_alone() {
         let few = sums(&[100.0; 10], &[100.0; 10], 5.0);
-        let certainty = Certainty::of(&[], &few, 10, 0.0);
+        let certainty = Certainty::of(&[], &few, 10, Busy::default());
         let times = certainty.times_longer(&few, 5.0).expect("more samples tell");
         assert!((5.0..50.0).contains(&times), "{times}");
         let restless = sums(&[90.0, 110.0, 95.0, 105.0], &[90.0, 110.0, 95.0, 105.0], 0.1);
         let one = sums(&[100.0], &[100.0], 5.0);
-        assert_eq!(Certainty::of(&[], &restless, 10, 0.0).times_longer(&restless, 5.0), None);
-        assert_eq!(Certainty::of(&[], &one, 10, 0.0).times_longer(&one, 5.0), None, "nothing is known of other runs");
+        assert_eq!(Certainty::of(&[], &restless, 10, Busy::default()).times_longer(&restless, 5.0), None);
+        assert_eq!(
+            Certainty::of(&[], &one, 10, Busy::default()).times_longer(&one, 5.0),
+            None,
+            "nothing is known of other runs"
+        );
     }
 }

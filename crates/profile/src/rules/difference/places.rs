@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use crate::rules::phase::Phase;
+use crate::rules::reading::Reading;
 use crate::rules::weight::Weight;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, code_of, own_code};
@@ -27,7 +28,7 @@ pub enum Place {
 /// The samples of one place, or of several.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// As the weight counts them: observations of running threads, or for wall time of all.
+    /// As the weight counts them: observations of running threads, or for wall time ticks of all. A wait is observed at each of its ticks.
     pub samples: u64,
     /// Nanoseconds, or samples. May name a bin several times.
     pub bins: Vec<(u32, f64)>,
@@ -45,8 +46,12 @@ impl Series {
     }
 
     fn add_moment(&mut self, moment: &Moment, weight: Weight) {
-        let is_counted = weight == Weight::Wall || moment.state.is_running();
-        self.samples = self.samples.saturating_add(if is_counted { u64::from(moment.samples) } else { 0 });
+        let observed = match weight {
+            Weight::Wall => moment.ticks,
+            _ if moment.state.is_running() => moment.samples,
+            _ => 0,
+        };
+        self.samples = self.samples.saturating_add(u64::from(observed));
         let value = value(moment, weight);
         match self.bins.last_mut() {
             Some((bin, sum)) if *bin == moment.bin => *sum += value,
@@ -54,6 +59,15 @@ impl Series {
             _ => {}
         }
     }
+}
+
+/// All samples of the run, also those that filters leave out.
+#[must_use]
+pub fn whole_run(reading: &Reading, weight: Weight) -> Series {
+    let mut whole = Series::default();
+    let left_out = reading.kept.iter().flat_map(|kept| &kept.left_out);
+    reading.moments.iter().chain(left_out).for_each(|moment| whole.add_moment(moment, weight));
+    whole
 }
 
 /// Each stack with its state, in the order in which they were met. Those without weight are left out.

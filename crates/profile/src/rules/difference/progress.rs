@@ -2,7 +2,7 @@
 //! the machine kept the program waiting in between.
 //! Owns: how many bins of progress a run has. Keeps: what is moved from bins of the clock to bins of progress keeps its sum.
 //!
-//! The whole of a run is known exactly. What samples leave open is which part of it belongs to which row: a stretch in which the program had no CPU
+//! The whole of a run is known exactly, and a part that a filter keeps is a row of it. What samples leave open is which part of it belongs to which row: a stretch in which the program had no CPU
 //! makes every row small at once, and no row less certain.
 
 use crate::rules::difference::bootstrap::{BINS_IN_BLOCK, variance_of_sum};
@@ -30,7 +30,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `whole`: all samples of the run.
+    /// `whole`: all samples of the run, also those that filters leave out.
     #[must_use]
     pub fn of(whole: &Series, one_sample: f64) -> Progress {
         let length = whole.bins.iter().map(|(bin, _)| *bin as usize + 1).max().unwrap_or(0);

@@ -1,0 +1,182 @@
+//! Functions of one file that have one qualified name: lambdas, the `_` of `singledispatch`, getter and setter, both arms of an `if`. First lines tell them apart.
+//! Owns: which of them is which in another recording. Keeps: what nothing tells apart is one function in all recordings.
+//!
+//! Two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
+//! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order. All else
+//! nobody knows.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::rules::difference::aligned::FileIndex;
+use crate::tables::own_code::without_parts;
+use crate::tables::profile::{Home, Profile};
+
+/// Which of the functions with its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Instance {
+    Nth(u32),
+    /// All of them.
+    Merged,
+}
+
+type Name = (FileIndex, String);
+
+/// In one recording: for each name the first lines.
+#[derive(Debug, Default)]
+pub struct FirstLines(BTreeMap<Name, BTreeSet<u32>>);
+
+impl FirstLines {
+    #[must_use]
+    pub fn of(profile: &Profile, files: &HashMap<String, FileIndex>) -> FirstLines {
+        let mut lines: BTreeMap<Name, BTreeSet<u32>> = BTreeMap::new();
+        for function in profile.functions.iter() {
+            let Home::Python { file, first_line, .. } = function.home else { continue };
+            // A comprehension belongs to the function around it.
+            if without_parts(&function.name) != function.name {
+                continue;
+            }
+            if let Some(file) = files.get(&profile.files[file].path) {
+                lines.entry((*file, function.name.clone())).or_default().insert(first_line);
+            }
+        }
+        FirstLines(lines)
+    }
+}
+
+/// Of all recordings. Names that only one function has are not in it.
+#[derive(Debug, Default)]
+pub struct Homonyms {
+    of_run: Vec<HashMap<Name, BTreeMap<u32, Instance>>>,
+    merged: BTreeSet<Name>,
+}
+
+impl Homonyms {
+    /// `runs`: in the order of both sides.
+    #[must_use]
+    pub fn of(runs: &[FirstLines]) -> Homonyms {
+        let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
+            (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
+        };
+        let names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
+        let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
+        for name in &names {
+            let is_certain = homonyms.add(name, runs, &names);
+            if !is_certain {
+                homonyms.merged.insert(name.clone());
+            }
+        }
+        homonyms
+    }
+
+    /// Whether each function of that name is known in each recording.
+    fn add(&mut self, name: &Name, runs: &[FirstLines], names: &BTreeSet<Name>) -> bool {
+        // First lines in the newest recording that has them, and which recording that is.
+        let mut known: BTreeMap<u32, u32> = BTreeMap::new();
+        let mut newest: Option<&FirstLines> = None;
+        let mut count = 0;
+        let mut found: Vec<(usize, BTreeMap<u32, Instance>)> = Vec::new();
+        for (position, run) in runs.iter().enumerate() {
+            let Some(lines) = run.0.get(name) else { continue };
+            let before: BTreeSet<u32> = known.keys().copied().collect();
+            let has_moved = newest.is_some_and(|newest| has_moved(name.0, newest, run, names));
+            let in_order = || -> BTreeMap<u32, u32> { lines.iter().copied().zip(known.values().copied()).collect() };
+            let mut numbers: BTreeMap<u32, u32> = if *lines == before {
+                known.clone()
+            } else if has_moved && lines.len() == before.len() {
+                in_order()
+            } else if before.is_empty() || !has_moved && (lines.is_subset(&before) || before.is_subset(lines)) {
+                known.clone()
+            } else {
+                return false;
+            };
+            for line in lines {
+                numbers.entry(*line).or_insert_with(|| {
+                    count += 1;
+                    count - 1
+                });
+            }
+            known.clone_from(&numbers);
+            newest = Some(run);
+            found.push((position, numbers.into_iter().map(|(line, number)| (line, Instance::Nth(number))).collect()));
+        }
+        for (position, instances) in found {
+            self.of_run[position].insert(name.clone(), instances);
+        }
+        true
+    }
+
+    /// `first_line`: of the function or of a comprehension in it.
+    #[must_use]
+    pub fn instance(&self, run: usize, file: FileIndex, function: &str, first_line: u32) -> Instance {
+        let name = (file, function.to_string());
+        if self.merged.contains(&name) {
+            return Instance::Merged;
+        }
+        let instances = self.of_run.get(run).and_then(|of_run| of_run.get(&name));
+        let nearest = instances.and_then(|instances| instances.range(..=first_line).next_back());
+        nearest.map_or(Instance::Nth(0), |(_, instance)| *instance)
+    }
+}
+
+/// Whether a function of the file that has its name for itself begins in another line.
+fn has_moved(file: FileIndex, before: &FirstLines, after: &FirstLines, names: &BTreeSet<Name>) -> bool {
+    let of_file = before.0.range((file, String::new())..).take_while(|((of, _), _)| *of == file);
+    of_file
+        .filter(|(name, _)| !names.contains(name))
+        .any(|(name, lines)| after.0.get(name).is_some_and(|other| other != lines))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A recording a word: `name:line,line;name:line`. The instance of each line of `f`, recording by recording, or `merged`.
+    fn check(recordings: &str, expected: &str) {
+        let run = |text: &str| {
+            let names = text.split(';').map(|name| {
+                let (name, lines) = name.split_once(':').expect("a name");
+                let lines = lines.split(',').map(|line| line.parse().expect("a line")).collect();
+                ((FileIndex::of(0), name.to_string()), lines)
+            });
+            FirstLines(names.collect())
+        };
+        let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
+        let homonyms = Homonyms::of(&runs);
+        let told = runs.iter().enumerate().map(|(position, run)| {
+            let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
+            let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
+                Instance::Nth(number) => number.to_string(),
+                Instance::Merged => "merged".to_string(),
+            });
+            told.collect::<Vec<_>>().join(",")
+        });
+        assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{recordings}");
+    }
+
+    #[test]
+    fn first_lines_tell_functions_of_one_name_apart() {
+        check("f:3,4 f:3,4", "0,1 0,1");
+        // One that was not met, in this recording or in that.
+        check("f:3,4 f:4 f:3,4", "0,1 1 0,1");
+        check("f:4 f:3,4", "0 1,0");
+        // The only one may be anywhere.
+        check("f:3 f:9", "0 0");
+    }
+
+    #[test]
+    fn moved_functions_stay_in_order() {
+        check("f:3,9;main:20 f:13,19;main:30", "0,1 0,1");
+        check("f:3,9;main:20 f:3,19;main:30", "0,1 0,1");
+        // Moved to where the other one was.
+        check("f:3,9;main:20 f:9,15;main:26", "0,1 0,1");
+    }
+
+    #[test]
+    fn what_nothing_tells_apart_is_one_function() {
+        check("f:3,9;main:20 f:9;main:26", "merged,merged merged");
+        check("f:3,9 f:3,15", "merged,merged merged,merged");
+        check("f:3,9 f:13,19,25", "merged,merged merged,merged,merged");
+        // The others stay where they are, so it is another function that was met, or it alone was moved.
+        check("f:3,9;main:20 f:4;main:20", "merged,merged merged");
+    }
+}
