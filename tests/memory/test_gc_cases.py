@@ -11,6 +11,7 @@ from typing import Any
 
 from entered import on
 from recording import REPOSITORY, Run, Workshop, genba_said
+from running_program import started
 
 
 def collections(run: Run) -> list[dict[str, Any]]:
@@ -94,3 +95,12 @@ def test_cycles(workshop: Workshop) -> None:
     assert all(row["examined"] - row["collected"] <= 20 for row in young), "nearly all of it was garbage"
     run, rows = recorded(workshop, "gc-cycle/fixed.py", "400000")
     assert run.answer() == [] and within(rows, "gc-cycle/fixed.py", "make") == []
+
+
+def test_which_cycles_wait(workshop: Workshop) -> None:
+    with started(workshop, workshop.program("casebook/gc-cycle/wait.py"), "10000") as program:
+        said = genba_said("gc", "cycles", str(program.pid))
+        assert "10,000 cycles of 1 object each" in said and '       10,000  dict["key"] → dict\n' in said
+        assert "break it: drop the dict's key 'key': del d['key'] or d.clear() when it is done" in said
+        assert "and free 10,000, which gc.collect() returns" in said
+        assert program.end() == 10_000

@@ -21,7 +21,7 @@ WAYS = {
     "ByItem": (50, ["module __main__", ".ITEMS: list", "[…]: __main__.ByItem"]),
     "AsKey": (1, ["module __main__", ".KEYS: dict", "as a key: __main__.AsKey"]),
     "ByLocal": (1, ["frame of main (held.py)", "local local: __main__.ByLocal"]),
-    "ByClosure": (1, ["module __main__", ".CLOSURE: function", "refers to: tuple", "[…]: cell", "refers to: __main__.ByClosure"]),
+    "ByClosure": (1, ["module __main__", ".CLOSURE: function", ".__closure__: tuple", "[…]: cell", ".cell_contents: __main__.ByClosure"]),
     "ByGenerator": (1, ["module __main__", ".GENERATOR: generator", "local held: __main__.ByGenerator"]),
     "ByClass": (1, ["module __main__", ".Base: type", ".kept: __main__.ByClass"]),
     "ByDict": (1, ["module __main__", ".DICT: __main__.WithDict", ".late: __main__.ByDict"]),

@@ -8,7 +8,7 @@ use crate::ground::Ground;
 use crate::titles::{TEXT_BYTES, names_of};
 use crate::walk::{Walk, Walked};
 
-pub const MAGIC: [u8; 8] = *b"GENBAHP3";
+pub const MAGIC: [u8; 8] = *b"GENBAHP4";
 /// The last eight bytes of an answer that is whole.
 pub const END: [u8; 8] = *b"GENBAEND";
 
@@ -146,6 +146,7 @@ mod reading {
     use super::{Done, END, MAGIC, TAG_CLASS, TAG_DONE, TAG_WALKED};
     use crate::bytes::Rest;
     use crate::chains::{Chain, Held, TAG_CHAIN, TAG_HELD};
+    use crate::found::{Cycles, Found, TAG_FOUND, TAG_GROUP};
     use crate::titles::{HAS_MODULE, IS_CUT};
     use std::string::String;
     use std::vec::Vec;
@@ -176,6 +177,9 @@ mod reading {
         /// Where ways to objects were asked for.
         pub held: Option<Held>,
         pub chains: Vec<Chain>,
+        /// Where cycles were asked for.
+        pub found: Option<Found>,
+        pub cycles: Vec<Cycles>,
         pub done: Done,
     }
 
@@ -207,6 +211,8 @@ mod reading {
                     (answer.garbage_objects, answer.garbage_bytes) = (rest.word()?, rest.word()?);
                 }
                 [TAG_HELD] => answer.held = Some(Held::read(&mut rest)?),
+                [TAG_FOUND] => answer.found = Some(Found::read(&mut rest)?),
+                [TAG_GROUP] => answer.cycles.push(Cycles::read(&mut rest)?),
                 [TAG_CHAIN] => answer.chains.push(Chain::read(&mut rest)?),
                 [TAG_DONE] => {
                     let mut words = [0; 10];

@@ -10,6 +10,9 @@ pub struct Objects {
     pub gc: u64,
     pub gc_lists: [u64; 4],
     pub gc_collecting: u64,
+    pub gc_enabled: u64,
+    /// The list `gc.garbage`.
+    pub gc_garbage: u64,
     /// The interpreter's `sys.modules`.
     pub modules: u64,
     /// The interpreter's dict of interned strings (3.12 and later).
@@ -82,6 +85,8 @@ const BASE: Objects = Objects {
     gc: 112,
     gc_lists: lists(24, 104),
     gc_collecting: 200,
+    gc_enabled: 12,
+    gc_garbage: 208,
     modules: 944,
     interned: Some(382_936),
     type_names: [856, 864, 872],
@@ -145,6 +150,7 @@ pub const fn of(minor: u8) -> Option<Objects> {
             code_cached: 160,
             gc_lists: lists(24, 96),
             gc_collecting: 192,
+            gc_garbage: 200,
             interned: Some(224_624),
             sizes: BasicSizes { r#type: 936, code: 208, generator: 152, frame: 152, ..BASE.sizes },
             ..BASE
@@ -156,6 +162,8 @@ pub const fn of(minor: u8) -> Option<Objects> {
             code_cached: 160,
             gc_lists: lists(8, 80),
             gc_collecting: 112,
+            gc_enabled: 0,
+            gc_garbage: 128,
             interned: Some(224_896),
             type_names: [864, 872, 880],
             type_cached_keys: 888,
@@ -193,6 +201,23 @@ pub struct Types {
     pub member_descriptor: u64,
     pub getset_descriptor: u64,
     pub wrapper_descriptor: u64,
+}
+
+/// Where thread states and frames lie (crates/python says it).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Frames {
+    /// Of an interpreter: its first thread state.
+    pub threads_head: u64,
+    pub thread_next: u64,
+    /// 3.11, 3.12: of a thread state, the C frame, in which the current frame is found at `current_frame`.
+    pub c_frame: Option<u64>,
+    pub current_frame: u64,
+    pub code: u64,
+    pub previous: u64,
+    pub owner: u64,
+    pub locals: u64,
+    /// 3.14 and later: the end of the stack.
+    pub stack_pointer: Option<u64>,
 }
 
 #[cfg(test)]

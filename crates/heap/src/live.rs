@@ -172,7 +172,7 @@ impl<G: Ground> Walk<'_, G> {
 const FRAME_OBJECT_FRAME: u64 = 24;
 
 /// From 3.12 on the upper half of the word is not the count's; what lives for ever has a number there that no references use up.
-unsafe fn references_of(object: u64, minor: u8) -> u32 {
+pub(crate) unsafe fn references_of(object: u64, minor: u8) -> u32 {
     // SAFETY: an object begins with its count.
     unsafe { if minor == 11 { u32::try_from(word(object)).unwrap_or(u32::MAX) } else { half(object) } }
 }

@@ -5,12 +5,11 @@
 use core::cell::Cell;
 
 use crate::classes::{Facts, Kind};
-use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, Objects, SIZE};
-use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_FLAGS, Types};
+use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, Frames, MEMBER_BYTES, Objects, SIZE};
+use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_FLAGS, TYPE_NAME, Types};
 use crate::names::{c_text, utf8_of};
 use crate::raw::{byte, half, word};
 use crate::sizes::{entries_of, is_exactly};
-use crate::walk::Frames;
 
 /// Of a name as much is kept.
 pub const STEP_BYTES: usize = 128;
@@ -81,17 +80,22 @@ impl Names<'_> {
                     return (self.among(items, count, held), 0);
                 }
                 Kind::Generator => return self.local(holder + self.objects.generator_frame, held, name),
-                Kind::Type if word(holder + TYPE_DICT) == held => return (Step::Attributes, 0),
+                Kind::Frame if word(holder + FRAME_OBJECT_BACK) != held => {
+                    return self.local(word(holder + FRAME_OBJECT_FRAME), held, name);
+                }
                 Kind::Array | Kind::Set => return (Step::Item, 0),
                 _ => {}
             }
-            if is_exactly(held, self.types.dict) && self.is_dict_of(holder, facts, held) {
+            if self.is_attributes_of(holder, facts, held) {
                 return (Step::Attributes, 0);
             }
             if let Some(len) = self.value(holder, facts, held, name) {
                 return (Step::Attribute, len);
             }
-            match self.slot(holder, class, held, name) {
+            if let Some(len) = self.slot(holder, class, held, name) {
+                return (Step::Attribute, len);
+            }
+            match self.field(holder, facts, held, name) {
                 Some(len) => (Step::Attribute, len),
                 None => (Step::Plain, 0),
             }
@@ -157,6 +161,21 @@ impl Names<'_> {
     /// From 3.13 on four bytes and a gap come before the first value.
     const fn values_header(&self) -> u64 {
         if self.objects.minor >= 13 { 8 } else { 0 }
+    }
+
+    /// Whether this is the dict of a holder's attributes.
+    ///
+    /// # Safety
+    /// As `step`.
+    pub unsafe fn is_attributes_of(&self, holder: u64, facts: &Facts, held: u64) -> bool {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match facts.kind {
+                Kind::Type => word(holder + TYPE_DICT) == held,
+                Kind::Dict | Kind::Generator | Kind::Frame => false,
+                _ => is_exactly(held, self.types.dict) && self.is_dict_of(holder, facts, held),
+            }
+        }
     }
 
     /// Whether this is where a holder's attributes are.
@@ -238,6 +257,42 @@ impl Names<'_> {
         None
     }
 
+    /// A field of a type in C, or the class itself.
+    unsafe fn field(&self, holder: u64, facts: &Facts, held: u64, name: &mut [u8; STEP_BYTES]) -> Option<usize> {
+        // SAFETY: objects of these types have these fields, and a type in C has members up to one without a name.
+        unsafe {
+            if held == facts.class {
+                return Some(copy(b"__class__", name));
+            }
+            if facts.flags & FLAG_EXCEPTION != 0
+                && let Some(field) = fields_of(&EXCEPTION_FIELDS, holder, held)
+            {
+                return Some(copy(field, name));
+            }
+            if facts.flags & FLAG_HEAP_TYPE != 0 {
+                return None;
+            }
+            let mut own = [0; 32];
+            let len = c_text(word(facts.class + TYPE_NAME), &mut own);
+            let known = FIELDS.iter().find(|(of, ..)| own.get(..len) == Some(of)).map(|(_, field)| field);
+            if let Some(field) = known.and_then(|field| fields_of(core::slice::from_ref(field), holder, held)) {
+                return Some(copy(field, name));
+            }
+            let first = word(facts.class + TYPE_MEMBERS);
+            for place in 0..if first == 0 { 0 } else { MEMBERS_MAX } {
+                let member = first + place * MEMBER_BYTES;
+                if word(member) == 0 {
+                    break;
+                }
+                let is_object = MEMBERS_OF_OBJECTS.contains(&half(member + 8));
+                if is_object && word(holder + word(member + 16)) == held {
+                    return Some(c_text(word(member), name));
+                }
+            }
+            None
+        }
+    }
+
     /// A local variable of a frame.
     ///
     /// # Safety
@@ -288,6 +343,36 @@ impl Names<'_> {
             (read(QUALIFIED_NAME, name), read(FILE, file))
         }
     }
+}
+
+/// Of a frame object.
+const FRAME_OBJECT_BACK: u64 = 16;
+const FRAME_OBJECT_FRAME: u64 = 24;
+/// Of a type: its members in C, and whether its objects are exceptions.
+const TYPE_MEMBERS: u64 = 240;
+const FLAG_EXCEPTION: u64 = 1 << 30;
+/// `PyMemberDef.type`: `_Py_T_OBJECT`, `Py_T_OBJECT_EX`.
+const MEMBERS_OF_OBJECTS: [u32; 2] = [6, 16];
+/// Where it is, and its name.
+type Field = (u64, &'static [u8]);
+/// Fields that are no members of their types: `PyBaseExceptionObject`, and by the names of types.
+const EXCEPTION_FIELDS: [Field; 5] =
+    [(24, b"args"), (32, b"__notes__"), (40, b"__traceback__"), (48, b"__context__"), (56, b"__cause__")];
+const FIELDS: [(&[u8], Field); 4] = [
+    (b"cell", (16, b"cell_contents")),
+    (b"traceback", (16, b"tb_next")),
+    (b"frame", (FRAME_OBJECT_BACK, b"f_back")),
+    (b"builtin_function_or_method", (24, b"__self__")),
+];
+
+unsafe fn fields_of(fields: &[Field], holder: u64, held: u64) -> Option<&'static [u8]> {
+    // SAFETY: the holder has these fields.
+    fields.iter().find(|(offset, _)| unsafe { word(holder + offset) } == held).map(|(_, name)| *name)
+}
+
+fn copy(text: &[u8], into: &mut [u8; STEP_BYTES]) -> usize {
+    into.iter_mut().zip(text).for_each(|(slot, letter)| *slot = *letter);
+    text.len().min(into.len())
 }
 
 /// Of a code object: the names of its variables.

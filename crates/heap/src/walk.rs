@@ -8,31 +8,15 @@
 use core::ffi::{c_int, c_void};
 
 use crate::classes::{Classes, Facts, Kind, Row};
+use crate::cycles::Cycles;
 use crate::ground::{Ground, Seen, Waiting};
 use crate::index::Index;
-use crate::layout::{FLAG_HAVE_GC, GC_HEAD_BYTES, Objects, TYPE, Types};
+use crate::layout::{FLAG_HAVE_GC, Frames, GC_HEAD_BYTES, Objects, TYPE, Types};
 use crate::names::is_text;
 use crate::owned::{Owned, each_owned};
 use crate::parents::Parents;
 use crate::raw::{byte, half, word};
 use crate::sizes::{FrameFields, bytes_of, entries_of, is_exactly};
-
-/// Where thread states and frames lie (crates/python says it).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Frames {
-    /// Of an interpreter: its first thread state.
-    pub threads_head: u64,
-    pub thread_next: u64,
-    /// 3.11, 3.12: of a thread state, the C frame, in which the current frame is found at `current_frame`.
-    pub c_frame: Option<u64>,
-    pub current_frame: u64,
-    pub code: u64,
-    pub previous: u64,
-    pub owner: u64,
-    pub locals: u64,
-    /// 3.14 and later: the end of the stack.
-    pub stack_pointer: Option<u64>,
-}
 
 /// What a walk needs to know of the process.
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +58,13 @@ pub struct Walked {
 }
 
 /// Lists of tracked objects, thread states and frames end, or the walk does.
-const TRACKED_MAX: u64 = 1 << 36;
+pub(crate) const TRACKED_MAX: u64 = 1 << 36;
 const THREADS_MAX: usize = 20_000;
 const FRAMES_MAX: usize = 1 << 20;
 /// Frames of this owner or a higher one run no Python code.
 const OWNER_OF_NO_CODE: u8 = 3;
 /// `_gc_next` of 3.14.0 to 3.14.4 has a mark in its lowest bits.
-const LINK_MASK: u64 = !3;
+pub(crate) const LINK_MASK: u64 = !3;
 const BETWEEN_LOOKS: u64 = 1 << 16;
 
 /// What is done with an object that another one refers to.
@@ -94,6 +78,8 @@ pub(crate) enum Pass {
     Reach,
     /// The object at hand leads to it.
     Lead,
+    /// As `cycles.rs` says, by stages.
+    Cycles,
 }
 
 pub struct Walk<'a, G> {
@@ -101,7 +87,7 @@ pub struct Walk<'a, G> {
     pub(crate) ground: &'a G,
     pub(crate) classes: Classes,
     pub(crate) seen: Seen,
-    waiting: Waiting,
+    pub(crate) waiting: Waiting,
     pub(crate) walked: Walked,
     pub(crate) pass: Pass,
     looked: u64,
@@ -109,6 +95,8 @@ pub struct Walk<'a, G> {
     pub(crate) index: Option<Index>,
     /// Who leads to each of them.
     pub(crate) parents: Option<Parents>,
+    /// Which of them are in cycles.
+    pub(crate) cycles: Option<Cycles>,
     at: &'a core::sync::atomic::AtomicU64,
 }
 
@@ -138,6 +126,7 @@ impl<'a, G: Ground> Walk<'a, G> {
             looked: 0,
             index: None,
             parents: None,
+            cycles: None,
             at,
         })
     }
@@ -187,6 +176,9 @@ impl<'a, G: Ground> Walk<'a, G> {
         }
         if let Some(parents) = self.parents {
             parents.give_back(self.ground);
+        }
+        if let Some(cycles) = self.cycles {
+            cycles.give_back(self.ground);
         }
     }
 
@@ -294,6 +286,8 @@ impl<'a, G: Ground> Walk<'a, G> {
             },
             Pass::Subtract => return self.explain(object),
             Pass::Lead => return self.lead_to(object),
+            // SAFETY: as above.
+            Pass::Cycles => return unsafe { self.meet_of_cycle(object) },
             Pass::Reach => {}
         }
         let is_new = self.seen.insert(object, self.ground);
@@ -303,7 +297,7 @@ impl<'a, G: Ground> Walk<'a, G> {
         self.walked.cut = Some(Cut::NoMemory);
     }
 
-    unsafe fn class_of(&mut self, class: u64) -> Result<(usize, bool), crate::ground::NoMemory> {
+    pub(crate) unsafe fn class_of(&mut self, class: u64) -> Result<(usize, bool), crate::ground::NoMemory> {
         // SAFETY: the type of an object that is alive.
         let found = unsafe { self.classes.of(class) };
         if let Ok((_, true)) = found {
@@ -315,7 +309,7 @@ impl<'a, G: Ground> Walk<'a, G> {
     }
 
     #[inline]
-    unsafe fn is_gc(&self, object: u64, row: usize) -> bool {
+    pub(crate) unsafe fn is_gc(&self, object: u64, row: usize) -> bool {
         let facts = self.classes.facts(row);
         if facts.flags & FLAG_HAVE_GC == 0 {
             return false;
@@ -359,6 +353,7 @@ impl<'a, G: Ground> Walk<'a, G> {
                     self.meet(facts.class);
                 }
                 Pass::Lead => self.look_at_the_time(),
+                Pass::Cycles => self.take_of_cycle(object, row, &facts, is_gc),
             }
             let is_uncounted = self.pass != Pass::Meet && facts.kind == Kind::Dict && self.is_interned_dict(object);
             if is_uncounted || self.walked.cut.is_some() {
@@ -370,6 +365,9 @@ impl<'a, G: Ground> Walk<'a, G> {
                 let traverse = core::mem::transmute::<u64, Traverse<G>>(facts.traverse);
                 traverse(core::ptr::with_exposed_provenance_mut(object as usize), visit::<G>, &raw mut *self);
             }
+            if !self.looks_at_owned() {
+                return;
+            }
             let objects = self.plan.objects;
             each_owned(object, &facts, &objects, &mut |owned| match owned {
                 Owned::Object(object) => self.meet(object),
@@ -379,7 +377,7 @@ impl<'a, G: Ground> Walk<'a, G> {
     }
 
     #[inline]
-    unsafe fn add(&mut self, object: u64, row: usize, facts: &Facts, is_gc: bool) {
+    pub(crate) unsafe fn add(&mut self, object: u64, row: usize, facts: &Facts, is_gc: bool) {
         let frame = FrameFields { code: self.plan.frames.code };
         // SAFETY: an object that is alive, of this class.
         unsafe {
@@ -402,7 +400,8 @@ impl<'a, G: Ground> Walk<'a, G> {
 
     /// Keys that several instances share are met once.
     unsafe fn meet_keys(&mut self, keys: u64) {
-        if keys == 0 || self.seen.insert(keys, self.ground) != Ok(true) {
+        // Their references are the table's, and not the garbage's.
+        if keys == 0 || self.cycles.is_some() || self.seen.insert(keys, self.ground) != Ok(true) {
             return;
         }
         // SAFETY: a table of keys.
@@ -438,6 +437,12 @@ impl<'a, G: Ground> Walk<'a, G> {
             }
             None
         }
+    }
+
+    /// After `run_cycles`.
+    #[must_use]
+    pub const fn cycles(&self) -> Option<&Cycles> {
+        self.cycles.as_ref()
     }
 
     #[must_use]

@@ -130,6 +130,7 @@ fn request(wanted: &'static Wanted, moment: Moment, in_place: InPlace, collects:
         collects,
         is_live: false,
         held: None,
+        is_of_cycles: false,
         sample: 0,
         wait_ns: WAIT_NS_MAX,
         limit_ns,

@@ -3,8 +3,7 @@
 
 use crate::system::proc::own_pid;
 use crate::system::symbols::{self, Linker};
-use genba_heap::layout::{self, Objects, TYPE_BASIC_SIZE, Types};
-use genba_heap::walk::Frames;
+use genba_heap::layout::{self, Frames, Objects, TYPE_BASIC_SIZE, Types};
 use genba_python::find::{Found, Python, find};
 use genba_python::layout::CurrentFrame;
 use genba_python::memory::{Address, Fault, Memory};

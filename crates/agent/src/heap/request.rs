@@ -29,6 +29,8 @@ pub struct Request {
     pub held: Option<Vec<u8>>,
     /// To so many of them.
     pub sample: u64,
+    /// Only garbage is counted, and the cycles in it are told.
+    pub is_of_cycles: bool,
     /// The GIL may take so long to come.
     pub wait_ns: u64,
     /// A copy may take so long.
@@ -49,6 +51,7 @@ impl Request {
             is_live: false,
             held: None,
             sample: 0,
+            is_of_cycles: false,
             wait_ns: 0,
             limit_ns: 0,
             in_place_ns: 0,
@@ -71,6 +74,7 @@ impl Request {
                 }
                 "collect" => request.collects = value == "1",
                 "live" => request.is_live = value == "1",
+                "cycles" => request.is_of_cycles = value == "1",
                 "held" => request.held = Some(value.into_bytes()),
                 "sample" => request.sample = value.parse().ok()?,
                 "wait_ns" => request.wait_ns = value.parse().ok()?,

@@ -9,6 +9,7 @@ use super::rows::{Buffer, Mappings, Shared};
 use crate::system::proc::monotonic_ns;
 use genba_heap::answer::{Done, Outcome, write_classes, write_done};
 use genba_heap::chains::write_chains;
+use genba_heap::found::write_found;
 use genba_heap::ground::Ground;
 use genba_heap::walk::{Cut, Plan, Walk, Walked};
 use std::ffi::CStr;
@@ -216,6 +217,7 @@ impl Job<'_> {
         // SAFETY: as the caller promises.
         unsafe {
             match (&self.request.held, self.request.is_live) {
+                _ if self.request.is_of_cycles => walk.run_cycles(),
                 (Some(_), _) => walk.run_held(),
                 (None, true) => walk.run_live(),
                 (None, false) => walk.run(),
@@ -229,6 +231,7 @@ impl Job<'_> {
         // SAFETY: as the caller promises.
         unsafe {
             write_classes(walk, walked, buffer)
+                && write_found(walk, buffer)
                 && self.request.held.as_ref().is_none_or(|class| write_chains(walk, class, self.request.sample, buffer))
         }
     }

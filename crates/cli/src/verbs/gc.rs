@@ -1,7 +1,9 @@
-//! `genba gc`: the garbage collections of a recording; `genba gc try` compares runs with another threshold.
+//! `genba gc`: the garbage collections of a recording; `genba gc try` compares runs with another threshold, `genba gc cycles` looks at what
+//! waits for the collector of a running process.
 //! Owns: the options. Never: adds up collections or lays out text; genba-profile does.
 
 mod attempt;
+mod cycles;
 mod format;
 
 use std::process::ExitCode;
@@ -15,7 +17,7 @@ use format::TextOrJson;
 
 #[derive(Args)]
 #[command(
-    override_usage = "genba gc [OPTIONS] [FILES]...\n       genba gc try [OPTIONS] --threshold N TARGET [ARGUMENTS]...",
+    override_usage = "genba gc [OPTIONS] [FILES]...\n       genba gc try [OPTIONS] --threshold N TARGET [ARGUMENTS]...\n       genba gc cycles [OPTIONS] PID",
     args_conflicts_with_subcommands = true
 )]
 pub struct Arguments {
@@ -43,11 +45,16 @@ pub struct Arguments {
 enum Question {
     /// Run a program as it is and with another threshold, in turns, and say what that changes
     Try(attempt::Arguments),
+
+    /// Which garbage in cycles waits in a running process, who refers to whom, and what to drop
+    Cycles(cycles::Arguments),
 }
 
 pub fn gc(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if let Some(Question::Try(arguments)) = &arguments.question {
-        return attempt::attempt(arguments);
+    match &arguments.question {
+        Some(Question::Try(arguments)) => return attempt::attempt(arguments),
+        Some(Question::Cycles(arguments)) => return cycles::cycles(arguments),
+        None => {}
     }
     let recordings = arguments.recordings.open()?;
     let reading = recordings.filtered(&FilterOptions::default())?;

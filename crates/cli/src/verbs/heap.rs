@@ -1,15 +1,15 @@
 //! `genba heap`: which classes fill the heap of a running Python process.
 //! Owns: the options, what is printed and what is kept. Never: reads the heap itself: the agent walks it, inside the process.
 
-mod asking;
-mod choice;
+pub mod asking;
+pub mod choice;
 mod diff;
-mod interrupt;
+pub mod interrupt;
 pub mod keeping;
-mod page;
+pub mod page;
 mod refs;
-mod text;
-mod ways;
+pub mod text;
+pub mod ways;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -106,7 +106,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     entering::check(&interpreter)?;
     let wish = Wish::of(arguments.fork, arguments.in_place);
     let interrupt = Interrupt::watch()?;
-    let wants = Wants { collection: arguments.collect, live_only: arguments.live_only, held: None };
+    let wants = Wants { collection: arguments.collect, live_only: arguments.live_only, ..Wants::default() };
     let look = |interpreter: &Interpreter| {
         let choice = choice::choose(interpreter, wish);
         let asked = during("walking the heap", || asking::ask(interpreter, &choice, wants.clone(), &interrupt))?;

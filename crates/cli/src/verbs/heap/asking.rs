@@ -40,6 +40,8 @@ pub struct Wants {
     pub collection: bool,
     /// Garbage is found, left as it is, and not counted.
     pub live_only: bool,
+    /// Cycles in garbage; only garbage is counted.
+    pub cycles: bool,
     /// Ways to objects.
     pub held: Option<Sought>,
 }
@@ -112,9 +114,10 @@ fn question(place: &Place, choice: &Choice, wants: &Wants) -> OsString {
         format!("held={};sample={};", encoded(sought.class.as_bytes()), sought.sample)
     });
     format!(
-        "v=1;out={path};{held}how={how};collect={};live={};wait_ns={};limit_ns={};in_place_ns={}",
+        "v=1;out={path};{held}how={how};collect={};live={};cycles={};wait_ns={};limit_ns={};in_place_ns={}",
         u8::from(wants.collection),
         u8::from(wants.live_only),
+        u8::from(wants.cycles),
         GIL_MAX.as_nanos(),
         choice.copy_ns_max,
         choice.in_place_ns_max

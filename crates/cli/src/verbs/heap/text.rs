@@ -49,8 +49,41 @@ pub fn text(page: &Page, top: usize) -> String {
 
 /// How it was done, what that cost, and what is missing.
 pub fn how(page: &Page) -> String {
+    let mut text = walk(page);
+    if let Some(collection) = page.collection {
+        text.push_str(&format!(
+            "a full collection came first: it found {} in {}, with finalizers of the program\n",
+            figures::counted(collection.collected, "unreachable object", "unreachable objects"),
+            figures::duration(collection.pause_ns),
+        ));
+    }
+    if let Some(garbage) = page.garbage {
+        text.push_str(&match garbage.objects {
+            0 => "garbage is not counted: there is none\n".to_owned(),
+            _ => format!(
+                "garbage is not counted, and is still there: {}, {}\n",
+                figures::counted(garbage.objects, "object", "objects"),
+                figures::size(garbage.bytes)
+            ),
+        });
+    }
+    text.push_str(&asked(page));
+    text.push_str(&format!(
+        "not reached: objects that only C code holds, at most {} % of all in genba's tests\n",
+        page.unreached.share_max * 100.0
+    ));
+    text.push_str(&left(page));
+    text
+}
+
+/// The same of a walk that reaches all that it looks for.
+pub fn way(page: &Page) -> String {
+    walk(page) + &asked(page) + &left(page)
+}
+
+fn walk(page: &Page) -> String {
     let time = figures::duration;
-    let mut text = match page.page_faults {
+    match page.page_faults {
         Some(faults) => format!(
             "walked in a copy of the process: the program was held for {}, the copy lived for {}\n\
              meanwhile the program had {}, copying {} at most\n",
@@ -64,38 +97,23 @@ pub fn how(page: &Page) -> String {
             page.why_in_place.as_ref().map(|why| format!(", since {}", printable(why))).unwrap_or_default(),
             time(page.pause_ns),
         ),
-    };
-    if let Some(collection) = page.collection {
-        text.push_str(&format!(
-            "a full collection came first: it found {} in {}, with finalizers of the program\n",
-            figures::counted(collection.collected, "unreachable object", "unreachable objects"),
-            time(collection.pause_ns),
-        ));
     }
-    if let Some(garbage) = page.garbage {
-        text.push_str(&match garbage.objects {
-            0 => "garbage is not counted: there is none\n".to_owned(),
-            _ => format!(
-                "garbage is not counted, and is still there: {}, {}\n",
-                figures::counted(garbage.objects, "object", "objects"),
-                figures::size(garbage.bytes)
-            ),
-        });
+}
+
+fn asked(page: &Page) -> String {
+    match page.stopped_ns {
+        0 => String::new(),
+        stopped_ns => format!("its threads were stopped for {} to ask for that\n", figures::duration(stopped_ns)),
     }
-    if page.stopped_ns > 0 {
-        text.push_str(&format!("its threads were stopped for {} to ask for that\n", time(page.stopped_ns)));
+}
+
+fn left(page: &Page) -> String {
+    match page.unreached.interpreters {
+        0 => String::new(),
+        left => {
+            format!("not walked: {} with a GIL of their own\n", figures::counted(left, "interpreter", "interpreters"))
+        }
     }
-    text.push_str(&format!(
-        "not reached: objects that only C code holds, at most {} % of all in genba's tests\n",
-        page.unreached.share_max * 100.0
-    ));
-    if page.unreached.interpreters > 0 {
-        text.push_str(&format!(
-            "not walked: {} with a GIL of their own\n",
-            figures::counted(page.unreached.interpreters, "interpreter", "interpreters")
-        ));
-    }
-    text
 }
 
 /// Names come from the program, and may be of any length.

@@ -164,7 +164,7 @@ fn places(chain: &Chain, names: &[(u64, String)]) -> Vec<Place> {
     found
 }
 
-const fn word(step: Step) -> &'static str {
+pub const fn word(step: Step) -> &'static str {
     match step {
         Step::Plain => "reference",
         Step::Attribute => "attribute",

@@ -1,0 +1,96 @@
+//! `genba gc cycles`: the garbage in cycles that waits for the collector of a running Python process, and what to drop.
+//! Owns: the options. Never: looks for a cycle itself: the agent does, inside the process.
+
+mod breaking;
+mod kinds;
+mod page;
+mod text;
+mod words;
+
+use std::process::ExitCode;
+
+use clap::Args;
+use genba_process::interpreter::{self, Interpreter};
+
+use super::format::TextOrJson;
+use crate::read;
+use crate::verbs::attach::entering;
+use crate::verbs::heap::asking::{self, Wants};
+use crate::verbs::heap::choice::{self, Wish};
+use crate::verbs::heap::interrupt::Interrupt;
+use crate::words::failure::Failure;
+use crate::words::progress::during;
+use crate::words::refused::refused;
+use page::Page;
+
+const KINDS_ON_SCREEN: usize = 10;
+
+#[derive(Args)]
+pub struct Arguments {
+    /// The process; genba ps lists those of Python
+    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: u32,
+
+    /// Show so many kinds of cycles; 0 shows all [default: 10, in JSON 0]
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+
+    /// Look at a copy of the process, or fail: the program is held only while the copy is made
+    #[arg(long, conflicts_with = "in_place")]
+    fork: bool,
+
+    /// Hold the program for the whole time, and make no copy
+    #[arg(long)]
+    in_place: bool,
+
+    /// What to print
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    format: TextOrJson,
+}
+
+pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let interpreter = interpreter::find(arguments.pid).map_err(|refusal| refused(&refusal))?;
+    check(&interpreter)?;
+    entering::check(&interpreter)?;
+    let choice = choice::choose(&interpreter, Wish::of(arguments.fork, arguments.in_place));
+    let wants = Wants { cycles: true, ..Wants::default() };
+    let interrupt = Interrupt::watch()?;
+    let asked = during("looking for cycles", || asking::ask(&interpreter, &choice, wants, &interrupt))?;
+    let is_json = arguments.format == TextOrJson::Json;
+    let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
+    let page = Page::new(&interpreter, &choice, asked, (limit > 0).then_some(limit))?;
+    read::print(&if is_json { page.json()? } else { text::text(&page) })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Its collections in increments look at a part of the objects, and no test of genba's has run on it.
+fn check(interpreter: &Interpreter) -> Result<(), Failure> {
+    if !is_incremental(&interpreter.version) {
+        return Ok(());
+    }
+    let pid = interpreter.facts.pid;
+    Err(Failure::no(format!("genba gc cycles does not know the collector of CPython {}", interpreter.version))
+        .detail("3.14.0 to 3.14.4 collect in increments")
+        .hint(format!("genba heap {pid} --live-only says how much garbage there is; 3.14.5 and later work")))
+}
+
+fn is_incremental(version: &str) -> bool {
+    let patch =
+        version.strip_prefix("3.14.").and_then(|rest| rest.split(|letter: char| !letter.is_ascii_digit()).next());
+    patch.and_then(|patch| patch.parse::<u32>().ok()).is_some_and(|patch| patch < 5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_incremental;
+
+    #[test]
+    fn five_patch_releases_collect_in_increments() {
+        for version in ["3.14.0", "3.14.0rc2", "3.14.4"] {
+            assert!(is_incremental(version), "{version}");
+        }
+        for version in ["3.13.0", "3.14.5", "3.14.10", "3.15.0", "3.11.7"] {
+            assert!(!is_incremental(version), "{version}");
+        }
+    }
+}

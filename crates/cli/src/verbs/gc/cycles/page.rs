@@ -1,0 +1,234 @@
+//! What is known about the garbage in cycles, and the same as JSON; docs/json.md describes it.
+//! Owns: the keys. Keeps: what is absent is `null`.
+
+use std::collections::HashMap;
+
+use genba_heap::found::{Cycles, Node, Reference};
+use genba_heap::steps::Step;
+use genba_process::interpreter::Interpreter;
+use serde::Serialize;
+
+use super::breaking::Breaking;
+use super::kinds::kinds;
+use super::words::{self, Classes};
+use crate::verbs::heap::asking::Asked;
+use crate::verbs::heap::choice::Choice;
+use crate::verbs::heap::page::{Page as Heap, Row};
+use crate::words::failure::Failure;
+
+#[derive(Serialize)]
+pub struct Page {
+    format: &'static str,
+    version: u32,
+    genba_version: String,
+    pub pid: u32,
+    pub python: String,
+    argv: Vec<String>,
+    /// Objects that a full collection now would look at, and find unreachable.
+    pub tracked: u64,
+    pub would_free: u64,
+    /// Of them, generators and coroutines: one that waits frees what it holds before the collector counts.
+    pub generators: u64,
+    /// With what the collector does not track and goes with them.
+    pub objects: u64,
+    pub bytes: u64,
+    pub cycles: u64,
+    /// Whether collections begin by themselves.
+    pub automatic: bool,
+    /// Objects in `gc.garbage`.
+    pub in_gc_garbage: u64,
+    pub kinds: Vec<Kind>,
+    /// How many `--limit` left out.
+    pub kinds_left_out: usize,
+    /// All garbage by class.
+    classes: Vec<Row>,
+    walked: String,
+    why_in_place: Option<String>,
+    pause_ns: u64,
+    stopped_ns: u64,
+    wait_ns: u64,
+    walk_ns: u64,
+    page_faults: Option<u64>,
+    #[serde(skip)]
+    pub heap: Heap,
+}
+
+/// Cycles of one kind.
+#[derive(Serialize)]
+pub struct Kind {
+    pub cycles: u64,
+    pub objects: u64,
+    pub bytes: u64,
+    pub held_objects: u64,
+    pub held_bytes: u64,
+    pub largest: u64,
+    pub classes: Vec<Members>,
+    pub references: Vec<Edge>,
+    pub breaks: Breaks,
+}
+
+#[derive(Serialize)]
+pub struct Members {
+    /// Null: those that have no row of their own here.
+    pub class: Option<String>,
+    /// Not the objects: the dicts of their attributes.
+    pub is_attributes: bool,
+    pub objects: u64,
+}
+
+#[derive(Serialize)]
+pub struct Edge {
+    from: Option<String>,
+    from_attributes: bool,
+    step: &'static str,
+    /// Null: it has none, or many.
+    name: Option<String>,
+    many: bool,
+    to: Option<String>,
+    to_attributes: bool,
+    pub count: u64,
+    #[serde(skip)]
+    pub drawn: String,
+}
+
+/// What to drop.
+#[derive(Serialize)]
+pub struct Breaks {
+    /// Whether each of them alone is enough, or all are needed.
+    pub each: bool,
+    pub drop: Vec<Drop>,
+}
+
+#[derive(Serialize)]
+pub struct Drop {
+    /// Its place in `references`.
+    reference: usize,
+    pub what: String,
+    pub how: String,
+}
+
+/// Full names, and those without `__main__`.
+struct Names {
+    full: HashMap<u64, String>,
+    short: HashMap<u64, String>,
+}
+
+impl Classes for Names {
+    fn name(&self, row: u64) -> &str {
+        self.short.get(&row).map_or("object", String::as_str)
+    }
+}
+
+impl Names {
+    fn full(&self, node: Node) -> Option<String> {
+        self.full.get(&node.row).cloned()
+    }
+}
+
+impl Page {
+    pub fn new(
+        interpreter: &Interpreter,
+        choice: &Choice,
+        mut asked: Asked,
+        limit: Option<usize>,
+    ) -> Result<Page, Failure> {
+        let found = asked.answer.found.ok_or_else(|| Failure::ours("the answer of genba's library has no cycles"))?;
+        let full: HashMap<u64, String> =
+            asked.answer.classes.iter().map(|class| (class.row, Row::of(class.clone()).full_name())).collect();
+        let short = full.iter().map(|(&row, name)| (row, name.strip_prefix("__main__.").unwrap_or(name).to_owned()));
+        let names = Names { short: short.collect(), full };
+        let groups = std::mem::take(&mut asked.answer.cycles);
+        let cycles = groups.iter().map(|group| group.cycles).sum();
+        let mut kinds: Vec<Kind> = kinds(groups).iter().map(|group| Kind::of(group, &names)).collect();
+        let shown = limit.unwrap_or(kinds.len()).min(kinds.len());
+        let kinds_left_out = kinds.len() - shown;
+        kinds.truncate(shown);
+        let heap = Heap::new(interpreter, choice, asked);
+        Ok(Page {
+            format: "genba-gc-cycles",
+            version: 1,
+            genba_version: heap.genba_version.clone(),
+            pid: heap.pid,
+            python: heap.python.clone(),
+            argv: heap.argv.clone(),
+            tracked: found.tracked,
+            would_free: found.garbage,
+            generators: heap.classes.iter().filter(|row| is_generator(row)).map(|row| row.count).sum(),
+            objects: heap.objects,
+            bytes: heap.bytes,
+            cycles,
+            automatic: found.off == 0,
+            in_gc_garbage: found.garbage_list,
+            kinds,
+            kinds_left_out,
+            classes: heap.classes.clone(),
+            walked: heap.walked.clone(),
+            why_in_place: heap.why_in_place.clone(),
+            pause_ns: heap.pause_ns,
+            stopped_ns: heap.stopped_ns,
+            wait_ns: heap.wait_ns,
+            walk_ns: heap.walk_ns,
+            page_faults: heap.page_faults,
+            heap,
+        })
+    }
+
+    pub fn json(&self) -> Result<String, Failure> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n")
+    }
+}
+
+fn is_generator(row: &Row) -> bool {
+    let builtin = row.module.as_deref() == Some("builtins");
+    builtin && row.name.as_deref().is_some_and(|name| ["generator", "coroutine", "async_generator"].contains(&name))
+}
+
+impl Kind {
+    fn of(group: &Cycles, names: &Names) -> Kind {
+        let (each, places) = match Breaking::of(group, |reference| words::is_fixed(reference, names)) {
+            Breaking::Each(places) => (true, places),
+            Breaking::Together(places) => (false, places),
+            Breaking::Unknown => (false, Vec::new()),
+        };
+        let drop = places.into_iter().filter_map(|place| {
+            let reference = group.references.get(place)?;
+            Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
+        });
+        let mut classes: Vec<Members> = group
+            .members
+            .iter()
+            .map(|&(node, objects)| Members { class: names.full(node), is_attributes: node.is_attributes, objects })
+            .collect();
+        classes.sort_by(|one, other| other.objects.cmp(&one.objects).then_with(|| one.class.cmp(&other.class)));
+        Kind {
+            cycles: group.cycles,
+            objects: group.objects,
+            bytes: group.bytes,
+            held_objects: group.held_objects,
+            held_bytes: group.held_bytes,
+            largest: group.largest,
+            classes,
+            references: group.references.iter().map(|reference| Edge::of(reference, names)).collect(),
+            breaks: Breaks { each, drop: drop.collect() },
+        }
+    }
+}
+
+impl Edge {
+    fn of(reference: &Reference, names: &Names) -> Edge {
+        let is_named = !reference.is_many
+            && (reference.step == Step::Key || !reference.name.is_empty() && reference.step != Step::Plain);
+        Edge {
+            from: names.full(reference.from),
+            from_attributes: reference.from.is_attributes,
+            step: crate::verbs::heap::ways::word(reference.step),
+            name: is_named.then(|| reference.name.clone()),
+            many: reference.is_many,
+            to: names.full(reference.to),
+            to_attributes: reference.to.is_attributes,
+            count: reference.count,
+            drawn: words::drawn(reference, names),
+        }
+    }
+}

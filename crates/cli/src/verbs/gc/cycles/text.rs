@@ -1,0 +1,122 @@
+//! The garbage in cycles as text: each kind as a small graph, and what breaks it.
+//! Owns: the layout. Never: leaves a kind out without saying so.
+
+use genba_profile::figures;
+use genba_profile::report::printable;
+
+use super::page::{Kind, Page};
+use crate::verbs::heap::text::{shortened, way};
+
+/// References of one kind of cycle, and things to drop.
+const LINES_MAX: usize = 12;
+const OTHERS_MAX: usize = 3;
+
+pub fn text(page: &Page) -> String {
+    let mut text = format!("process {} · CPython {} · ", page.pid, page.python);
+    text.push_str(&match page.would_free {
+        0 => "no garbage waits for the collector\n".to_owned(),
+        _ => format!(
+            "{} in {} of garbage, {}\n",
+            figures::counted(page.objects, "object", "objects"),
+            figures::counted(page.cycles, "cycle", "cycles"),
+            figures::size(page.bytes),
+        ),
+    });
+    text.push_str(&format!(
+        "a full collection now would look at {} and free {}\n",
+        figures::counted(page.tracked, "object", "objects"),
+        match page.would_free {
+            0 => "none".to_owned(),
+            count if page.generators == 0 => format!("{}, which gc.collect() returns", figures::count(count)),
+            count => format!(
+                "{}; gc.collect() may return less, since {} among them free what they hold before it counts",
+                figures::count(count),
+                figures::counted(page.generators, "generator or coroutine", "generators and coroutines")
+            ),
+        }
+    ));
+    if !page.automatic {
+        text.push_str("no collection begins by itself: gc.disable(), or a threshold of 0\n");
+    }
+    if page.in_gc_garbage > 0 {
+        text.push_str(&format!(
+            "gc.garbage holds {}: they stay until the program empties that list\n",
+            figures::counted(page.in_gc_garbage, "object", "objects")
+        ));
+    }
+    for kind in &page.kinds {
+        text.push('\n');
+        one(kind, &mut text);
+    }
+    if page.kinds_left_out > 0 {
+        text.push_str(&format!(
+            "\n{} (--limit 0 shows all)\n",
+            figures::counted(page.kinds_left_out as u64, "more kind of cycles", "more kinds of cycles")
+        ));
+    }
+    text.push('\n');
+    if page.would_free > 0 {
+        text.push_str(&format!("nothing was freed: gc.collect() does that, or genba heap {} --collect\n", page.pid));
+    }
+    text.push_str(&way(&page.heap));
+    text
+}
+
+fn one(kind: &Kind, text: &mut String) {
+    let size = match (kind.cycles, kind.objects.is_multiple_of(kind.cycles.max(1))) {
+        (1, _) => format!("of {}", figures::counted(kind.objects, "object", "objects")),
+        (cycles, true) if kind.largest == kind.objects / cycles => {
+            format!("of {} each", figures::counted(kind.largest, "object", "objects"))
+        }
+        _ => format!(
+            "of {}, the largest of {}",
+            figures::counted(kind.objects, "object", "objects"),
+            figures::count(kind.largest)
+        ),
+    };
+    let cycles = figures::counted(kind.cycles, "cycle", "cycles");
+    text.push_str(&format!("{cycles} {size}, {}\n", figures::size(kind.bytes)));
+    if kind.references.is_empty() {
+        text.push_str("    of more shapes than genba tells apart\n");
+    }
+    for edge in kind.references.iter().take(LINES_MAX) {
+        text.push_str(&format!("{:>13}  {}\n", figures::count(edge.count), shortened(&printable(&edge.drawn))));
+    }
+    if let Some(more) = kind.references.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!(
+            "{:>13}  {}\n",
+            "",
+            figures::counted(more as u64, "more kind of reference", "more kinds of references")
+        ));
+    }
+    if kind.held_objects > 0 {
+        text.push_str(&format!(
+            "    with {} that only they hold, {}\n",
+            figures::counted(kind.held_objects, "object", "objects"),
+            figures::size(kind.held_bytes)
+        ));
+    }
+    if let Some(line) = advice(kind) {
+        text.push_str(&format!("    break it: {}\n", printable(&line)));
+    }
+}
+
+fn advice(kind: &Kind) -> Option<String> {
+    let (first, rest) = kind.breaks.drop.split_first()?;
+    let whats = || rest.iter().take(OTHERS_MAX).map(|drop| drop.what.as_str());
+    Some(match (kind.breaks.each, rest.is_empty()) {
+        (_, true) => format!("drop {}: {}", first.what, first.how),
+        (true, false) => {
+            format!("drop {}: {} (or drop {})", first.what, first.how, whats().collect::<Vec<_>>().join(", or "))
+        }
+        (false, false) => {
+            let more = rest.len().saturating_sub(OTHERS_MAX);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!(
+                "drop {} and {}{more}: one alone is not enough",
+                first.what,
+                whats().collect::<Vec<_>>().join(" and ")
+            )
+        }
+    })
+}

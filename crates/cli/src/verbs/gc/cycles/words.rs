@@ -1,0 +1,84 @@
+//! A reference in the user's words, and what can be done about it.
+//! Owns: the words. Never: decides which reference it is.
+
+use genba_heap::found::{Node, Reference};
+use genba_heap::steps::Step;
+
+/// Names of classes, by their row.
+pub trait Classes {
+    fn name(&self, row: u64) -> &str;
+}
+
+/// `dict`, `Node`, `Node.__dict__`.
+pub fn node(node: Node, classes: &impl Classes) -> String {
+    let name = classes.name(node.row);
+    if node.is_attributes { format!("{name}.__dict__") } else { name.to_owned() }
+}
+
+/// How a reference is drawn: `dict["key"] → dict`.
+pub fn drawn(reference: &Reference, classes: &impl Classes) -> String {
+    format!("{} → {}", holder(reference, classes), node(reference.to, classes))
+}
+
+fn holder(reference: &Reference, classes: &impl Classes) -> String {
+    let (class, name) = (classes.name(reference.from.row), &reference.name);
+    match (reference.step, reference.is_many) {
+        (Step::Attribute, false) => format!("{class}.{name}"),
+        (Step::Attribute, true) => format!("{class}.…"),
+        (Step::Attributes, _) => class.to_owned(),
+        (Step::Key, false) => format!("{}[{name:?}]", node(reference.from, classes)),
+        (Step::Key, true) | (Step::Item, _) => format!("{}[…]", node(reference.from, classes)),
+        (Step::AsKey, _) => format!("{}, as a key", node(reference.from, classes)),
+        (Step::Local, false) if !name.is_empty() => format!("{class}, local {name}"),
+        (Step::Local, _) => format!("{class}, a local"),
+        (Step::Plain, _) => node(reference.from, classes),
+    }
+}
+
+/// What to drop: `the dict's key 'key'`, `Node.parent`.
+pub fn named(reference: &Reference, classes: &impl Classes) -> String {
+    let (class, name) = (node(reference.from, classes), &reference.name);
+    match (reference.step, reference.is_many) {
+        (Step::Attribute, false) if name == "cell_contents" => "the variable that the closure holds".to_owned(),
+        (Step::Attribute | Step::Attributes, _) => holder(reference, classes),
+        (Step::Key, false) => format!("the {class}'s key {}", quoted(name)),
+        (Step::Key, true) => format!("the {class}'s values"),
+        (Step::Item, _) => format!("the {class}'s items"),
+        (Step::AsKey, _) => format!("the {class}'s keys"),
+        (Step::Local, false) if !name.is_empty() => format!("the local variable {name} of the {class}"),
+        (Step::Local, _) => format!("the {class}'s local variables"),
+        (Step::Plain, _) => format!("what the {class} refers to ({})", node(reference.to, classes)),
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("'{}'", name.escape_debug())
+}
+
+/// Whether the holder stays as it was made.
+pub fn is_fixed(reference: &Reference, classes: &impl Classes) -> bool {
+    reference.step == Step::Item && ["tuple", "frozenset"].contains(&classes.name(reference.from.row))
+}
+
+/// How that is done.
+pub fn done(reference: &Reference, classes: &impl Classes) -> String {
+    let name = &reference.name;
+    if is_fixed(reference, classes) {
+        return "it cannot be changed, so do not make it with that object".to_owned();
+    }
+    match (reference.step, reference.is_many) {
+        (Step::Key, false) => format!("del d[{}] or d.clear() when it is done, or keep a weakref there", quoted(name)),
+        (Step::Key, true) | (Step::Item | Step::AsKey, _) => {
+            ".clear() it when it is done, or keep weakrefs there".to_owned()
+        }
+        (Step::Local, _) => "del the variable at the end of the function, or close the generator".to_owned(),
+        (Step::Attribute, false) if name == "__traceback__" => {
+            "del the variable that holds the exception, or exception.__traceback__ = None".to_owned()
+        }
+        (Step::Attribute, false) if name == "cell_contents" => {
+            "set it to None when the function is done, or pass the object as an argument".to_owned()
+        }
+        (Step::Attribute | Step::Attributes, _) => "make it a weakref, or set it to None when it is done".to_owned(),
+        (Step::Plain, _) => "let it go when it is done".to_owned(),
+    }
+}

@@ -1,0 +1,173 @@
+"""`genba gc cycles`: which garbage in cycles waits, what breaks it, and that it is as much as a collection then finds (tests/programs/cycled.py).
+
+Owns: each kind of cycle with the names along it, and the number that `gc.collect()` returns there. Never: collects before genba has looked.
+"""
+
+import json
+import re
+
+import pytest
+
+from entered import on
+from recording import Workshop, genba
+from running_program import Program
+from soak import SOAK
+from test_heap import WAYS, heaped
+
+CYCLED = "tests/programs/cycled.py"
+# By kind: objects of the cycle, its references, and what to drop.
+KINDS = {
+    "key": (1, {'dict["key"] → dict'}, "the dict's key 'key'"),
+    "two_dicts": (2, {'dict["child"] → dict', 'dict["parent"] → dict'}, "the dict's key 'child'"),
+    "slots": (2, {"Slotted.other → Slotted"}, "Slotted.other"),
+    "circle": (5, {"list[…] → list"}, "the list's items"),
+    "in_tuple": (2, {"list[…] → tuple", "tuple[…] → list"}, "the list's items"),
+    "closure": (3, {"function.__closure__ → tuple", "tuple[…] → cell", "cell.cell_contents → function"}, "the variable that the closure holds"),
+    "weak": (1, {"Held.itself → Held"}, "Held.itself"),
+    "ends": (1, {"Ends.itself → Ends"}, "Ends.itself"),
+}
+
+
+def cycles(program: Program, *flags: str) -> dict:
+    done = genba("gc", "cycles", str(program.pid), "--format", "json", *flags)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def said(program: Program, *flags: str) -> str:
+    done = genba("gc", "cycles", str(program.pid), *flags)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def graphs(text: str) -> list[dict]:
+    """Of each kind: cycles, objects, its references with their counts, and the line that breaks it."""
+    found = []
+    for block in text.split("\n\n")[1:]:
+        head = re.match(r"([\d,]+) cycles? of (?:([\d,]+) objects?)(?: each)?", block)
+        if head:
+            rows = {words: int(count.replace(",", "")) for count, words in re.findall(r"^ +([\d,]+)  (.+)$", block, re.MULTILINE)}
+            line = re.search(r"^    break it: drop (.*)$", block, re.MULTILINE)
+            found.append({"cycles": int(head[1].replace(",", "")), "size": int(head[2].replace(",", "")), "rows": rows, "drop": line and line[1]})
+    return found
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_each_kind_is_told_and_as_much_is_collected(workshop: Workshop, way: str) -> None:
+    """Predicted is what the collector then returns, exactly: other kinds have tests of their own."""
+    with heaped(workshop, *(f"{name}:7" for name in KINDS), "with_dict:7", "in_use", program=CYCLED) as (program, _):
+        page, text = cycles(program, way), said(program, way, "--limit", "0")
+        again = cycles(program, way)
+        told = {frozenset(graph["rows"]): graph for graph in graphs(text)}
+        # From 3.13 on an instance keeps its attributes itself, also when it has a dict of them.
+        has_values = workshop.interpreter.minor_number >= 13
+        with_dict = (1, {"WithDict.itself → WithDict"}) if has_values else (2, {"WithDict → WithDict.__dict__", "WithDict.itself → WithDict"})
+        for name, (objects, references, drop) in {**KINDS, "with_dict": (*with_dict, "WithDict.itself")}.items():
+            graph = told.pop(frozenset(references), None)
+            assert graph, (name, text)
+            assert (graph["cycles"], graph["size"]) == (7, objects), (name, text)
+            assert graph["drop"].startswith(f"{drop}:"), (name, text)
+        assert not told, text
+        assert page["cycles"] == 7 * (len(KINDS) + 1) == sum(kind["cycles"] for kind in page["kinds"])
+        assert [page[key] for key in ("would_free", "objects", "bytes")] == [again[key] for key in ("would_free", "objects", "bytes")], "it changes nothing"
+        assert page["automatic"] is False and "no collection begins by itself: gc.disable()" in text
+        ended = program.end()
+        assert ended == {"collected": page["would_free"], "ended": 7, "kept": 1}
+
+
+def test_a_parent_is_what_to_drop(workshop: Workshop) -> None:
+    with heaped(workshop, "tree:50", program=CYCLED) as (program, _):
+        (graph,) = graphs(said(program))
+        assert graph["rows"] == {"Node.children → list": 50, "list[…] → Node": 150, "Node.parent → Node": 150}
+        assert graph["drop"].startswith("Node.parent: make it a weakref") and "(or drop Node.children, or the list's items)" in graph["drop"]
+        page = cycles(program)
+        (kind,) = page["kinds"]
+        # Each child's own empty list hangs off.
+        assert (kind["cycles"], kind["objects"], kind["held_objects"]) == (50, 250, 150)
+        assert {row["class"]: row["objects"] for row in kind["classes"]} == {"__main__.Node": 200, "list": 50}
+        assert program.end()["collected"] == page["would_free"] == 400
+
+
+def test_what_only_a_cycle_holds_goes_with_it(workshop: Workshop) -> None:
+    with heaped(workshop, "slots:20", "hanging", program=CYCLED) as (program, _):
+        page = cycles(program)
+        slotted, held = sorted(page["kinds"], key=lambda kind: kind["cycles"], reverse=True)
+        # A bytes object is none of the collector's, and is freed with the cycle all the same.
+        assert slotted["held_objects"] == 20 and 20 * 10_000 < slotted["held_bytes"] < 20 * 10_100
+        # The list of a hundred lists; small numbers live on.
+        assert (held["objects"], 101 <= held["held_objects"] <= 102) == (1, True)
+        assert page["objects"] == sum(kind["objects"] + kind["held_objects"] for kind in page["kinds"])
+        assert page["bytes"] == sum(kind["bytes"] + kind["held_bytes"] for kind in page["kinds"])
+        assert sum(row["count"] for row in page["classes"]) == page["objects"]
+        assert program.end()["collected"] == page["would_free"]
+
+
+def test_an_exception_and_the_frame_that_keeps_it(workshop: Workshop) -> None:
+    with heaped(workshop, "traceback:10", program=CYCLED) as (program, _):
+        (graph,) = graphs(said(program))
+        assert graph["rows"] == {
+            "ValueError.__traceback__ → traceback": 10, "traceback.tb_frame → frame": 10, "frame, local kept → ValueError": 10,
+        }
+        assert graph["drop"].startswith("the local variable kept of the frame: del the variable")
+        predicted = cycles(program)["would_free"]
+        assert program.end()["collected"] == predicted >= 30
+
+
+def test_generators_that_wait(workshop: Workshop) -> None:
+    """Their finalizers free what they hold before the collector counts, so it returns less; the page says so."""
+    with heaped(workshop, "local:5", "generator:5", "key:100", program=CYCLED) as (program, _):
+        text, page = said(program), cycles(program)
+        local, generator = (next(graph for graph in graphs(text) if row in graph["rows"]) for row in ("Held.by → generator", "generator, local me → cell"))
+        assert (local["cycles"], local["size"], local["rows"]) == (5, 2, {"Held.by → generator": 5, "generator, local held → Held": 5})
+        assert (generator["cycles"], generator["size"]) == (5, 5) and local["drop"].startswith("Held.by: ")
+        assert page["generators"] == 10 and "10 generators and coroutines among them free what they hold before it counts" in text
+        assert 100 <= program.end()["collected"] <= page["would_free"]
+
+
+def test_keys_that_are_data_are_one_kind(workshop: Workshop) -> None:
+    with heaped(workshop, "keys", "key:3", program=CYCLED) as (program, _):
+        many, = graphs(said(program))
+        assert (many["cycles"], many["rows"]) == (23, {"dict[…] → dict": 23})
+        assert many["drop"].startswith("the dict's values: .clear()")
+
+
+def test_a_long_circle(workshop: Workshop) -> None:
+    length = 10_000_000 if SOAK else 1_000_000
+    with heaped(workshop, f"circle_of:{length}", program=CYCLED) as (program, _):
+        page = cycles(program)
+        (kind,) = page["kinds"]
+        assert (kind["cycles"], kind["objects"], kind["references"][0]["count"], page["would_free"]) == (1, length, length, length)
+        assert kind["breaks"]["drop"][0]["what"] == "the list's items"
+
+
+@on("3.13")
+def test_without_garbage_it_says_so(workshop: Workshop) -> None:
+    with heaped(workshop, "in_use", "on", program=CYCLED) as (program, _):
+        text = said(program)
+        assert "no garbage waits for the collector" in text and "and free none" in text and "gc.disable" not in text
+        page = cycles(program)
+        assert (page["would_free"], page["objects"], page["kinds"], page["automatic"]) == (0, 0, [], True)
+        assert program.end()["collected"] == 0
+
+
+def test_gc_garbage_is_told(workshop: Workshop) -> None:
+    with heaped(workshop, "uncollectable", "key", program=CYCLED) as (program, _):
+        page = cycles(program)
+        assert page["in_gc_garbage"] >= 1 and (page["cycles"], page["would_free"]) == (1, 1)
+        assert f"gc.garbage holds {page['in_gc_garbage']:,} object" in said(program)
+        assert program.end()["collected"] == 1
+
+
+@on("3.13")
+def test_only_so_many_kinds_are_shown(workshop: Workshop) -> None:
+    with heaped(workshop, *KINDS, program=CYCLED) as (program, _):
+        text = said(program, "--limit", "2")
+        assert len(graphs(text)) == 2 and f"{len(KINDS) - 2} more kinds of cycles (--limit 0 shows all)" in text
+        page = cycles(program, "--limit", "2")
+        assert (len(page["kinds"]), page["kinds_left_out"], page["cycles"]) == (2, len(KINDS) - 2, len(KINDS))
+
+
+@on("3.13")
+def test_no_such_process(workshop: Workshop) -> None:
+    done = genba("gc", "cycles", "4194303")
+    assert done.returncode == 1 and "hint: genba ps" in done.stderr and not done.stdout
