@@ -98,11 +98,9 @@ def test_cycles(workshop: Workshop) -> None:
 
 
 def test_which_cycles_wait(workshop: Workshop) -> None:
-    """While it makes them: how many wait at a moment is chance, but there are some at most moments."""
-    folder = workshop.program("casebook/gc-cycle/slow.py").rpartition("/")[0]
-    text = f"import sys\nsys.path.insert(0, {folder!r})\nimport slow\nprint('ready', flush=True)\nslow.make(1_000_000_000)\n"
-    with started(workshop, workshop.write("makes.py", text)) as program:
-        looks = [genba_said("gc", "cycles", str(program.pid)) for _ in range(5)]
-    found = [said for said in looks if 'dict["key"] → dict' in said]
-    assert found, looks
-    assert all("    break it: drop the dict's key 'key': del d['key'] or d.clear() when it is done" in said for said in found), found
+    with started(workshop, workshop.program("casebook/gc-cycle/wait.py"), "10000") as program:
+        said = genba_said("gc", "cycles", str(program.pid))
+        assert "10,000 cycles of 1 object each" in said and '       10,000  dict["key"] → dict\n' in said
+        assert "break it: drop the dict's key 'key': del d['key'] or d.clear() when it is done" in said
+        assert "and free 10,000, which gc.collect() returns" in said
+        assert program.end() == 10_000

@@ -47,6 +47,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/memory/test_copies.py": KINDS,
     "tests/memory/test_heap_ways.py": KINDS,
     "tests/memory/test_gc_cases.py": TWO,
+    "tests/memory/test_gc_cycles.py::test_a_long_circle": TWO,
     "tests/memory/test_gc_out_of_band.py": ONE,
     "tests/memory/test_gc_try.py": ONE,
     # libc, the kernel, signals.

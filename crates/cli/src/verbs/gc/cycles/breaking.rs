@@ -6,12 +6,6 @@ use std::collections::{HashMap, HashSet};
 use genba_heap::found::{Cycles, Reference};
 use genba_heap::steps::Step;
 
-use super::words::Classes;
-
-/// Objects of these are as they were made, and what the interpreter made of its own is not the user's to change.
-const FIXED: [&str; 8] =
-    ["tuple", "frozenset", "traceback", "frame", "function", "method", "builtin_function_or_method", "code"];
-
 /// Places in `Cycles::references`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Breaking {
@@ -24,7 +18,8 @@ pub enum Breaking {
 }
 
 impl Breaking {
-    pub fn of(cycles: &Cycles, classes: &impl Classes) -> Breaking {
+    /// `is_fixed`: objects of a class do not change once they are made.
+    pub fn of(cycles: &Cycles, is_fixed: impl Fn(&Reference) -> bool) -> Breaking {
         let graph = Graph::of(cycles);
         let mut order: Vec<usize> = (0..cycles.references.len())
             .filter(|&place| cycles.references.get(place).is_some_and(|reference| reference.step != Step::Attributes))
@@ -32,11 +27,8 @@ impl Breaking {
         order.sort_by_cached_key(|&place| {
             let reference = cycles.references.get(place);
             let fewest = std::cmp::Reverse(graph.references_a_target(place));
-            (
-                reference.map(|reference| rank(reference, classes)),
-                fewest,
-                reference.map(|reference| reference.name.clone()),
-            )
+            let rank = reference.map(|reference| if is_fixed(reference) { FIXED } else { rank(reference) });
+            (rank, fewest, reference.map(|reference| reference.name.clone()))
         });
         let each: Vec<usize> =
             order.iter().copied().filter(|&place| graph.is_broken_without(&HashSet::from([place]))).collect();
@@ -62,12 +54,13 @@ impl Breaking {
     }
 }
 
+/// What no user can drop comes last.
+const FIXED: u8 = 6;
+
 /// What a user can drop most easily comes first.
-fn rank(reference: &Reference, classes: &impl Classes) -> u8 {
-    let is_special = reference.name.starts_with("__");
-    if reference.step != Step::Local && FIXED.contains(&classes.name(reference.from.row)) {
-        return 6;
-    }
+fn rank(reference: &Reference) -> u8 {
+    // Of those that the interpreter makes for an exception no program can take one away.
+    let is_special = reference.name.starts_with("__") || ["tb_frame", "tb_next", "f_back"].contains(&&*reference.name);
     match reference.step {
         Step::Attribute | Step::Key if !is_special && !reference.is_many => 0,
         Step::Local => 1,
@@ -139,22 +132,13 @@ impl Graph {
 
 #[cfg(test)]
 mod tests {
-    use super::{Breaking, Classes};
+    use super::Breaking;
     use genba_heap::cycles::shape::Edge;
     use genba_heap::found::{Cycles, Node, Reference};
     use genba_heap::steps::Step;
 
-    /// Row 9 is the tuples'.
-    struct Named;
-
-    impl Classes for Named {
-        fn name(&self, row: u64) -> &str {
-            if row == 9 { "tuple" } else { "Node" }
-        }
-    }
-
-    fn of(cycles: &Cycles) -> Breaking {
-        Breaking::of(cycles, &Named)
+    fn breaking(cycles: &Cycles) -> Breaking {
+        Breaking::of(cycles, |reference| reference.from.row == 9)
     }
 
     fn reference(from: u64, step: Step, name: &str, to: u64) -> Reference {
@@ -176,21 +160,31 @@ mod tests {
             reference(1, Step::Attribute, "parent", 1),
         ];
         let tree = [(0, 1, 0), (1, 2, 1), (1, 3, 1), (1, 4, 1), (2, 0, 2), (3, 0, 2), (4, 0, 2)];
-        assert_eq!(of(&cycles(references, &tree)), Breaking::Each(vec![2, 0, 1]));
+        assert_eq!(breaking(&cycles(references, &tree)), Breaking::Each(vec![2, 0, 1]));
     }
 
     #[test]
     fn each_reference_of_a_simple_circle_breaks_it_and_names_come_first() {
         let references = vec![reference(1, Step::Item, "", 2), reference(2, Step::Key, "owner", 1)];
-        assert_eq!(of(&cycles(references.clone(), &[(0, 1, 0), (1, 0, 1)])), Breaking::Each(vec![1, 0]));
+        assert_eq!(breaking(&cycles(references.clone(), &[(0, 1, 0), (1, 0, 1)])), Breaking::Each(vec![1, 0]));
         // The classes tell it, too.
-        assert_eq!(of(&cycles(references, &[])), Breaking::Each(vec![1, 0]));
+        assert_eq!(breaking(&cycles(references, &[])), Breaking::Each(vec![1, 0]));
+    }
+
+    #[test]
+    fn an_exception_is_let_go_by_the_variable_that_holds_it() {
+        let references = vec![
+            reference(1, Step::Attribute, "__traceback__", 2),
+            reference(2, Step::Attribute, "tb_frame", 3),
+            reference(3, Step::Local, "error", 1),
+        ];
+        assert_eq!(breaking(&cycles(references, &[])), Breaking::Each(vec![2, 0, 1]));
     }
 
     #[test]
     fn what_cannot_be_changed_comes_last() {
-        let references = vec![reference(9, Step::Item, "", 2), reference(2, Step::Item, "", 9)];
-        assert_eq!(of(&cycles(references, &[(0, 1, 0), (1, 0, 1)])), Breaking::Each(vec![1, 0]));
+        let references = vec![reference(9, Step::Item, "", 1), reference(1, Step::Plain, "", 9)];
+        assert_eq!(breaking(&cycles(references, &[])), Breaking::Each(vec![1, 0]));
     }
 
     #[test]
@@ -201,7 +195,7 @@ mod tests {
             reference(2, Step::Attribute, "previous", 1),
         ];
         let both = [(0, 0, 0), (0, 1, 1), (1, 0, 2)];
-        assert_eq!(of(&cycles(references, &both)), Breaking::Together(vec![0, 1]));
-        assert_eq!(of(&Cycles::default()), Breaking::Unknown);
+        assert_eq!(breaking(&cycles(references, &both)), Breaking::Together(vec![0, 1]));
+        assert_eq!(breaking(&Cycles::default()), Breaking::Unknown);
     }
 }

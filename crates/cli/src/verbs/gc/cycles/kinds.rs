@@ -9,12 +9,9 @@ use genba_heap::steps::Step;
 /// So many kinds may differ by their keys alone.
 const BY_KEYS_MAX: usize = 8;
 
-/// A reference without the key of a dict: from, to, step and name.
-type Shape = (Node, Node, u8, String);
-
 /// The largest first.
 pub fn kinds(groups: Vec<Cycles>) -> Vec<Cycles> {
-    let mut shapes: BTreeMap<Vec<Shape>, Vec<Cycles>> = BTreeMap::new();
+    let mut shapes: BTreeMap<Vec<Named>, Vec<Cycles>> = BTreeMap::new();
     for group in groups {
         let mut shape: Vec<_> = group.references.iter().map(without_keys).collect();
         shape.sort();
@@ -33,7 +30,10 @@ pub fn kinds(groups: Vec<Cycles>) -> Vec<Cycles> {
     kinds
 }
 
-fn without_keys(reference: &Reference) -> Shape {
+/// A reference, and its name unless that is a key.
+type Named = (Node, Node, u8, String);
+
+fn without_keys(reference: &Reference) -> Named {
     let name = if reference.step == Step::Key { String::new() } else { reference.name.clone() };
     (reference.from, reference.to, reference.step as u8, name)
 }

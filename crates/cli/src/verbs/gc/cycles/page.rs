@@ -27,6 +27,8 @@ pub struct Page {
     /// Objects that a full collection now would look at, and find unreachable.
     pub tracked: u64,
     pub would_free: u64,
+    /// Of them, generators and coroutines: one that waits frees what it holds before the collector counts.
+    pub generators: u64,
     /// With what the collector does not track and goes with them.
     pub objects: u64,
     pub bytes: u64,
@@ -151,6 +153,7 @@ impl Page {
             argv: heap.argv.clone(),
             tracked: found.tracked,
             would_free: found.garbage,
+            generators: heap.classes.iter().filter(|row| is_generator(row)).map(|row| row.count).sum(),
             objects: heap.objects,
             bytes: heap.bytes,
             cycles,
@@ -176,16 +179,21 @@ impl Page {
     }
 }
 
+fn is_generator(row: &Row) -> bool {
+    let builtin = row.module.as_deref() == Some("builtins");
+    builtin && row.name.as_deref().is_some_and(|name| ["generator", "coroutine", "async_generator"].contains(&name))
+}
+
 impl Kind {
     fn of(group: &Cycles, names: &Names) -> Kind {
-        let (each, places) = match Breaking::of(group, names) {
+        let (each, places) = match Breaking::of(group, |reference| words::is_fixed(reference, names)) {
             Breaking::Each(places) => (true, places),
             Breaking::Together(places) => (false, places),
             Breaking::Unknown => (false, Vec::new()),
         };
         let drop = places.into_iter().filter_map(|place| {
             let reference = group.references.get(place)?;
-            Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference) })
+            Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
         });
         let mut classes: Vec<Members> = group
             .members

@@ -27,7 +27,12 @@ pub fn text(page: &Page) -> String {
         figures::counted(page.tracked, "object", "objects"),
         match page.would_free {
             0 => "none".to_owned(),
-            count => format!("{}, which gc.collect() returns", figures::count(count)),
+            count if page.generators == 0 => format!("{}, which gc.collect() returns", figures::count(count)),
+            count => format!(
+                "{}; gc.collect() may return less, since {} among them free what they hold before it counts",
+                figures::count(count),
+                figures::counted(page.generators, "generator or coroutine", "generators and coroutines")
+            ),
         }
     ));
     if !page.automatic {

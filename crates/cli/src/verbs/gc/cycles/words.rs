@@ -55,9 +55,21 @@ fn quoted(name: &str) -> String {
     format!("'{}'", name.escape_debug())
 }
 
+/// Objects of these are as they were made, and what the interpreter made of its own is not the user's to change.
+const FIXED: [&str; 8] =
+    ["tuple", "frozenset", "traceback", "frame", "function", "method", "builtin_function_or_method", "code"];
+
+/// Whether the holder stays as it was made.
+pub fn is_fixed(reference: &Reference, classes: &impl Classes) -> bool {
+    reference.step != Step::Local && FIXED.contains(&classes.name(reference.from.row))
+}
+
 /// How that is done.
-pub fn done(reference: &Reference) -> String {
+pub fn done(reference: &Reference, classes: &impl Classes) -> String {
     let name = &reference.name;
+    if reference.step == Step::Item && is_fixed(reference, classes) {
+        return "it cannot be changed, so do not make it with that object".to_owned();
+    }
     match (reference.step, reference.is_many) {
         (Step::Key, false) => format!("del d[{}] or d.clear() when it is done, or keep a weakref there", quoted(name)),
         (Step::Key, true) | (Step::Item | Step::AsKey, _) => {
