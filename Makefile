@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures untuned prepare soak test-rust test-web test-python cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned prepare soak test-rust test-web test-python cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -86,6 +86,15 @@ golden: ## write the newest format's golden recording to build/ and compare; ear
 screens: build ## put real screens into README.md and docs/verdicts; PAGES chooses, TRIES (3) how often each program may run
 	@make/prepare.sh tools compiled
 	$(TOOLS)/bin/python make/screens.py $(GENBA) $$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1) $(PAGES)
+
+# The newest of pyenv's 3.13, unless PYTHON names another one. UPDATE=1 puts what comes out into the page.
+CASE_PYTHON = $(or $(PYTHON),$$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | tail -n 1))
+
+case: build ## a case of the casebook, as it happens on this machine: make case NAME=bytes-slice; PYTHON, UPDATE=1
+	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $(NAME)
+
+casebook: build ## all cases, one after the other
+	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $$(ls casebook/*/README.md | xargs -n 1 dirname | xargs -n 1 basename)
 
 pictures: build web/node_modules ## put pictures of a real page into docs/pictures
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)

@@ -95,6 +95,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/counting/test_trace.py::test_a_program_that_profiles_itself_keeps_its_profile": ("3.11", "3.13"),
     "tests/counting/test_trace.py::test_the_table_is_cprofile_s": ONE,
     "tests/counting/test_trace.py::test_what_cannot_be_done_is_refused": ONE,
+    "tests/cases": ONE,
     "tests/serve": ONE,
     "tests/serve/test_several_servers.py": NOWHERE,
     "tests/serve/test_openapi.py::test_schemathesis_finds_nothing": NOWHERE,
