@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
-use crate::rules::difference::aligned::{By, FileIndex, Files, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{By, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::files::{FileIndex, Files};
 use crate::rules::difference::homonyms::{FirstLines, Homonyms};
 use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
