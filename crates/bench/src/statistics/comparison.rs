@@ -5,9 +5,11 @@
 //! ratio is that of the means. Its interval is a bootstrap of the blocks: drawn anew with replacement, all commands together, each time
 //! the ratio's distance from the one found is divided by its standard error *of that draw* (a bootstrap-*t*, Efron and Tibshirani 1993, 12.5;
 //! symmetric, Hall 1988). Of few blocks that is wide where a plain percentile would be too narrow. Of several pairs the largest distance counts
-//! (Westfall and Young 1993), so all intervals hold together, though the fastest command was chosen by the same times.
+//! (Westfall and Young 1993), so all intervals hold together, though the fastest command was chosen by the same times. A draw of few blocks
+//! may hold little but one of them, and its standard error is next to nothing: no interval is wider than Student's *t* of the blocks has it.
 
 use genba_profile::difference::paired::HOLD;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Fewer rounds tell next to nothing about how much they differ.
 pub const ROUNDS_MIN: usize = ROUNDS_IN_BLOCK * BLOCKS_MIN;
@@ -140,7 +142,14 @@ fn factor(sums: &[Vec<f64>], pairs: &[(usize, usize)], draws_max: usize) -> Opti
         .collect();
     farthest.sort_by(f64::total_cmp);
     let position = (HOLD * (draws + 1) as f64).ceil() as usize;
-    farthest.get(position.min(draws) - 1).copied()
+    let drawn = farthest.get(position.min(draws) - 1).copied()?;
+    Some(students(blocks, pairs.len()).map_or(drawn, |students| drawn.min(students)))
+}
+
+/// What all of so many pairs stay below together (Bonferroni), of normal blocks.
+fn students(blocks: usize, pairs: usize) -> Option<f64> {
+    let each_side = (1.0 - HOLD) / (2.0 * pairs as f64);
+    Some(StudentsT::new(0.0, 1.0, blocks as f64 - 1.0).ok()?.inverse_cdf(1.0 - each_side))
 }
 
 #[cfg(test)]

@@ -286,18 +286,19 @@ fn what_is_no_pair() {
     sandbox.check("diff a1.genba few.genba --limit 1", expect![[r#"
         exit code 0
         stdout
-          too few samples to tell: A has 450, B has 12, and genba compares from 100 on; record a run 9 times as long, or with a --rate so much higher
+          B takes 97.3 % less than A: −701 ms ± 97.8 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: few.genba · CPython 3.13.0 · 19.2 ms wall · 19.2 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 12 = sampled 12 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          3 rows: 0 certain, 0 cannot tell; 3 not compared
+          3 rows: 2 certain, 0 cannot tell; 1 has fewer than 20 samples
               B − A             interval        A      B
-            −384 ms   −444 ms to −324 ms   384 ms   0 ns   app.py:2 parse ← app.py:3 load   int(row, 10)   too few samples
-            2 more rows, the largest −336 ms ± 56.3 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
+            −384 ms   −455 ms to −313 ms   384 ms   0 ns   app.py:2 parse ← app.py:3 load   int(row, 10)   only in A
+            2 more rows, the largest −336 ms ± 65.9 ms in app.py:2 parse ← app.py:4 check (--limit 0 shows them all)
 
-          intervals: 98 % for all 1 sum together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+          intervals: 98 % for all 3 sums together; so few recordings do not tell how much runs of one program differ: genba assumes 5.0 % (standard deviation)
+          to tell a change of 5 % in app.py:2 parse ← app.py:3 load: at least 72 recordings of each (genba diff A1 A2 … -- B1 B2 …)
         stderr
           warning: few.genba: 12 samples, shares are ± 28 points; try --rate 10000 or a longer run
     "#]]);
@@ -305,7 +306,7 @@ fn what_is_no_pair() {
     sandbox.check("diff a1.genba nothing.genba --limit 1", expect![[r#"
         exit code 0
         stdout
-          too few samples to tell: A has 450, B has 0, and genba compares from 100 on; record a longer run, or with a higher --rate
+          too few samples to tell: A has 450, B has 0, and genba compares from 100 on one side and 10 on the other; record a longer run, or with a higher --rate
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: nothing.genba · CPython 3.13.0 · 0 ns wall · 0 ns CPU · 1 process, 0 threads · 1.6 ms

@@ -7,6 +7,7 @@ pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
 mod division;
+mod files;
 mod homonyms;
 pub mod paired;
 pub mod places;
@@ -16,9 +17,10 @@ pub mod tried;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::rules::difference::aligned::{By, FileIndex, Files, Site, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
 use crate::rules::difference::division::{Division, Ways};
+use crate::rules::difference::files::{FileIndex, Files};
 use crate::rules::difference::homonyms::{FirstLines, Homonyms, Instance};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
@@ -29,8 +31,15 @@ use crate::tables::profile::{FrameIndex, Home, Profile};
 use crate::tables::stored::absolute;
 use crate::tables::window::Bins;
 
-/// With fewer samples on a side nothing is certain.
-pub const SIDE_SAMPLES_MIN: u64 = 100;
+/// With fewer samples on both sides nothing is certain.
+pub const SAMPLES_OF_ONE_SIDE_MIN: u64 = 100;
+/// Nor with fewer on either one. What became much faster has few, and how few they are is what there is to tell.
+pub const SAMPLES_OF_EACH_SIDE_MIN: u64 = 10;
+
+#[must_use]
+pub fn are_too_few(before: u64, after: u64) -> bool {
+    before.max(after) < SAMPLES_OF_ONE_SIDE_MIN || before.min(after) < SAMPLES_OF_EACH_SIDE_MIN
+}
 /// What the advice is about: a change of that part of the largest row.
 pub const ADVISED_CHANGE: f64 = 0.05;
 
@@ -335,7 +344,7 @@ impl Table {
         // A function with one expression would be the same row twice.
         self.known.retain(|key, known| !matches!(key, Key::Function { .. }) || known.expressions.len() > 1);
         let (runs_before, runs_after) = (self.runs_before as u64, self.runs_after as u64);
-        let is_too_few = self.whole.samples_before.min(self.whole.samples_after) < SIDE_SAMPLES_MIN;
+        let is_too_few = are_too_few(self.whole.samples_before, self.whole.samples_after);
         let is_compared = |sums: &Sums| {
             !is_too_few && sums.samples_before / runs_before + sums.samples_after / runs_after >= SAMPLES_MIN
         };

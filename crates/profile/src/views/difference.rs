@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::rules::difference::certainty::{Busy, ERRORS_IN_ALL_ROWS, Estimate, SAMPLES_MIN};
 use crate::rules::difference::{
-    ADVISED_CHANGE, Advice, Code, Difference, Row, SIDE_SAMPLES_MIN, Subject, difference as compare,
+    ADVISED_CHANGE, Advice, Code, Difference, Row, SAMPLES_OF_EACH_SIDE_MIN, SAMPLES_OF_ONE_SIDE_MIN, Subject,
+    are_too_few, difference as compare,
 };
 pub use crate::rules::difference::{Run, bins_of, without};
 use crate::rules::pace::Pace;
@@ -80,11 +81,18 @@ impl Comparison<'_> {
         let (a, b) = (difference.samples_before, difference.samples_after);
         if self.is_too_few() {
             let have = format!("too few samples to tell: A has {}, B has {}", count(a), count(b));
-            let longer = SIDE_SAMPLES_MIN.checked_div(a.min(b)).map_or_else(
+            let times = |wanted: u64, there: u64| wanted.checked_div(there).map(|times| times + 1);
+            let each =
+                if a.min(b) < SAMPLES_OF_EACH_SIDE_MIN { times(SAMPLES_OF_EACH_SIDE_MIN, a.min(b)) } else { Some(1) };
+            let one =
+                if a.max(b) < SAMPLES_OF_ONE_SIDE_MIN { times(SAMPLES_OF_ONE_SIDE_MIN, a.max(b)) } else { Some(1) };
+            let longer = each.zip(one).map_or_else(
                 || "record a longer run, or with a higher --rate".to_string(),
-                |times| format!("record a run {} times as long, or with a --rate so much higher", times + 1),
+                |(each, one)| format!("record runs {} times as long, or with a --rate so much higher", each.max(one)),
             );
-            return format!("{have}, and genba compares from {SIDE_SAMPLES_MIN} on; {longer}");
+            return format!(
+                "{have}, and genba compares from {SAMPLES_OF_ONE_SIDE_MIN} on one side and {SAMPLES_OF_EACH_SIDE_MIN} on the other; {longer}"
+            );
         }
         let whole = &difference.whole;
         let measured = self.margin(whole);
@@ -122,7 +130,7 @@ impl Comparison<'_> {
     }
 
     fn is_too_few(&self) -> bool {
-        self.difference.samples_before.min(self.difference.samples_after) < SIDE_SAMPLES_MIN
+        are_too_few(self.difference.samples_before, self.difference.samples_after)
     }
 
     /// Of each recording, with its name; and where the two sides were not recorded alike.

@@ -88,9 +88,8 @@ fn what_only_one_side_has_says_so() {
 
 #[test]
 fn too_few_samples_claim_nothing() {
-    let few = |key| compared::rounds_of_two_callers(2, key, "/app", 1, (1, 10), (3, 1), "100");
-    let page =
-        compared(&runs("before", &[few(1)]), &runs("after", &[two_callers(2, "/app", 1, (1, 10), (3, 1), "100")]));
+    let few = |key, rounds| compared::rounds_of_two_callers(rounds, key, "/app", 1, (1, 10), (3, 1), "100");
+    let page = compared(&runs("before", &[few(1, 2)]), &runs("after", &[few(2, 6)]));
     assert!(page["boxes"].as_array().expect("boxes").iter().all(|of| of["certain"] == false));
     assert!(page["verdict"].as_str().expect("words").starts_with("too few samples to tell"));
 }

@@ -16,6 +16,7 @@
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
 //!                                      with at=48: the first of them begins 48 ms after the process;
+//!                                      with every=20: each stands for 20 of them;
 //!                                      with wall=30: 0.48 ms of wall time each, in hundredths of a sample's
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function that begins in line 5, else the first of its name, in line 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),
@@ -260,12 +261,16 @@ impl Process {
         let mut weights = weights.split_whitespace();
         let count: u64 = weights.next().unwrap().parse().unwrap();
         let mut state = 0;
-        let mut ticks = 1;
+        let (mut ticks, mut quanta) = (1, SAMPLE_QUANTA);
         let mut wall_quanta = None;
         let mut jump = 0;
         for word in weights {
             match word.strip_prefix("ticks=") {
                 Some(number) => ticks = number.parse().unwrap(),
+                None if word.starts_with("every=") => {
+                    ticks = word[6..].parse().unwrap();
+                    quanta = SAMPLE_QUANTA * u64::from(ticks);
+                }
                 None if word.starts_with("wall=") => wall_quanta = word[5..].parse().ok(),
                 None if word.starts_with("at=") => {
                     let at_ms: u64 = word[3..].parse().unwrap();
@@ -284,12 +289,12 @@ impl Process {
         let thread = self.block.tables.as_ref().unwrap().threads.len() as u32 - 1;
         let samples = &mut self.samples;
         for _ in 0..count {
-            samples.end_delta_quanta.push(SAMPLE_QUANTA as i64 + std::mem::take(&mut jump));
+            samples.end_delta_quanta.push(quanta as i64 + std::mem::take(&mut jump));
             samples.thread.push(thread);
             samples.node.push(parent);
             samples.state.push(state);
             samples.ticks.push(ticks);
-            samples.cpu_quanta.push(if state <= 1 { SAMPLE_QUANTA } else { 0 });
+            samples.cpu_quanta.push(if state <= 1 { quanta } else { 0 });
             samples.wall_quanta.push(wall_quanta.unwrap_or(SAMPLE_QUANTA * u64::from(ticks)));
         }
     }

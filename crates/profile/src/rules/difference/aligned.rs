@@ -1,5 +1,5 @@
 //! Which places of several recordings are the same, though lines were moved and text was changed between them.
-//! Owns: the steps by which files and sites find each other. Keeps: two sites of one recording never become one.
+//! Owns: the steps by which sites find each other. Keeps: two sites of one recording never become one.
 //!
 //! A site is an expression in a function of a file; which function, where several have its name, is known (`homonyms`). Within a function, sites are the same: first, if text, line (counted from the function's
 //! beginning) and column are; of what is left, if the text is, in order; of callers that are left, if the line is. So a row whose expression was
@@ -7,9 +7,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::rules::difference::files::FileIndex;
 use crate::rules::difference::homonyms::Instance;
 use crate::tables::own_code::without_parts;
-use crate::tables::owner::is_nameless;
 use crate::tables::profile::{FrameIndex, Home, Profile};
 
 /// Row of `Sites`.
@@ -20,17 +20,6 @@ impl SiteIndex {
     #[cfg(test)]
     pub const fn of(position: usize) -> SiteIndex {
         SiteIndex(position)
-    }
-}
-
-/// Of all recordings, by the newest path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FileIndex(usize);
-
-impl FileIndex {
-    #[cfg(test)]
-    pub const fn of(position: usize) -> FileIndex {
-        FileIndex(position)
     }
 }
 
@@ -53,94 +42,6 @@ pub struct Site {
 pub enum By {
     Text,
     TextOrLine,
-}
-
-/// The files of all recordings.
-#[derive(Debug, Default)]
-pub struct Files {
-    paths: Vec<String>,
-    /// The program's own file.
-    script: Option<usize>,
-}
-
-impl Files {
-    /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
-    /// only ones with so long an end of their path. `script`: the file that the command line names, which may be called otherwise.
-    pub fn add<'p>(
-        &mut self,
-        paths: impl Iterator<Item = &'p str>,
-        script: Option<&str>,
-    ) -> HashMap<String, FileIndex> {
-        let mut index_of: HashMap<String, FileIndex> = HashMap::new();
-        let mut new: Vec<&str> = Vec::new();
-        let known: HashMap<&str, usize> = self.paths.iter().map(String::as_str).zip(0..).collect();
-        for path in paths {
-            match known.get(path) {
-                Some(&index) => drop(index_of.insert(path.to_string(), FileIndex(index))),
-                None => new.push(path),
-            }
-        }
-        new.sort_unstable();
-        new.dedup();
-        let taken: HashSet<usize> = index_of.values().map(|index| index.0).collect();
-        let mut left: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, path) in self.paths.iter().enumerate() {
-            if !taken.contains(&index) && !is_nameless(path) {
-                left.entry(base_name(path)).or_default().push(index);
-            }
-        }
-        let mut moved: Vec<(&str, usize)> = Vec::new();
-        let renamed = self.script.filter(|index| !taken.contains(index));
-        for path in &new {
-            if let Some(index) = renamed.filter(|_| script == Some(*path)) {
-                moved.retain(|(_, other)| *other != index);
-                moved.push((path, index));
-                left.values_mut().for_each(|left| left.retain(|other| *other != index));
-                continue;
-            }
-            let candidates = left.get(base_name(path)).map(Vec::as_slice).unwrap_or_default();
-            let longest = candidates.iter().map(|index| common_parts(&self.paths[*index], path)).max();
-            let nearest: Vec<usize> = candidates
-                .iter()
-                .copied()
-                .filter(|index| Some(common_parts(&self.paths[*index], path)) == longest)
-                .collect();
-            if let [only] = nearest[..] {
-                moved.push((path, only));
-            }
-        }
-        for (path, index) in &moved {
-            if moved.iter().filter(|(_, other)| other == index).count() == 1 {
-                index_of.insert((*path).to_string(), FileIndex(*index));
-            }
-        }
-        for (path, index) in moved {
-            if index_of.get(path) == Some(&FileIndex(index)) {
-                self.paths[index] = path.to_string();
-            }
-        }
-        for path in new {
-            index_of.entry(path.to_string()).or_insert_with(|| {
-                self.paths.push(path.to_string());
-                FileIndex(self.paths.len() - 1)
-            });
-        }
-        self.script = script.and_then(|script| index_of.get(script)).map(|index| index.0).or(self.script);
-        index_of
-    }
-
-    #[must_use]
-    pub fn path(&self, file: FileIndex) -> &str {
-        &self.paths[file.0]
-    }
-}
-
-fn base_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
-}
-
-fn common_parts(one: &str, other: &str) -> usize {
-    one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count()
 }
 
 /// None: not Python. `instance`: of the function in that file with that name and first line.
@@ -286,7 +187,7 @@ mod tests {
 
     fn site(line: u32, column: u32, text: &str) -> Site {
         Site {
-            file: FileIndex(0),
+            file: FileIndex::of(0),
             function: "f".to_string(),
             instance: Instance::Nth(0),
             line: Some(line),
@@ -334,35 +235,5 @@ mod tests {
     #[test]
     fn without_text_the_line_and_the_column_tell() {
         check(By::Text, "1:4: 1:9: 2:4:", "2:4: 1:9: 3:4:", &[2, 1, 3]);
-    }
-
-    #[test]
-    fn a_file_may_be_in_another_folder() {
-        let check = |first: &[&str], second: &[&str], expected: &[usize]| {
-            let mut files = Files::default();
-            files.add(first.iter().copied(), None);
-            let found = files.add(second.iter().copied(), None);
-            let found: Vec<usize> = second.iter().map(|path| found[*path].0).collect();
-            assert_eq!(found, expected, "{first:?} and {second:?}");
-        };
-        check(&["/v1/app.py", "/v1/db.py"], &["/v2/db.py", "/v2/app.py"], &[1, 0]);
-        check(&["/v1/a/x.py", "/v1/b/x.py"], &["/v2/b/x.py", "/v2/a/x.py"], &[1, 0]);
-        // Which one it was nobody knows.
-        check(&["/v1/a/x.py", "/v1/b/x.py"], &["/v2/c/x.py"], &[2]);
-        check(&["/a/x.py"], &["/a/x.py", "/b/x.py"], &[0, 1]);
-        check(&["/a/x.py"], &["/b/x.py", "/c/x.py"], &[1, 2]);
-        check(&["<string>"], &["<stdin>"], &[1]);
-    }
-
-    #[test]
-    fn the_programs_own_file_may_have_another_name() {
-        let mut files = Files::default();
-        files.add(["/app/slow.py", "/app/db.py"].into_iter(), Some("/app/slow.py"));
-        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/fast.py"));
-        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
-        assert_eq!(files.path(FileIndex(1)), "/app/fast.py");
-        // One that was there before keeps its own rows.
-        let found = files.add(["/app/db.py", "/app/fast.py"].into_iter(), Some("/app/db.py"));
-        assert_eq!((found["/app/fast.py"], found["/app/db.py"]), (FileIndex(1), FileIndex(0)));
     }
 }

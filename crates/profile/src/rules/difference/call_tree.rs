@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 
-use crate::rules::difference::aligned::{By, FileIndex, Files, SiteIndex, Sites, sites_of};
+use crate::rules::difference::aligned::{By, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::files::{FileIndex, Files};
 use crate::rules::difference::homonyms::{FirstLines, Homonyms};
 use crate::rules::difference::places::{Series, leaves, whole_run};
 use crate::rules::difference::progress::{Progress, one_sample};
-use crate::rules::difference::{Difference, Run, SIDE_SAMPLES_MIN, script};
+use crate::rules::difference::{Difference, Run, are_too_few, script};
 use crate::rules::phase::Phase;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{own_code, without_parts};
@@ -149,7 +150,7 @@ fn settled(
     named: impl Fn(Option<&Step>) -> CallStep,
 ) -> CallTree {
     let runs_after = runs.len() - runs_before;
-    let is_side_too_small = difference.samples_before.min(difference.samples_after) < SIDE_SAMPLES_MIN;
+    let is_side_too_small = are_too_few(difference.samples_before, difference.samples_after);
     let has_samples =
         |sums: &Sums| sums.samples_before / runs_before as u64 + sums.samples_after / runs_after as u64 >= SAMPLES_MIN;
     let compared = sums.iter().flatten().filter(|sums| has_samples(sums)).count();

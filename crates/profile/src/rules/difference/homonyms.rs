@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::rules::difference::aligned::FileIndex;
+use crate::rules::difference::files::FileIndex;
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Home, Profile};
 
