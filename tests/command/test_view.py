@@ -1,35 +1,17 @@
 """`genba view` on a machine that others use, too: who waits for whom, and what is begun for nobody. That it is quick is benches/goals/crowd.py's."""
 
-import contextlib
-import fcntl
 import os
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from leases import held
 from recording import binary
-from visitors import CROWD, Openings, View, many_descriptors, until
+from visitors import CROWD, Openings, View, many_descriptors
 
 # Below the bound of the server, so that each is asked for; above the pages that are made at once.
 FILES = 40
-
-
-@contextlib.contextmanager
-def slow(files: list[Path]) -> Iterator[Callable[[], None]]:
-    """Who opens one of the files waits, until the block ends (a lease, fcntl(2)). What is yielded waits until each is being opened."""
-    before = signal.signal(signal.SIGIO, signal.SIG_IGN)
-    held = [os.open(file, os.O_RDWR) for file in files]
-    for fd in held:
-        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
-    try:
-        # The kernel tells another kind than the one that was taken as soon as somebody wants the file.
-        yield lambda: until(lambda: all(fcntl.fcntl(fd, fcntl.F_GETLEASE) != fcntl.F_WRLCK for fd in held))
-    finally:
-        for fd in held:
-            os.close(fd)
-        signal.signal(signal.SIGIO, before)
 
 
 @pytest.fixture
@@ -44,7 +26,7 @@ def test_a_crowd_holds_nobody_up_and_nothing_is_begun_for_nobody(files: list[Pat
     *abandoned, small, one, other = files
     with many_descriptors(), View(binary(), *files) as view:
         page = [f"{view.root}recording/{number}" for number in range(FILES)]
-        with slow([one, other]) as until_in_demand:
+        with held(one, other) as until_in_demand:
             waiting = [view.connect(view.asks(page[number])) for number in (-2, -1)]
             until_in_demand()
             openings = Openings([*abandoned, small])
@@ -66,7 +48,7 @@ def test_a_crowd_holds_nobody_up_and_nothing_is_begun_for_nobody(files: list[Pat
 def test_a_page_that_many_wait_for_is_made_once(files: list[Path]) -> None:
     one, shared, *_ = files
     with View(binary(), *files) as view:
-        with slow([shared]) as until_in_demand:
+        with held(shared) as until_in_demand:
             readers = [view.connect(view.asks(f"{view.root}recording/1")) for _ in range(20)]
             until_in_demand()
             # Its own page is made beside: by then the server has read all requests that came before.
