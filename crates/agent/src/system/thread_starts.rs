@@ -172,16 +172,6 @@ type Actions = *const libc::posix_spawn_file_actions_t;
 type SpawnAttributes = *const libc::posix_spawnattr_t;
 type Spawn = unsafe extern "C" fn(*mut libc::pid_t, *const c_char, Actions, SpawnAttributes, Words, Words) -> c_int;
 
-/// Actions may change the folder that a relative path begins in.
-///
-/// # Safety
-/// `path` is valid, or null.
-unsafe fn spawned(path: *const c_char, actions: Actions) -> Program {
-    // SAFETY: the caller's promise; the first byte of a path is there.
-    let is_absolute = !path.is_null() && unsafe { *path } == b'/' as c_char;
-    if is_absolute || actions.is_null() { Program::Path(path) } else { Program::Unseen }
-}
-
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
@@ -197,7 +187,7 @@ pub unsafe extern "C" fn posix_spawn(
     let lent = mask::lend();
     // SAFETY: libc's function with the caller's arguments.
     let result = unsafe {
-        next_program::in_environment(spawned(path, actions), envp.cast(), |envp| {
+        next_program::in_environment(Program::Path(path), envp.cast(), |envp| {
             real(pid, path, actions, attributes, argv, envp.cast())
         })
     };
