@@ -60,6 +60,21 @@ pub unsafe fn in_environment<T>(program: Program, given: Words, start: impl FnOn
     if is_fit { start(given) } else { unsafe { without(given, start) } }
 }
 
+/// False: there is no such file. Who looks for a program along PATH himself asks for many that are not there. `errno` stays.
+///
+/// # Safety
+/// As above.
+#[must_use]
+pub unsafe fn is_there(program: Program) -> bool {
+    let Program::Path(path) = program else { return true };
+    let before = errno::get();
+    // SAFETY: the caller's promise; the kernel judges any address.
+    let is_missing = unsafe { libc::syscall(libc::SYS_access, path, libc::F_OK) } != 0
+        && matches!(errno::get(), libc::ENOENT | libc::ENOTDIR);
+    errno::set(before);
+    !is_missing
+}
+
 /// The value of LD_PRELOAD, if libraries of genba's are in it.
 ///
 /// # Safety
