@@ -80,8 +80,12 @@ extern "C" fn task(start: &'static Start) -> Task {
     let task = Task { body: start.body.load(SeqCst), argument: start.argument.load(SeqCst) };
     let (stack_bytes, guard_bytes) = (start.stack_bytes.load(SeqCst), start.guard_bytes.load(SeqCst));
     start.is_taken.store(false, SeqCst);
-    if stack_bytes > 0 {
-        alternate::set_for_thread(Room { stack_bytes, guard_bytes });
+    match (Room { stack_bytes, guard_bytes }) {
+        Room { stack_bytes: 0, .. } => {}
+        Room::ELSEWHERE => {
+            alternate::fitted::fit();
+        }
+        room => alternate::set_for_thread(room),
     }
     mask::take_over();
     task
@@ -144,7 +148,7 @@ unsafe fn started(
     create: impl FnOnce(Body, *mut c_void) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let room = if alternate::is_needed() { unsafe { alternate::room(attributes) } } else { None };
+    let room = alternate::is_needed().then(|| unsafe { alternate::room(attributes) });
     if !mask::is_wished() && room.is_none() {
         return create(body, argument);
     }

@@ -87,6 +87,21 @@ unsafe fn in_environment_of(
     result
 }
 
+/// False: there is no such file. Who looks for a program along PATH himself asks for many that are not there. `errno` stays.
+///
+/// # Safety
+/// As above.
+#[must_use]
+pub unsafe fn is_there(program: Program) -> bool {
+    let Program::Path(path) = program else { return true };
+    let before = errno::get();
+    // SAFETY: the caller's promise; the kernel judges any address.
+    let is_missing = unsafe { libc::syscall(libc::SYS_access, path, libc::F_OK) } != 0
+        && matches!(errno::get(), libc::ENOENT | libc::ENOTDIR);
+    errno::set(before);
+    !is_missing
+}
+
 /// What of genba's is in an environment.
 struct Found<'a> {
     is_empty: bool,
