@@ -96,7 +96,7 @@ pub unsafe fn is_there(program: Program) -> bool {
     let Program::Path(path) = program else { return true };
     let before = errno::get();
     // SAFETY: the caller's promise; the kernel judges any address.
-    let is_missing = unsafe { libc::syscall(libc::SYS_access, path, libc::F_OK) } != 0
+    let is_missing = unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path, libc::F_OK) } != 0
         && matches!(errno::get(), libc::ENOENT | libc::ENOTDIR);
     errno::set(before);
     !is_missing
