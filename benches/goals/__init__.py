@@ -16,7 +16,7 @@ import machine
 import recordings
 import table
 from goals import (
-    allocations, attach, copies, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, trace, turns, viewer,
+    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, trace, turns, viewer,
 )
 from row import Row
 from runs import Measured
@@ -36,6 +36,7 @@ ABSOLUTE = {
     "page": page,
     "viewer": viewer,
     "server": server,
+    "crowd": crowd,
     "attach": attach,
     "copies": copies,
     "allocations": allocations,

@@ -1,7 +1,7 @@
 """What a terminal shows while genba works for longer than half a second, and that a pipe never sees it.
 
-The work is made long from outside: the recording comes through a named pipe whose other end the test holds, and the end
-of a run waits because strace delays its opening of one file.
+The work is made long from outside: opening the recording waits for a lease that the test holds, and the end of a run waits
+because strace delays its opening of one file.
 """
 
 import os
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from leases import held
 from recording import Workshop, binary
 from terminal import until, until_the_end_of
 
@@ -33,17 +34,16 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_reader_says_what_takes_long(verb: str, tmp_path: Path) -> None:
-    pipe = tmp_path / "app.genba"
-    os.mkfifo(pipe)
-    command = [str(binary()), verb, str(pipe), *VERBS[verb]]
+    recording = tmp_path / "app.genba"
+    shutil.copy(GOLDEN, recording)
+    command = [str(binary()), verb, str(recording), *VERBS[verb]]
     screen, terminal = os.openpty()
-    reader = subprocess.Popen(
-        command, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal
-    )
+    with held(recording):
+        reader = subprocess.Popen(
+            command, cwd=tmp_path, env=environment(tmp_path), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=terminal
+        )
+        seen = until(screen, b"reading the recording")
     try:
-        with pipe.open("wb") as recording:
-            seen = until(screen, b"reading the recording")
-            recording.write(GOLDEN.read_bytes())
         seen += until_the_end_of(reader, screen, terminal)
         stdout, _ = reader.communicate()
         assert reader.returncode == 0, seen
@@ -51,9 +51,7 @@ def test_a_reader_says_what_takes_long(verb: str, tmp_path: Path) -> None:
         reader.kill()
     drawn = DRAWN.findall(seen)
     assert drawn and b"\x1b" not in DRAWN.sub(b"", seen), seen
-    # The same from a file, into pipes: what is left of the terminal is that.
-    pipe.unlink()
-    shutil.copy(GOLDEN, pipe)
+    # The same into pipes: what is left of the terminal is that.
     plain = subprocess.run(command, cwd=tmp_path, env=environment(tmp_path), capture_output=True, timeout=60)
     assert DRAWN.sub(b"", seen).replace(b"\r\n", b"\n") == plain.stderr
     assert stdout == plain.stdout
@@ -61,27 +59,25 @@ def test_a_reader_says_what_takes_long(verb: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["a pipe", "a dumb terminal"])
 def test_nothing_where_nobody_could_take_it_back(how: str, tmp_path: Path) -> None:
-    pipe = tmp_path / "app.genba"
-    os.mkfifo(pipe)
+    recording, clock_recording = tmp_path / "app.genba", tmp_path / "clock.genba"
+    for file in (recording, clock_recording):
+        shutil.copy(GOLDEN, file)
     screen, terminal = os.openpty() if how == "a dumb terminal" else os.pipe()
-    command = [str(binary()), "check", str(pipe)]
-    reader = subprocess.Popen(
-        command, env=environment(tmp_path, TERM="dumb" if how == "a dumb terminal" else "xterm"), stdout=-1, stderr=terminal
-    )
-    with pipe.open("wb") as recording:
+    command = [str(binary()), "check", str(recording)]
+    with held(recording):
+        reader = subprocess.Popen(
+            command, env=environment(tmp_path, TERM="dumb" if how == "a dumb terminal" else "xterm"), stdout=-1, stderr=terminal
+        )
         # Longer than genba is silent by itself: another one, started later, has shown its seconds.
         other, other_terminal = os.openpty()
-        clock_pipe = tmp_path / "clock.genba"
-        os.mkfifo(clock_pipe)
-        clock = subprocess.Popen(
-            [str(binary()), "check", str(clock_pipe)], env=environment(tmp_path), stdout=-1, stderr=other_terminal
-        )
-        os.close(other_terminal)
-        with clock_pipe.open("wb"):
+        with held(clock_recording):
+            clock = subprocess.Popen(
+                [str(binary()), "check", str(clock_recording)], env=environment(tmp_path), stdout=-1, stderr=other_terminal
+            )
+            os.close(other_terminal)
             until(other, b" 1 s")
         clock.communicate(timeout=60)
         os.close(other)
-        recording.write(GOLDEN.read_bytes())
     seen = until_the_end_of(reader, screen, terminal)
     reader.communicate()
     assert (reader.returncode, seen) == (0, b"")

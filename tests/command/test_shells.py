@@ -28,7 +28,7 @@ VARIABLES = {
 }
 
 # Verbs of a verb that have options of their own.
-NESTED = (("serve", "token", "add"), ("serve", "prune"), ("gc", "try"), ("heap", "refs"))
+NESTED = (("serve", "token", "add"), ("serve", "prune"), ("gc", "try"), ("gc", "cycles"), ("heap", "refs"), ("heap", "diff"))
 
 
 def verbs() -> list[str]:

@@ -1,4 +1,5 @@
-"""Commands that start a Python in the end: shell scripts, env, timeout, a version manager's shim; and those that never do."""
+"""Commands that start a Python in the end: shell scripts, env, timeout, a version manager's shim; those that leave genba's variables out; and those that
+never start one."""
 
 import os
 from pathlib import Path
@@ -47,11 +48,73 @@ def test_a_pyenv_shim(workshop: Workshop) -> None:
     assert profile.sum("samples", lambda row: row.state in RUNNING and "work_a" in row.names()) > 0
 
 
+REPLACED = """
+import os, sys
+os.environ["LD_PRELOAD"] = sys.argv[1]
+os.execv(sys.executable, [sys.executable, *sys.argv[2:]])
+"""
+FILTERED = """
+import os, subprocess, sys
+kept = {name: os.environ[name] for name in ("PATH", "HOME")}
+sys.exit(subprocess.run([sys.executable, *sys.argv[1:]], env=kept).returncode)
+"""
+
+
+def test_what_a_launcher_leaves_out_is_handed_on(workshop: Workshop) -> None:
+    """The library that it preloads stays loaded, behind genba's."""
+    python = workshop.interpreter.path
+    says = workshop.write(
+        "says.py",
+        "import os, sys, time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: sum(range(3000))\n"
+        "print(os.environ.get('LD_PRELOAD', '').split(':')[1:])\nsys.exit(7)\n",
+    )
+    libm = "/lib/x86_64-linux-gnu/libm.so.6"
+    script = workshop.write("start.sh", f"#!/bin/sh\nexport LD_PRELOAD={libm}\nexec {python} {says}\n", mode=0o755)
+    for target, preloaded in (
+        ([python, workshop.write("replaced.py", REPLACED), libm, says], [libm]),
+        ([script], [libm]),
+        ([python, workshop.write("filtered.py", FILTERED), says], []),
+        (["env", "-i", "A=1", python, says], []),
+    ):
+        run = workshop.run_target(target)
+        assert (run.exit_code, run.stdout) == (7, f"{preloaded}\n"), run.stderr
+        assert run.profile().sum("samples", lambda row: row.state in RUNNING and "<module>" in row.names()) > 0
+        assert run.report_json()["not_followed"] == [], target
+
+
+BURNS = """
+import sys, time
+end = time.process_time() + 0.6
+while time.process_time() < end: sum(range(3000))
+print(time.process_time_ns())
+"""
+
+
+def test_a_python_that_is_not_followed_is_said(workshop: Workshop) -> None:
+    """An empty environment stays empty."""
+    python, burns = workshop.interpreter.path, workshop.write("burns.py", BURNS)
+    text = f"import subprocess, sys\nprint(subprocess.run([sys.executable, {burns!r}, '--token=abc'], env={{}}, capture_output=True, text=True).stdout)"
+    run = workshop.run(workshop.write("launches.py", text))
+    assert run.exit_code == 0, run.stderr
+    [row] = run.report_json()["not_followed"]
+    assert (row["python"], row["count"], row["reason"]) == (True, 1, "environment emptied or filtered"), row
+    # The kernel tells hundredths of a second.
+    assert 0 < row["cpu_ns"] <= int(run.stdout) + 20_000_000 and row["cpu_ns"] <= row["wall_ns"] + 20_000_000, row
+    assert row["command"].endswith("burns.py --token=***"), row
+    assert run.report_json()["verdict"]["name"] == "not judged", run.report()
+    for said in (run.stderr, *run.report_json()["warnings"][:1]):
+        assert "a Python of this run was not followed" in said and "hand LD_PRELOAD and GENBA_SESSION on" in said, said
+    assert run.profile()["not_followed_words"].endswith("(environment emptied or filtered)")
+    none = workshop.run_target(["env", "-i", python, burns])
+    assert none.exit_code == 1 and "error: no Python was recorded\n  a Python of this run was not followed" in none.stderr, none.stderr
+
+
 @pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("exit 0", 1)])
 def test_no_python_in_the_command(workshop: Workshop, script: str, code: int) -> None:
-    run = workshop.run_target(["sh", "-c", script])
+    run = workshop.run_target(["sh", "-c", f"sleep 0.2; {script}"])
     assert run.exit_code == code, run.stderr
     assert "error: no Python in the command" in run.stderr, run.stderr
+    assert "seen in it: sh, sleep, but no CPython" in run.stderr, run.stderr
 
 
 @pytest.mark.parametrize(

@@ -34,3 +34,20 @@ def test_a_signal_that_is_handled_ends_nothing(workshop: Workshop) -> None:
     run = workshop.run(workshop.write("handled.py", WORK + later + text))
     assert run.exit_code == 0, run.stderr
     assert run.profile().sum("samples", lambda row: "later" in row.names()) > 0
+
+
+ALONG_PATH = """
+import os, sys
+os.environ["PATH"] = ":".join(f"/nowhere/{n}" for n in range(30)) + ":" + os.path.dirname(sys.executable)
+try:
+    os.execvp("no-such-program", ["no-such-program"])
+except FileNotFoundError:
+    os.execvp(os.path.basename(sys.executable), [sys.executable, "-c", "print('there')"])
+"""
+
+
+def test_a_program_that_is_not_there_is_not_waited_for(workshop: Workshop) -> None:
+    """Python's own search along PATH asks the kernel for a program in each folder. Only the one that is there ends the recording's block."""
+    run = workshop.run(workshop.write("along_path.py", ALONG_PATH))
+    assert (run.exit_code, run.stdout) == (0, "there\n"), run.stderr
+    assert [mark["kind"] for mark in run.profile()["marks"]].count("exec") == 1

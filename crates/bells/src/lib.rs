@@ -1,5 +1,6 @@
-//! The table that all processes of a run share, for two things: whoever is about to kill one of them rings there first, so that it writes
-//! what it has; and each says what it used and how often it is sampled, so that later ones begin there.
+//! The table that all processes of a run share, for three things: whoever is about to kill one of them rings there first, so that it writes
+//! what it has; each says what it used and how often it is sampled, so that later ones begin there; and whoever starts a program that cannot be
+//! followed says so.
 //! Owns: the layout of the table, its mapping, how one process asks and another answers. Never: waits beyond the deadline it is given, waits
 //! for a process that left a bell unanswered, takes memory or a lock. Partners: crates/agent/src/process/bells.rs, crates/cli/src/verbs/run/bells.rs.
 //!
@@ -7,12 +8,14 @@
 //! the wait; wrong figures cost a few ticks.
 
 pub mod futex;
+pub mod programs;
 
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 use futex::Reach;
+use programs::Programs;
 
 /// More places than that are not used: a killer looks at each.
 pub const PLACES_MAX: usize = 1024;
@@ -143,6 +146,7 @@ pub struct Rate {
 pub struct Table {
     pub rate: Rate,
     pub places: [Place; PLACES_MAX],
+    pub programs: Programs,
 }
 
 /// The table in `file`, mapped for the life of this process. `None`: the file may become shorter, is too short, or cannot be mapped.

@@ -33,19 +33,20 @@ pub use sources::encoding::decoded;
 pub use sources::{Places, SourceText, Told};
 
 /// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
-/// with the program where `recorder` tells how.
+/// with the program where `recorder` tells how. `not_followed`: programs of the run that are not in it.
 /// Ok: what was left out, in words.
 /// Err: they could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
     recorder: Option<proto::Recorder>,
+    not_followed: Vec<proto::NotFollowed>,
     places: Places<'_>,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
     let (found, mut left_out) = found(recording, places);
     let Additions { c_names, c_places, sources, packages, .. } = found;
-    let block = proto::Block { c_names, c_places, sources, packages, recorder, ..Default::default() };
+    let block = proto::Block { c_names, c_places, sources, packages, recorder, not_followed, ..Default::default() };
     let (blocks, too_large) = blocks::of_format(block);
     left_out.extend(too_large);
     let encoded = encoded(blocks, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
@@ -258,6 +259,7 @@ mod tests {
             &path,
             &read_back(&path),
             Some(recorder.clone()),
+            Vec::new(),
             Places::own(&Told::new(), SourceText::All),
             16_000,
         )
@@ -293,8 +295,15 @@ mod tests {
     fn a_module_of_another_build_gets_no_names() {
         let folder = Folder::new("other");
         let path = recording(&folder.0, b"other", &[(proto::NodeKind::CLeaf, 0x13a0)]);
-        append_names_and_sources(&path, &read_back(&path), None, Places::own(&Told::new(), SourceText::None), 16_000)
-            .unwrap();
+        append_names_and_sources(
+            &path,
+            &read_back(&path),
+            None,
+            Vec::new(),
+            Places::own(&Told::new(), SourceText::None),
+            16_000,
+        )
+        .unwrap();
         let added = &read_back(&path).blocks[1].block;
         // For the whole module that its file is another one.
         assert_eq!(shown(&added.c_names, &added.sources), "0-ffffffffffffffff  (replaced)\n");
@@ -306,8 +315,14 @@ mod tests {
         let path = recording(&folder.0, b"genba", &[]);
         let recording = read_back(&path);
         let gone = folder.0.join("gone.genba");
-        let failure =
-            append_names_and_sources(&gone, &recording, None, Places::own(&Told::new(), SourceText::None), 16_000);
+        let failure = append_names_and_sources(
+            &gone,
+            &recording,
+            None,
+            Vec::new(),
+            Places::own(&Told::new(), SourceText::None),
+            16_000,
+        );
         assert!(failure.unwrap_err().to_string().contains("gone.genba: No such file"));
     }
 }

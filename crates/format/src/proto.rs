@@ -51,6 +51,9 @@ pub struct Block {
     /// likewise
     #[prost(message, optional, tag = "17")]
     pub collector: ::core::option::Option<Collector>,
+    /// as c_names: programs of the run of which there is no recording
+    #[prost(message, repeated, tag = "18")]
+    pub not_followed: ::prost::alloc::vec::Vec<NotFollowed>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -587,6 +590,31 @@ pub struct Recorder {
     pub exit_signal: i32,
     #[prost(uint64, tag = "5")]
     pub wall_ns: u64,
+}
+/// Programs that a process of the run started, or was about to start, and that the agent was not in.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NotFollowed {
+    /// path of the executable; of a long one its end
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// why: "musl", "32-bit", … (docs/limits.md)
+    #[prost(string, tag = "2")]
+    pub reason: ::prost::alloc::string::String,
+    /// how often it was started
+    #[prost(uint64, tag = "3")]
+    pub count: u64,
+    /// a CPython was seen in it
+    #[prost(bool, tag = "4")]
+    pub python: bool,
+    /// of those: for how long, as far as it was seen
+    #[prost(uint64, tag = "5")]
+    pub wall_ns: u64,
+    /// likewise
+    #[prost(uint64, tag = "6")]
+    pub cpu_ns: u64,
+    /// likewise: the first one's command line, secrets masked
+    #[prost(string, tag = "7")]
+    pub command: ::prost::alloc::string::String,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

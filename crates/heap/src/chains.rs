@@ -89,6 +89,8 @@ pub unsafe fn write_chains<G: Ground>(
     }
 }
 
+/// # Safety
+/// As `write_chains`; `marks` has a byte for each row.
 unsafe fn mark<G: Ground>(walk: &Walk<'_, G>, wanted: &[u8], marks: *mut u8) {
     let mut best = Called::ByItsName;
     // Classes that are wholly called so are meant before those with that name alone.
@@ -111,6 +113,8 @@ unsafe fn mark<G: Ground>(walk: &Walk<'_, G>, wanted: &[u8], marks: *mut u8) {
     }
 }
 
+/// # Safety
+/// As above.
 unsafe fn each_marked<G: Ground>(
     walk: &mut Walk<'_, G>,
     marks: *const u8,
@@ -128,6 +132,9 @@ unsafe fn each_marked<G: Ground>(
 }
 
 /// From the object to its root.
+///
+/// # Safety
+/// As `write_chains`; an object that the walk met.
 unsafe fn write_chain<G: Ground>(
     walk: &Walk<'_, G>,
     object: u64,

@@ -21,7 +21,7 @@ use genba_profile::collections;
 use genba_profile::difference_view::{self, Comparison};
 use genba_profile::export;
 use genba_profile::near_hits::keep_near_hits;
-use genba_profile::rare::{Rare, join_rare};
+use genba_profile::rare::{Rare, join_rare, kept_calls};
 use genba_profile::reading::Reading;
 use genba_profile::report::{self, Options};
 use genba_profile::weight::Weight;
@@ -69,7 +69,7 @@ impl std::error::Error for NotMade {}
 
 /// What a page of one recording holds. `recording`: the name of its file. The reading loses the lines that the page does not show.
 pub fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room: Room) -> Result<String, NotMade> {
-    let is_crowded = room == Room::OfAFile && reading.profile.nodes.len() > CALLS_MAX;
+    let is_crowded = room == Room::OfAFile && kept_calls(&reading.profile) > CALLS_MAX;
     let rows = |weight: Weight| {
         let share_min = if is_crowded { RARE_SHARE } else { 0.0 };
         let options = Options { weight: Some(weight), share_min, ..Options::default() };

@@ -1,12 +1,17 @@
-"""Children that cannot load genba's libraries: programs of musl, however they are started, and scripts that they interpret. They run as without genba."""
+"""Children that cannot load genba's libraries: programs of musl, however they are started, and scripts that they interpret; static and setuid programs.
+They run as without genba, and the recording counts them."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from recording import Workshop
+from recording import Run, Workshop
+
+# As crates/bells/src/programs.rs has it.
+NAME_BYTES = 116
 
 PROGRAM = """
 import os, subprocess, sys
@@ -37,7 +42,8 @@ script = f"{here}/script"
 with open(script, "w") as file: file.write(f"#!{other}\\n")
 os.chmod(script, 0o755)
 os.environ["PATH"] = f"{here}:{os.environ['PATH']}"
-print(run(other), run(other, close_fds=False), run(f"{other}; {other}", shell=True), run(script), run("other"))
+os.chdir(here)
+print(run(other), run("./other"), run(other, close_fds=False), run(f"{other}; {other}", shell=True), run(script), run("other"))
 print(in_child(lambda: os.execv(other, [other])), in_child(lambda: os.execvp("other", ["other"])), in_child(lambda: os.execve(other, [other], {"A": "1"})))
 print(spawned(lambda actions: os.posix_spawn(other, [other], os.environ, file_actions=actions)))
 print(spawned(lambda actions: os.posix_spawnp("other", ["other"], os.environ, file_actions=actions)))
@@ -66,7 +72,45 @@ def test_programs_of_musl(workshop: Workshop, of_musl: Path) -> None:
     program = workshop.write("starts.py", PROGRAM)
     command = [workshop.interpreter.path, program, workshop.place.inside, other]
     alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
-    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.count("hello") == 13, alone
+    assert (alone.returncode, alone.stderr) == (0, "") and alone.stdout.count("hello") == 14, alone
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
     assert len(run.profile()["processes"]) >= 2
+    assert_counted(run, [(other, "musl", 13), ("./other", "musl", 1)])
+
+
+def assert_counted(run: Run, programs: list[tuple[str, str, int]]) -> None:
+    """Of a long path the recording has the end."""
+    expected = [(name[-NAME_BYTES:], reason, count) for name, reason, count in programs]
+    rows = run.report_json()["not_followed"]
+    assert sorted((row["name"], row["reason"], row["count"]) for row in rows) == sorted(expected)
+    assert not any(row["python"] for row in rows)
+    for said in (run.report(), run.tree(), run.check().stdout):
+        line = next(line for line in said.splitlines() if "not followed: " in line)
+        for name, reason, count in expected:
+            assert f"{name} ({reason})" + (f" × {count}" if count > 1 else "") in line, line
+
+
+STATIC = """
+#include <stdio.h>
+int main(void) { puts("hello"); }
+"""
+STARTS = "import subprocess, sys\nfor name in sys.argv[1:]: print(subprocess.run([name], capture_output=True, text=True))"
+
+
+def test_programs_that_ignore_what_is_preloaded(workshop: Workshop) -> None:
+    (workshop.place.outside / "static.c").write_text(STATIC)
+    subprocess.run(["gcc", "-static", "-o", "static", "static.c"], cwd=workshop.place.outside, check=True)
+    names = [f"{workshop.place.inside}/static"]
+    expected = [(names[0], "static", 1)]
+    if os.getuid() == 0 and not os.statvfs(workshop.place.outside).f_flag & os.ST_NOSUID:
+        # Another user's, who is not the one that runs it.
+        shutil.copy(workshop.place.outside / "static", workshop.place.outside / "setuid")
+        os.chown(workshop.place.outside / "setuid", 65534, 65534)
+        os.chmod(workshop.place.outside / "setuid", 0o4755)
+        names.append(f"{workshop.place.inside}/setuid")
+        expected.append((names[1], "setuid", 1))
+    command = [workshop.interpreter.path, workshop.write("starts.py", STARTS), *names]
+    run = workshop.run_target(command, flags=("--quiet",))
+    assert (run.exit_code, run.stderr, run.stdout.count("stdout='hello\\n', stderr=''")) == (0, "", len(names)), run
+    assert_counted(run, expected)

@@ -43,6 +43,15 @@ def test_a_handler_runs_where_it_does_alone(
     assert (run.exit_code, run.stdout.splitlines()[-1]) == (0, "lives"), run.stdout
 
 
+@pytest.mark.parametrize("case", ["none", "sums"])
+def test_a_stack_that_the_program_brings_is_left_alone(python: Interpreter, workshop: Workshop, alternates: Path, case: str) -> None:
+    """Its lowest part is the program's, a guard of its own included. The thread has signals and handlers as every other one."""
+    only_bolt(python)
+    program = workshop.write("brings.py", PROGRAM.replace("library.run", "library.run_on_own_memory"))
+    run = same_both_ways(workshop, program, workshop.take(alternates), case, "2097152", flags=("--rate", "10000"))
+    assert (run.exit_code, run.stdout.splitlines()[-2:]) == (0, ["0 bytes changed", "lives"]), run.stdout
+
+
 OVERFLOWING = """
 import ctypes, faulthandler, sys
 faulthandler.enable()

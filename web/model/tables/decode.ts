@@ -94,6 +94,8 @@ export function decodeProfile(at: Value): Profile {
       cpuNotRecorded: orNull(accounting("cpu_not_recorded_ns"), ns) ?? (0 as Ns),
       cpuGenba: ns(accounting("cpu_genba_ns")),
     },
+    // A page of an earlier genba has no such key.
+    notFollowed: orNull(top("not_followed_words"), text),
     processes,
     threads,
     frames,

@@ -162,6 +162,8 @@ export interface Profile {
   readonly filters: Filters | null;
   readonly accounting: Accounting;
   readonly clocks: Clocks;
+  /** Programs of the run that are not in the recording, in words. */
+  readonly notFollowed: string | null;
   readonly processes: readonly Process[];
   readonly threads: readonly Thread[];
   readonly frames: readonly Frame[];

@@ -17,13 +17,14 @@ const LEGEND: readonly [Tint, string][] = [
 
 export function Footer({ state }: { state: PageState }): JSX.Element {
   const { profile, rare } = state.recording;
-  const { accounting, clocks, processes } = profile;
+  const { accounting, clocks, notFollowed, processes } = profile;
   const words = accountingWords(accounting, clocks, processes.some((process) => process.imported !== null));
   return (
     <footer>
       <span class={words.strains.length > 0 ? "accounting strained" : "accounting"} data-accounting>
         <span>{words.ticks}</span>
         <span>{words.covered}</span>
+        {notFollowed === null ? null : <span data-not-followed>{notFollowed}</span>}
         {words.strains.map((strain) => (
           <span key={strain}>{strain}</span>
         ))}

@@ -15,6 +15,7 @@ use crate::reading::modules;
 use crate::system::alternate;
 use crate::system::descriptor::Descriptor;
 use crate::system::programs::environment;
+use crate::system::programs::handed;
 use crate::system::real;
 use crate::system::signals;
 use crate::system::signals::mask;
@@ -43,6 +44,12 @@ fn on_load_with_room() {
     let Some(text) = environment::variable(c"GENBA_SESSION") else { return };
     let Some(session) = Session::parse(&text) else { return };
     arena::allow(session.allocations_max);
+    if session.children {
+        handed::keep(&text);
+        if let Some(table) = &session.bells {
+            bells::open(table);
+        }
+    }
     match find(&Guarded, &Linker) {
         Found::No => {}
         Found::Refused { version, reason } if session.trace.is_some() => {
@@ -56,9 +63,9 @@ fn on_load_with_room() {
         Found::Yes { python, version } => {
             if !session.children {
                 environment::leave();
-            }
-            if let Some(table) = &session.bells {
-                bells::open(table);
+                if let Some(table) = &session.bells {
+                    bells::open(table);
+                }
             }
             last_thread::watch();
             LIFE.set_by_command(true);

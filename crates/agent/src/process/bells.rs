@@ -10,6 +10,7 @@ use crate::process::session;
 use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::errno;
 use crate::system::proc::{self, monotonic_ns};
+use crate::system::programs::handed;
 use crate::system::signals;
 use genba_bells::futex::{self, Reach};
 use genba_bells::{ANSWER_NS_MAX, Place, Rate, Table, ask_all, holder, is_deadly, own_namespace};
@@ -81,6 +82,7 @@ pub fn open(named: &session::Table) {
     // SAFETY: the descriptor is open until the end of this function.
     let Some(mapped) = genba_bells::map(unsafe { BorrowedFd::borrow_raw(file.number()) }) else { return };
     TABLE.store((&raw const *mapped).cast_mut(), SeqCst);
+    handed::count_in(&mapped.programs);
 }
 
 /// The sampler's thread takes a place for its process, if there is one.

@@ -149,17 +149,30 @@ impl Descriptor {
         usize::try_from(found.st_size).ok().filter(|_| is_private)
     }
 
-    /// Puts a whole file into this folder at once, under its name or not at all. `unfinished`: a name for the meantime.
+    /// Puts a whole file into this folder at once, under its name or not at all. `unfinished`: the file's name in the meantime. One process at a
+    /// time writes there, whatever its pid namespace; what it leaves there when it is killed, the next one overwrites.
     pub fn put(&self, unfinished: &CStr, name: &CStr, bytes: &[u8]) {
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-        // SAFETY: the names end in NUL; no other memory. A file of that name is left by a process that was killed.
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        // SAFETY: the name ends in NUL; no other memory.
+        let number = unsafe { libc::openat(self.0, unfinished.as_ptr(), flags, 0o600) };
+        if number < 0 {
+            return;
+        }
+        let file = Descriptor(number);
+        // SAFETY: plain numbers.
+        if unsafe { libc::flock(file.0, libc::LOCK_EX | libc::LOCK_NB) } != 0 {
+            return;
+        }
+        // Another process may have put this very file in place before it gave up the lock.
+        let named = Descriptor::open_at(Some(self), unfinished, libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        if !named.is_ok_and(|named| file.identity().is_some() && named.identity() == file.identity())
+            || file.private_bytes(libc::S_IFREG).is_none()
+        {
+            return;
+        }
+        // SAFETY: a number of this process, and names that end in NUL.
         unsafe {
-            libc::unlinkat(self.0, unfinished.as_ptr(), 0);
-            let number = libc::openat(self.0, unfinished.as_ptr(), flags, 0o600);
-            if number < 0 {
-                return;
-            }
-            let is_written = Descriptor(number).write(bytes).is_ok();
+            let is_written = libc::ftruncate(file.0, 0) == 0 && file.write(bytes).is_ok();
             if !is_written || libc::renameat(self.0, unfinished.as_ptr(), self.0, name.as_ptr()) != 0 {
                 libc::unlinkat(self.0, unfinished.as_ptr(), 0);
             }

@@ -2,4 +2,6 @@
 //! Never: knows what is recorded of them.
 
 pub mod environment;
+mod executable;
+pub mod handed;
 pub mod next_program;

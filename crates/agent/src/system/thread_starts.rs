@@ -80,8 +80,12 @@ extern "C" fn task(start: &'static Start) -> Task {
     let task = Task { body: start.body.load(SeqCst), argument: start.argument.load(SeqCst) };
     let (stack_bytes, guard_bytes) = (start.stack_bytes.load(SeqCst), start.guard_bytes.load(SeqCst));
     start.is_taken.store(false, SeqCst);
-    if stack_bytes > 0 {
-        alternate::set_for_thread(Room { stack_bytes, guard_bytes });
+    match (Room { stack_bytes, guard_bytes }) {
+        Room { stack_bytes: 0, .. } => {}
+        Room::ELSEWHERE => {
+            alternate::fitted::fit();
+        }
+        room => alternate::set_for_thread(room),
     }
     mask::take_over();
     task
@@ -144,7 +148,7 @@ unsafe fn started(
     create: impl FnOnce(Body, *mut c_void) -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    let room = if alternate::is_needed() { unsafe { alternate::room(attributes) } } else { None };
+    let room = alternate::is_needed().then(|| unsafe { alternate::room(attributes) });
     if !mask::is_wished() && room.is_none() {
         return create(body, argument);
     }
@@ -172,16 +176,6 @@ type Actions = *const libc::posix_spawn_file_actions_t;
 type SpawnAttributes = *const libc::posix_spawnattr_t;
 type Spawn = unsafe extern "C" fn(*mut libc::pid_t, *const c_char, Actions, SpawnAttributes, Words, Words) -> c_int;
 
-/// Actions may change the folder that a relative path begins in.
-///
-/// # Safety
-/// `path` is valid, or null.
-unsafe fn spawned(path: *const c_char, actions: Actions) -> Program {
-    // SAFETY: the caller's promise; the first byte of a path is there.
-    let is_absolute = !path.is_null() && unsafe { *path } == b'/' as c_char;
-    if is_absolute || actions.is_null() { Program::Path(path) } else { Program::Unseen }
-}
-
 /// # Safety
 /// As libc's.
 #[unsafe(no_mangle)]
@@ -197,7 +191,7 @@ pub unsafe extern "C" fn posix_spawn(
     let lent = mask::lend();
     // SAFETY: libc's function with the caller's arguments.
     let result = unsafe {
-        next_program::in_environment(spawned(path, actions), envp.cast(), |envp| {
+        next_program::in_environment(Program::Path(path), envp.cast(), |envp| {
             real(pid, path, actions, attributes, argv, envp.cast())
         })
     };

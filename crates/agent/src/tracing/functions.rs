@@ -113,9 +113,8 @@ impl Python {
             return self.described(callable, first);
         }
         // SAFETY: two types.
-        let is_function = kind == self.function_type
-            || kind == self.method_type
-            || unsafe { (self.is_subtype)(kind, self.function_type) } != 0;
+        let is_subtype = || unsafe { (self.is_subtype)(kind, self.function_type) } != 0;
+        let is_function = kind == self.function_type || kind == self.method_type || is_subtype();
         // SAFETY: an object of that type, or of one that begins as it does, has these fields.
         is_function.then(|| unsafe {
             CFunction {

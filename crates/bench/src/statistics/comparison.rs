@@ -4,9 +4,9 @@
 //! Rounds go forward and backward by turns (A B, B A), and two of them are a block: in it a steady drift adds the same to each side. The
 //! ratio is that of the means. Its interval is a bootstrap of the blocks: drawn anew with replacement, all commands together, each time
 //! the ratio's distance from the one found is divided by its standard error *of that draw* (a bootstrap-*t*, Efron and Tibshirani 1993, 12.5;
-//! symmetric, Hall 1988). Of few blocks that is wide where a plain percentile would be too narrow. Of several pairs the largest distance counts
-//! (Westfall and Young 1993), so all intervals hold together, though the fastest command was chosen by the same times. A draw of few blocks
-//! may hold little but one of them, and its standard error is next to nothing: no interval is wider than Student's *t* of the blocks has it.
+//! symmetric, Hall 1988). Of several pairs the largest distance counts (Westfall and Young 1993), so all intervals hold together, though the
+//! fastest command was chosen by the same times. A draw of few blocks may be one block several times, with next to no standard error, and
+//! makes the interval endless: of fewer than `BLOCKS_DRAWN_MIN`, Student's *t* tells it.
 
 use genba_profile::difference::paired::HOLD;
 use statrs::distribution::{ContinuousCDF, StudentsT};
@@ -15,6 +15,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 pub const ROUNDS_MIN: usize = ROUNDS_IN_BLOCK * BLOCKS_MIN;
 const ROUNDS_IN_BLOCK: usize = 2;
 const BLOCKS_MIN: usize = 4;
+const BLOCKS_DRAWN_MIN: usize = 10;
 const DRAWS_MAX: usize = 9_999;
 const DRAWS_MIN: usize = 999;
 /// Pairs times blocks times draws: about a second.
@@ -118,6 +119,9 @@ fn factor(sums: &[Vec<f64>], pairs: &[(usize, usize)], draws_max: usize) -> Opti
     if blocks < BLOCKS_MIN || pairs.is_empty() {
         return None;
     }
+    if blocks < BLOCKS_DRAWN_MIN {
+        return students(blocks, pairs.len());
+    }
     let draws = (STEPS_MAX / (pairs.len() * blocks)).max(DRAWS_MIN).min(draws_max);
     let means: Vec<f64> = sums.iter().map(|sums| mean(sums)).collect();
     let root = (blocks as f64 * (blocks as f64 - 1.0)).sqrt();
@@ -142,11 +146,10 @@ fn factor(sums: &[Vec<f64>], pairs: &[(usize, usize)], draws_max: usize) -> Opti
         .collect();
     farthest.sort_by(f64::total_cmp);
     let position = (HOLD * (draws + 1) as f64).ceil() as usize;
-    let drawn = farthest.get(position.min(draws) - 1).copied()?;
-    Some(students(blocks, pairs.len()).map_or(drawn, |students| drawn.min(students)))
+    farthest.get(position.min(draws) - 1).copied()
 }
 
-/// What all of so many pairs stay below together (Bonferroni), of normal blocks.
+/// Standard errors to each side by Student's *t*, for intervals of all pairs that hold together (Bonferroni).
 fn students(blocks: usize, pairs: usize) -> Option<f64> {
     let each_side = (1.0 - HOLD) / (2.0 * pairs as f64);
     Some(StudentsT::new(0.0, 1.0, blocks as f64 - 1.0).ok()?.inverse_cdf(1.0 - each_side))

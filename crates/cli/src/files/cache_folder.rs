@@ -1,9 +1,15 @@
 //! Where genba keeps what it can make again: its library, names of C functions.
 //! Owns: which folder that is, and who may have written there. Never: trusts what somebody else could have written.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// No genba writes a file for so long: what is unfinished and older was left by one that was killed.
+const UNFINISHED_MAX: Duration = Duration::from_hours(1);
 
 /// The user's cache, else a folder of their own in /tmp.
 pub fn folders() -> impl Iterator<Item = PathBuf> {
@@ -26,4 +32,60 @@ pub fn check_owned(found: &fs::Metadata, is_folder: bool) -> Result<(), String> 
         return Err(format!("others may write to it (mode {:o})", found.mode() & 0o7777));
     }
     Ok(())
+}
+
+/// Puts a whole file in place at once, under its name or not at all: other genbas may be reading it, or doing the same, in containers with the same
+/// pids too.
+pub fn put(folder: &Path, name: &str, mode: u32, bytes: &[u8]) -> io::Result<()> {
+    remove_unfinished(folder);
+    let unfinished = folder.join(format!(".{name}.{:016x}", RandomState::new().hash_one(0)));
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&unfinished)?;
+    let written = file.write_all(bytes).and_then(|()| fs::rename(&unfinished, folder.join(name)));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
+fn remove_unfinished(folder: &Path) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten().filter(|entry| entry.file_name().as_encoded_bytes().starts_with(b".")) {
+        let age = entry.metadata().and_then(|found| found.modified()).ok().and_then(|time| time.elapsed().ok());
+        if age.is_some_and(|age| age > UNFINISHED_MAX) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{UNFINISHED_MAX, put};
+    use std::fs;
+    use std::time::{Duration, SystemTime};
+
+    /// Threads, which have one pid, as processes of two containers may.
+    #[test]
+    fn files_are_whole_and_what_a_killed_process_left_goes() {
+        let folder = std::env::temp_dir().join(format!("genba-put-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        for (name, age) in [(".old", UNFINISHED_MAX + Duration::from_secs(60)), (".new", Duration::ZERO)] {
+            fs::write(folder.join(name), "unfinished").unwrap();
+            let file = fs::File::options().write(true).open(folder.join(name)).unwrap();
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
+        let content = vec![b'x'; 1 << 20];
+        put(&folder, "file", 0o600, &content).unwrap();
+        std::thread::scope(|scope| {
+            let write = || (0..40).for_each(|_| put(&folder, "file", 0o600, &content).unwrap());
+            let writers: Vec<_> = (0..2).map(|_| scope.spawn(write)).collect();
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                assert!(fs::read(folder.join("file")).unwrap() == content, "a file that is not whole");
+            }
+        });
+        let mut names: Vec<_> =
+            fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        assert_eq!(names, [".new", "file"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
 }

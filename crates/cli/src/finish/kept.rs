@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -18,7 +17,7 @@ use super::elf_files::{self, LookedFor, identity};
 use super::facts::Facts;
 use super::kept_file::{KeptFile, encode};
 use super::root::Root;
-use crate::files::cache_folder::{check_owned, folders};
+use crate::files::cache_folder::{check_owned, folders, put};
 
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// What was written longest ago goes first, until half of this is left.
@@ -86,19 +85,9 @@ impl Kept {
             return;
         }
         let _ = DirBuilder::new().mode(0o700).create(&self.folder);
-        if is_private(&self.folder) && self.put(&bytes).is_ok() {
+        if is_private(&self.folder) && put(&self.folder, &self.name, 0o600, &bytes).is_ok() {
             make_room(&self.folder, FOLDER_BYTES_MAX);
         }
-    }
-
-    fn put(&self, bytes: &[u8]) -> std::io::Result<()> {
-        let unfinished = self.folder.join(format!(".{}-{}", self.name, std::process::id()));
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        let written = file.write_all(bytes).and_then(|()| fs::rename(&unfinished, self.folder.join(&self.name)));
-        if written.is_err() {
-            let _ = fs::remove_file(&unfinished);
-        }
-        written
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use chrono::{DateTime, Local};
 use genba_pstats::{NotLoaded, Stats, is_prof};
 
+use crate::read::check_is_no_pipe;
 use crate::words::failure::Failure;
 
 /// As many of a foreign file's first bytes as an error shows.
@@ -15,6 +16,9 @@ const SHOWN_BYTES: usize = 8;
 
 /// Whether the file begins as a `.prof` file does. One that cannot be opened does not.
 pub fn is_prof_file(path: &Path) -> bool {
+    if !path.is_file() {
+        return false;
+    }
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SHOWN_BYTES as u64).read_to_end(&mut begin));
     read.is_ok() && is_prof(&begin)
@@ -26,6 +30,11 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
         let plain = words.split(" (os error").next().unwrap_or(&words);
         NotLoaded::System(error.raw_os_error().unwrap_or(0), plain.to_owned())
     };
+    let found = std::fs::metadata(path).map_err(system)?;
+    // Opening a named pipe would wait for a writer. A directory says by itself that it is one.
+    if !found.is_file() && !found.is_dir() {
+        return Err(NotLoaded::Content("it is no regular file".to_owned()));
+    }
     let bytes = std::fs::read(path).map_err(system)?;
     if !is_prof(&bytes) {
         let begins = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
@@ -41,9 +50,8 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     if prof.rows.is_empty() {
         return Err(NotLoaded::Content("a .prof file without functions: nothing was profiled".to_owned()));
     }
-    let modified = std::fs::metadata(path).and_then(|metadata| metadata.modified());
     let shown = path.display();
-    let called = match modified {
+    let called = match found.modified() {
         Ok(modified) => format!("{}    {shown}", DateTime::<Local>::from(modified).format("%a %b %e %H:%M:%S %Y")),
         Err(_) => shown.to_string(),
     };
@@ -52,6 +60,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
 
 /// The same for a file that is named on the command line.
 pub fn open(path: &Path) -> Result<Stats, Failure> {
+    check_is_no_pipe(path)?;
     load(path).map_err(|why| {
         let shown = path.display();
         match why {

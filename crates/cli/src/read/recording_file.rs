@@ -50,6 +50,7 @@ impl RecordingFile {
             }
         };
         during("reading the recording", || {
+            check_is_file(&path)?;
             let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
             let size = bytes.len() as u64;
             let why = match genba_format::read(&bytes) {
@@ -146,21 +147,35 @@ pub fn newest_here() -> Result<PathBuf, Failure> {
     newest()?.ok_or_else(none_here)
 }
 
-/// Whether there is such a file, whatever is in it. One that can be read only once is none: it is read again when it grows.
+/// Whether there is such a file that may be read, whatever is in it.
 pub fn check_opens(path: &Path) -> Result<(), Failure> {
+    check_is_file(path)?;
+    std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
+}
+
+fn check_is_file(path: &Path) -> Result<(), Failure> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_open(path, &error))?;
     if metadata.is_dir() {
         return Err(cannot_open(path, &std::io::ErrorKind::IsADirectory.into()));
     }
-    if !metadata.is_file() {
-        return Err(Failure::no(format!("cannot open {}: it is no regular file", path.display()))
-            .hint("write what comes out of it to a file first"));
+    check_is_no_pipe(path)
+}
+
+/// Before a file is opened, which waits for a writer where it is a named pipe. Recordings are read more than once, and what comes out of a
+/// pipe cannot be.
+pub fn check_is_no_pipe(path: &Path) -> Result<(), Failure> {
+    match std::fs::metadata(path) {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            Err(Failure::no(format!("cannot open {}: it is no regular file", path.display()))
+                .hint("write what comes out of it to a file first"))
+        }
+        _ => Ok(()),
     }
-    std::fs::File::open(path).map(drop).map_err(|error| cannot_open(path, &error))
 }
 
 /// Whether it is something that the readers read. Of a recording only its beginning is looked at.
 pub fn check_reads(path: &Path) -> Result<(), Failure> {
+    check_is_file(path)?;
     let file = std::fs::File::open(path).map_err(|error| cannot_open(path, &error))?;
     match Content::of(&file) {
         Ok(Content::Recording) => Ok(()),

@@ -3,7 +3,7 @@
 //! Owns: the checks before use (owner, mode, each byte). Never: loads the agent, trusts a file that somebody else could have written.
 
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use object::{File, Object, ObjectSymbol};
 use rustix::fs::{OFlags, StatVfsMountFlags, statvfs};
 
-use crate::files::cache_folder::{check_owned, folders};
+use crate::files::cache_folder::{check_owned, folders, put};
 use crate::words::failure::{self, Failure};
 
 /// A library that this binary carries.
@@ -100,7 +100,7 @@ fn unpack_in(library: &Carried, folder: &Path) -> Result<PathBuf, String> {
         Ok(false) => {}
         Err(error) => return Err(failure::of_system(&error)),
     }
-    write(library, folder, &path).map_err(|error| failure::of_system(&error))?;
+    put(folder, &library.file_name(), 0o500, library.bytes).map_err(|error| failure::of_system(&error))?;
     if verified(library, &path).map_err(|error| failure::of_system(&error))? {
         return Ok(path);
     }
@@ -132,16 +132,4 @@ fn verified(library: &Carried, path: &Path) -> std::io::Result<bool> {
         }
     }
     Ok(true)
-}
-
-/// A whole new file, put in place at once: another genba may be doing the same.
-fn write(library: &Carried, folder: &Path, path: &Path) -> std::io::Result<()> {
-    let unfinished = folder.join(format!(".{}-{}", library.name, std::process::id()));
-    let _ = fs::remove_file(&unfinished);
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o500).open(&unfinished)?;
-    let written = file.write_all(library.bytes).and_then(|()| fs::rename(&unfinished, path));
-    if written.is_err() {
-        let _ = fs::remove_file(&unfinished);
-    }
-    written
 }

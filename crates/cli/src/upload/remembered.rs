@@ -1,8 +1,9 @@
 //! Uploads that did not come to their end, by server and content: the next push of the same file goes on where one stopped.
 //! Owns: one small file for each, mode 0600, in genba's cache folder. Never: holds a token; fails a push.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{Read, Write};
+use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,7 +13,7 @@ use sha2::{Digest, Sha256};
 
 use super::address::Server;
 use super::client::is_id;
-use crate::files::cache_folder::{check_owned, folders};
+use crate::files::cache_folder::{check_owned, folders, put};
 
 const FOLDER: &str = "uploads";
 /// Servers do not keep unfinished ones for longer.
@@ -42,15 +43,8 @@ impl Remembered {
     /// Put in place at once: another push may be reading it. What cannot be remembered is sent anew.
     pub fn store(&self, id: &str) {
         let Some(path) = self.0.as_deref() else { return };
-        let unfinished = path.with_extension(std::process::id().to_string());
-        let written = || -> std::io::Result<()> {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true).mode(0o600).custom_flags(no_follow());
-            options.open(&unfinished)?.write_all(id.as_bytes())?;
-            fs::rename(&unfinished, path)
-        };
-        if written().is_err() {
-            let _ = fs::remove_file(&unfinished);
+        if let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) {
+            let _ = put(folder, name, 0o600, id.as_bytes());
         }
     }
 

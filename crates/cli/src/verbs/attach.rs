@@ -218,7 +218,14 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     let recorder = recorder(0, 0, recorded.wall);
     let finished = during("naming C functions", || {
         let places = Places { root: &recorded.root, told: &finish::Told::new(), source: options.source };
-        finish::append_names_and_sources(&output.path, &recording, Some(recorder), places, recorded.ended_ns)
+        finish::append_names_and_sources(
+            &output.path,
+            &recording,
+            Some(recorder),
+            Vec::new(),
+            places,
+            recorded.ended_ns,
+        )
     });
     drop(recording);
     recorded.notes.iter().for_each(|words| say(&format!("note: {words}")));

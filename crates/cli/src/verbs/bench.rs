@@ -286,6 +286,7 @@ impl Arguments {
 
     fn earlier(&self) -> Result<Vec<Earlier>, Failure> {
         let file = |path: &PathBuf| {
+            read::check_is_no_pipe(path)?;
             let shown = path.display().to_string();
             let text = std::fs::read_to_string(path).map_err(|error| {
                 Failure::usage(format!("cannot read {shown}: {}", failure::of_system(&error)))

@@ -138,25 +138,17 @@ fn row(facts: Facts) -> Option<Row> {
             row.python = Some(interpreter.version);
         }
         Err(refusal) => {
-            let is_python = match &refusal {
+            if !refusal.is_of_python().unwrap_or(is_likely) {
+                return None;
+            }
+            match &refusal {
                 Refusal::UnknownVersion { version, reason, .. } => {
                     row.python = Some(version.clone());
                     let kinds = ["debug", "free-threaded"].into_iter().find(|kind| reason.contains(kind));
                     row.build = kinds.map(str::to_owned);
-                    true
                 }
-                Refusal::Musl { version, .. } | Refusal::Misfit { version, .. } => {
-                    row.python = Some(version.clone());
-                    true
-                }
-                Refusal::NotPython { .. }
-                | Refusal::KernelThread { .. }
-                | Refusal::Ended { .. }
-                | Refusal::Zombie { .. } => false,
-                _ => is_likely,
-            };
-            if !is_python {
-                return None;
+                Refusal::Musl { version, .. } | Refusal::Misfit { version, .. } => row.python = Some(version.clone()),
+                _ => {}
             }
             row.explain(&refusal);
         }

@@ -7,10 +7,12 @@ pub(super) mod bells;
 pub(super) mod ending;
 mod executable;
 pub(super) mod interpreter;
+mod not_followed;
 mod pushing;
 pub(super) mod signals;
 pub(super) mod start;
 pub(super) mod target;
+mod watch;
 
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
@@ -19,8 +21,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
+use genba_format::proto;
 use genba_parent::Mask;
 use genba_process::facts::Facts;
+use genba_profile::not_followed::warning;
+use genba_profile::profile::NotFollowed;
 use genba_profile::warnings::not_sampled;
 use genba_profile::{build, figures};
 
@@ -81,6 +86,10 @@ pub struct Arguments {
     // The last, because what stands behind it would get its heading.
     #[command(flatten, next_help_heading = "The report at the end")]
     closing: report::ClosingOptions,
+}
+
+fn rows_of(not_followed: &[proto::NotFollowed]) -> Vec<NotFollowed> {
+    not_followed.iter().map(build::not_followed).collect()
 }
 
 fn own_facts() -> Result<Facts, Failure> {
@@ -163,14 +172,27 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recording = during("reading the recording", || genba_format::read(&bytes));
     drop(bytes);
     let recording = recording.ok().filter(ending::has_python);
+    let not_followed = if options.records_children() {
+        let (started, more) = bells.as_ref().map(bells::Bells::not_followed).unwrap_or_default();
+        not_followed::rows(started, more, &ending.seen.pythons, &not_followed::recorded(recording.as_ref()))
+    } else {
+        Vec::new()
+    };
     let Some(recording) = recording else {
         give_up();
-        return Err(ending::no_python(&program, known, &ending, &ending::still_running(&session)));
+        return Err(ending::no_python(
+            &program,
+            known,
+            &ending,
+            &rows_of(&not_followed),
+            &ending::still_running(&session),
+        ));
     };
     output.keep();
     // Without --quiet the report says so itself.
     if options.quiet {
-        read::warn(&not_sampled(&build::accounts(&recording, &build::Additions::default())));
+        let sampled = not_sampled(&build::accounts(&recording, &build::Additions::default()));
+        read::warn(&sampled.into_iter().chain(warning(&rows_of(&not_followed))).collect::<Vec<_>>());
     }
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
@@ -181,6 +203,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             &output.path,
             &recording,
             Some(recorder),
+            not_followed,
             Places::own(&finish::Told::new(), options.source),
             ended_ns,
         )

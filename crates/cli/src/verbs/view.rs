@@ -1,7 +1,10 @@
 //! `genba view`: the viewer on this machine. Recordings are read anew for each page, so a reload shows how far a run has come.
-//! Owns: which files are shown, the address with its secret, the browser, and the end by Ctrl-C. Never: answers a request (`view/site.rs`
-//! does) or listens on anything but 127.0.0.1.
+//! Owns: which files are shown, the address with its secret, and the exit code. Never: answers a request (`view/site.rs` does), listens on
+//! anything but 127.0.0.1, or gives the secret to a command line.
 
+mod browser;
+mod ends;
+mod pages;
 mod server;
 mod site;
 
@@ -15,10 +18,10 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::Args;
 use rustix::rand::{GetRandomFlags, getrandom};
-use signal_hook::consts::SIGINT;
-use signal_hook::iterator::Signals;
+use signal_hook::low_level::emulate_default_handler;
 
 use crate::read::{check_opens, newest_here, print};
+use crate::verbs::view::ends::End;
 use crate::verbs::view::site::Site;
 use crate::words::failure::{Failure, of_system, say};
 
@@ -65,7 +68,6 @@ pub fn in_place_of_this(recording: &Path, exit_code: u8) -> Failure {
 }
 
 pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let exit_code = i32::from(arguments.exit_code);
     let files = match arguments.files.as_slice() {
         [] => vec![newest_here()?],
         files => files.to_vec(),
@@ -76,25 +78,24 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let port = listener.local_addr().map_err(cannot_tell)?.port();
     let site = Site::new(files, port, secret()?);
     // Before the address is known to anybody, who may then end genba by Ctrl-C.
-    let mut signals =
-        Signals::new([SIGINT]).map_err(|error| Failure::ours(format!("cannot wait for Ctrl-C: {error}")))?;
-    std::thread::spawn(move || {
-        if signals.forever().next().is_some() {
-            std::process::exit(exit_code);
-        }
-    });
+    let ends = ends::watch()?;
     let address = site.address();
     // The address comes last: whoever reads it may end genba at once, and everything was said by then.
     say(&format!("showing {}; only this machine can open the address; Ctrl-C ends it", site.names()));
     print(&format!("{address}\n"))?;
-    if !arguments.no_open && has_screen() {
-        // The address is printed: a browser that does not start is no reason to end.
-        if let Err(error) = open::that_detached(&address) {
-            say(&format!("no browser could be started: {}", of_system(&error)));
-        }
+    let is_opened = !arguments.no_open && browser::has_screen();
+    // The address is printed: a browser that does not start is no reason to end.
+    let say_why = |error: std::io::Error| say(&format!("no browser could be started: {}", of_system(&error)));
+    let led = is_opened.then(|| browser::lead_to(&address).map_err(say_why));
+    let end = server::serve(listener, site, ends)?;
+    drop(led);
+    match end {
+        End::Interrupted => {}
+        End::InputGone => say("ended: the process that held the other side of standard input is gone"),
+        // As if it had not been caught. It returns only where it fails.
+        End::Signal(signal) => drop(emulate_default_handler(signal)),
     }
-    server::serve(listener, site)?;
-    Ok(ExitCode::SUCCESS)
+    Ok(ExitCode::from(arguments.exit_code))
 }
 
 fn listener(port: Option<u16>) -> Result<TcpListener, Failure> {
@@ -116,11 +117,4 @@ fn secret() -> Result<String, Failure> {
         Ok(_) => Err(Failure::ours("the system gave too few random bytes for a secret address")),
         Err(error) => Err(Failure::ours(format!("the system gave no random bytes for a secret address: {error}"))),
     }
-}
-
-/// Without a screen `xdg-open` starts a browser in the terminal, over what stands there.
-fn has_screen() -> bool {
-    ["DISPLAY", "WAYLAND_DISPLAY", "WSL_DISTRO_NAME"]
-        .iter()
-        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()))
 }

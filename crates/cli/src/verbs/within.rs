@@ -61,7 +61,14 @@ pub fn within(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Step::Finish { file, source, told } => {
             let recording = recording(file)?;
             let told = told_on_stdin(*told)?;
-            finish::append_names_and_sources(file, &recording, None, Places::own(&told, *source), monotonic_ns())?;
+            finish::append_names_and_sources(
+                file,
+                &recording,
+                None,
+                Vec::new(),
+                Places::own(&told, *source),
+                monotonic_ns(),
+            )?;
         }
         Step::Stack { file, process, node, told } => {
             let mut recording = recording(file)?;

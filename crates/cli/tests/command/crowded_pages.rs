@@ -52,3 +52,21 @@ fn rare_calls_are_counted_marks_unless_all_are_asked_for() {
     // Both laws are of the whole recording on either page.
     assert_eq!(pruned["profile"]["accounting"], whole["profile"]["accounting"]);
 }
+
+#[test]
+fn what_a_filter_takes_out_is_not_counted_as_left_out() {
+    let sandbox = Sandbox::new("crowded-filtered");
+    let mut program = "process 7 3.13.0 cwd=/app\nthread 7 main\nmain@a.py:1 > heavy@a.py:2 x9000\n".to_owned();
+    for call in 0..RARE_CALLS {
+        writeln!(program, "main@a.py:1 > f{call}@a.py:{} x1", call + 3).expect("text");
+    }
+    sandbox.file("work/app.genba", &notation::bytes(&program));
+    let page = |words: &[&str]| -> Value { serde_json::from_str(&numbers(&sandbox, words)).expect("JSON") };
+    // Two calls are kept: a page has room for them.
+    let filtered = page(&["html", "--focus", "^heavy$", "app.genba", "-o", "page.html"]);
+    assert!(filtered["rare"].is_null(), "{}", filtered["rare"]);
+    assert_eq!(filtered["reports"]["cpu"]["folded"]["rows"], 0);
+    // All but one are kept, and too many: those are counted.
+    let hidden = page(&["html", "--focus", "^f", "app.genba", "-o", "page.html"]);
+    assert_eq!(hidden["rare"]["calls"], RARE_CALLS);
+}

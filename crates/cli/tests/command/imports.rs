@@ -128,7 +128,7 @@ fn a_log_of_vmprof_without_a_clock() {
 fn what_both_files_tell_is_compared() {
     let sandbox = with_files("imports-compared");
     let verdict = |line: &str| stdout(&sandbox, line).lines().next().unwrap_or_default().to_owned();
-    expect!["too few samples to tell: A has 22, B has 44, and genba compares from 100 on one side and 10 on the other; record runs 3 times as long, or with a --rate so much higher"]
+    expect!["too few samples to tell: A has 22, B has 44, and genba compares from 100 on one side and 10 on the other; record runs 3 times as long, or with a --rate 3 times as high"]
         .assert_eq(&verdict("diff format-6-threads.vmprof format-7-killed.vmprof"));
     let said = stdout(&sandbox, "diff format-6-threads.vmprof format-7-killed.vmprof");
     assert!(said.contains("weight: samples, because format-6-threads.vmprof tells no clock"), "{said}");

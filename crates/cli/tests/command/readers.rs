@@ -354,3 +354,43 @@ fn options_that_cannot_be_read() {
         "#]],
     );
 }
+
+#[test]
+fn a_directory_and_a_named_pipe_are_refused_by_name_by_all_readers() {
+    let sandbox = with_slices("readers-no-files");
+    std::fs::create_dir(sandbox.path("work/folder")).expect("a folder");
+    let made = std::process::Command::new("mkfifo").arg(sandbox.path("work/pipe")).status();
+    assert!(made.expect("mkfifo").success());
+    for line in [
+        "report FILE",
+        "report slices.genba FILE",
+        "tree FILE",
+        "lines FILE",
+        "check FILE",
+        "export --to json -o - FILE",
+        "html -o - FILE",
+        "html -o - slices.genba FILE",
+        "diff FILE slices.genba",
+        "diff slices.genba FILE",
+        "gc FILE",
+        "view --no-open FILE",
+        "push --dry-run FILE http://127.0.0.1:1",
+        "push FILE http://127.0.0.1:1",
+        "pstats FILE --stats",
+        "doctor --clock FILE",
+        "top FILE",
+        "heap diff FILE slices.genba",
+        "bench --against FILE true",
+    ] {
+        for (file, why) in [("folder", "is a directory"), ("pipe", "it is no regular file")] {
+            let line = line.replace("FILE", file);
+            let words: Vec<&str> = line.split(' ').collect();
+            let output = sandbox.genba(&words).env("TERM", "xterm").output().expect("genba starts");
+            let said = String::from_utf8_lossy(&output.stderr);
+            let is_named = said.starts_with("error: ") && said.contains(file) && said.contains(why);
+            // top has words of its own.
+            let is_named = is_named || said.starts_with(&format!("error: {file} is not a file"));
+            assert!(is_named && output.stdout.is_empty() && output.status.code() != Some(0), "{line}: {output:?}");
+        }
+    }
+}

@@ -3,11 +3,18 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::notation;
 use crate::sandbox::{RECORD, Sandbox};
 use expect_test::expect;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 fn recording(key: u8, count: u32) -> Vec<u8> {
     let mut text = format!(
@@ -170,14 +177,29 @@ fn without_a_file_the_newest_is_shown() {
 }
 
 #[test]
-fn the_browser_is_given_the_address_where_there_is_a_screen() {
+fn the_browser_is_led_to_the_address_and_no_command_line_holds_the_secret() {
     let sandbox = with_recordings("view-open");
     let opened = sandbox.path("opened");
     assert!(Command::new("mkfifo").arg(&opened).status().expect("mkfifo").success());
-    sandbox.script("bin/xdg-open", &format!("echo \"$1\" > {}", opened.display()));
-    let view = View::start(sandbox.genba(&["view", "a.genba"]).env("DISPLAY", ":7"));
+    // All that another user could see of the opener, and then what only its own user can.
+    sandbox.script("bin/xdg-open", &format!("{{ echo \"$#\"; echo \"$1\"; }} > {}", opened.display()));
+    let mut view = View::start(sandbox.genba(&["view", "a.genba"]).env("DISPLAY", ":7"));
     let shown = fs::read_to_string(&opened).expect("the browser's word");
-    assert_eq!(shown.trim_end(), format!("http://{}{}", view.host, view.root));
+    let page = Path::new(shown.strip_prefix("1\n").expect("one argument").trim_end());
+    let secret = view.root.trim_matches('/');
+    assert!(!shown.contains(secret), "{shown}");
+    for of in ["cmdline", "environ"] {
+        let seen = fs::read(format!("/proc/{}/{of}", view.child.id())).expect("a process");
+        assert!(!String::from_utf8_lossy(&seen).contains(secret), "{of}");
+    }
+    let mode = fs::metadata(page).expect("a page that leads on").mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let leads = format!("<meta http-equiv=\"refresh\" content=\"0; url=http://{}{}\">", view.host, view.root);
+    assert!(fs::read_to_string(page).expect("text").contains(&leads));
+    assert!(Command::new("kill").args(["-TERM", &view.child.id().to_string()]).status().expect("kill").success());
+    assert_eq!(view.child.wait().expect("it ends").signal(), Some(15));
+    assert!(!page.exists());
+
     // Without a screen nothing is started: a browser that was would stand on stderr as one that failed.
     let hidden = View::start(sandbox.genba(&["view", "a.genba"]).env("PATH", "/nowhere"));
     assert_eq!(hidden.get("").0, 200);
@@ -185,6 +207,51 @@ fn the_browser_is_given_the_address_where_there_is_a_screen() {
     let failed = View::start(sandbox.genba(&["view", "a.genba"]).env("DISPLAY", ":7").env("PATH", "/nowhere"));
     assert_eq!(failed.get("").0, 200);
     assert!(failed.interrupt().1.contains("no browser could be started: no such file or directory"));
+}
+
+#[test]
+fn it_ends_with_whoever_holds_its_standard_input() {
+    let sandbox = with_recordings("view-input");
+    // sshd without a terminal: a pipe, which still holds what the user typed, or a pair of sockets.
+    let mut piped = View::start(sandbox.genba(&["view", "--no-open", "a.genba"]).stdin(Stdio::piped()));
+    piped.child.stdin.as_mut().expect("a pipe").write_all(b"typed").expect("room");
+    let (end, other_end) = UnixStream::pair().expect("sockets");
+    let paired = View::start(sandbox.genba(&["view", "--no-open", "a.genba"]).stdin(OwnedFd::from(other_end)));
+    // With one, and `ssh -t`: the terminal.
+    let (terminal, screen) = terminal();
+    let typed = View::start(sandbox.genba(&["view", "--no-open", "a.genba"]).stdin(screen));
+    assert_eq!([&piped, &paired, &typed].map(|view| view.get("").0), [200; 3]);
+    // `ssh -n` ends the input alone, and still waits for the server.
+    end.shutdown(std::net::Shutdown::Write).expect("a socket");
+    assert_eq!(paired.get("").0, 200);
+    drop((piped.child.stdin.take(), end, terminal));
+    for mut view in [piped, paired, typed] {
+        let mut said = String::new();
+        view.child.stderr.take().expect("stderr").read_to_string(&mut said).expect("text");
+        assert_eq!(view.child.wait().expect("it ends").code(), Some(0), "{said}");
+        assert!(said.ends_with("ended: the process that held the other side of standard input is gone\n"), "{said}");
+    }
+    // What nobody held from the beginning says nothing.
+    let mut closed = Command::new("true").stdout(Stdio::piped()).spawn().expect("true");
+    let nobody = closed.stdout.take().expect("a pipe");
+    closed.wait().expect("it ends");
+    for input in
+        [Stdio::from(nobody), Stdio::null(), Stdio::from(fs::File::open(sandbox.path("work/a.genba")).expect("a file"))]
+    {
+        let view = View::start(sandbox.genba(&["view", "--no-open", "a.genba"]).stdin(input));
+        assert_eq!(view.get("").0, 200);
+        assert_eq!(view.interrupt().0, Some(0));
+    }
+}
+
+/// The side that draws and types, and the side of the program.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let terminal = openpt(flags).expect("a terminal");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("its other side");
+    let name = ptsname(&terminal, Vec::new()).expect("its name");
+    let screen = open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC, Mode::empty());
+    (terminal, screen.expect("its other side"))
 }
 
 #[test]

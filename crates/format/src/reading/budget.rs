@@ -91,7 +91,7 @@ const fn message<Message>(shape: &'static Shape) -> Field {
     Field::Message(size_of::<Message>(), shape)
 }
 
-const BLOCK: [(u32, Field); 15] = [
+const BLOCK: [(u32, Field); 16] = [
     (1, one::<proto::Start>(&[(5, Field::Text), (12, Field::Text)])),
     (2, one::<proto::Tables>(&TABLES)),
     (3, one::<proto::Samples>(&[(1, U64), (2, U32), (3, U32), (4, U32), (5, U32), (6, U64), (7, U64), (8, U32)])),
@@ -115,6 +115,7 @@ const BLOCK: [(u32, Field); 15] = [
     (14, message::<proto::Weights>(&[(2, U32), (3, U32), (4, U32), (5, U64), (6, U64), (7, U64)])),
     (16, message::<proto::Collection>(&[])),
     (17, one::<proto::Collector>(&[(1, U64)])),
+    (18, message::<proto::NotFollowed>(&[])),
 ];
 const TABLES: [(u32, Field); 8] = [
     (2, Field::Text),

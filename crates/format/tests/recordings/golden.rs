@@ -70,6 +70,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         weights,
         collections,
         collector,
+        not_followed,
     } = &read.whole();
     // Fields that came later are left out where they are empty: the text stays what it was.
     lines.extend(start.iter().map(|start| format!("  {start:?}").replace(", continues_key: []", "")));
@@ -104,6 +105,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
     lines.extend(c_places.iter().map(|places| format!("  {places:?}")));
     lines.extend(packages.iter().map(|package| format!("  package {package}")));
     lines.extend(recorder.iter().map(|recorder| format!("  {recorder:?}")));
+    lines.extend(not_followed.iter().map(|row| format!("  {row:?}")));
     assert_eq!(*columns, None, "samples are shown as samples");
 }
 

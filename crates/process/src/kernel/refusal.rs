@@ -105,6 +105,19 @@ pub enum NotPermitted {
 }
 
 impl Refusal {
+    /// Whether the process is a CPython, though not one to look at. `None`: that could not be seen.
+    #[must_use]
+    pub const fn is_of_python(&self) -> Option<bool> {
+        match self {
+            Refusal::UnknownVersion { .. } | Refusal::Musl { .. } | Refusal::Misfit { .. } => Some(true),
+            Refusal::NotPython { .. }
+            | Refusal::KernelThread { .. }
+            | Refusal::Ended { .. }
+            | Refusal::Zombie { .. } => Some(false),
+            _ => None,
+        }
+    }
+
     #[must_use]
     pub fn details(&self) -> Vec<String> {
         let of = |program: &PathBuf| program.display().to_string();

@@ -27,7 +27,7 @@ pub use crate::making::build::promotion::promoted;
 use crate::making::build::samples::Sums;
 use crate::making::build::stacks::{Interned, Stacks};
 use crate::tables::profile::{
-    LockWait, Mark, MarkKind, Process, ProcessIndex, Profile, Recorder, Rss, Step, ThreadIndex,
+    LockWait, Mark, MarkKind, NotFollowed, Process, ProcessIndex, Profile, Recorder, Rss, Step, ThreadIndex,
 };
 use crate::tables::stored::{self, Stored};
 use crate::tables::window::{Bins, Window};
@@ -113,6 +113,7 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
         c_functions.add(&read.block.c_names);
         c_places.add(&read.block.c_places);
         packages.extend_from_slice(&read.block.packages);
+        profile.not_followed.extend(read.block.not_followed.iter().map(not_followed));
         if let Some(recorder) = &read.block.recorder {
             profile.recorder = Some(recorded_by(recorder));
             run_ended_ns = Some(read.header.end_ns);
@@ -202,6 +203,12 @@ fn recorded_by(recorder: &proto::Recorder) -> Recorder {
         exit_signal: by_signal.then_some(recorder.exit_signal),
         wall_ns: recorder.wall_ns,
     }
+}
+
+#[must_use]
+pub fn not_followed(row: &proto::NotFollowed) -> NotFollowed {
+    let proto::NotFollowed { name, reason, count, python, wall_ns, cpu_ns, command } = row.clone();
+    NotFollowed { name, reason, count, is_python: python, wall_ns, cpu_ns, command }
 }
 
 fn process_row(stored: &Stored, clock: &Clock) -> Process {

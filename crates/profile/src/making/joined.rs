@@ -90,6 +90,7 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
     let rss = profile.rss.iter().map(|row| Rss { process: process(row.process), at_ns: at(row.at_ns), ..*row });
     joined.rss.extend(rss);
     joined.packages.extend_from_slice(&profile.packages);
+    joined.not_followed.extend_from_slice(&profile.not_followed);
     let marks = profile.marks.iter();
     joined.marks.extend(marks.map(|row| Mark { process: process(row.process), at_ns: at(row.at_ns), ..row.clone() }));
 

@@ -5,6 +5,25 @@ use crate::tables::profile::{FrameIndex, NodeIndex, Profile, SampleGroup};
 use crate::tables::stacks::{Nodes, mark, regroup};
 use crate::tables::table::{Table, TableIndex};
 
+/// Calls of which anything is kept: a filter leaves the tables as they are.
+pub fn kept_calls(profile: &Profile) -> usize {
+    is_kept(profile).into_iter().filter(|is_kept| *is_kept).count()
+}
+
+/// Of each node: whether it or a node below it has a sample.
+fn is_kept(profile: &Profile) -> Vec<bool> {
+    let mut is_kept = vec![false; profile.nodes.len()];
+    for node in profile.samples.iter().filter_map(|group| group.node) {
+        is_kept[node.position()] = true;
+    }
+    for (index, node) in profile.nodes.enumerate().rev() {
+        if let Some(parent) = node.parent {
+            is_kept[parent.position()] |= is_kept[index.position()];
+        }
+    }
+    is_kept
+}
+
 /// What became marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rare {
@@ -18,7 +37,7 @@ pub struct Rare {
 /// A call is rare if its part of the samples, of the CPU time and of the wall time is below `share` each. `name`: of the marks.
 /// For whoever only writes the tables out afterwards: what else refers to nodes (weights, steps, waits for locks) is taken away.
 pub fn join_rare(profile: &mut Profile, share: f64, name: &str) -> Rare {
-    let totals = totals(profile);
+    let (totals, is_kept_at_all) = (totals(profile), is_kept(profile));
     let whole = profile.samples.iter().fold([0_u64; 3], |sum, group| added(sum, of_group(group)));
     let is_kept = |total: &[u64; 3]| {
         total.iter().zip(whole).any(|(part, whole)| *part as f64 >= share * whole as f64 && *part > 0)
@@ -38,7 +57,7 @@ pub fn join_rare(profile: &mut Profile, share: f64, name: &str) -> Rare {
             parent => (nodes.node(parent.map(|(above, _)| above), rare_frame), false),
         });
     }
-    rare.nodes = new_of.iter().filter(|(_, is_kept)| !is_kept).count();
+    rare.nodes = new_of.iter().zip(is_kept_at_all).filter(|((_, is_kept), is_there)| !is_kept && *is_there).count();
     for group in &profile.samples {
         if group.node.is_some_and(|node| !new_of[node.position()].1) {
             let [samples, cpu_ns, wall_ns] = added([rare.samples, rare.cpu_ns, rare.wall_ns], of_group(group));

@@ -12,6 +12,7 @@ mod reason;
 mod thresholds;
 pub mod words;
 
+use crate::rules::not_followed::Pythons;
 use crate::rules::warnings::QUANTILE_95;
 use crate::rules::weight::{Weight, choose};
 use crate::tables::profile::Profile;
@@ -69,8 +70,12 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
     let wall_ns = profile.wall_ns();
+    let elsewhere = Pythons::of(&profile.not_followed);
     if profile.is_imported() && choose(profile).weight != Weight::Cpu {
         Reason::NoClock { samples: facts.running_samples }
+    } else if elsewhere.are_most(profile) {
+        let Pythons { count: processes, wall_ns, cpu_ns } = elsewhere;
+        Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns: profile.clocks().cpu_ns }
     } else if wall_ns < TIME_NS_MIN || !waits && facts.running_samples < SAMPLES_MIN {
         Reason::TooShort { wall_ns, samples: facts.running_samples }
     } else if let Some(StartUp { processes, wall_ns, importing_ns, .. }) = facts.start_up(profile) {

@@ -4,6 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::rules::not_followed;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::tables::source_text::Lack;
@@ -18,6 +19,7 @@ pub(crate) const QUANTILE_95: f64 = 1.96;
 pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     let mut warnings = profile.faults.clone();
     warnings.extend(not_sampled(profile));
+    warnings.extend(not_followed::warning(&profile.not_followed));
     let samples = samples(profile, weight);
     let observations = observations(profile, weight);
     if samples == 0 {

@@ -14,6 +14,7 @@ use genba_format::NO_FILE;
 use genba_format::context::ContextKind;
 use genba_format::measure::{Measure, Totals};
 use genba_format::state::State;
+use serde::Serialize;
 
 table_index!(/// Row of `Profile::processes`.
     ProcessIndex);
@@ -68,6 +69,8 @@ pub struct Profile {
     /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,
+    /// Those that the run started and genba was not in.
+    pub not_followed: Vec<NotFollowed>,
     /// One sentence for each thing that is wrong with the file.
     pub faults: Vec<String>,
 }
@@ -79,6 +82,23 @@ pub struct Recorder {
     pub exit_code: Option<i32>,
     pub exit_signal: Option<i32>,
     pub wall_ns: u64,
+}
+
+/// A program of the run that is not in the recording.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NotFollowed {
+    /// Path of its file. Empty: of several programs for which there was no room.
+    pub name: String,
+    pub reason: String,
+    /// How often it was started.
+    pub count: u64,
+    /// It is a CPython, which ran for so long, as far as that was seen.
+    #[serde(rename = "python")]
+    pub is_python: bool,
+    pub wall_ns: u64,
+    pub cpu_ns: u64,
+    /// Of a CPython, secrets masked.
+    pub command: String,
 }
 
 /// One process image: a fork or an exec begins another. Fields that only a start block tells are `None` or empty

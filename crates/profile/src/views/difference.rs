@@ -81,15 +81,14 @@ impl Comparison<'_> {
         let (a, b) = (difference.samples_before, difference.samples_after);
         if self.is_too_few() {
             let have = format!("too few samples to tell: A has {}, B has {}", count(a), count(b));
-            let times = |wanted: u64, there: u64| wanted.checked_div(there).map(|times| times + 1);
-            let each =
-                if a.min(b) < SAMPLES_OF_EACH_SIDE_MIN { times(SAMPLES_OF_EACH_SIDE_MIN, a.min(b)) } else { Some(1) };
-            let one =
-                if a.max(b) < SAMPLES_OF_ONE_SIDE_MIN { times(SAMPLES_OF_ONE_SIDE_MIN, a.max(b)) } else { Some(1) };
-            let longer = each.zip(one).map_or_else(
-                || "record a longer run, or with a higher --rate".to_string(),
-                |(each, one)| format!("record runs {} times as long, or with a --rate so much higher", each.max(one)),
-            );
+            let (fewer, more) = (a.min(b), a.max(b));
+            let longer = match fewer {
+                0 => "record longer runs, or with a higher --rate".to_string(),
+                _ => {
+                    let times = 1 + (SAMPLES_OF_EACH_SIDE_MIN / fewer).max(SAMPLES_OF_ONE_SIDE_MIN / more);
+                    format!("record runs {times} times as long, or with a --rate {times} times as high")
+                }
+            };
             return format!(
                 "{have}, and genba compares from {SAMPLES_OF_ONE_SIDE_MIN} on one side and {SAMPLES_OF_EACH_SIDE_MIN} on the other; {longer}"
             );

@@ -3,6 +3,7 @@
 
 use genba_format::measure::Totals;
 
+use crate::rules::not_followed;
 use crate::rules::warnings::name;
 use crate::tables::profile::{Process, Profile};
 use crate::words::figures::{count, counted, duration, size};
@@ -21,6 +22,9 @@ pub fn text(profile: &Profile, shown: &str, bytes: u64, blocks: u64) -> String {
     let mut page = format!("{shown}: {}, {blocks}, {processes}\n", size(bytes));
     for process in profile.processes.iter() {
         page += &of_process(process);
+    }
+    if let Some(words) = not_followed::words(&profile.not_followed) {
+        page += &format!("{words}\n");
     }
     page
 }

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use crate::rules::not_followed;
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::rules::verdict::words::{Line, Said};
@@ -269,7 +270,7 @@ fn cpu(clocks: &Clocks) -> String {
     format!("{all} ({} of it genba's)", duration(clocks.cpu_genba_ns))
 }
 
-/// Both laws in one line; `genba check` prints the second one exactly.
+/// Both laws in one line, with the programs that are not in the recording; `genba check` prints the second one exactly.
 pub fn law_line(profile: &Profile) -> String {
     let ticks = profile.accounting().words();
     if profile.is_imported() {
@@ -277,8 +278,9 @@ pub fn law_line(profile: &Profile) -> String {
     }
     let clocks = profile.clocks();
     let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));
-    match clocks.covered_per_mille() {
+    let law = match clocks.covered_per_mille() {
         Some(per_mille) => format!("{ticks} · CPU covered {}.{} %{missing}", per_mille / 10, per_mille % 10),
         None => ticks,
-    }
+    };
+    [Some(law), not_followed::words(&profile.not_followed)].into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }

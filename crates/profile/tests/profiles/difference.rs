@@ -113,9 +113,9 @@ fn too_few_samples_are_said() {
         let (before, after) = (runs("before", &[of(1, before)]), runs("after", &[of(2, after)]));
         comparison(&before, &after, None).verdict()
     };
-    expect!["too few samples to tell: A has 9, B has 900, and genba compares from 100 on one side and 10 on the other; record runs 2 times as long, or with a --rate so much higher"].assert_eq(&verdict(9, 900));
-    expect!["too few samples to tell: A has 0, B has 40, and genba compares from 100 on one side and 10 on the other; record a longer run, or with a higher --rate"].assert_eq(&verdict(0, 40));
-    expect!["too few samples to tell: A has 40, B has 99, and genba compares from 100 on one side and 10 on the other; record runs 2 times as long, or with a --rate so much higher"].assert_eq(&verdict(40, 99));
+    expect!["too few samples to tell: A has 9, B has 900, and genba compares from 100 on one side and 10 on the other; record runs 2 times as long, or with a --rate 2 times as high"].assert_eq(&verdict(9, 900));
+    expect!["too few samples to tell: A has 0, B has 40, and genba compares from 100 on one side and 10 on the other; record longer runs, or with a higher --rate"].assert_eq(&verdict(0, 40));
+    expect!["too few samples to tell: A has 40, B has 99, and genba compares from 100 on one side and 10 on the other; record runs 2 times as long, or with a --rate 2 times as high"].assert_eq(&verdict(40, 99));
     // What became much faster has few samples.
     expect!["B takes 98.7 % less than A: −1.42 s ± 186 ms of CPU a run, most of it in app.py:3 work"]
         .assert_eq(&verdict(900, 12));

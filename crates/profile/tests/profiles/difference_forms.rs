@@ -42,6 +42,7 @@ fn machines_read_the_same() {
                   "dropped": {},
                   "refused": {}
                 },
+                "not_followed": [],
                 "filters": null
               }
             ]
@@ -62,6 +63,7 @@ fn machines_read_the_same() {
                   "dropped": {},
                   "refused": {}
                 },
+                "not_followed": [],
                 "filters": null
               }
             ]

@@ -96,6 +96,8 @@ fn the_whole_profile_as_json() {
         meta: {"argv":null,"budget_per_mille":null,"cpu_ns":12800000,"default_weight":"cpu","default_weight_why":null,"exit_code":null,"exit_signal":null,"genba_version":"0.0.0","interval_mostly_ns":1600000,"interval_ns":1600000,"native":true,"recording":"app.genba","rss_max_bytes":3000,"rss_mean_bytes":3000,"start_realtime_ns":1767225600000000000,"tags":[],"title":"python3 app.py","wall_ns":25600000}
         moments: null
         nodes: {"frame":[0,1,2,3,4,5,6,4,5,7,8,9,10],"parent":[null,0,1,null,3,4,null,6,7,null,9,null,11]}
+        not_followed:
+        not_followed_words: null
         processes:
           {"accounting":{"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17},"argv":["python3","app.py"],"blocks":2,"blocks_lost":0,"budget_per_mille":null,"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"cwd":"/app","ended":"exit","executable":"/usr/bin/python3.13","handler_ns":0,"handler_runs":0,"imported":null,"interval_ns":1600000,"native":true,"parent":null,"pid":7,"python":"3.13.0","recording":null,"refused":null,"rss_max_bytes":3000,"rss_mean_bytes":3000,"start_ns":0,"threads":2,"wall_not_sampled_ns":0,"wall_ns":25600000}
         rss:

@@ -16,7 +16,7 @@
 //!   source PATH, then lines with |     text of a file
 //!   FRAME > FRAME … x12 STATE ticks=5  12 samples of a stack, root first; each 1.6 ms; STATE: a name from `STATES`;
 //!                                      with at=48: the first of them begins 48 ms after the process;
-//!                                      with every=20: each stands for 20 of them;
+//!                                      with every=20: a tick of 20 times the length, as ticks, CPU and wall time of each;
 //!                                      with wall=30: 0.48 ms of wall time each, in hundredths of a sample's
 //!
 //! Frames: `name@file.py:6[4-9]` (`name^5@…`: the function that begins in line 5, else the first of its name, in line 1) or `:6[4-7:1]` (to line 7) or `:6`, `name[module]`, `?name[module]` (inferred),

@@ -42,6 +42,7 @@ fn as_json() {
             },
             "refused": {}
           },
+          "not_followed": [],
           "verdict": {
             "name": "too short to judge",
             "words": "32.0 ms wall, 20 samples",

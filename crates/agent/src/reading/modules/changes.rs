@@ -160,11 +160,14 @@ impl Search {
 
     /// One that a thread holds which this process does not have: the process that forked it had that thread.
     fn is_orphaned_lock(&self, at: usize) -> bool {
-        self.holder(at).is_some_and(|(holder, count)| {
+        let held = self.holder(at);
+        held.is_some_and(|(holder, count)| {
             let tid = i32::try_from(holder).unwrap_or(0);
             // SAFETY: the signal 0 reaches nobody; the kernel says whether there is such a thread.
             let is_gone = || unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, 0) } == -1;
-            (1..16).contains(&count) && tid > 0 && is_gone() && errno::get() == libc::ESRCH
+            let is_no_thread = (1..16).contains(&count) && tid > 0 && is_gone() && errno::get() == libc::ESRCH;
+            // A thread may give its lock back and end between the two looks.
+            is_no_thread && self.holder(at) == held
         })
     }
 

@@ -5,15 +5,12 @@
 
 use crate::reading::cfi::Compiled;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::own_pid;
 use crate::system::symbols;
 use genba_signal::rows::{Row, Rule};
 use rustc_hash::FxHasher;
 use std::ffi::CString;
 use std::hash::Hasher;
 
-/// Changes when rows do: their layout, their rules, how they are compiled.
-const VERSION: u64 = u64::from_le_bytes(*b"genba r1");
 const SLOTS: u64 = 256;
 const BYTES_MAX: usize = 4 << 20;
 /// Fewer rows are compiled as fast as read.
@@ -43,35 +40,51 @@ impl Key {
         Some(Key([first, hasher.finish()]))
     }
 
-    fn name(self) -> CString {
-        let Key([_, hash]) = self;
-        CString::new(format!("{}", hash % SLOTS)).unwrap_or_default()
+    fn slot(self, agent: Agent) -> u64 {
+        let (Key([_, hash]), Agent(agent)) = (self, agent);
+        (hash ^ agent) % SLOTS
     }
 }
 
-/// Where rows are kept; `None`: nowhere.
-pub(super) struct Kept(Option<CString>);
+/// The library that compiled the rows: all versions of genba share the folder, and the rows of one mean nothing to another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Agent(u64);
+
+/// Where rows are kept, and whose count.
+pub(super) struct Kept {
+    /// `None`: nowhere.
+    folder: Option<CString>,
+    agent: Agent,
+}
 
 impl Kept {
-    /// In the private folder that the command unpacked this library to.
+    /// In the private folder that the command unpacked this library to, under the hash of its bytes.
     pub(super) fn beside_agent() -> Kept {
         let path = symbols::own_path().unwrap_or_default();
-        let folder =
-            path.rsplit_once('/').filter(|(_, name)| name.starts_with("genba-agent-")).map(|(folder, _)| folder);
-        Kept(folder.and_then(|folder| CString::new(format!("{folder}/rows")).ok()))
+        match path.rsplit_once('/').filter(|(_, name)| name.starts_with("genba-agent-")) {
+            Some((folder, name)) => Kept::of(CString::new(format!("{folder}/rows")).ok(), name),
+            None => Kept::of(None, ""),
+        }
+    }
+
+    fn of(folder: Option<CString>, agent: &str) -> Kept {
+        Kept { folder, agent: Agent(sum(agent.as_bytes())) }
     }
 
     pub(super) fn read(&self, key: Key) -> Option<Compiled> {
         let folder = self.folder()?;
-        let file =
-            Descriptor::open_at(Some(&folder), &key.name(), libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK)
-                .ok()?;
+        let file = Descriptor::open_at(
+            Some(&folder),
+            &self.name("", key),
+            libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK,
+        )
+        .ok()?;
         let mut bytes = vec![0; file.private_bytes(libc::S_IFREG).filter(|&bytes| bytes <= BYTES_MAX)?];
         let mut at = 0;
         while let more @ 1.. = file.read(&mut bytes[at..])?.len() {
             at += more;
         }
-        decode(key, bytes.get(..at)?)
+        decode(self.agent, key, bytes.get(..at)?)
     }
 
     /// A whole new file, put in place at once: another process may be doing the same, or reading.
@@ -79,30 +92,33 @@ impl Kept {
         if compiled.rows.len() < ROWS_MIN {
             return;
         }
-        let bytes = encode(key, compiled);
+        let bytes = encode(self.agent, key, compiled);
         if bytes.len() > BYTES_MAX {
             return;
         }
-        if let Some(path) = &self.0 {
+        if let Some(path) = &self.folder {
             // SAFETY: the path ends in NUL. It may be there already.
             unsafe { libc::mkdir(path.as_ptr(), 0o700) };
         }
         let Some(folder) = self.folder() else { return };
-        let unfinished = CString::new(format!(".{}-{}", key.name().to_string_lossy(), own_pid())).unwrap_or_default();
-        folder.put(&unfinished, &key.name(), &bytes);
+        folder.put(&self.name(".", key), &self.name("", key), &bytes);
+    }
+
+    fn name(&self, before: &str, key: Key) -> CString {
+        CString::new(format!("{before}{}", key.slot(self.agent))).unwrap_or_default()
     }
 
     fn folder(&self) -> Option<Descriptor> {
         let folder = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW;
-        let folder = Descriptor::open_at(None, self.0.as_ref()?, folder).ok()?;
+        let folder = Descriptor::open_at(None, self.folder.as_ref()?, folder).ok()?;
         folder.private_bytes(libc::S_IFDIR).map(|_| folder)
     }
 }
 
 const HEAD_WORDS: usize = 6;
 
-/// Words: the version, the key's two, how many rows and functions there are, the sum of what follows; then rows and functions.
-fn encode(key: Key, compiled: &Compiled) -> Vec<u8> {
+/// Words: the library's hash, the key's two, how many rows and functions there are, the sum of what follows; then rows and functions.
+fn encode(agent: Agent, key: Key, compiled: &Compiled) -> Vec<u8> {
     let pairs = compiled.rows.len() + compiled.functions.len();
     let mut bytes = vec![0; HEAD_WORDS * 8];
     bytes.reserve_exact(pairs * 8);
@@ -112,9 +128,9 @@ fn encode(key: Key, compiled: &Compiled) -> Vec<u8> {
     for &(first, behind) in &compiled.functions {
         bytes.extend_from_slice(&pair(first, behind));
     }
-    let Key([build_id, hash]) = key;
+    let (Agent(agent), Key([build_id, hash])) = (agent, key);
     let (rows, functions) = (compiled.rows.len() as u64, compiled.functions.len() as u64);
-    let head = [VERSION, build_id, hash, rows, functions, sum(&bytes[HEAD_WORDS * 8..])];
+    let head = [agent, build_id, hash, rows, functions, sum(&bytes[HEAD_WORDS * 8..])];
     for (place, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(head) {
         *place = word.to_le_bytes();
     }
@@ -125,13 +141,13 @@ fn pair(first: u32, second: u32) -> [u8; 8] {
     (u64::from(second) << 32 | u64::from(first)).to_le_bytes()
 }
 
-/// `None`: another file's, another version's, or damaged.
-fn decode(key: Key, bytes: &[u8]) -> Option<Compiled> {
+/// `None`: another file's, another library's, or damaged.
+fn decode(agent: Agent, key: Key, bytes: &[u8]) -> Option<Compiled> {
     let (words, []) = bytes.as_chunks::<8>() else { return None };
     let (head, rest) = words.split_first_chunk::<HEAD_WORDS>()?;
-    let [version, build_id, hash, rows, functions, expected] = head.map(u64::from_le_bytes);
+    let [compiled_by, build_id, hash, rows, functions, expected] = head.map(u64::from_le_bytes);
     let is_whole = rows.checked_add(functions)? == rest.len() as u64 && sum(&bytes[HEAD_WORDS * 8..]) == expected;
-    if version != VERSION || Key([build_id, hash]) != key || !is_whole {
+    if Agent(compiled_by) != agent || Key([build_id, hash]) != key || !is_whole {
         return None;
     }
     let (rows, functions) = rest.split_at(rows as usize);
@@ -170,30 +186,31 @@ mod tests {
 
     #[test]
     fn only_whole_rows_of_the_same_file_count() {
-        let key = Key([1, 2]);
-        let bytes = encode(key, &compiled());
-        assert_eq!(decode(key, &bytes).as_ref().map(content), Some(content(&compiled())));
-        assert!(decode(Key([1, 3]), &bytes).is_none());
+        let (agent, key) = (Agent(5), Key([1, 2]));
+        let bytes = encode(agent, key, &compiled());
+        assert_eq!(decode(agent, key, &bytes).as_ref().map(content), Some(content(&compiled())));
+        assert!(decode(agent, Key([1, 3]), &bytes).is_none());
+        assert!(decode(Agent(6), key, &bytes).is_none());
         for end in [0, 8, 47, 48, 100, bytes.len() - 8, bytes.len() - 1] {
-            assert!(decode(key, &bytes[..end]).is_none(), "cut at {end}");
+            assert!(decode(agent, key, &bytes[..end]).is_none(), "cut at {end}");
         }
         for at in (0..bytes.len()).step_by(7) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            assert!(decode(key, &damaged).is_none(), "damaged at {at}");
+            assert!(decode(agent, key, &damaged).is_none(), "damaged at {at}");
         }
     }
 
     #[test]
     fn only_private_files_count() {
-        let folder = std::env::temp_dir().join(format!("genba-kept-{}", std::process::id()));
-        let kept = Kept(Some(CString::new(folder.to_str().unwrap()).unwrap()));
+        let folder = temporary("private");
+        let kept = beside(&folder, "one");
         let key = Key([1, 2]);
         assert!(kept.read(key).is_none());
         kept.write(key, &compiled());
         assert_eq!(kept.read(key).as_ref().map(content), Some(content(&compiled())));
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
-        let file = folder.join(key.name().to_str().unwrap());
+        let file = folder.join(kept.name("", key).to_str().unwrap());
         let allow = |path: &std::path::Path, mode| {
             std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
         };
@@ -210,6 +227,51 @@ mod tests {
         kept.write(key, &compiled());
         assert!(kept.read(key).is_some(), "a link gives way to a file");
         std::fs::remove_dir_all(&folder).unwrap();
-        assert!(Kept(None).read(key).is_none());
+        assert!(Kept::of(None, "one").read(key).is_none());
+    }
+
+    #[test]
+    fn libraries_have_rows_of_their_own() {
+        let folder = temporary("libraries");
+        let (one, other, key) = (beside(&folder, "one"), beside(&folder, "other"), Key([1, 2]));
+        one.write(key, &compiled());
+        assert!(one.read(key).is_some());
+        assert!(other.read(key).is_none());
+        other.write(key, &compiled());
+        assert!(one.read(key).is_some() && other.read(key).is_some());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Threads, which have one pid, as processes of two containers may.
+    #[test]
+    fn who_writes_at_the_same_time_or_was_killed_leaves_whole_files() {
+        let folder = temporary("at-once");
+        let (kept, key) = (beside(&folder, "one"), Key([1, 2]));
+        let mut most = compiled();
+        most.functions = vec![(0, 8); 100_000];
+        kept.write(key, &most);
+        std::thread::scope(|scope| {
+            let writers: Vec<_> =
+                (0..2).map(|_| scope.spawn(|| (0..40).for_each(|_| kept.write(key, &most)))).collect();
+            while writers.iter().any(|writer| !writer.is_finished()) {
+                assert_eq!(kept.read(key).map(|found| found.functions.len()), Some(most.functions.len()));
+            }
+        });
+        let file = folder.join(kept.name("", key).to_str().unwrap());
+        let unfinished = folder.join(kept.name(".", key).to_str().unwrap());
+        std::fs::rename(&file, &unfinished).unwrap();
+        std::fs::File::options().write(true).open(&unfinished).unwrap().set_len(5000).unwrap();
+        kept.write(key, &compiled());
+        assert_eq!(kept.read(key).as_ref().map(content), Some(content(&compiled())));
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "nothing unfinished is left");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    fn temporary(name: &str) -> std::path::PathBuf {
+        std::env::temp_dir().join(format!("genba-kept-{name}-{}", std::process::id()))
+    }
+
+    fn beside(folder: &std::path::Path, agent: &str) -> Kept {
+        Kept::of(Some(CString::new(folder.to_str().unwrap()).unwrap()), agent)
     }
 }

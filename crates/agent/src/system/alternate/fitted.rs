@@ -1,4 +1,5 @@
-//! The threads of a program that genba came into while it ran: which of them have an alternate stack that genba's handler fits on.
+//! Threads with a mapped alternate stack: those of a program that genba came into while it ran, and new ones whose own stack has no room for it. Of the
+//! former: which of them have an alternate stack that genba's handler fits on.
 //! Owns: the table of them, and the call that gives the calling thread one. Never: takes a lock, uses a heap, asks another thread for
 //! anything. Partners: doors/visited.rs (each thread comes by, sent by `genba attach`), crates/entry/src/visit.rs (reads the table from
 //! outside), sampling (asks nobody who is not in it, and says which threads have ended).
@@ -14,6 +15,9 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// More threads at a time are not asked.
 const PLACES: usize = 4096;
+/// So many places are looked at for a thread that is gone when another one needs a place.
+const LOOKED_AT: usize = 4;
+static NEXT_LOOKED_AT: AtomicU32 = AtomicU32::new(0);
 
 /// Below a thread's alternate stack: for what it needs to find back, and for a handler of the program's that comes just then.
 const ROOM_BYTES: usize = 32 << 10;
@@ -73,16 +77,20 @@ pub fn bears_signals(tid: u32) -> bool {
 pub fn ended(tid: u32) {
     let Some(place) = place_of(tid) else { return };
     place.state.store(NOT_FITTED, SeqCst);
-    // SAFETY: signal 0 only asks whether the thread is there.
-    let is_there = unsafe { libc::syscall(libc::SYS_tgkill, own_pid(), tid, 0) } == 0;
-    if !is_there {
+    if is_gone(tid) {
         place.tid.store(0, SeqCst);
     }
 }
 
+fn is_gone(tid: u32) -> bool {
+    // SAFETY: signal 0 only asks whether the thread is there.
+    unsafe { libc::syscall(libc::SYS_tgkill, own_pid(), tid, 0) != 0 && errno::get() == libc::ESRCH }
+}
+
 /// In a forked child: the calling thread has kept its stack, the others are not there.
 pub fn forked() {
-    if !bolt::is_needed_late() {
+    let is_late = bolt::is_needed_late();
+    if !is_late && used().is_empty() {
         return;
     }
     let mut now = NONE;
@@ -92,7 +100,9 @@ pub fn forked() {
         place.state.store(NOT_FITTED, SeqCst);
         place.tid.store(if is_own { own_tid() } else { 0 }, SeqCst);
     }
-    let _ = fit();
+    if is_late {
+        let _ = fit();
+    }
 }
 
 /// On any thread of the program, at any instruction. The address of `BACK_BYTES` that are this thread's own, below which a handler has room; 0:
@@ -134,9 +144,19 @@ fn own(place: &Place) -> Own {
     Own::at(place.lowest.load(SeqCst) as usize)
 }
 
-/// A free place, one with a stack before others.
+/// A free place, one with a stack before others. A thread that lived for less than a tick has not been seen to end.
 fn take_place(tid: u32) -> Option<&'static Place> {
     let take = |place: &&Place| place.tid.compare_exchange(0, tid, SeqCst, SeqCst).is_ok();
+    for _ in 0..LOOKED_AT {
+        let number = NEXT_LOOKED_AT.fetch_add(1, SeqCst) as usize;
+        if let Some(place) = number.checked_rem(used().len()).map(|at| &used()[at]) {
+            let holder = place.tid.load(SeqCst);
+            if holder != 0 && is_gone(holder) {
+                place.state.store(NOT_FITTED, SeqCst);
+                let _ = place.tid.compare_exchange(holder, 0, SeqCst, SeqCst);
+            }
+        }
+    }
     let with_stack = used().iter().filter(|place| place.lowest.load(SeqCst) != 0).find(take);
     with_stack.or_else(|| {
         let place = TABLE.places.iter().find(take)?;

@@ -1,8 +1,8 @@
 //! Genba's alternate stack of one thread.
 //! Owns: where it lies, and what its head keeps for the program. Never: uses the heap on a thread of the program's.
 //!
-//! The stack is the lowest part of the thread's own: nobody has to give it back, and it lies where a thread comes just before it would
-//! overflow. Sources: glibc's nptl/allocatestack.c (2.17 to 2.42): the thread's descriptor, to which the thread pointer points, is at the
+//! The stack is the lowest part of the thread's own, where libc made that: nobody has to give it back, and it lies where a thread comes just before it
+//! would overflow. Other threads get a mapped one (fitted.rs). Sources: glibc's nptl/allocatestack.c (2.17 to 2.42): the thread's descriptor, to which the thread pointer points, is at the
 //! top of the memory for its stack.
 
 use core::arch::asm;
@@ -24,7 +24,7 @@ core::arch::global_asm!(
 const BYTES: usize = 64 << 10;
 /// Its lowest bytes, which the kernel does not get: what the program set instead (view.rs).
 const HEAD_BYTES: usize = 64;
-/// A thread with a smaller stack keeps all of it.
+/// A thread with a smaller stack keeps all of that.
 const THREAD_BYTES_MIN: usize = 512 << 10;
 /// The thread's descriptor takes less at the top of its stack.
 const DESCRIPTOR_BYTES_MAX: usize = 4 << 10;
@@ -55,36 +55,46 @@ pub fn map(room_bytes: usize) -> Option<Own> {
     }
 }
 
-/// How large the stack of a thread with these attributes is, and how much of it its guard may take. `None`: too small for an alternate one.
+/// Where the alternate stack of a thread with these attributes goes.
 ///
 /// # Safety
 /// Null, or attributes that were made.
-pub unsafe fn room(attributes: *const libc::pthread_attr_t) -> Option<Room> {
+pub unsafe fn room(attributes: *const libc::pthread_attr_t) -> Room {
     let mut room = Room { stack_bytes: 0, guard_bytes: 0 };
+    let (mut lowest, mut bytes) = (core::ptr::null_mut(), 0);
     // SAFETY: the caller's attributes, or libc's own defaults on this stack.
-    unsafe {
+    let is_told = unsafe {
         let mut defaults: libc::pthread_attr_t = core::mem::zeroed();
         let is_default = attributes.is_null();
         if is_default && libc::pthread_attr_init(&raw mut defaults) != 0 {
-            return None;
+            return Room::ELSEWHERE;
         }
         let attributes = if is_default { &raw const defaults } else { attributes };
         let failed = libc::pthread_attr_getstacksize(attributes, &raw mut room.stack_bytes) != 0
-            || libc::pthread_attr_getguardsize(attributes, &raw mut room.guard_bytes) != 0;
+            || libc::pthread_attr_getguardsize(attributes, &raw mut room.guard_bytes) != 0
+            || libc::pthread_attr_getstack(attributes, &raw mut lowest, &raw mut bytes) != 0;
         if is_default {
             libc::pthread_attr_destroy(&raw mut defaults);
         }
-        (!failed && room.stack_bytes.saturating_sub(room.guard_bytes) >= THREAD_BYTES_MIN).then_some(room)
-    }
+        !failed
+    };
+    // libc tells the end of the stack that the program brings, less its size. Without one the end is 0.
+    let is_libc_s = (lowest as usize).wrapping_add(bytes) == 0;
+    let is_large = room.stack_bytes.saturating_sub(room.guard_bytes) >= THREAD_BYTES_MIN;
+    if is_told && is_libc_s && is_large { room } else { Room::ELSEWHERE }
 }
 
-#[derive(Clone, Copy)]
+/// A stack that libc makes: how large it is, and how much of it its guard may take.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Room {
     pub stack_bytes: usize,
     pub guard_bytes: usize,
 }
 
 impl Room {
+    /// The thread's stack is too small, or is the program's memory: the program may have a guard of its own there, or keep something.
+    pub const ELSEWHERE: Room = Room { stack_bytes: usize::MAX, guard_bytes: 0 };
+
     /// Where the alternate stack of the thread with this thread pointer begins: above the guard, however libc counts that.
     const fn lowest(self, thread_pointer: usize) -> usize {
         let lowest = thread_pointer + DESCRIPTOR_BYTES_MAX - self.stack_bytes + self.guard_bytes;
@@ -92,7 +102,7 @@ impl Room {
     }
 }
 
-/// On a thread that was just made with this room.
+/// On a thread that was just made, whose alternate stack goes there.
 pub fn set_for_thread(room: Room) {
     Own { lowest: room.lowest(thread_pointer()) }.begin(false);
 }
@@ -200,7 +210,8 @@ mod tests {
                 assert_eq!(libc::pthread_attr_init(&raw mut attributes), 0);
                 assert_eq!(libc::pthread_attr_setstacksize(&raw mut attributes, stack_bytes), 0);
                 assert_eq!(libc::pthread_attr_setguardsize(&raw mut attributes, guard_bytes), 0);
-                let given = room(&raw const attributes).expect("it is large enough");
+                let given = room(&raw const attributes);
+                assert!(given != Room::ELSEWHERE, "it is large enough");
                 let mut thread: libc::pthread_t = 0;
                 let argument = (&raw const given).cast_mut().cast();
                 assert_eq!(libc::pthread_create(&raw mut thread, &raw const attributes, look, argument), 0);
@@ -239,13 +250,17 @@ mod tests {
     }
 
     #[test]
-    fn small_stacks_are_left_alone() {
+    fn small_stacks_and_those_of_the_program_are_left_alone() {
         // SAFETY: attributes on this stack.
         unsafe {
             let mut attributes: libc::pthread_attr_t = core::mem::zeroed();
             assert_eq!(libc::pthread_attr_init(&raw mut attributes), 0);
             assert_eq!(libc::pthread_attr_setstacksize(&raw mut attributes, 256 << 10), 0);
-            assert!(room(&raw const attributes).is_none());
+            assert!(room(&raw const attributes) == Room::ELSEWHERE);
+            let mut memory = vec![0_u64; 1 << 17];
+            assert_eq!(libc::pthread_attr_setstack(&raw mut attributes, memory.as_mut_ptr().cast(), 1 << 20), 0);
+            assert!(room(&raw const attributes) == Room::ELSEWHERE);
+            assert!(room(core::ptr::null()) != Room::ELSEWHERE);
         }
     }
 }

@@ -1,40 +1,26 @@
-//! The program that is about to run in this process or in a child: whether the libraries that genba preloads fit it, and its environment without
-//! them where they do not. Another libc ends a program that it cannot load them into, and a loader that cannot open them writes a line to stderr.
-//! Owns: looking at its file (word size, machine, loader; of a script its interpreter's) and at the libraries. Never: allocates, locks or waits: a vfork
-//! child runs it in its parent's memory. What cannot be looked at gets the environment that it was given.
+//! The environment of the program that is about to run in this process or in a child: with genba's libraries where they fit it, also if this program left
+//! them out; without them where they do not. Another libc ends a program that it cannot load them into, and a loader that cannot open them writes a
+//! line to stderr.
+//! Owns: that environment, and the count of programs that cannot be followed. Never: allocates, locks or waits: a vfork child runs it in its parent's
+//! memory. An environment that is empty stays so.
 
 use crate::system::errno;
+use crate::system::programs::executable::{self, PATH_BYTES};
+use crate::system::programs::handed::{self, Handed};
+use genba_bells::programs::{Programs, Reason};
 use std::ffi::{CStr, c_char, c_int};
+
+pub use crate::system::programs::executable::Program;
 
 /// `NAME=VALUE` each, and a null pointer behind the last one.
 pub type Words = *const *const c_char;
 
-/// How the caller names it.
-#[derive(Clone, Copy)]
-pub enum Program {
-    Path(*const c_char),
-    /// Looked for in PATH, if no `/` is in it.
-    File(*const c_char),
-    Descriptor(c_int),
-    /// From a folder that is not known here.
-    Unseen,
-}
-
-const LOADER: &[u8] = b"ld-linux-x86-64.so.2";
 /// As `genba run` names its libraries.
 const LIBRARIES: [&[u8]; 3] = [b"genba-agent-", b"genba-copies-", b"genba-allocations-"];
-const PRELOAD: &[u8] = b"LD_PRELOAD=";
-const SESSION: &[u8] = b"GENBA_SESSION=";
-/// As libc's `execvp`, where PATH is not set.
-const PATH_UNSET: &[u8] = b"/bin:/usr/bin";
-/// Longer environments, lists and paths are left alone.
+pub(super) const PRELOAD: &[u8] = b"LD_PRELOAD=";
+pub(super) const SESSION: &[u8] = b"GENBA_SESSION=";
+/// Longer environments and lists are left alone.
 const WORDS_MAX: usize = 1024;
-const PATH_BYTES: usize = 4096;
-/// As the kernel's own bound on scripts that scripts interpret.
-const SCRIPTS_MAX: usize = 5;
-/// As much of a script's first line as the kernel reads.
-const LINE_BYTES: usize = 256;
-const HEADERS_MAX: u64 = 64;
 
 unsafe extern "C" {
     static environ: Words;
@@ -47,33 +33,105 @@ pub fn own_environment() -> Words {
     unsafe { environ }
 }
 
-/// `start` gets the environment that fits `program`; `errno` is that of `start`.
+/// `start` gets the environment that fits `program`; `errno` is that of `start`, which says by 0 that there is a child, and otherwise that there is none.
 ///
 /// # Safety
 /// As `execve` or `posix_spawn`: what is named is valid, or null.
-pub unsafe fn in_environment<T>(program: Program, given: Words, start: impl FnOnce(Words) -> T) -> T {
-    let before = errno::get();
+pub unsafe fn in_environment(program: Program, given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
     // SAFETY: the caller's promise.
-    let is_fit = unsafe { preloads(given) }.is_none_or(|preloads| is_readable(preloads) && unsafe { fits(program) });
-    errno::set(before);
-    // SAFETY: as above.
-    if is_fit { start(given) } else { unsafe { without(given, start) } }
+    unsafe { in_environment_of(handed::handed(), handed::programs(), program, given, start) }
 }
 
-/// The value of LD_PRELOAD, if libraries of genba's are in it.
+/// # Safety
+/// As above.
+unsafe fn in_environment_of(
+    handed: Option<&Handed>,
+    programs: Option<&Programs>,
+    program: Program,
+    given: Words,
+    start: impl FnOnce(Words) -> c_int,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    let found = unsafe { Found::in_words(given) };
+    let libraries = found.preload.filter(|_| found.has_libraries).or_else(|| {
+        let handed = handed.filter(|_| !found.is_empty)?;
+        Some(&handed.preload.as_bytes()[PRELOAD.len()..])
+    });
+    let Some(libraries) = libraries else { return start(given) };
+    let before = errno::get();
+    // SAFETY: the caller's promise.
+    let mut seen = unsafe { executable::look(program) };
+    if seen.reason.is_none() && !items(libraries).filter(|path| is_own(path)).all(executable::is_readable) {
+        seen.reason = Some(Reason::OutOfReach);
+    }
+    let counted = programs.zip(seen.reason);
+    if let Some((programs, reason)) = counted {
+        programs.add(reason, seen.name());
+    }
+    errno::set(before);
+    let result = match seen.reason {
+        Some(Reason::Setuid) => start(given),
+        // What that one starts may be another matter.
+        None | Some(Reason::Static) => match handed.filter(|_| !found.has_libraries || !found.has_session) {
+            // SAFETY: the caller's promise.
+            Some(handed) => unsafe { with(handed, &found, given, start) },
+            None => start(given),
+        },
+        // SAFETY: the caller's promise.
+        Some(_) if found.has_libraries || found.has_session => unsafe { without(given, start) },
+        Some(_) => start(given),
+    };
+    if let Some((programs, reason)) = counted.filter(|_| result != 0) {
+        programs.take_back(reason, seen.name());
+    }
+    result
+}
+
+/// False: there is no such file. Who looks for a program along PATH himself asks for many that are not there. `errno` stays.
 ///
 /// # Safety
 /// As above.
-unsafe fn preloads<'a>(environment: Words) -> Option<&'a [u8]> {
-    // SAFETY: the caller's promise.
-    let mut words = unsafe { words(environment) };
-    let value = words.find_map(|word| word.strip_prefix(PRELOAD))?;
-    items(value).any(is_own).then_some(value)
+#[must_use]
+pub unsafe fn is_there(program: Program) -> bool {
+    let Program::Path(path) = program else { return true };
+    let before = errno::get();
+    // SAFETY: the caller's promise; the kernel judges any address.
+    let is_missing = unsafe { libc::syscall(libc::SYS_faccessat, libc::AT_FDCWD, path, libc::F_OK) } != 0
+        && matches!(errno::get(), libc::ENOENT | libc::ENOTDIR);
+    errno::set(before);
+    !is_missing
+}
+
+/// What of genba's is in an environment.
+struct Found<'a> {
+    is_empty: bool,
+    /// The value of LD_PRELOAD.
+    preload: Option<&'a [u8]>,
+    has_libraries: bool,
+    has_session: bool,
+}
+
+impl<'a> Found<'a> {
+    /// # Safety
+    /// As above.
+    unsafe fn in_words(environment: Words) -> Found<'a> {
+        let mut found = Found { is_empty: true, preload: None, has_libraries: false, has_session: false };
+        // SAFETY: the caller's promise.
+        for word in unsafe { words(environment) } {
+            found.is_empty = false;
+            found.has_session |= word.starts_with(SESSION);
+            if let Some(value) = word.strip_prefix(PRELOAD) {
+                found.has_libraries |= items(value).any(is_own);
+                found.preload = Some(value);
+            }
+        }
+        found
+    }
 }
 
 /// # Safety
 /// As above.
-unsafe fn words<'a>(environment: Words) -> impl Iterator<Item = &'a [u8]> {
+pub(super) unsafe fn words<'a>(environment: Words) -> impl Iterator<Item = &'a [u8]> {
     let is_there = !environment.is_null();
     (0..).take_while(move |_| is_there).map_while(move |position| {
         // SAFETY: the caller's promise; the null pointer behind the last one ends it.
@@ -88,177 +146,118 @@ fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
     list.split(|&byte| byte == b':' || byte == b' ').filter(|item| !item.is_empty())
 }
 
-fn is_own(path: &[u8]) -> bool {
+#[must_use]
+pub(super) fn is_own(path: &[u8]) -> bool {
     LIBRARIES.iter().any(|name| base_name(path).starts_with(name))
 }
 
-fn base_name(path: &[u8]) -> &[u8] {
+pub(super) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
-/// As the loader of the next program will see it, which may run as another user by now. What this process lacks (descriptors, memory) the next one has.
-fn is_readable(preloads: &[u8]) -> bool {
-    let is_short = || matches!(errno::get(), libc::EMFILE | libc::ENFILE | libc::ENOMEM);
-    items(preloads)
-        .filter(|path| is_own(path))
-        .all(|path| terminated::<PATH_BYTES>(path).is_none_or(|path| Open::file(&path).is_some() || is_short()))
+/// The same words, but for genba's and the list.
+struct Rewritten {
+    words: [*const c_char; WORDS_MAX],
+    count: usize,
+    /// `LD_PRELOAD=…`, with a zero behind it.
+    list: [u8; PATH_BYTES],
+    length: usize,
 }
 
-/// A path as the kernel takes it; None where it is too long.
-fn terminated<const BYTES: usize>(path: &[u8]) -> Option<[u8; BYTES]> {
-    let mut bytes = [0; BYTES];
-    bytes.get_mut(..path.len())?.copy_from_slice(path);
-    (path.len() < BYTES).then_some(bytes)
-}
-
-/// A file that is open while it is looked at.
-struct Open(c_int);
-
-impl Open {
-    /// `path` ends with a zero. It never waits, so that a pipe in its place does no harm.
-    fn file(path: &[u8]) -> Option<Open> {
-        let flags = libc::O_RDONLY | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
-        // SAFETY: a path on this stack.
-        let descriptor = unsafe { libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), flags) };
-        c_int::try_from(descriptor).ok().filter(|&descriptor| descriptor >= 0).map(Open)
+impl Rewritten {
+    const fn new() -> Rewritten {
+        let words = [core::ptr::null(); WORDS_MAX];
+        Rewritten { words, count: 0, list: [0; PATH_BYTES], length: 0 }
     }
-}
 
-impl Drop for Open {
-    fn drop(&mut self) {
-        // SAFETY: opened here.
-        unsafe { libc::syscall(libc::SYS_close, self.0) };
+    /// `None`: no room. The last place is the null pointer's.
+    fn push(&mut self, word: *const c_char) -> Option<()> {
+        let place = self.words[..WORDS_MAX - 1].get_mut(self.count)?;
+        *place = word;
+        self.count += 1;
+        Some(())
     }
-}
 
-fn read<const BYTES: usize>(descriptor: c_int, offset: u64) -> Option<([u8; BYTES], usize)> {
-    let mut bytes = [0; BYTES];
-    // SAFETY: the kernel writes at most as many bytes as there are.
-    let length = unsafe { libc::syscall(libc::SYS_pread64, descriptor, bytes.as_mut_ptr(), BYTES, offset) };
-    Some((bytes, usize::try_from(length).ok()?))
-}
-
-/// # Safety
-/// As above.
-unsafe fn fits(program: Program) -> bool {
-    // SAFETY: the caller's promise.
-    let named = |name: *const c_char| (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_bytes_with_nul());
-    match program {
-        Program::Unseen => true,
-        Program::Descriptor(descriptor) => is_fit(descriptor, 0),
-        Program::Path(path) => named(path).is_none_or(path_fits),
-        Program::File(file) => named(file).is_none_or(|file| {
-            if file.contains(&b'/') {
-                return path_fits(file);
-            }
-            // SAFETY: as `own_environment`.
-            let path = unsafe { words(own_environment()) }.find_map(|word| word.strip_prefix(b"PATH="));
-            path.unwrap_or(PATH_UNSET)
-                .split(|&byte| byte == b':')
-                .find_map(|folder| in_folder(folder, file))
-                .is_none_or(|path| path_fits(&path))
-        }),
+    /// At the end of the list, where a zero stays behind it.
+    fn append(&mut self, bytes: &[u8]) -> Option<()> {
+        let end = self.length + bytes.len();
+        self.list[..PATH_BYTES - 1].get_mut(self.length..end)?.copy_from_slice(bytes);
+        self.length = end;
+        Some(())
     }
-}
-
-/// The path of `file`, which ends with a zero, in `folder`, if it can be executed there.
-fn in_folder(folder: &[u8], file: &[u8]) -> Option<[u8; PATH_BYTES]> {
-    let mut path = [0; PATH_BYTES];
-    let folder = if folder.is_empty() { b"." } else { folder };
-    path.get_mut(..folder.len())?.copy_from_slice(folder);
-    *path.get_mut(folder.len())? = b'/';
-    path.get_mut(folder.len() + 1..folder.len() + 1 + file.len())?.copy_from_slice(file);
-    // SAFETY: a path on this stack.
-    (unsafe { libc::syscall(libc::SYS_access, path.as_ptr(), libc::X_OK) } == 0).then_some(path)
-}
-
-fn path_fits(path: &[u8]) -> bool {
-    Open::file(path).is_none_or(|file| is_fit(file.0, 0))
-}
-
-fn is_fit(descriptor: c_int, scripts: usize) -> bool {
-    let Some((head, length)) = read::<LINE_BYTES>(descriptor, 0) else { return true };
-    let head = &head[..length];
-    if let Some(line) = head.strip_prefix(b"#!") {
-        let Some(interpreter) = interpreter_of(line).and_then(terminated::<LINE_BYTES>) else { return true };
-        return scripts == SCRIPTS_MAX || Open::file(&interpreter).is_none_or(|file| is_fit(file.0, scripts + 1));
-    }
-    if !head.starts_with(b"\x7fELF") || length < 64 {
-        return true;
-    }
-    let (is_64_bit, machine) = (head[4] == 2, u16::from_le_bytes([head[18], head[19]]));
-    // Without a loader nothing is loaded.
-    is_64_bit
-        && machine == 62
-        && loader_of(descriptor, head).is_none_or(|(name, length)| base_name(&name[..length]) == LOADER)
-}
-
-/// Of a script's first line, behind `#!`.
-fn interpreter_of(line: &[u8]) -> Option<&[u8]> {
-    let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t');
-    let begin = line.iter().position(|byte| !is_blank(byte))?;
-    let path = line[begin..].split(|byte| is_blank(byte) || *byte == b'\n').next()?;
-    (!path.is_empty()).then_some(path)
-}
-
-/// The program's PT_INTERP.
-fn loader_of(descriptor: c_int, head: &[u8]) -> Option<([u8; 256], usize)> {
-    const PT_INTERP: u64 = 3;
-    let number = |bytes: &[u8]| bytes.iter().rev().fold(0_u64, |number, &byte| number << 8 | u64::from(byte));
-    let (table, size, count) = (number(&head[32..40]), number(&head[54..56]), number(&head[56..58]));
-    (0..count.min(HEADERS_MAX)).find_map(|position| {
-        let (header, length) = read::<56>(descriptor, table.checked_add(position * size)?)?;
-        if length < header.len() || number(&header[..4]) != PT_INTERP {
-            return None;
-        }
-        let (name, length) = read::<256>(descriptor, number(&header[8..16]))?;
-        let length = length.min(usize::try_from(number(&header[32..40])).ok()?);
-        Some((name, name[..length].iter().position(|&byte| byte == 0).unwrap_or(length)))
-    })
 }
 
 /// # Safety
 /// As above.
 #[inline(never)]
-unsafe fn without<T>(given: Words, start: impl FnOnce(Words) -> T) -> T {
-    let mut kept = [core::ptr::null::<c_char>(); WORDS_MAX];
-    let mut rest = [0_u8; PATH_BYTES];
-    let mut count = 0;
-    // SAFETY: the caller's promise.
-    for word in unsafe { words(given) } {
-        let mut pointer = word.as_ptr().cast();
-        if word.starts_with(SESSION) {
-            continue;
-        }
-        if let Some(value) = word.strip_prefix(PRELOAD) {
-            let mut length = PRELOAD.len();
-            rest[..length].copy_from_slice(PRELOAD);
-            for item in items(value).filter(|item| !is_own(item)) {
-                let Some(room) = rest.get_mut(length..length + item.len() + 1) else { return start(given) };
-                room[..item.len()].copy_from_slice(item);
-                room[item.len()] = b':';
-                length += item.len() + 1;
+unsafe fn with(handed: &Handed, found: &Found, given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
+    let mut made = Rewritten::new();
+    let mut make = || {
+        if !found.has_libraries {
+            made.append(handed.preload.as_bytes())?;
+            if let Some(others) = found.preload.filter(|others| !others.is_empty()) {
+                made.append(b":")?;
+                made.append(others)?;
             }
-            if length == PRELOAD.len() {
-                continue;
+            let list = made.list.as_ptr().cast();
+            made.push(list)?;
+        }
+        if !found.has_session {
+            made.push(handed.session.as_ptr())?;
+        }
+        // SAFETY: the caller's promise.
+        for word in unsafe { words(given) } {
+            if found.has_libraries || !word.starts_with(PRELOAD) {
+                made.push(word.as_ptr().cast())?;
             }
-            rest[length - 1] = 0;
-            pointer = rest.as_ptr().cast();
         }
-        // The last place is the null pointer's.
-        if count + 1 == WORDS_MAX {
-            return start(given);
-        }
-        kept[count] = pointer;
-        count += 1;
+        Some(())
+    };
+    match make() {
+        Some(()) => start(made.words.as_ptr()),
+        None => start(given),
     }
-    start(kept.as_ptr())
+}
+
+/// # Safety
+/// As above.
+#[inline(never)]
+unsafe fn without(given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
+    let mut made = Rewritten::new();
+    let mut make = || {
+        // SAFETY: the caller's promise.
+        for word in unsafe { words(given) } {
+            let Some(list) = word.strip_prefix(PRELOAD) else {
+                if !word.starts_with(SESSION) {
+                    made.push(word.as_ptr().cast())?;
+                }
+                continue;
+            };
+            made.length = 0;
+            for item in items(list).filter(|item| !is_own(item)) {
+                made.append(if made.length == 0 { PRELOAD } else { b":" })?;
+                made.append(item)?;
+            }
+            if made.length > 0 {
+                made.list[made.length] = 0;
+                let list = made.list.as_ptr().cast();
+                made.push(list)?;
+            }
+        }
+        Some(())
+    };
+    match make() {
+        Some(()) => start(made.words.as_ptr()),
+        None => start(given),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Program, Words, in_environment, items};
-    use std::ffi::CString;
+    use super::{Handed, Program, Words, in_environment_of, items};
+    use genba_bells::programs::{Programs, Reason};
+    use std::cell::RefCell;
+    use std::ffi::{CString, c_int};
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
     use std::path::{Path, PathBuf};
@@ -293,35 +292,66 @@ mod tests {
         made(name, &bytes)
     }
 
-    /// What a program is given of `environment`.
-    fn given(program: Program, environment: &[&str]) -> Vec<String> {
+    /// What a program is given of `environment`, where `handed` is handed on, and what is counted.
+    fn given_with(
+        handed: Option<&Handed>,
+        program: Program,
+        environment: &[&str],
+        result: c_int,
+    ) -> (Vec<String>, Vec<(String, Reason)>) {
         let kept: Vec<CString> = environment.iter().map(|word| CString::new(*word).expect("no zero")).collect();
         let mut pointers: Vec<_> = kept.iter().map(|word| word.as_ptr()).collect();
         pointers.push(core::ptr::null());
+        let (given, programs) = (RefCell::new(Vec::new()), Programs::new());
         let read = |words: Words| {
             // SAFETY: either the words above, or those made of them; a null pointer ends both.
             let words = unsafe { super::words(words) };
-            words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+            given.replace(words.map(|word| String::from_utf8_lossy(word).into_owned()).collect());
+            result
         };
         // SAFETY: all lives as long as the call.
-        unsafe { in_environment(program, pointers.as_ptr(), read) }
+        let said = unsafe { in_environment_of(handed, Some(&programs), program, pointers.as_ptr(), read) };
+        assert_eq!(said, result);
+        let name = |name: &[u8]| String::from_utf8_lossy(super::base_name(name)).into_owned();
+        let counted = programs.started().0.iter().map(|started| (name(&started.name), started.reason)).collect();
+        (given.into_inner(), counted)
+    }
+
+    fn given(program: Program, environment: &[&str]) -> Vec<String> {
+        given_with(None, program, environment, 0).0
+    }
+
+    fn path_of(path: &Path) -> CString {
+        CString::new(path.to_str().expect("text")).expect("no zero")
+    }
+
+    /// Why a program does not get the environment that it was to get, if it does not.
+    fn refused(path: &Path) -> Option<(String, Reason)> {
+        let library = made("genba-agent-1.so", b"");
+        let preload = format!("LD_PRELOAD={}:/l/a.so", library.display());
+        let path = path_of(path);
+        let all = ["A=1", &preload, "GENBA_SESSION=x", "B=2"];
+        let (given, counted) = given_with(None, Program::Path(path.as_ptr()), &all, 0);
+        let is_static = counted.first().is_some_and(|(_, reason)| *reason == Reason::Static);
+        if counted.is_empty() || is_static {
+            assert_eq!(given, all);
+        } else {
+            assert_eq!(given, ["A=1", "LD_PRELOAD=/l/a.so", "B=2"]);
+        }
+        assert!(given_with(None, Program::Path(path.as_ptr()), &all, -1).1.is_empty(), "it was not started");
+        counted.into_iter().next()
     }
 
     fn is_given_all(path: &Path) -> bool {
-        let library = made("genba-agent-1.so", b"");
-        let preload = format!("LD_PRELOAD={}:/l/a.so", library.display());
-        let path = CString::new(path.to_str().expect("text")).expect("no zero");
-        let all = ["A=1", &preload, "GENBA_SESSION=x", "B=2"];
-        let given = given(Program::Path(path.as_ptr()), &all);
-        assert!(given == all || given == ["A=1", "LD_PRELOAD=/l/a.so", "B=2"], "{given:?}");
-        given == all
+        refused(path).is_none()
     }
 
     #[test]
     fn programs_of_this_libc_and_scripts_that_they_interpret() {
         let glibc = elf("glibc", 2, 62, Some("/lib64/ld-linux-x86-64.so.2"));
         assert!(is_given_all(&glibc));
-        assert!(is_given_all(&elf("static", 2, 62, None)));
+        assert_eq!(refused(&elf("static", 2, 62, None)), Some(("static".to_owned(), Reason::Static)));
+        assert!(is_given_all(&elf("ld-linux-x86-64.so.2", 2, 62, None)), "the loader loads");
         assert!(is_given_all(&made("script", format!("#! {} -x\n", glibc.display()).as_bytes())));
         assert!(is_given_all(&made("text", b"echo")));
         assert!(is_given_all(Path::new("/nowhere")));
@@ -330,11 +360,38 @@ mod tests {
     #[test]
     fn programs_that_cannot_load_the_agent() {
         let musl = elf("musl", 2, 62, Some("/lib/ld-musl-x86_64.so.1"));
-        assert!(!is_given_all(&musl));
-        assert!(!is_given_all(&elf("small", 1, 3, Some("/lib/ld-linux.so.2"))));
-        assert!(!is_given_all(&elf("arm", 2, 183, Some("/lib/ld-linux-aarch64.so.1"))));
+        let of = |path: &Path| refused(path).map(|(name, reason)| format!("{name} {reason:?}")).unwrap_or_default();
+        assert_eq!(of(&musl), "musl Musl");
+        assert_eq!(of(&elf("small", 1, 3, Some("/lib/ld-linux.so.2"))), "small Bits32");
+        assert_eq!(of(&elf("arm", 2, 183, Some("/lib/ld-linux-aarch64.so.1"))), "arm OtherMachine");
+        assert_eq!(of(&elf("bionic", 2, 62, Some("/system/bin/linker64"))), "bionic OtherLoader");
         let script = made("of-musl", format!("#!{}\n", musl.display()).as_bytes());
-        assert!(!is_given_all(&made("of-script", format!("#!\t{}", script.display()).as_bytes())));
+        assert_eq!(of(&made("of-script", format!("#!\t{}", script.display()).as_bytes())), "musl Musl");
+    }
+
+    #[test]
+    fn what_a_program_left_out_is_handed_on() {
+        let library = made("genba-agent-4.so", b"");
+        let list = [library.display().to_string(), "/l/a.so".to_owned()];
+        let handed = Handed::new(list.into_iter(), "x").expect("a library");
+        let own = format!("LD_PRELOAD={}", library.display());
+        let glibc = path_of(&elf("glibc-2", 2, 62, Some("/lib64/ld-linux-x86-64.so.2")));
+        let given = |words: &[&str]| given_with(Some(&handed), Program::Path(glibc.as_ptr()), words, 0).0;
+        assert_eq!(given(&["A=1"]), [&own, "GENBA_SESSION=x", "A=1"]);
+        let others = format!("{own}:/l/jemalloc.so /l/b.so");
+        let replaced = ["LD_PRELOAD=/l/jemalloc.so /l/b.so", "GENBA_SESSION=y"];
+        assert_eq!(given(&replaced), [&others, "GENBA_SESSION=y"]);
+        assert_eq!(given(&["LD_PRELOAD=", "A=1"]), [&own, "GENBA_SESSION=x", "A=1"]);
+        assert_eq!(given(&[&own]), ["GENBA_SESSION=x", &own]);
+        assert_eq!(given(&[&own, "GENBA_SESSION=y"]), [&own, "GENBA_SESSION=y"]);
+        assert_eq!(given(&[]), [""; 0], "it is to have none");
+        let many: Vec<String> = (0..super::WORDS_MAX).map(|number| format!("A{number}=1")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(given(&many), many, "there is no room");
+        let musl = path_of(&elf("musl-2", 2, 62, Some("/lib/ld-musl-x86_64.so.1")));
+        let (given, counted) = given_with(Some(&handed), Program::Path(musl.as_ptr()), &["A=1"], 0);
+        assert_eq!((given, counted), (vec!["A=1".to_owned()], vec![("musl-2".to_owned(), Reason::Musl)]));
+        assert!(Handed::new(std::iter::once("/l/a.so".to_owned()), "x").is_none());
     }
 
     #[test]

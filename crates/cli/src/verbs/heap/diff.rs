@@ -91,6 +91,7 @@ fn read_page(path: &Path) -> Result<Page, Failure> {
             .detail(detail)
             .hint("genba heap PID -o FILE keeps one")
     };
+    read::check_is_no_pipe(path)?;
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::no(format!("cannot read {}: {}", path.display(), failure::of_system(&error))))?;
     let page: Page = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;

@@ -1,10 +1,11 @@
 //! The table that all processes of a run share: one that is about to kill another rings there first. So does genba, before it passes a
-//! signal on to the program.
+//! signal on to the program. Programs that cannot be followed are counted there.
 //! Owns: the memory file, for as long as genba runs. Never: takes a place in it.
 //! Partners: crates/bells, crates/agent/src/process/bells.rs.
 
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
+use genba_bells::programs::Started;
 use genba_bells::{ANSWER_NS_MAX, Table, ask_all, is_deadly, monotonic_ns, own_namespace};
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fstat, ftruncate, memfd_create};
 
@@ -29,6 +30,11 @@ impl Bells {
 
     pub fn chain(&self) -> Chain {
         Chain(genba_bells::map(self.file.as_fd()).zip(own_namespace()))
+    }
+
+    /// Programs that the run's processes could not take the agent into, and how many starts there were of others.
+    pub fn not_followed(&self) -> (Vec<Started>, u64) {
+        genba_bells::map(self.file.as_fd()).map(|table| table.programs.started()).unwrap_or_default()
     }
 
     /// What the agent finds it by.

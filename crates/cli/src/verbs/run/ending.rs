@@ -7,7 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use genba_format::Recording;
-use genba_profile::figures;
+use genba_profile::profile::NotFollowed;
+use genba_profile::{figures, not_followed};
 
 use super::interpreter::Known;
 use super::start::Ending;
@@ -17,6 +18,8 @@ use crate::words::failure::Failure;
 
 /// At most this many processes are named one by one.
 const NAMED_MAX: usize = 5;
+/// And this many programs.
+const PROGRAMS_MAX: usize = 12;
 
 /// A process that was started under this recording and has not ended.
 pub struct StillRunning {
@@ -64,10 +67,16 @@ pub fn has_python(recording: &Recording) -> bool {
 }
 
 /// No process wrote a start block. The command's exit code stays unless it was 0.
-pub fn no_python(program: &Program, known: Known, ending: &Ending, running: &[StillRunning]) -> Failure {
+pub fn no_python(
+    program: &Program,
+    known: Known,
+    ending: &Ending,
+    not_followed: &[NotFollowed],
+    running: &[StillRunning],
+) -> Failure {
     let exit_code = ending.exit_code();
     let failure = match known {
-        Known::Nothing => of_command(program, ending, running),
+        Known::Nothing => of_command(program, ending, not_followed, running),
         Known::Python => {
             Failure::no(format!("nothing was recorded: {} ended before genba's library began", program.path.display()))
                 .detail(format!("it {}", ending.words()))
@@ -78,24 +87,29 @@ pub fn no_python(program: &Program, known: Known, ending: &Ending, running: &[St
     failure.with_exit_code(exit_code.max(1))
 }
 
-fn of_command(program: &Program, ending: &Ending, running: &[StillRunning]) -> Failure {
+fn of_command(program: &Program, ending: &Ending, not_followed: &[NotFollowed], running: &[StillRunning]) -> Failure {
     let name = program.name.display();
-    let mut failure = Failure::no("no Python in the command").detail(format!(
-        "{} {}, and no CPython had started in it",
-        shown_command(program),
-        ending.words()
-    ));
+    let missed = not_followed::warning(not_followed);
+    let mut failure = match &missed {
+        Some(missed) => Failure::no("no Python was recorded").detail(missed),
+        None => Failure::no("no Python in the command"),
+    };
+    let programs: Vec<&str> = ending.seen.programs.iter().take(PROGRAMS_MAX).map(String::as_str).collect();
+    let more = ending.seen.programs.len().saturating_sub(programs.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    failure = failure.detail(format!("{} {}", shown_command(program), ending.words()));
+    if !programs.is_empty() {
+        let no_python = if missed.is_some() { "" } else { ", but no CPython" };
+        failure = failure.detail(format!("seen in it: {}{more}{no_python}", programs.join(", ")));
+    }
+    failure = not_followed::words(not_followed).into_iter().fold(failure, Failure::detail);
     if !running.is_empty() {
         let count = figures::counted(running.len() as u64, "process", "processes");
         failure = failure.detail(format!("{count} that it started still run in the background"));
     }
-    failure = failure
-        .detail(format!(
-            "perhaps {name} starts no Python this time, or asks one that already runs (a daemon, a container)"
-        ))
-        .detail(
-            "perhaps Python was started with an empty environment, other rights, or by a static program in between",
-        );
+    if missed.is_some() {
+        return failure;
+    }
     let is_shell =
         ["sh", "bash", "dash", "zsh"].iter().any(|shell| program.path.file_name() == Some(OsStr::new(shell)));
     match program.kind {

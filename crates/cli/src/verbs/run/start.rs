@@ -13,6 +13,7 @@ use genba_parent::{Mask, News, next_news, reap, take_stop, unblock_stops};
 use super::bells::Chain;
 use super::signals::{Answers, pass_on_to};
 use super::target::Program;
+use super::watch::{Sighted, Watch};
 use crate::recording::session::{Session, preload};
 use crate::words::failure::{self, Failure};
 
@@ -20,6 +21,8 @@ use crate::words::failure::{self, Failure};
 pub struct Ending {
     pub status: ExitStatus,
     pub wall: Duration,
+    /// What ran below the program, as seen from outside.
+    pub seen: Sighted,
 }
 
 impl Ending {
@@ -60,6 +63,7 @@ pub fn run(
     })?;
     let pid = child.id();
     let passing = pass_on_to(pid, answers, chain);
+    let watch = Watch::begin(pid);
     let cannot_wait = |error| Failure::ours(format!("cannot wait for the program: {}", failure::of_system(&error)));
     // Waits without reaping, so that its pid is not another's while signals are still passed on.
     loop {
@@ -75,7 +79,9 @@ pub fn run(
         }
     }
     let wall = started.elapsed();
+    // Before its pid may be another's.
+    let seen = watch.end();
     let status = passing.ended(|| child.wait()).map_err(cannot_wait)?;
     unblock_stops();
-    Ok((Ending { status, wall }, pid))
+    Ok((Ending { status, wall, seen }, pid))
 }

@@ -1,10 +1,12 @@
 //! What is behind each address of `genba view`: values in, a page out.
-//! Owns: who may ask (the right host, the secret), the list of recordings, and the page of a file that cannot be read. Never: opens a
-//! connection; makes the viewer's page (genba-page does).
+//! Owns: who may ask (the right host, the secret), which page that is and of which state of its files, the list of recordings, and the page
+//! of a file that cannot be read. Never: opens a connection; makes the viewer's page (genba-page does); makes a page before it has judged.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use genba_profile::figures;
+use hyper::body::Bytes;
 
 use crate::read::{FilterOptions, SideTimes, Sides};
 use crate::verbs::html::{Room, page_of_one, page_of_two};
@@ -25,19 +27,55 @@ pub struct Asked {
     pub query: String,
 }
 
+/// What somebody asked for who may have it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Page {
+    List,
+    /// By its number in the list.
+    One(usize),
+    Two {
+        before: usize,
+        after: usize,
+    },
+}
+
+/// A page, and the state of its files: two that are equal are the same page.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Versioned {
+    page: Page,
+    files: Vec<Option<FileState>>,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct FileState {
+    device: u64,
+    inode: u64,
+    bytes: u64,
+    changed_ns: i128,
+}
+
+impl FileState {
+    fn of(path: &Path) -> Option<FileState> {
+        let found = std::fs::metadata(path).ok()?;
+        let changed_ns = i128::from(found.mtime()) * 1_000_000_000 + i128::from(found.mtime_nsec());
+        Some(FileState { device: found.dev(), inode: found.ino(), bytes: found.len(), changed_ns })
+    }
+}
+
+#[derive(Clone)]
 pub struct Answer {
     pub status: u16,
     pub content_type: &'static str,
-    pub body: String,
+    pub body: Bytes,
 }
 
 impl Answer {
     pub fn text(status: u16, words: &str) -> Answer {
-        Answer { status, content_type: "text/plain; charset=utf-8", body: format!("{words}\n") }
+        Answer { status, content_type: "text/plain; charset=utf-8", body: format!("{words}\n").into() }
     }
 
     fn page(status: u16, body: String) -> Answer {
-        Answer { status, content_type: "text/html; charset=utf-8", body }
+        Answer { status, content_type: "text/html; charset=utf-8", body: body.into() }
     }
 }
 
@@ -57,37 +95,52 @@ impl Site {
         }
     }
 
-    pub fn answer(&self, asked: &Asked) -> Answer {
+    /// Whether whoever asks may have what is behind that address. It reads no file.
+    pub fn judge(&self, asked: &Asked) -> Result<Page, Answer> {
         // A page of another site whose name was made to lead to this machine sends its own name.
         if !asked.host.as_deref().is_some_and(|host| self.is_own_host(host)) {
-            return Answer::text(421, "genba view answers to 127.0.0.1 and localhost only");
+            return Err(Answer::text(421, "genba view answers to 127.0.0.1 and localhost only"));
         }
         if !asked.is_reading {
-            return Answer::text(405, "genba view only shows: GET or HEAD");
+            return Err(Answer::text(405, "genba view only shows: GET or HEAD"));
         }
-        let not_there = || Answer::text(404, "there is nothing here; genba view prints the address");
-        let Some((secret, place)) = asked.path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
-            return not_there();
+        let place = asked.path.strip_prefix('/').and_then(|path| path.split_once('/'));
+        let place = place.filter(|(secret, _)| is_same(secret, &self.secret)).map(|(_, place)| place);
+        place
+            .and_then(|place| self.page_at(place, &asked.query))
+            .ok_or_else(|| Answer::text(404, "there is nothing here; genba view prints the address"))
+    }
+
+    fn page_at(&self, place: &str, query: &str) -> Option<Page> {
+        let number = |word: &str| word.parse().ok().filter(|number| *number < self.files.len());
+        let side = |name: &str| parameter(query, name).and_then(number);
+        match place {
+            "" if self.files.len() > 1 => Some(Page::List),
+            "" => Some(Page::One(0)),
+            "compare" => Some(Page::Two { before: side("before")?, after: side("after")? }),
+            place => place.strip_prefix("recording/").and_then(number).map(Page::One),
+        }
+    }
+
+    /// With the state that its files are in now.
+    pub fn version(&self, page: Page) -> Versioned {
+        let files = match page {
+            Page::List => self.files.iter().collect(),
+            Page::One(file) => vec![&self.files[file]],
+            Page::Two { before, after } => vec![&self.files[before], &self.files[after]],
         };
-        if !is_same(secret, &self.secret) {
-            return not_there();
-        }
-        let file = |number: &str| number.parse::<usize>().ok().and_then(|number| self.files.get(number));
-        let filters = FilterOptions::default();
-        let made = match place {
-            "" if self.files.len() > 1 => return Answer::page(200, self.list()),
-            "" => page_of_one(&self.files, &filters, Room::Unlimited),
-            "compare" => {
-                let side = |name: &str| parameter(&asked.query, name).and_then(file).cloned();
-                let (Some(before), Some(after)) = (side("before"), side("after")) else { return not_there() };
-                let files = (std::slice::from_ref(&before), std::slice::from_ref(&after));
-                Sides::open("html", files, &SideTimes::default(), &filters)
+        Versioned { files: files.into_iter().map(|file| FileState::of(file)).collect(), page }
+    }
+
+    pub fn make(&self, Versioned { page, .. }: &Versioned) -> Answer {
+        let (filters, side) = (FilterOptions::default(), |file: usize| std::slice::from_ref(&self.files[file]));
+        let made = match *page {
+            Page::List => return Answer::page(200, self.list()),
+            Page::One(file) => page_of_one(side(file), &filters, Room::Unlimited),
+            Page::Two { before, after } => {
+                Sides::open("html", (side(before), side(after)), &SideTimes::default(), &filters)
                     .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
             }
-            place => match place.strip_prefix("recording/").and_then(file) {
-                Some(path) => page_of_one(std::slice::from_ref(path), &filters, Room::Unlimited),
-                None => return not_there(),
-            },
         };
         match made {
             Ok(made) => Answer::page(200, made.page),
@@ -177,9 +230,18 @@ mod tests {
         Site::new(files.to_vec(), 4127, "secret".to_owned())
     }
 
+    fn answer(asked: &Asked) -> Answer {
+        let site = site();
+        site.judge(asked).map_or_else(|refusal| refusal, |page| site.make(&site.version(page)))
+    }
+
+    fn body(path: &str) -> String {
+        String::from_utf8(answer(&asked("localhost:4127", path)).body.to_vec()).expect("text")
+    }
+
     #[test]
     fn only_this_machine_and_the_secret_are_answered() {
-        let status = |host: &str, path: &str| site().answer(&asked(host, path)).status;
+        let status = |host: &str, path: &str| answer(&asked(host, path)).status;
         for host in ["127.0.0.1:4127", "localhost:4127"] {
             assert_eq!(status(host, "/secret/"), 200, "{host}");
         }
@@ -188,7 +250,7 @@ mod tests {
         {
             assert_eq!(status(host, "/secret/"), 421, "{host}");
         }
-        assert_eq!(site().answer(&Asked { host: None, ..asked("", "/secret/") }).status, 421);
+        assert_eq!(answer(&Asked { host: None, ..asked("", "/secret/") }).status, 421);
         for path in [
             "/",
             "/secret",
@@ -204,24 +266,20 @@ mod tests {
         ] {
             assert_eq!(status("127.0.0.1:4127", path), 404, "{path}");
         }
-        assert_eq!(site().answer(&Asked { is_reading: false, ..asked("localhost:4127", "/secret/") }).status, 405);
+        assert_eq!(answer(&Asked { is_reading: false, ..asked("localhost:4127", "/secret/") }).status, 405);
     }
 
     #[test]
     fn names_of_files_are_no_html() {
-        let list = site().answer(&asked("localhost:4127", "/secret/")).body;
+        let list = body("/secret/");
         assert!(list.contains("a &lt;b&gt;.genba") && !list.contains("<b>"), "{list}");
         assert!(list.contains("<option value=\"1\" selected>/nowhere/c.genba</option>"), "{list}");
     }
 
     #[test]
     fn a_file_that_cannot_be_read_is_told_with_the_hint() {
-        let answer = site().answer(&asked("localhost:4127", "/secret/recording/0"));
-        assert_eq!(answer.status, 500);
-        assert!(
-            answer.body.contains("error: cannot open /nowhere/a &lt;b&gt;.genba: there is no such file"),
-            "{}",
-            answer.body
-        );
+        assert_eq!(answer(&asked("localhost:4127", "/secret/recording/0")).status, 500);
+        let body = body("/secret/recording/0");
+        assert!(body.contains("error: cannot open /nowhere/a &lt;b&gt;.genba: there is no such file"), "{body}");
     }
 }

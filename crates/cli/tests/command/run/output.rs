@@ -149,9 +149,8 @@ fn nothing_is_left_behind_when_nothing_was_recorded() {
         stdout
         stderr
           error: no Python in the command
-            `true` ended with exit code 0, and no CPython had started in it
-            perhaps true starts no Python this time, or asks one that already runs (a daemon, a container)
-            perhaps Python was started with an empty environment, other rights, or by a static program in between
+            `true` ended with exit code 0
+            seen in it: true, but no CPython
           hint: name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py
     "#]],
     );

@@ -31,9 +31,8 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
         stdout
         stderr
           error: no Python in the command
-            `launcher 0` ended with exit code 0, and no CPython had started in it
-            perhaps launcher starts no Python this time, or asks one that already runs (a daemon, a container)
-            perhaps Python was started with an empty environment, other rights, or by a static program in between
+            `launcher 0` ended with exit code 0
+            seen in it: launcher, but no CPython
           hint: name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py
     "#]],
     );
@@ -44,9 +43,8 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
         stdout
         stderr
           error: no Python in the command
-            `launcher 7` ended with exit code 7, and no CPython had started in it
-            perhaps launcher starts no Python this time, or asks one that already runs (a daemon, a container)
-            perhaps Python was started with an empty environment, other rights, or by a static program in between
+            `launcher 7` ended with exit code 7
+            seen in it: launcher, but no CPython
           hint: name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py
     "#]],
     );
@@ -58,9 +56,8 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
         stdout
         stderr
           error: no Python in the command
-            `killed` was ended by signal 9, and no CPython had started in it
-            perhaps killed starts no Python this time, or asks one that already runs (a daemon, a container)
-            perhaps Python was started with an empty environment, other rights, or by a static program in between
+            `killed` was ended by signal 9
+            seen in it: killed, but no CPython
           hint: name the Python program itself: genba run app.py, genba run -m module, or genba run python app.py
     "#]],
     );
@@ -71,9 +68,8 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
         stdout
         stderr
           error: no Python in the command
-            `sh -c :` ended with exit code 0, and no CPython had started in it
-            perhaps sh starts no Python this time, or asks one that already runs (a daemon, a container)
-            perhaps Python was started with an empty environment, other rights, or by a static program in between
+            `sh -c :` ended with exit code 0
+            seen in it: sh, but no CPython
           hint: genba run app.py records a script without the shell
     "#]],
     );
@@ -86,9 +82,8 @@ fn without_python_the_exit_code_stays_unless_it_was_0() {
             stdout
             stderr
               error: no Python in the command
-                `[box]/bin/python3 app.py` ended with exit code 0, and no CPython had started in it
-                perhaps [box]/bin/python3 starts no Python this time, or asks one that already runs (a daemon, a container)
-                perhaps Python was started with an empty environment, other rights, or by a static program in between
+                `[box]/bin/python3 app.py` ended with exit code 0
+                seen in it: python3, but no CPython
               hint: [box]/bin/python3 may be a script that looks for an interpreter; name the interpreter itself: genba run --python PATH app.py
         "#]],
     );

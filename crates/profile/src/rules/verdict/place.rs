@@ -187,7 +187,8 @@ impl Finder<'_> {
             Reason::Recursion { .. }
             | Reason::NoSingleCause { .. }
             | Reason::TooShort { .. }
-            | Reason::NoClock { .. } => Vec::new(),
+            | Reason::NoClock { .. }
+            | Reason::NotFollowed { .. } => Vec::new(),
         }
     }
 

@@ -22,6 +22,7 @@ pub enum Reason {
     NoSingleCause { largest_ns: u64, ten_largest_ns: u64, cpu_ns: u64 },
     TooShort { wall_ns: u64, samples: u64 },
     NoClock { samples: u64 },
+    NotFollowed { processes: u64, wall_ns: u64, cpu_ns: u64, recorded_ns: u64 },
 }
 
 impl Reason {
@@ -41,7 +42,7 @@ impl Reason {
             Reason::Spread { .. } => "spread",
             Reason::NoSingleCause { .. } => "no single cause",
             Reason::TooShort { .. } => "too short to judge",
-            Reason::NoClock { .. } => "not judged",
+            Reason::NoClock { .. } | Reason::NotFollowed { .. } => "not judged",
         }
     }
 

@@ -170,6 +170,14 @@ impl Words<'_> {
                 "{}, and no CPU time for a verdict; the rows below count what there is",
                 counted(samples, "sample", "samples")
             ),
+            Reason::NotFollowed { processes, wall_ns, cpu_ns, recorded_ns } => format!(
+                "{} ran for {} ({} CPU) and {} not in this recording, which holds {} CPU",
+                counted(processes, "Python of this run", "Pythons of this run"),
+                duration(wall_ns),
+                duration(cpu_ns),
+                if processes == 1 { "is" } else { "are" },
+                duration(recorded_ns)
+            ),
             Reason::TooShort { wall_ns, samples } => {
                 format!("{} wall, {}", duration(wall_ns), counted(samples, "sample", "samples"))
             }

@@ -6,7 +6,7 @@ use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate};
 use crate::rules::difference::{ADVISED_CHANGE, Code, Row, Run, Subject};
 use crate::rules::phase::Phase;
 use crate::rules::weight::Weight;
-use crate::tables::profile::Accounting;
+use crate::tables::profile::{Accounting, NotFollowed};
 use crate::views::difference::Comparison;
 use crate::views::report::json::{AccountingPage, FiltersPage, accounting_page, filters_page};
 
@@ -52,6 +52,7 @@ struct RecordingPage<'a> {
     cpu_not_sampled_ns: u64,
     cpu_genba_ns: u64,
     accounting: AccountingPage<'a>,
+    not_followed: &'a [NotFollowed],
     filters: Option<FiltersPage<'a>>,
 }
 
@@ -167,6 +168,7 @@ fn side<'a>(runs: &'a [Run], accountings: &'a [Accounting], samples: u64, weight
             cpu_not_sampled_ns: clocks.cpu_not_sampled_ns,
             cpu_genba_ns: clocks.cpu_genba_ns,
             accounting: accounting_page(accounting),
+            not_followed: &run.reading.not_followed,
             filters: filters_page(&run.reading, weight),
         }
     });

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::rules::not_followed;
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
 use crate::tables::profile::{
-    Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, Process, ProcessIndex, Profile, Thread,
+    Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, NotFollowed, Process, ProcessIndex, Profile, Thread,
 };
 use crate::tables::source_text::{Lack, SourceText};
 use crate::tables::state::in_words;
@@ -41,6 +42,8 @@ struct Page<'a> {
     meta: Meta<'a>,
     filters: Option<FiltersPage<'a>>,
     accounting: Whole<'a>,
+    not_followed: &'a [NotFollowed],
+    not_followed_words: Option<String>,
     processes: Vec<ProcessRow<'a>>,
     threads: Vec<ThreadRow<'a>>,
     frames: Vec<FrameRow<'a>>,
@@ -241,6 +244,8 @@ fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'
             cpu_genba_ns: clocks.cpu_genba_ns,
             wall_not_sampled_ns: clocks.wall_not_sampled_ns,
         },
+        not_followed: &profile.not_followed,
+        not_followed_words: not_followed::words(&profile.not_followed),
         processes: profile.processes.enumerate().map(|(index, row)| process(profile, index, row)).collect(),
         threads: profile.threads.iter().map(thread).collect(),
         frames: profile.frames.iter().map(|row| frame(profile, row)).collect(),

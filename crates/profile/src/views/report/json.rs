@@ -7,7 +7,7 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::verdict::json::{VerdictPage, page as verdict_page};
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{Function, Home, ProcessIndex, Profile};
+use crate::tables::profile::{Function, Home, NotFollowed, ProcessIndex, Profile};
 use crate::tables::table::TableIndex;
 use crate::views::report::callers::Caller;
 use crate::views::report::{Report, Row};
@@ -28,6 +28,7 @@ struct Page<'a> {
     interval_mostly_ns: Option<u64>,
     budget_per_mille: Option<u32>,
     accounting: AccountingPage<'a>,
+    not_followed: &'a [NotFollowed],
     verdict: VerdictPage<'a>,
     filters: Option<FiltersPage<'a>>,
     processes: Vec<ProcessPage<'a>>,
@@ -167,6 +168,7 @@ pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_js
         interval_mostly_ns: pace.mostly_ns,
         budget_per_mille: pace.budget_per_mille,
         accounting: accounting_page(&accounting),
+        not_followed: &profile.not_followed,
         verdict: verdict_page(profile, &report.verdict),
         filters: filters_page(reading, weight),
         processes: (0..profile.processes.len()).map(|position| process(profile, ProcessIndex::new(position))).collect(),

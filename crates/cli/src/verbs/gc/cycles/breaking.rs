@@ -18,7 +18,7 @@ pub enum Breaking {
 }
 
 impl Breaking {
-    /// `is_fixed`: objects of a class do not change once they are made.
+    /// `is_fixed`: whether the holder stays as it was made.
     pub fn of(cycles: &Cycles, is_fixed: impl Fn(&Reference) -> bool) -> Breaking {
         let graph = Graph::of(cycles);
         let mut order: Vec<usize> = (0..cycles.references.len())
@@ -27,7 +27,7 @@ impl Breaking {
         order.sort_by_cached_key(|&place| {
             let reference = cycles.references.get(place);
             let fewest = std::cmp::Reverse(graph.references_a_target(place));
-            let rank = reference.map(|reference| if is_fixed(reference) { FIXED } else { rank(reference) });
+            let rank = reference.map(|reference| if is_fixed(reference) { LAST } else { rank(reference) });
             (rank, fewest, reference.map(|reference| reference.name.clone()))
         });
         let each: Vec<usize> =
@@ -55,12 +55,11 @@ impl Breaking {
 }
 
 /// What no user can drop comes last.
-const FIXED: u8 = 6;
+const LAST: u8 = 6;
 
 /// What a user can drop most easily comes first.
 fn rank(reference: &Reference) -> u8 {
-    // Of those that the interpreter makes for an exception no program can take one away.
-    let is_special = reference.name.starts_with("__") || ["tb_frame", "tb_next", "f_back"].contains(&&*reference.name);
+    let is_special = reference.name.starts_with("__");
     match reference.step {
         Step::Attribute | Step::Key if !is_special && !reference.is_many => 0,
         Step::Local => 1,
@@ -174,8 +173,8 @@ mod tests {
     #[test]
     fn an_exception_is_let_go_by_the_variable_that_holds_it() {
         let references = vec![
-            reference(1, Step::Attribute, "__traceback__", 2),
-            reference(2, Step::Attribute, "tb_frame", 3),
+            reference(1, Step::Attribute, "__traceback__", 9),
+            reference(9, Step::Attribute, "tb_frame", 3),
             reference(3, Step::Local, "error", 1),
         ];
         assert_eq!(breaking(&cycles(references, &[])), Breaking::Each(vec![2, 0, 1]));

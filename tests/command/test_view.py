@@ -1,0 +1,63 @@
+"""`genba view` on a machine that others use, too: who waits for whom, and what is begun for nobody. That it is quick is benches/goals/crowd.py's."""
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from leases import held
+from recording import binary
+from visitors import CROWD, Openings, View, many_descriptors
+
+# Below the bound of the server, so that each is asked for; above the pages that are made at once.
+FILES = 40
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    files = [tmp_path / f"{number}.txt" for number in range(FILES)]
+    for file in files:
+        file.write_text(f"main;{file.stem} 3\n")
+    return files
+
+
+def test_a_crowd_holds_nobody_up_and_nothing_is_begun_for_nobody(files: list[Path]) -> None:
+    *abandoned, small, one, other = files
+    with many_descriptors(), View(binary(), *files) as view:
+        page = [f"{view.root}recording/{number}" for number in range(FILES)]
+        with held(one, other) as until_in_demand:
+            waiting = [view.connect(view.asks(page[number])) for number in (-2, -1)]
+            until_in_demand()
+            openings = Openings([*abandoned, small])
+            # Behind two pages that are made and take long: nobody else's is begun, and whoever may not have one learns that at once.
+            view.abandoned([page[number % len(abandoned)] for number in range(CROWD)])
+            assert view.answer("/wrong-secret/")[0] == 404
+        with view.half_open(CROWD):
+            for connection in waiting:
+                with connection:
+                    assert b" 200 " in connection.recv(1 << 16)
+            status, whole = view.answer(page[FILES - 3])
+            assert (status, b"data-numbers" in whole) == (200, True)
+            assert set(openings.so_far()) == {small.name}
+        os.kill(view.process.pid, signal.SIGINT)
+        stderr = view.process.stderr.read() if view.process.stderr else ""
+    assert stderr.count("connections are open, the most that genba keeps") == 1, stderr
+
+
+def test_a_page_that_many_wait_for_is_made_once(files: list[Path]) -> None:
+    one, shared, *_ = files
+    with View(binary(), *files) as view:
+        with held(shared) as until_in_demand:
+            readers = [view.connect(view.asks(f"{view.root}recording/1")) for _ in range(20)]
+            until_in_demand()
+            # Its own page is made beside: by then the server has read all requests that came before.
+            assert view.answer(f"{view.root}recording/0")[0] == 200
+            openings = Openings([shared])
+        for reader in readers:
+            with reader:
+                assert b" 200 " in reader.recv(1 << 16)
+        # The look whether it is a file of genba's own, and the reading.
+        first = len(openings.so_far())
+        assert view.answer(f"{view.root}recording/1")[0] == 200
+        assert len(openings.so_far()) == first, "a page of twenty readers takes as many looks as that of one"
