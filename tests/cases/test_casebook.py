@@ -8,9 +8,12 @@ import pytest
 
 from interpreters import Interpreter
 from recording import REPOSITORY, binary
+from runs_on import EVERYWHERE
 
 RUNNER = REPOSITORY / "make/case.py"
 CASES = sorted(page.parent.name for page in REPOSITORY.glob("casebook/*/README.md"))
+# Those of a few seconds. `make test-all` runs all, on all versions.
+QUICK = ("bytes-slice", "gc-cycle", "gc-json", "json-ascii", "logger", "mask")
 # Exit code of a case that is for other versions, or that needs what is not here.
 CANNOT_RUN = 2
 
@@ -21,6 +24,8 @@ def case(name: str, *options: str, runner: str = str(RUNNER)) -> subprocess.Comp
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_page_is_true(python: Interpreter, name: str) -> None:
+    if name not in QUICK and not EVERYWHERE:
+        pytest.skip("make test-all: the quick cases stand for all")
     if python.root is not None:
         pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
     done = case(name, "--python", python.path)
