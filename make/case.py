@@ -16,7 +16,7 @@ A page holds its commands, each with what its output must show (regular expressi
     ```
 
 The block is what `--update` writes; without one the output is only looked at. `<!-- case needs: … -->` has what must be there first, separated by
-semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `since 3.12`, `until 3.11`.
+semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
 """
@@ -29,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,6 +90,8 @@ class Stage:
         for name in ("python", "python3"):
             (commands / name).symlink_to(python)
         (folder / "casebook").symlink_to(ROOT / "casebook")
+        if "packages" in wanted:
+            (folder / "packages").symlink_to(unpacked(wanted["packages"]))
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_")}
         self.environment |= {"PATH": f"{commands}:{os.environ['PATH']}:/usr/sbin", "COLUMNS": str(COLUMNS), "PYTHONDONTWRITEBYTECODE": "1"}
         libraries = [ROOT / "python", *([packages(python, self.version, wanted["pip"])] if "pip" in wanted else [])]
@@ -104,19 +107,45 @@ class Stage:
         return done.returncode, said.replace(f"{self.folder}/", "").replace(str(ROOT) + "/", "")
 
 
-def packages(python: str, version: str, wanted: str) -> Path:
-    """A folder with them, made once."""
-    folder = ROOT / "build/cases" / re.sub(r"[^\w.=-]+", "_", f"{version}_{wanted}")
+def made_once(name: str, make: Callable[[Path], None]) -> Path:
+    """A folder that is whole or not there."""
+    folder = ROOT / "build/cases" / re.sub(r"[^\w.=-]+", "_", name)
     if not folder.exists():
-        half = folder.with_name(folder.name + ".half")
-        shutil.rmtree(half, ignore_errors=True)
-        print(f"case: pip install {wanted}", file=sys.stderr)
-        command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", str(half), *wanted.split()]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise CannotRun(f"pip could not install {wanted} for {python}: {done.stderr.strip().splitlines()[-1:]}")
-        half.rename(folder)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        half = Path(tempfile.mkdtemp(dir=folder.parent))
+        try:
+            make(half)
+            if not folder.exists():
+                half.rename(folder)
+        finally:
+            shutil.rmtree(half, ignore_errors=True)
     return folder
+
+
+def done_or_cannot(command: list[str], folder: Path, what: str) -> None:
+    print(f"case: {what}", file=sys.stderr)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise CannotRun(f"{what}: {''.join((done.stderr or done.stdout).strip().splitlines()[-1:])}")
+
+
+def packages(python: str, version: str, wanted: str) -> Path:
+    command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", ".", *wanted.split()]
+    return made_once(f"{version}_{wanted}", lambda folder: done_or_cannot(command, folder, f"pip install {wanted}"))
+
+
+def unpacked(wanted: str) -> Path:
+    """The files of Debian's packages, which are installed nowhere."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg"):
+        raise CannotRun(f"Debian's packages {wanted} need apt-get and dpkg")
+
+    def make(folder: Path) -> None:
+        done_or_cannot(["apt-get", "download", *wanted.split()], folder, f"apt-get download {wanted}")
+        for package in list(folder.glob("*.deb")):
+            done_or_cannot(["dpkg", "-x", str(package), "."], folder, f"dpkg -x {package.name}")
+            package.unlink()
+
+    return made_once(f"debian_{wanted}", make)
 
 
 def missing(step: Step, said: str, version: str) -> list[str]:

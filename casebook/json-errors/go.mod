@@ -1,0 +1,3 @@
+module jsonerrors
+
+go 1.19
