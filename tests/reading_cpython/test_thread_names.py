@@ -17,9 +17,9 @@ def spin(seconds):
     names[threading.get_native_id()] = threading.current_thread().name
 
 def write_block():
-    # Before another program takes over, also where there is none. Each block asks again for what the threads of a small program are called.
+    # Before another program takes over, also where that is none. Each block asks again for what the threads of a small program are called.
     try:
-        os.execv("/no/such/program", ["program"])
+        os.execv(os.__file__, ["no program"])
     except OSError:
         pass
 

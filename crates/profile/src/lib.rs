@@ -12,7 +12,8 @@ mod views;
 mod words;
 
 pub use making::{build, cpu_over_time, growing, joined, near_hits, rare};
-pub use rules::{difference, filter, nameless, not_followed, pace, phase, reading, show, verdict, warnings, weight};
+pub use rules::verdict::not_followed;
+pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::difference as difference_view;
 pub use views::{collections, export, integrity, lines, live, memory, report, summary, tree};

@@ -5,7 +5,6 @@ pub mod collections;
 pub mod difference;
 pub mod filter;
 pub mod nameless;
-pub mod not_followed;
 pub mod pace;
 pub mod phase;
 pub mod reading;

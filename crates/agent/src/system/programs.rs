@@ -5,3 +5,4 @@ pub mod environment;
 mod executable;
 pub mod handed;
 pub mod next_program;
+mod words;

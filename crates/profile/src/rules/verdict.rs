@@ -7,12 +7,13 @@ mod copies;
 mod facts;
 mod groups;
 pub mod json;
+pub mod not_followed;
 mod place;
 mod reason;
 mod thresholds;
 pub mod words;
 
-use crate::rules::not_followed::Pythons;
+use crate::rules::verdict::not_followed::Pythons;
 use crate::rules::warnings::QUANTILE_95;
 use crate::rules::weight::{Weight, choose};
 use crate::tables::profile::Profile;

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use crate::rules::not_followed;
+use crate::rules::verdict::not_followed;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::tables::source_text::Lack;

@@ -3,7 +3,7 @@
 
 use genba_format::measure::Totals;
 
-use crate::rules::not_followed;
+use crate::rules::verdict::not_followed;
 use crate::rules::warnings::name;
 use crate::tables::profile::{Process, Profile};
 use crate::words::figures::{count, counted, duration, size};

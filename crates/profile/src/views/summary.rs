@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use crate::rules::not_followed;
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
+use crate::rules::verdict::not_followed;
 use crate::rules::verdict::words::{Line, Said};
 use crate::rules::verdict::{Reason, Verdict};
 use crate::rules::weight::{Choice, Totals, Weight};

@@ -2,7 +2,7 @@
 //! Owns: looking at that file. Never: allocates, locks or waits: a vfork child runs it in its parent's memory. What cannot be looked at is taken for fit.
 
 use crate::system::errno;
-use crate::system::programs::next_program::{base_name, own_environment, words};
+use crate::system::programs::words::{base_name, own_environment, words};
 use genba_bells::programs::{NAME_BYTES, Reason};
 use std::ffi::{CStr, c_char, c_int};
 

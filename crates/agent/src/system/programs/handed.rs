@@ -2,7 +2,7 @@
 //! Owns: those three, for the life of the process. Never: changes them after `main` has begun.
 
 use crate::system::programs::environment;
-use crate::system::programs::next_program::{PRELOAD, SESSION, is_own};
+use crate::system::programs::words::{PRELOAD, SESSION, is_own};
 use genba_bells::programs::Programs;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};

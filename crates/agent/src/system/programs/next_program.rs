@@ -7,31 +7,15 @@
 use crate::system::errno;
 use crate::system::programs::executable::{self, PATH_BYTES};
 use crate::system::programs::handed::{self, Handed};
+use crate::system::programs::words::{PRELOAD, SESSION, is_own, items, words};
 use genba_bells::programs::{Programs, Reason};
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
 pub use crate::system::programs::executable::Program;
+pub use crate::system::programs::words::{Words, own_environment};
 
-/// `NAME=VALUE` each, and a null pointer behind the last one.
-pub type Words = *const *const c_char;
-
-/// As `genba run` names its libraries.
-const LIBRARIES: [&[u8]; 3] = [b"genba-agent-", b"genba-copies-", b"genba-allocations-"];
-pub(super) const PRELOAD: &[u8] = b"LD_PRELOAD=";
-pub(super) const SESSION: &[u8] = b"GENBA_SESSION=";
 /// Longer environments and lists are left alone.
 const WORDS_MAX: usize = 1024;
-
-unsafe extern "C" {
-    static environ: Words;
-}
-
-/// This process's own, for calls that name none.
-#[must_use]
-pub fn own_environment() -> Words {
-    // SAFETY: libc's pointer. Reading it beside a thread that calls `setenv` is what `execv` does itself.
-    unsafe { environ }
-}
 
 /// `start` gets the environment that fits `program`; `errno` is that of `start`, which says by 0 that there is a child, and otherwise that there is none.
 ///
@@ -127,32 +111,6 @@ impl<'a> Found<'a> {
         }
         found
     }
-}
-
-/// # Safety
-/// As above.
-pub(super) unsafe fn words<'a>(environment: Words) -> impl Iterator<Item = &'a [u8]> {
-    let is_there = !environment.is_null();
-    (0..).take_while(move |_| is_there).map_while(move |position| {
-        // SAFETY: the caller's promise; the null pointer behind the last one ends it.
-        unsafe {
-            let word = *environment.add(position);
-            (!word.is_null()).then(|| CStr::from_ptr(word).to_bytes())
-        }
-    })
-}
-
-fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
-    list.split(|&byte| byte == b':' || byte == b' ').filter(|item| !item.is_empty())
-}
-
-#[must_use]
-pub(super) fn is_own(path: &[u8]) -> bool {
-    LIBRARIES.iter().any(|name| base_name(path).starts_with(name))
-}
-
-pub(super) fn base_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
 
 /// The same words, but for genba's and the list.
@@ -255,6 +213,7 @@ unsafe fn without(given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
 #[cfg(test)]
 mod tests {
     use super::{Handed, Program, Words, in_environment_of, items};
+    use crate::system::programs::words::base_name;
     use genba_bells::programs::{Programs, Reason};
     use std::cell::RefCell;
     use std::ffi::{CString, c_int};
@@ -312,7 +271,7 @@ mod tests {
         // SAFETY: all lives as long as the call.
         let said = unsafe { in_environment_of(handed, Some(&programs), program, pointers.as_ptr(), read) };
         assert_eq!(said, result);
-        let name = |name: &[u8]| String::from_utf8_lossy(super::base_name(name)).into_owned();
+        let name = |name: &[u8]| String::from_utf8_lossy(base_name(name)).into_owned();
         let counted = programs.started().0.iter().map(|started| (name(&started.name), started.reason)).collect();
         (given.into_inner(), counted)
     }

@@ -1,5 +1,5 @@
 //! What runs below the program, watched from outside: a Python that genba's library is not in is no part of the recording, and nobody else says so.
-//! Owns: the looks at /proc, ten times a second at most and for at most a hundredth of a CPU. Never: signals, stops or waits for a process; looks into
+//! Owns: what it reads of /proc, ten times a second at most and for at most a hundredth of a CPU. Never: signals, stops or waits for a process; looks into
 //! one that has the library.
 
 use std::collections::{BTreeSet, HashMap};

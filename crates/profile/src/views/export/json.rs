@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::rules::not_followed;
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
+use crate::rules::verdict::not_followed;
 use crate::tables::profile::{
     Accounting, Frame, FrameKind, Home, Mark, MarkKind, NodeIndex, NotFollowed, Process, ProcessIndex, Profile, Thread,
 };

@@ -1,0 +1,49 @@
+//! The words of an environment, and genba's own in it.
+//! Owns: the names that `genba run` gives. Never: allocates, or knows a program.
+
+use std::ffi::{CStr, c_char};
+
+/// `NAME=VALUE` each, and a null pointer behind the last one.
+pub type Words = *const *const c_char;
+
+/// As `genba run` names its libraries.
+const LIBRARIES: [&[u8]; 3] = [b"genba-agent-", b"genba-copies-", b"genba-allocations-"];
+pub(super) const PRELOAD: &[u8] = b"LD_PRELOAD=";
+pub(super) const SESSION: &[u8] = b"GENBA_SESSION=";
+
+unsafe extern "C" {
+    static environ: Words;
+}
+
+/// This process's own, for calls that name none.
+#[must_use]
+pub fn own_environment() -> Words {
+    // SAFETY: libc's pointer. Reading it beside a thread that calls `setenv` is what `execv` does itself.
+    unsafe { environ }
+}
+
+/// # Safety
+/// An environment, or null.
+pub(super) unsafe fn words<'a>(environment: Words) -> impl Iterator<Item = &'a [u8]> {
+    let is_there = !environment.is_null();
+    (0..).take_while(move |_| is_there).map_while(move |position| {
+        // SAFETY: the caller's promise; the null pointer behind the last one ends it.
+        unsafe {
+            let word = *environment.add(position);
+            (!word.is_null()).then(|| CStr::from_ptr(word).to_bytes())
+        }
+    })
+}
+
+pub(super) fn items(list: &[u8]) -> impl Iterator<Item = &[u8]> {
+    list.split(|&byte| byte == b':' || byte == b' ').filter(|item| !item.is_empty())
+}
+
+#[must_use]
+pub(super) fn is_own(path: &[u8]) -> bool {
+    LIBRARIES.iter().any(|name| base_name(path).starts_with(name))
+}
+
+pub(super) fn base_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
+}
