@@ -31,7 +31,7 @@ use genba_process::files::{Loaded, Mapped};
 use genba_process::maps::{self, Mapping};
 use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
-use genba_process::{facts::Facts, files};
+use genba_process::{facts::Facts, files, threads};
 use nix::errno::Errno;
 use nix::libc::user_regs_struct;
 
@@ -384,8 +384,8 @@ fn is_lasting(file: &Mapped) -> bool {
     is_libc(&name) || name.starts_with("libm.so.") || name.starts_with("libm-2.") || name.starts_with("libpython")
 }
 
-/// Whether genba may be let in, as far as it can be known beforehand.
+/// Whether none of its threads goes on by itself.
 #[must_use]
 pub fn is_stopped(facts: &Facts) -> bool {
-    matches!(facts.state, 'T' | 't')
+    facts.state == 'T' || facts.state == 't' && threads::stays_stopped(facts.pid)
 }

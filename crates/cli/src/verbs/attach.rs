@@ -19,6 +19,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use genba_entry::Door;
 use genba_process::interpreter::{self, Interpreter};
+use genba_process::maps;
+use genba_process::refusal::Refusal;
 use genba_profile::figures;
 
 use crate::finish::{self, Places, Root};
@@ -102,10 +104,12 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
             asked_to_end.store(true, Ordering::Relaxed);
         });
     }
+    // Whose process is gone by then is told just that.
+    let or_ended = |failure| if maps::has_any(pid) { failure } else { refused(&Refusal::Ended { pid }) };
     let root = Root::of_process(pid).map_err(|error| {
-        Failure::no(format!("cannot open the root of process {pid}: {}", failure::of_system(&error)))
+        or_ended(Failure::no(format!("cannot open the root of process {pid}: {}", failure::of_system(&error))))
     })?;
-    let mut place = Place::for_process(&interpreter.facts, &agent_file::unpacked()?, &output.path)?;
+    let mut place = Place::for_process(&interpreter.facts, &agent_file::unpacked()?, &output.path).map_err(or_ended)?;
     let options = &arguments.recording;
     let wishes = options.heap.wishes()?;
     let room = match wishes {

@@ -54,6 +54,12 @@ pub fn read(pid: u32) -> Result<Vec<Mapping>, Refusal> {
     Ok(text.split(|&byte| byte == b'\n').filter_map(parse).collect())
 }
 
+/// Whether it still has memory: a process that ends gives that up first.
+#[must_use]
+pub fn has_any(pid: u32) -> bool {
+    read(pid).is_ok_and(|maps| !maps.is_empty())
+}
+
 /// `start-end perms offset major:minor inode      path`; blanks in the path are part of it.
 fn parse(line: &[u8]) -> Option<Mapping> {
     let mut rest = line;

@@ -4,8 +4,13 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use crate::kernel::facts::field;
+
+/// Longer than `strace` needs for what it writes about one system call, on a busy machine.
+const STOPS_FOR_A_MOMENT_MAX: Duration = Duration::from_millis(200);
+const LOOKED_EVERY: Duration = Duration::from_millis(2);
 
 /// A thread at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +86,20 @@ pub fn tracer(pid: u32) -> Option<u32> {
 pub fn task(pid: u32, tid: u32) -> Option<Task> {
     let status = fs::read(format!("/proc/{pid}/task/{tid}/status")).ok()?;
     parse_task(tid, &String::from_utf8_lossy(&status))
+}
+
+/// Whether a process in its tracer's stop (`t`) stays there. `strace` stops what it traces at each system call, for a moment only.
+#[must_use]
+pub fn stays_stopped(pid: u32) -> bool {
+    let Some(before) = task(pid, pid) else { return false };
+    let deadline = Instant::now() + STOPS_FOR_A_MOMENT_MAX;
+    while Instant::now() < deadline {
+        std::thread::sleep(LOOKED_EVERY);
+        if task(pid, pid).is_none_or(|now| now.state != 't' || now.switches != before.switches) {
+            return false;
+        }
+    }
+    true
 }
 
 fn parse_task(tid: u32, status: &str) -> Option<Task> {

@@ -57,6 +57,12 @@ pub fn find(pid: u32) -> Result<Interpreter, Refusal> {
 pub fn find_in(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
     rights::check(&facts)?;
     let pid = facts.pid;
+    // What is missing then says nothing about its Python.
+    find_there(facts, search).map_err(|refusal| if maps::has_any(pid) { refusal } else { Refusal::Ended { pid } })
+}
+
+fn find_there(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
+    let pid = facts.pid;
     let program = facts.executable.clone().unwrap_or_else(|| PathBuf::from(&facts.name));
     if let Some(machine) = files::machine_of(Path::new(&format!("/proc/{pid}/exe"))) {
         return Err(Refusal::OtherMachine { pid, program, machine });

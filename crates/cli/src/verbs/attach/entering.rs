@@ -161,7 +161,11 @@ pub fn check(interpreter: &Interpreter) -> Result<(), Failure> {
         return Err(refused(&Refusal::Traced { pid, tracer: facts.tracer }));
     }
     if genba_entry::is_stopped(facts) {
-        return Err(not_entered(pid, &NotEntered::Stopped));
+        return Err(match facts.tracer {
+            0 => not_entered(pid, &NotEntered::Stopped),
+            tracer => stopped(pid, &format!("by process {tracer}, which traces it"))
+                .hint("let it go on there, or end that one"),
+        });
     }
     if threads::is_in_memory_of(facts.parent) {
         return Err(Failure::no(format!(
@@ -206,6 +210,10 @@ fn time(time: Duration) -> String {
     figures::duration(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
+fn stopped(pid: u32, by: &str) -> Failure {
+    Failure::no(format!("process {pid} is stopped")).detail(format!("{by}: none of its threads runs"))
+}
+
 fn not_entered(pid: u32, why: &NotEntered) -> Failure {
     let failed = |detail: String| Failure::no(format!("cannot enter process {pid}")).detail(detail);
     match why {
@@ -217,8 +225,7 @@ fn not_entered(pid: u32, why: &NotEntered) -> Failure {
             .hint("genba knows programs that are linked with glibc dynamically"),
         NotEntered::NoRoom => failed("none of its libraries has room for genba's code behind its own".to_owned())
             .hint("start the program with it: genba run app.py"),
-        NotEntered::Stopped => Failure::no(format!("process {pid} is stopped"))
-            .detail("by a signal (Ctrl-Z, SIGSTOP) or a debugger: none of its threads runs")
+        NotEntered::Stopped => stopped(pid, "by a signal (Ctrl-Z, SIGSTOP)")
             .hint(format!("kill -CONT {pid} lets it go on")),
         NotEntered::NoMoment(last) => failed(format!("in two seconds none of its threads was where genba can use it: {}", words_of(*last)))
             .hint("try it again; genba dump shows what its threads do"),
