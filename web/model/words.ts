@@ -224,7 +224,8 @@ export interface AccountingWords {
   readonly strains: readonly string[];
 }
 const COVERED_MIN = 0.99;
-const LOST_MAX = 0.01;
+const COVERED_WITH_START_MIN = 0.9;
+const LOST_MAX = 0.05;
 export function accountingWords(accounting: Accounting, clocks: Clocks, isImported = false): AccountingWords {
   const dropped = sum(accounting.dropped);
   const refused = sum(accounting.refused);
@@ -237,7 +238,9 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
-  if (covered < COVERED_MIN && !isImported) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
+  // A start that takes a moment is nobody's worry.
+  const coveredSinceLoaded = program > clocks.cpuBefore ? clocks.cpuSampled / (program - clocks.cpuBefore) : 1;
+  if ((coveredSinceLoaded < COVERED_MIN || covered < COVERED_WITH_START_MIN) && !isImported) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
   if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push(`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`);
   return {

@@ -110,12 +110,15 @@ fn frames(stack: &str) -> Vec<String> {
     frames
 }
 
-/// `name (file:line)`, `name (file)` of Python, `name [module]` of C, `(words)` of none; any other is a name alone.
+/// `name (file:line)`, `name (file)` of Python, or of C by the file's suffix; `name [module]` of C, `(words)` of none; any other is a name alone.
 fn frame(text: &str) -> Frame {
-    if let Some(words) = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
+    if let Some(words) = mark(text) {
         return Frame::Mark(words.to_owned());
     }
     if let Some((name, place)) = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
+        if is_compiled(place) {
+            return Frame::C { name: name.to_owned(), module: Some(place.to_owned()) };
+        }
         let (file, line) = match place.rsplit_once(':') {
             Some((file, digits)) => (file, digits.parse::<u32>().ok().filter(|line| *line > 0)),
             None => (place, None),
@@ -131,6 +134,34 @@ fn frame(text: &str) -> Frame {
         return Frame::C { name: name.to_owned(), module: Some(module.to_owned()) };
     }
     python(text, NO_FILE, None)
+}
+
+/// `words` of `(words)`. `(anonymous namespace)::work (libx.so)` is none: the first parenthesis ends before the last one.
+fn mark(text: &str) -> Option<&str> {
+    let words = text.strip_prefix('(')?.strip_suffix(')')?;
+    let mut depth = 1_u32;
+    for character in words.chars() {
+        match character {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return None;
+        }
+    }
+    Some(words)
+}
+
+/// A library, or a source of C, C++ or Rust, with or without its line.
+fn is_compiled(place: &str) -> bool {
+    const SUFFIXES: [&str; 10] = ["so", "c", "cc", "cpp", "cxx", "h", "hh", "hpp", "rs", "S"];
+    let file = match place.rsplit_once(':') {
+        Some((file, digits)) if digits.parse::<u32>().is_ok() => file,
+        _ => place,
+    };
+    let suffix = file.rsplit_once('.').map(|(_, suffix)| suffix);
+    suffix.is_some_and(|suffix| SUFFIXES.contains(&suffix)) || file.contains(".so.")
 }
 
 fn python(name: &str, file: &str, line: Option<u32>) -> Frame {
@@ -155,7 +186,15 @@ mod tests {
         assert_eq!(frame("load (/a/b.py)"), python("load", "/a/b.py", None));
         assert_eq!(frame("<lambda> (<string>:1)"), python("<lambda>", "<string>", Some(1)));
         assert_eq!(frame("memmove [libc]"), Frame::C { name: "memmove".into(), module: Some("libc".into()) });
+        let in_c = |name: &str, module: &str| Frame::C { name: name.into(), module: Some(module.into()) };
+        assert_eq!(frame("parse (src/foo.cpp:12)"), in_c("parse", "src/foo.cpp:12"));
+        assert_eq!(frame("gemm (/v/libblas.so.3)"), in_c("gemm", "/v/libblas.so.3"));
+        assert_eq!(
+            frame("(anonymous namespace)::work(int) (libfoo.so)"),
+            in_c("(anonymous namespace)::work(int)", "libfoo.so")
+        );
         assert_eq!(frame("(truncated)"), Frame::Mark("truncated".into()));
+        assert_eq!(frame("(in gc (full))"), Frame::Mark("in gc (full)".into()));
         assert_eq!(frame("java/lang/String.hash_[j]"), python("java/lang/String.hash_[j]", NO_FILE, None));
         assert_eq!(frame("vector::push (int)"), python("vector::push (int)", NO_FILE, None));
         assert_eq!(frames("a\\;b;c\\d;"), ["a;b", "c\\d", ""]);

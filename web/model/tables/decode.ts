@@ -90,7 +90,8 @@ export function decodeProfile(at: Value): Profile {
       cpu: ns(accounting("cpu_ns")),
       cpuSampled: ns(accounting("cpu_sampled_ns")),
       cpuNotSampled: ns(accounting("cpu_not_sampled_ns")),
-      // A page of an earlier genba has no such key.
+      // A page of an earlier genba has no such keys.
+      cpuBefore: orNull(accounting("cpu_before_ns"), ns) ?? (0 as Ns),
       cpuNotRecorded: orNull(accounting("cpu_not_recorded_ns"), ns) ?? (0 as Ns),
       cpuGenba: ns(accounting("cpu_genba_ns")),
     },

@@ -83,6 +83,8 @@ export interface Clocks {
   readonly cpu: Ns;
   readonly cpuSampled: Ns;
   readonly cpuNotSampled: Ns;
+  /** Part of it: what had passed when genba was loaded. */
+  readonly cpuBefore: Ns;
   /** Used after a process's last block. */
   readonly cpuNotRecorded: Ns;
   readonly cpuGenba: Ns;

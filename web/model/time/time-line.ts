@@ -24,7 +24,8 @@ export function cpuLine({ samples, states }: Profile, moments: Moments, columnsM
   const [cores, gc] = [new Array<number>(columns).fill(0), new Array<number>(columns).fill(0)];
   moments.bin.forEach((bin, at) => {
     const column = Math.floor(bin / binsEach);
-    const part = (moments.cpu[at] ?? 0) / (binsEach * moments.binLength);
+    const binsHere = Math.min(binsEach, bins - column * binsEach);
+    const part = (moments.cpu[at] ?? 0) / (binsHere * moments.binLength);
     cores[column] = (cores[column] ?? 0) + part;
     if (states[samples.state[moments.row[at] ?? 0] ?? 0] === "in gc") gc[column] = (gc[column] ?? 0) + part;
   });
