@@ -129,6 +129,9 @@ const TIMES: u64 = 10;
 /// Full collections that look at fewer objects than that are cheap.
 const EXAMINED_MIN: u64 = 10_000;
 
+/// Garbage that is a smaller part of the objects that the interpreter counted is what any program leaves when it imports.
+const GARBAGE_ONE_IN: u64 = 100;
+
 fn advice(profile: &Profile) -> Vec<Advice> {
     let mut own = Sum::default();
     let mut youngs: BTreeMap<ProcessIndex, (u64, u64)> = BTreeMap::new();
@@ -157,7 +160,8 @@ fn advice(profile: &Profile) -> Vec<Advice> {
         let higher = threshold * TIMES;
         advice.push(Advice::HigherThreshold { threshold: higher, one_in: TIMES, collections, pause_ns });
     }
-    if collected > 0 {
+    let counted = youngs.values().fold(0_u64, |sum, (young, _)| sum.saturating_add(*young));
+    if collected.saturating_mul(GARBAGE_ONE_IN) >= counted.max(1) {
         advice.push(Advice::BetweenRequests { collections, pause_ns, longest_ns, collected });
     }
     let forks = profile.processes.iter().any(|process| process.parent.is_some());
@@ -248,14 +252,16 @@ mod tests {
         let threshold =
             Advice::Threshold { threshold: 5_000, collections: 2, pause_ns: 30, young: 1_402, collected: 0 };
         assert_eq!(advice(&profile(rows)), [threshold]);
-        let many = vec![row(Reason::Threshold, 0, 10, 3); 2_000];
+        let many = vec![row(Reason::Threshold, 0, 10, 8); 2_000];
         assert_eq!(
             advice(&profile(many)),
             [
                 Advice::HigherThreshold { threshold: 7_000, one_in: 10, collections: 2_000, pause_ns: 20_000 },
-                Advice::BetweenRequests { collections: 2_000, pause_ns: 20_000, longest_ns: 10, collected: 6_000 },
+                Advice::BetweenRequests { collections: 2_000, pause_ns: 20_000, longest_ns: 10, collected: 16_000 },
             ]
         );
+        let hardly_any = advice(&profile(vec![row(Reason::Threshold, 0, 10, 6); 2_000]));
+        assert!(!hardly_any.iter().any(|one| matches!(one, Advice::BetweenRequests { .. })));
         assert_eq!(advice(&profile(vec![row(Reason::Explicit, 2, 30, 0)])), []);
     }
 
