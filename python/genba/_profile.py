@@ -174,12 +174,12 @@ class Profile:
 
     @property
     def accounting(self) -> Accounting:
-        return Accounting(**self._report["accounting"])
+        return Accounting(**_known(Accounting, self._report["accounting"]))
 
     @property
     def verdict(self) -> Verdict:
         verdict = self._report["verdict"]
-        said: dict[str, Any] = {field.name: verdict[field.name] for field in fields(Verdict)}
+        said = _known(Verdict, verdict)
         said.update({key: tuple(said[key]) for key in ("details", "places", "advice")})
         return Verdict(**said)
 
@@ -235,7 +235,7 @@ class Profile:
         nodes: list[Node] = []
         for branch in page["branches"]:
             parent = root if branch["parent"] is None else nodes[branch["parent"]]
-            node = Node(**{**branch, "parent": parent, "children": []})
+            node = Node(**{**_known(Node, branch), "parent": parent, "children": []})
             parent.children.append(node)
             nodes.append(node)
         return root
@@ -262,3 +262,8 @@ def _read(verb: str, path: Path) -> dict[str, Any]:
     except CannotRecord as failure:
         raise CannotRead(failure.message, failure.hint) from None
     return page
+
+
+def _known(kind: type, page: Mapping[str, Any]) -> dict[str, Any]:
+    """What `kind` has a field for: a later genba's command may tell more."""
+    return {field.name: page[field.name] for field in fields(kind) if field.name in page}

@@ -3,6 +3,7 @@
 
 pub mod durations;
 pub mod failure;
+pub mod of_others;
 pub mod progress;
 pub mod refused;
 pub mod tags;

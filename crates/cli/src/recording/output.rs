@@ -13,6 +13,7 @@ use rustix::io::Errno;
 
 use crate::files::own_file::Content;
 use crate::words::failure::{self, Failure};
+use crate::words::of_others;
 
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
@@ -121,6 +122,10 @@ fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr])
     if path == Path::new("-") {
         let (why, hint) = holds.about_pipes();
         return Err(refused("- is no file").detail(why).hint(hint));
+    }
+    if let Some(then) = of_others::ending(path).filter(|_| holds == Holds::Recording) {
+        let recording = path.with_extension(holds.ending());
+        return Err(refused("that is the name of something else").hint(format!("-o {}; {then}", recording.display())));
     }
     let mut replaced = None;
     if let Ok(found) = fs::symlink_metadata(path) {

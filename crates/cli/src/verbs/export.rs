@@ -28,7 +28,7 @@ pub struct Arguments {
 
     /// The format
     #[arg(long, value_name = "FORMAT")]
-    to: ExportFormat,
+    to: Option<ExportFormat>,
 
     /// Where to write; - is stdout [default: a new file here, named like the recording]
     #[arg(short, long, value_name = "OUT")]
@@ -67,13 +67,23 @@ impl ExportFormat {
     }
 }
 
+fn no_format() -> Failure {
+    let known = ExportFormat::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+    let lines = known.map(|format| {
+        let about = format.get_help().map(ToString::to_string).unwrap_or_default();
+        format!("--to {}: {about}", format.get_name())
+    });
+    lines.fold(Failure::usage("a format is missing"), Failure::detail).hint("genba export --to speedscope app.genba")
+}
+
 pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if arguments.to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {
+    let to = arguments.to.ok_or_else(no_format)?;
+    if to == ExportFormat::Json && (arguments.weight.is_some() || arguments.threads) {
         return Err(Failure::usage("--weight and --threads do not belong to --to json")
             .detail("JSON holds every weight and every thread")
             .hint("leave them out"));
     }
-    if arguments.to == ExportFormat::Speedscope && arguments.threads {
+    if to == ExportFormat::Speedscope && arguments.threads {
         return Err(Failure::usage("--threads does not belong to --to speedscope")
             .detail("each thread is a profile of its own there")
             .hint("leave it out"));
@@ -81,7 +91,7 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = arguments.recordings.open()?;
     let reading = file.filtered(&arguments.filters)?;
     read::check_weight(&reading, arguments.weight)?;
-    let (text, amount, weight) = match arguments.to {
+    let (text, amount, weight) = match to {
         ExportFormat::Collapsed => {
             let weight = arguments.weight.map_or(Weight::Samples, Into::into);
             let options = collapsed::Options { weight, threads: arguments.threads };
@@ -108,7 +118,7 @@ pub fn export(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (text, Totals::of_profile(&reading).words_with_unit(weight), weight)
         }
     };
-    if let Some(path) = delivered(arguments.output.as_deref(), &file, arguments.to.ending(), &text)? {
+    if let Some(path) = delivered(arguments.output.as_deref(), &file, to.ending(), &text)? {
         let (path, size) = (path.display(), figures::size(text.len() as u64));
         say(&format!("wrote {path} ({size}): {amount}"));
         say(&law_line(&reading));

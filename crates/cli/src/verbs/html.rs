@@ -16,7 +16,7 @@ use genba_profile::weight::Weight;
 use crate::files::own_file::MARKED_HEAD;
 use crate::read::{self, FilterOptions, Recordings, SideTimes, Sides, WeightBy, open_all};
 use crate::verbs::export::delivered;
-use crate::words::failure::{Failure, say};
+use crate::words::failure::{self, Failure, say};
 use crate::words::progress::during;
 
 #[derive(Args)]
@@ -100,7 +100,7 @@ pub fn html(arguments: &Arguments) -> Result<ExitCode, Failure> {
     made.kept.iter().for_each(|kept| say(kept));
     read::warn(&made.warnings);
     if let Some(path) = written.filter(|_| arguments.open) {
-        show_in_browser(&path)?;
+        show_in_browser(&path);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -142,11 +142,11 @@ fn not_made(why: NotMade) -> Failure {
     Failure::ours(why.to_string())
 }
 
-fn show_in_browser(path: &Path) -> Result<(), Failure> {
+/// The page is written: without a browser that is no failure.
+fn show_in_browser(path: &Path) {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    open::that_detached(whole).map_err(|error| {
-        Failure::no(format!("no browser could be started: {error}"))
-            .detail(format!("the page is written: {}", path.display()))
-            .hint("copy the page to a machine with a browser; it needs nothing else")
-    })
+    if let Err(error) = open::that_detached(whole) {
+        say(&format!("no browser could be started: {}", failure::of_system(&error)));
+        say("hint: copy the page to a machine with a browser; it needs nothing else");
+    }
 }

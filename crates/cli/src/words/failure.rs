@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue};
 use genba_profile::report::printable;
 
+use super::of_others;
+
 /// Why a verb ended without doing what was asked. Built with `no`, `usage` or `ours`, then `detail` and `hint`.
 #[derive(Debug)]
 pub struct Failure {
@@ -118,16 +120,6 @@ pub fn of_command_line(refusal: &clap::Error) -> ExitCode {
     }
 }
 
-/// Verbs of other profilers, what genba has today, and what to type. `…`: the rest of the command line.
-const OF_OTHERS: [(&str, &str, &str); 2] = [
-    ("record", "`run` starts a program and records it, `attach` records one that runs", "genba run …"),
-    (
-        "flamegraph",
-        "`html` writes a page with the call tree, `export` what flame graph tools read",
-        "genba html --open …",
-    ),
-];
-
 /// `genba app.py`: the first word is no verb. When it can be run, say how; when it is like a verb, which.
 fn unknown_verb(refusal: &clap::Error) -> Failure {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
@@ -135,12 +127,8 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
     let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
-    let answered = |(_, why, hint): &(&str, &str, &str)| {
-        let hint = hint.replace(" …", &format!(" {rest}"));
-        Failure::usage(format!("`{first}` is not a verb of genba")).detail(*why).hint(hint.trim_end())
-    };
-    if let Some(other) = OF_OTHERS.iter().find(|(verb, ..)| *verb == first) {
-        return answered(other);
+    if let Some(answer) = of_others::verb(&first, &rest, false) {
+        return answered(answer);
     }
     let looks_runnable = first.contains('/')
         || std::path::Path::new(&first).exists()
@@ -158,9 +146,8 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
             verbs.iter().filter(|verb| Some(distance(verb)) == nearest).map(String::as_str).collect();
         return failure.hint(format!("did you mean `{}`?", verbs.join("` or `")));
     }
-    let is_near = |verb: &str| verb.len() > 4 && strsim::osa_distance(verb, &first) <= 2;
-    match OF_OTHERS.iter().find(|(verb, ..)| is_near(verb)) {
-        Some(other) => answered(other),
+    match of_others::verb(&first, &rest, true) {
+        Some(answer) => answered(answer),
         None => failure.hint("genba --help lists the verbs"),
     }
 }
@@ -177,10 +164,26 @@ fn help_of_verb() -> String {
     )
 }
 
+/// `unexpected argument '--pid' found`, where it is known what was meant.
+fn unknown_option(what: &str) -> Option<Failure> {
+    let option = what.strip_prefix("unexpected argument '")?.strip_suffix("' found")?;
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let (verb, rest) = words.split_first()?;
+    let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !word.starts_with(option)).collect();
+    of_others::option(verb, option, &rest.join(" ")).map(answered)
+}
+
+fn answered(answer: of_others::Answer) -> Failure {
+    Failure::usage(answer.what).detail(answer.why).hint(answer.hint)
+}
+
 /// clap's message begins with `error: …`; its paragraphs become details, its tips hints.
 fn in_our_words(message: &str) -> Failure {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let what = lines.next().unwrap_or("the command line cannot be read").trim_start_matches("error: ");
+    if let Some(answered) = unknown_option(what) {
+        return answered;
+    }
     let mut failure = Failure::usage(what);
     if what.starts_with("unexpected argument '-c'") && std::env::args_os().nth(1).is_some_and(|verb| verb == "run") {
         failure = failure.hint("genba run python -c CODE");

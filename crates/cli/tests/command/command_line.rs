@@ -93,6 +93,118 @@ fn verbs_of_other_profilers() {
 }
 
 #[test]
+fn words_of_other_profilers() {
+    let sandbox = Sandbox::new("of-others");
+    sandbox.check(
+        "version",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `version` is not a verb of genba
+            it is an option
+          hint: genba --version
+    "#]],
+    );
+    sandbox.check(
+        "stats app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `stats` is not a verb of genba
+            `report` shows where the time went, `trace` counts each call
+          hint: genba report app.genba
+    "#]],
+    );
+    sandbox.check(
+        "memory",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `memory` is not a verb of genba
+            `heap` counts the objects of a process by class, `run --alloc` records what allocates
+          hint: genba heap PID
+    "#]],
+    );
+    sandbox.check(
+        "run --pid 4711",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option --pid
+            `run` starts a program; `attach` records one that runs
+          hint: genba attach PID
+    "#]],
+    );
+    sandbox.check("run --format=svg app.py", expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option --format
+            a recording is written, and pages and other formats are made from it
+          hint: genba html --open makes the page of the newest recording here, genba export --to FORMAT app.genba another format
+    "#]]);
+    sandbox.check(
+        "html --force app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba html` has no option --force
+            an earlier page is replaced where -o names it, any other file never
+          hint: genba html -o app.html app.genba
+    "#]],
+    );
+    sandbox.check(
+        "report --html app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba report` has no option --html
+            `html` writes a page
+          hint: genba html --open app.genba
+    "#]],
+    );
+    sandbox.check(
+        "run -o profile.svg true",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: cannot write the recording profile.svg: that is the name of something else
+          hint: -o profile.genba; then genba html makes a page of it
+    "#]],
+    );
+    sandbox.check(
+        "run -o out/flame.json true",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: cannot write the recording out/flame.json: that is the name of something else
+          hint: -o out/flame.genba; then genba export --to FORMAT writes it in another format
+    "#]],
+    );
+    sandbox.check(
+        "export app.genba",
+        expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: a format is missing
+            --to collapsed: `root;…;leaf weight`, a line a stack, for flame graph tools
+            --to json: The whole profile as tables (docs/json.md)
+            --to speedscope: For speedscope (https://www.speedscope.app), a profile a thread
+          hint: genba export --to speedscope app.genba
+    "#]],
+    );
+}
+
+#[test]
 fn a_script_in_place_of_a_verb() {
     let sandbox = Sandbox::new("script-for-verb");
     sandbox.check(

@@ -39,7 +39,7 @@ fn a_log_of_vmprof_with_a_clock() {
           imported from vmprof (log format 7): one sample is one tick of 4.99 ms of CPU time; CPU is the process's clock from one sample to the next; ran 287 ms; no states, no accounting · 1 process, 1 thread · resident 37.9 MB at most, 27.5 MB on average
           ticks 46 = sampled 46 + dropped 0 + refused 0 · an imported file tells only its samples
           too short to judge: 287 ms wall, 46 samples
-            tick more often (--rate 1000), or run for longer: a verdict needs 50 samples
+            run for longer: a verdict needs 50 samples
 
            39.5 %  73.1 ms  work.py:23 second
            19.2 %  35.6 ms  work.py:23 <lambda>

@@ -99,7 +99,7 @@ fn the_golden_recording() {
         stderr
           warning: process 4130 (/usr/bin/pypy3) was not recorded: PyPy 7.3; genba knows CPython 3.11 to 3.15
           warning: 3 samples, shares are ± 61 points; try --rate 10000 or a longer run
-          warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
+          warning: 33.3 % of the ticks gave no sample, most of them for the reason `moved` (8.3 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small; genba trace counts calls
           warning: samples cover 20.4 % of the program's CPU; 23.4 ms are in no sample (20.0 ms of it before genba was loaded)
           warning: process 4127 (CPython 3.15.2): the program installed its own SIGURG handler
           warning: process 4127 (CPython 3.15.2): recorded for its first 500 ms only, which is 500 ms before the run ended: --duration reached

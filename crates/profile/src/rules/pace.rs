@@ -55,6 +55,14 @@ impl Pace {
     }
 }
 
+/// The rate (per second) to advise where samples are few. `None`: it was as high, or another profiler's.
+pub fn higher_rate(profile: &Profile) -> Option<u64> {
+    const RATE: u64 = 10_000;
+    let recorded = profile.processes.iter().filter(|process| process.refused.is_none() && process.imported.is_none());
+    let shortest_ns = recorded.filter_map(|process| process.interval_ns).min()?;
+    (shortest_ns > 1_000_000_000 / RATE).then_some(RATE)
+}
+
 /// Of intervals and the time for which each held.
 fn median(held: &BTreeMap<u64, u64>) -> Option<u64> {
     let whole_ns = held.values().fold(0_u64, |sum, time_ns| sum.saturating_add(*time_ns));

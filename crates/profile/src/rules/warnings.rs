@@ -4,9 +4,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::rules::pace::higher_rate;
 use crate::rules::verdict::not_followed;
 use crate::rules::weight::{Totals, Weight};
-use crate::tables::profile::{Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
+use crate::tables::profile::{Clocks, Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::tables::source_text::Lack;
 use crate::words::figures::{count, counted, duration, percent};
 
@@ -25,7 +26,7 @@ pub fn warnings(profile: &Profile, weight: Weight) -> Vec<String> {
     if samples == 0 {
         warnings.push(why_none(profile));
     } else if observations < FEW_SAMPLES as f64 && !profile.counts_calls() {
-        warnings.push(few(samples, observations, profile.is_imported()));
+        warnings.push(few(samples, observations, higher_rate(profile)));
     }
     warnings.extend(without_end(profile));
     warnings.extend(stopped_early(profile));
@@ -75,11 +76,11 @@ pub(crate) fn observations(profile: &Profile, weight: Weight) -> f64 {
 }
 
 /// The margin is that of a share of one half, where it is largest: 1.96 × √(0.25 / n), in percentage points.
-fn few(samples: u64, observations: f64, is_imported: bool) -> String {
+fn few(samples: u64, observations: f64, rate: Option<u64>) -> String {
     let margin = QUANTILE_95 * (0.25 / observations).sqrt() * 100.0;
     let samples = counted(samples, "sample", "samples");
-    let remedy = if is_imported { "a longer run" } else { "--rate 10000 or a longer run" };
-    format!("{samples}, shares are ± {margin:.0} points; try {remedy}")
+    let rate = rate.map_or(String::new(), |rate| format!("--rate {rate} or "));
+    format!("{samples}, shares are ± {margin:.0} points; try {rate}a longer run")
 }
 
 fn why_none(profile: &Profile) -> String {
@@ -102,7 +103,8 @@ fn why_none(profile: &Profile) -> String {
         }
         Some(longest_ns) => {
             let ran = duration(longest_ns);
-            format!("the program ended after {ran}, before the first tick; try --rate 10000")
+            let rate = higher_rate(profile).map_or(String::new(), |rate| format!("; try --rate {rate}"));
+            format!("the program ended after {ran}, before the first tick{rate}")
         }
     };
     format!("no samples: {why}")
@@ -229,12 +231,12 @@ fn stops(profile: &Profile) -> Option<String> {
 
 const STOPPED: &str = "stopped";
 
-/// More than 1 % of the ticks.
+/// More than 5 % of the ticks. The accounting counts fewer by their reasons, and nobody can do anything about them.
 fn losses(profile: &Profile) -> Option<String> {
     let mut accounting = profile.accounting();
     accounting.ticks -= accounting.dropped.remove(STOPPED).unwrap_or(0).min(accounting.ticks);
     let lost = accounting.lost();
-    if u128::from(lost) * 100 <= u128::from(accounting.ticks) {
+    if u128::from(lost) * 20 <= u128::from(accounting.ticks) {
         return None;
     }
     let (reason, ticks) = accounting.dropped.iter().chain(&accounting.refused).max_by_key(|(_, ticks)| **ticks)?;
@@ -253,7 +255,7 @@ fn what_happened(reason: &str) -> Option<&'static str> {
         ),
         "moved" => Some(
             "the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short \
-             calls may be too small",
+             calls may be too small; genba trace counts calls",
         ),
         "no buffer" => Some(
             "every buffer was in use; a thread's next sample counts the CPU time that passed; fewer are lost at a lower --rate",
@@ -309,15 +311,33 @@ fn masked_thread<'p>(profile: &'p Profile, mark: &Mark) -> Option<(&'p Thread, u
     Some((thread, thread.cpu_not_sampled_ns?))
 }
 
-/// Under 99 % of the program's CPU.
+/// The CPU of a thread that ended without a sample.
+fn never_sampled_ns(thread: &Thread) -> Option<u64> {
+    let cpu_ns = thread.cpu_ns.filter(|cpu_ns| thread.ended && *cpu_ns > 0)?;
+    (thread.cpu_not_sampled_ns? == cpu_ns).then_some(cpu_ns)
+}
+
+/// Under 99 % of the program's CPU since genba was loaded, or under 90 % of all of it: a start that takes a moment is nobody's worry.
 fn coverage(profile: &Profile) -> Option<String> {
     let clocks = profile.clocks();
-    let per_mille = clocks.covered_per_mille().filter(|per_mille| *per_mille < 990)?;
+    let since_loaded_ns = clocks.cpu_not_sampled_ns.saturating_sub(clocks.cpu_before_ns);
+    let since_loaded = Clocks { cpu_not_sampled_ns: since_loaded_ns, ..clocks };
+    let per_mille = clocks.covered_per_mille()?;
+    if since_loaded.covered_per_mille()? >= 990 && per_mille >= 900 {
+        return None;
+    }
     let seen = format!("{}.{} %", per_mille / 10, per_mille % 10);
     let missing = duration(clocks.cpu_not_sampled_ns);
     let mut warning = format!("samples cover {seen} of the program's CPU; {missing} are in no sample");
     if clocks.cpu_before_ns > 0 {
         warning += &format!(" ({} of it before genba was loaded)", duration(clocks.cpu_before_ns));
+    }
+    let unseen: Vec<u64> = profile.threads.iter().filter_map(never_sampled_ns).collect();
+    let unseen_ns = unseen.iter().fold(0_u64, |sum, ns| sum.saturating_add(*ns));
+    if unseen_ns.saturating_mul(2) > clocks.cpu_not_sampled_ns {
+        let threads = counted(unseen.len() as u64, "thread that ended", "threads that ended");
+        let rate = higher_rate(profile).map_or(String::new(), |rate| format!("; --rate {rate} meets more of them"));
+        warning += &format!(", most of it of {threads} before a first sample{rate}");
     }
     if let Some(not_recorded_ns) = clocks.much_not_recorded() {
         let killed = profile

@@ -52,6 +52,19 @@ fn the_longest_names_the_place() {
 }
 
 #[test]
+fn the_row_is_the_call_that_blocks() {
+    let load = task("answer@app.py:3[4-9] > Shop.load@app.py:5[11-26]");
+    steps(
+        &[(&load, "310ms")],
+        expect![[r#"
+            too short to judge: 48.0 ms wall, 30 samples
+            give it more to do, or the same in a loop: a verdict needs 100 ms
+            blocks the event loop: for 310 ms, in app.py:5 Shop.load, called from app.py:3 answer
+        "#]],
+    );
+}
+
+#[test]
 fn the_callback_is_named_in_the_users_own_code_where_there_is_any() {
     let library = "/v/lib/python3.13/site-packages/web.py";
     let own = task(&format!("handle@{library}:7[0-9] > page@app.py:5[4-9] > get@{library}:9[0-9]"));
@@ -70,7 +83,7 @@ fn the_callback_is_named_in_the_users_own_code_where_there_is_any() {
         expect![[r#"
             one place: 66.7 % of 144 ms CPU is app.py:50 work
             and 33.3 % is web.py:9 get
-            blocks the event loop: for 90.0 ms, in web.py:7 handle
+            blocks the event loop: for 90.0 ms, in web.py:9 get, called from web.py:7 handle
         "#]],
     );
 }

@@ -76,7 +76,7 @@ fn the_whole_profile_as_json() {
         }
     }
     expect![[r#"
-        accounting: {"cpu_genba_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
+        accounting: {"cpu_before_ns":0,"cpu_genba_ns":0,"cpu_not_recorded_ns":0,"cpu_not_sampled_ns":0,"cpu_ns":12800000,"cpu_sampled_ns":12800000,"dropped":{},"refused":{"moved":1},"sampled":16,"ticks":17,"wall_not_sampled_ns":0}
         filters: null
         format: "genba-profile"
         frames:

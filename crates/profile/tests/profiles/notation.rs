@@ -188,7 +188,7 @@ impl Writer {
                 cpu_queue_ns: milliseconds(queue),
                 ..Default::default()
             }),
-            ["masked", tid, all, unseen] => {
+            [word @ ("masked" | "ended"), tid, all, unseen] => {
                 accounting.thread_clocks.push(proto::ThreadClock {
                     thread: thread_of(process.block.tables.as_ref(), tid),
                     cpu_ns: milliseconds(all),
@@ -196,12 +196,12 @@ impl Writer {
                     ended: true,
                     ..Default::default()
                 });
-                process.block.marks.push(proto::Mark {
+                process.block.marks.extend((*word == "masked").then(|| proto::Mark {
                     at_ns: BEGIN_NS + 1,
                     kind: proto::MarkKind::Masked as u32,
                     value: tid.parse().unwrap(),
                     ..proto::Mark::default()
-                });
+                }));
             }
             ["step", length] => process.block.marks.push(proto::Mark {
                 at_ns: BEGIN_NS,

@@ -151,7 +151,6 @@ fn as_json() {
           "rss_mean_bytes": 2000,
           "warnings": [
             "20 samples, shares are ± 22 points; try --rate 10000 or a longer run",
-            "4.8 % of the ticks gave no sample, most of them for the reason `late` (4.8 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate",
             "samples cover 94.1 % of the program's CPU; 2.00 ms are in no sample"
           ]
         }

@@ -335,7 +335,7 @@ fn a_verdict_needs_a_tenth_of_a_second_and_fifty_samples() {
         &format!("{PROCESS}hot@app.py:1[4-9] x49\n{wait}"),
         expect![[r#"
         too short to judge: 142 ms wall, 49 samples
-        tick more often (--rate 1000), or run for longer: a verdict needs 50 samples
+        tick more often (--rate 10000), or run for longer: a verdict needs 50 samples
     "#]],
     );
 }

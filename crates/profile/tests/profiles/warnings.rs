@@ -39,7 +39,7 @@ fn no_samples_have_a_reason() {
         "process 7 3.13.0\n refused moved 12",
         expect![[r#"
             no samples: none of 12 ticks gave a stack
-            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small
+            100.0 % of the ticks gave no sample, most of them for the reason `moved` (100.0 %): the stack changed while genba read it; a thread's next sample counts the CPU time that passed; shares of short calls may be too small; genba trace counts calls
         "#]],
     );
     check(
@@ -70,13 +70,20 @@ fn a_long_run_without_a_tick_is_not_the_programs_doing() {
 #[test]
 fn losses_and_coverage() {
     check(
-        "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 15\n unsampled 40ms",
+        "process 7 3.13.0 cpu_before_ms=1\n f@a.py:1 x1000\n dropped late 75\n unsampled 40ms",
         expect![[r#"
-            1.5 % of the ticks gave no sample, most of them for the reason `late` (1.5 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
+            7.0 % of the ticks gave no sample, most of them for the reason `late` (7.0 %): genba's thread got no CPU in time; a thread's next sample counts the CPU time that passed; fewer are lost on a quieter machine or at a lower --rate
             samples cover 97.5 % of the program's CPU; 41.0 ms are in no sample (1.00 ms of it before genba was loaded)
         "#]],
     );
-    check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 10\n unsampled 16ms", expect![[""]]);
+    check("process 7 3.13.0\n f@a.py:1 x1000\n dropped late 52\n unsampled 16ms", expect![[""]]);
+    check("process 7 3.13.0 cpu_before_ms=100\n f@a.py:1 x1000\n unsampled 16ms", expect![[""]]);
+    check(
+        "process 7 3.13.0\n thread 8 one\n thread 9 two\n ended 8 30ms 30ms\n ended 9 20ms 1ms\n f@a.py:1 x1000\n unsampled 40ms",
+        expect![[r#"
+            samples cover 97.5 % of the program's CPU; 40.0 ms are in no sample, most of it of 1 thread that ended before a first sample; --rate 10000 meets more of them
+        "#]],
+    );
 }
 
 #[test]

@@ -97,6 +97,8 @@ struct BlocksPage<'a> {
     longest_ns: u64,
     #[serde(flatten)]
     at: AtPage<'a>,
+    expression: Option<&'a str>,
+    callback: Option<AtPage<'a>>,
 }
 
 #[derive(Serialize)]
@@ -147,6 +149,8 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
             times: blocks.times,
             longest_ns: blocks.longest_ns,
             at: pages.frame(blocks.place),
+            expression: pages.expression(blocks.place),
+            callback: blocks.callback.map(|callback| pages.frame(callback)),
         }),
         copies: verdict.copies.iter().map(|copies| pages.copies(*copies)).collect(),
         allocations: verdict.allocations.iter().map(|allocations| pages.allocations(*allocations)).collect(),
@@ -167,10 +171,12 @@ impl<'a> Pages<'a> {
             copies,
             share: share(bytes, whole_bytes),
             at: place.map(|frame| self.frame(frame)).unwrap_or_default(),
-            expression: place
-                .and_then(|frame| self.profile.frames[frame].expression.as_ref())
-                .map(|expression| expression.text.as_str()),
+            expression: place.and_then(|frame| self.expression(frame)),
         }
+    }
+
+    fn expression(&self, frame: FrameIndex) -> Option<&'a str> {
+        self.profile.frames[frame].expression.as_ref().map(|expression| expression.text.as_str())
     }
 
     fn allocations(&self, allocations: Copies) -> AllocationsPage<'a> {
@@ -206,7 +212,7 @@ impl<'a> Pages<'a> {
             At::Exit => ("exit", AtPage::default()),
         };
         let expression = match place.at {
-            At::Expression(Some(frame)) => self.profile.frames[frame].expression.as_ref(),
+            At::Expression(Some(frame)) => self.expression(frame),
             _ => None,
         };
         let page = PlacePage {
@@ -214,7 +220,7 @@ impl<'a> Pages<'a> {
             share: self.share(place.part_ns),
             part_ns: place.part_ns,
             at,
-            expression: expression.map(|expression| expression.text.as_str()),
+            expression,
             threads: if let At::IdleThreads(threads) = place.at { Some(threads) } else { None },
             ..PlacePage::default()
         };

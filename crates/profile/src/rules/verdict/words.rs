@@ -9,6 +9,7 @@ use super::copies::Copies;
 use super::place::{About, Advice, At, Import, Place, Wait};
 use super::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
 use super::{Reason, Verdict};
+use crate::rules::pace::higher_rate;
 use crate::rules::warnings::masked;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::{FileIndex, FrameIndex, FunctionIndex, Home, Profile};
@@ -284,7 +285,9 @@ impl Words<'_> {
                 format!("give it more to do, or the same in a loop: a verdict needs {}", duration(TIME_NS_MIN))
             }
             Advice::TickMoreOften => {
-                format!("tick more often (--rate 1000), or run for longer: a verdict needs {SAMPLES_MIN} samples")
+                let rate = higher_rate(self.profile);
+                let rate = rate.map_or(String::new(), |rate| format!("tick more often (--rate {rate}), or "));
+                format!("{rate}run for longer: a verdict needs {SAMPLES_MIN} samples")
             }
         })
     }
@@ -303,14 +306,18 @@ impl Words<'_> {
             .and(format!(" has {share} % with what it calls (genba report --by function --sort total)"))
     }
 
-    /// How often and for how long a callback was seen to take the event loop for itself.
+    /// `blocks the event loop: at least 5 times, longest 200 ms, in app.py:12 load   time.sleep(0.2), called from app.py:30 answer`
     fn blocks(&self, blocks: &Blocks) -> Line {
         let longest = duration(blocks.longest_ns);
-        Line::text(match blocks.times {
+        let line = Line::text(match blocks.times {
             1 => format!("blocks the event loop: for {longest}, in "),
             times => format!("blocks the event loop: at least {} times, longest {longest}, in ", count(times)),
         })
-        .then(self.name(Some(blocks.place)))
+        .then(self.at(&At::Expression(Some(blocks.place))));
+        match blocks.callback {
+            Some(callback) => line.and(", called from ").then(self.name(Some(callback))),
+            None => line,
+        }
     }
 
     /// `copies: slices.py:6 before   b[i:]  copies 19.9 GB, 100 kB a call (99.9 % of all)`

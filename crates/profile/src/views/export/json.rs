@@ -96,6 +96,7 @@ struct Whole<'a> {
     cpu_not_sampled_ns: u64,
     cpu_not_recorded_ns: u64,
     cpu_genba_ns: u64,
+    cpu_before_ns: u64,
     wall_not_sampled_ns: u64,
 }
 
@@ -242,6 +243,7 @@ fn page<'a>(reading: &'a Reading, accounting: &'a Accounting, context: Context<'
             cpu_not_sampled_ns: clocks.cpu_not_sampled_ns,
             cpu_not_recorded_ns: clocks.cpu_not_recorded_ns,
             cpu_genba_ns: clocks.cpu_genba_ns,
+            cpu_before_ns: clocks.cpu_before_ns,
             wall_not_sampled_ns: clocks.wall_not_sampled_ns,
         },
         not_followed: &profile.not_followed,
