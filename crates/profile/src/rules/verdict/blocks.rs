@@ -1,6 +1,8 @@
 //! Callbacks of asyncio's event loop that kept it from all others for long.
 //! Owns: which steps those are. Never: adds steps up; each was proved to be one by the agent, and may have been longer.
 
+use std::collections::BTreeMap;
+
 use super::thresholds::BLOCKS_NS_MIN;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
@@ -16,27 +18,51 @@ pub struct Blocks {
     pub callback: Option<FrameIndex>,
 }
 
+/// Of a stack below the loop: the innermost and the outermost frame of the user's own, or of a library.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Given {
+    place: FrameIndex,
+    callback: FrameIndex,
+}
+
 impl Blocks {
     pub fn of(profile: &Profile) -> Option<Blocks> {
         let long = || profile.steps.iter().filter(|step| step.length_ns >= BLOCKS_NS_MIN);
         long().next()?;
         let event_loop = EventLoop::of(profile);
-        let mut places = Vec::new();
-        for step in long() {
-            places.extend(place(profile, &event_loop, step.node).map(|place| (step.length_ns, place)));
-        }
-        let &(longest_ns, (place, callback)) = places.iter().max()?;
         let function = |frame: FrameIndex| profile.frames[frame].function;
+        let mut steps = Vec::new();
+        for step in long() {
+            steps.extend(Given::of(profile, &event_loop, step.node).map(|given| (step.length_ns, given)));
+        }
+        let &(longest_ns, longest) = steps.iter().max()?;
+        let is_in_it = |given: &Given| function(given.callback) == function(longest.callback);
+        let in_steps_ns =
+            steps.iter().filter(|(_, given)| is_in_it(given)).fold(0_u64, |sum, (ns, _)| sum.saturating_add(*ns));
+        let (mut by_place, mut whole_ns) = (BTreeMap::<Given, u64>::new(), 0_u64);
+        for group in &profile.samples {
+            if let Some(given) = Given::of(profile, &event_loop, group.node).filter(is_in_it) {
+                let sum_ns = by_place.entry(given).or_default();
+                *sum_ns = sum_ns.saturating_add(group.wall_ns);
+                whole_ns = whole_ns.saturating_add(group.wall_ns);
+            }
+        }
+        // A step has one of its many stacks. Where most of a function's time is in such steps, its samples tell more.
+        let heaviest = by_place.into_iter().max_by_key(|(_, wall_ns)| *wall_ns).map(|(given, _)| given);
+        let Given { place, callback } =
+            heaviest.filter(|_| whole_ns <= in_steps_ns.saturating_mul(2)).unwrap_or(longest);
         let callback = (function(callback) != function(place)).then_some(callback);
-        Some(Blocks { times: places.len() as u64, longest_ns, place, callback })
+        Some(Blocks { times: steps.len() as u64, longest_ns, place, callback })
     }
 }
 
-/// The innermost and the outermost frame of the user's own that the loop was given to run, or of a library. None: no loop, or its own work.
-fn place(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Option<(FrameIndex, FrameIndex)> {
-    let given = event_loop.given(profile, leaf)?;
-    let own = own_code(profile, event_loop, leaf);
-    let outermost_own = own.given.checked_sub(1).and_then(|last| own.frames.get(last).copied());
-    let outermost = outermost_own.or_else(|| profile.stack(leaf).nth(given.checked_sub(1)?))?;
-    Some((own.deepest.unwrap_or(outermost), outermost))
+impl Given {
+    /// None: no loop, or its own work.
+    fn of(profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Option<Given> {
+        let given = event_loop.given(profile, leaf)?;
+        let own = own_code(profile, event_loop, leaf);
+        let outermost_own = own.given.checked_sub(1).and_then(|last| own.frames.get(last).copied());
+        let callback = outermost_own.or_else(|| profile.stack(leaf).nth(given.checked_sub(1)?))?;
+        Some(Given { place: own.deepest.unwrap_or(callback), callback })
+    }
 }
