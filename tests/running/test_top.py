@@ -13,6 +13,7 @@ import pytest
 import interpreters
 from multiplexer import Window
 from recording import binary, genba, genba_said
+from running_program import until
 
 # Runs until somebody makes the file `stop`.
 APP = """\
@@ -282,12 +283,42 @@ def test_a_recording_that_begins_later_is_waited_for(window: Callable[..., Windo
     top.until("ticks ")
 
 
+def test_a_program_that_it_starts_goes_on_without_the_screen(window: Callable[..., Window], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import sys\nprint('began', sys.argv[1], flush=True)\n" + APP + "print('over')\n")
+    python = interpreters.from_pyenv()[-1].path
+    top = window(f"{TOP} --python {python} app.py one", 200, 60)
+    page = top.until("b[i:]")
+    assert "began" not in page, page
+    top.types("q")
+    code, page = top.ends()
+    said = " ".join(page.split())
+    found = re.search(r"the program and its recording go on: app.genba; what it prints is in app.out; kill (\d+) ends it · next: genba report app.genba", said)
+    assert code == 0 and found, page
+    assert (tmp_path / "app.out").read_text() == "began one\n"
+    (tmp_path / "stop").touch()
+    assert until(lambda: not Path(f"/proc/{found[1]}").exists() or "State:\tZ" in Path(f"/proc/{found[1]}/status").read_text())
+    assert (tmp_path / "app.out").read_text() == "began one\nover\n"
+    assert "b[i:]" in genba_said("report", tmp_path / "app.genba")
+
+
+def test_a_program_that_it_starts_and_that_ends(window: Callable[..., Window], tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("import time\nend = time.monotonic() + 1\nwhile time.monotonic() < end: pass\nraise SystemExit(3)\n")
+    python = interpreters.from_pyenv()[-1].path
+    top = window(f"{TOP} --python {python} app.py", 200, 60)
+    top.until("ended: exit code 3")
+    top.types("q")
+    code, page = top.ends()
+    assert code == 0 and "the recording ended (exit code 3): app.genba; what it printed is in app.out · next: genba report app.genba" in " ".join(page.split()), page
+
+
 def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) -> None:
     (tmp_path / "app.py").write_text(APP)
     shutil.copy(GOLDEN, tmp_path / "app.genba")
     for words, code, begin in (
         (["4000000"], 1, "error: there is no process 4000000"),
-        (["app.py"], 1, "error: app.py is not a recording"),
+        (["app.py"], 2, "error: genba top needs a terminal, and stdin is none"),
+        (["none.py"], 2, "error: no such file: none.py"),
+        (["app.genba", "more"], 2, "error: app.genba is no program: nothing may come behind it"),
         (["none.genba"], 1, "error: cannot open none.genba: there is no such file"),
         (["."], 1, "error: . is not a file"),
         (["app.genba"], 2, "error: genba top needs a terminal, and stdin is none"),

@@ -6,21 +6,23 @@ mod draw;
 mod follower;
 mod model;
 mod source;
+mod starting;
 mod terminal;
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use genba_profile::report::printable;
 use ratatui::crossterm::event::{self, Event};
 
 use self::draw::Palette;
 use self::follower::{Follower, News, State};
 use self::model::{Effect, Model};
-use self::source::Source;
+use self::source::{Beside, Source};
+use self::starting::Wanted;
 use self::terminal::Screen;
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during;
@@ -31,10 +33,22 @@ const KEY_WAIT: Duration = Duration::from_millis(125);
 const PICTURE_WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
+#[command(
+    override_usage = "genba top [PID or FILE]\n       genba top [OPTIONS] PROGRAM [ARGUMENTS]...\n       genba top [OPTIONS] -m MODULE [ARGUMENTS]..."
+)]
 pub struct Arguments {
-    /// A process, which is recorded while the screen is shown, or the recording that another genba writes [default: the newest *.genba here]
-    #[arg(value_name = "TARGET")]
-    target: Option<PathBuf>,
+    /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
+    #[arg(long, value_name = "PYTHON", value_hint = ValueHint::ExecutablePath)]
+    python: Option<OsString>,
+
+    /// Run a module, as `python -m` does; what follows is the module's
+    #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
+    module: Option<Vec<OsString>>,
+
+    /// A process, which is recorded while the screen is shown; the recording that another genba writes; or a program to start, as
+    /// `genba run` takes it [default: the newest *.genba here]
+    #[arg(value_name = "TARGET", trailing_var_arg = true, value_hint = ValueHint::CommandWithArguments)]
+    target: Vec<OsString>,
 }
 
 /// How the screen ended.
@@ -44,11 +58,15 @@ enum End {
 }
 
 pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let shown = arguments.target.as_ref().map_or("app.genba".to_owned(), |target| target.display().to_string());
-    let source = Source::of_target(arguments.target.as_deref())?;
+    let wanted =
+        Wanted { module: arguments.module.clone(), target: arguments.target.clone(), python: arguments.python.clone() };
+    let source = Source::of_target(wanted)?;
     source.check()?;
-    terminal::check(&shown)?;
-    let (following, attaching) = source.open()?;
+    terminal::check(&match &source {
+        Source::Recording(path) => path.display().to_string(),
+        Source::Process(_) | Source::Program(_) => "app.genba".to_owned(),
+    })?;
+    let (following, beside) = source.open()?;
     let path = following.path.clone();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let mut model = Model::new(printable(&name));
@@ -60,8 +78,8 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     drop(screen);
     let Follower { wishes, news, thread } = follower;
     drop((wishes, news));
-    let is_attached = attaching.is_some();
-    if let Some(attaching) = attaching {
+    let farewell = farewell(&model, &starting::shown(&path), beside.as_ref());
+    if let Some(Beside::Attaching(attaching)) = beside {
         during("naming C functions", || attaching.end());
     }
     let end = end.map_err(of_system)?;
@@ -69,7 +87,7 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if thread.is_finished() && thread.join().is_err() {
         return Err(Failure::ours("genba's own thread ended").detail("its words are above"));
     }
-    say(&farewell(&model, &path.display().to_string(), is_attached));
+    say(&farewell);
     Ok(match end {
         End::Quit => ExitCode::SUCCESS,
         End::Signal(signal) => ExitCode::from(128 + signal),
@@ -150,7 +168,8 @@ fn await_picture(model: &mut Model, follower: &Follower) -> bool {
 }
 
 /// Where the recording is, and whether the program goes on.
-fn farewell(model: &Model, path: &str, is_attached: bool) -> String {
+fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
+    let is_attached = matches!(beside, Some(Beside::Attaching(_)));
     let what = match &model.status.state {
         State::Ended(how) => format!("the recording ended ({how})"),
         State::Waiting => "nothing is recorded yet".to_owned(),
@@ -160,5 +179,11 @@ fn farewell(model: &Model, path: &str, is_attached: bool) -> String {
         State::Recording | State::Quiet { .. } => "the program and its recording go on".to_owned(),
         State::Gone { .. } => "no process of the recording runs here".to_owned(),
     };
-    format!("{what}: {path} · next: genba report {path}")
+    let has_ended = matches!(model.status.state, State::Ended(_) | State::Gone { .. });
+    let printed = match beside {
+        Some(Beside::Starting(starting)) if has_ended => format!("; {}", starting.words_of_end()),
+        Some(Beside::Starting(starting)) => format!("; {}", starting.words()),
+        _ => String::new(),
+    };
+    format!("{what}: {path}{printed} · next: genba report {path}")
 }

@@ -11,6 +11,8 @@ use genba_format::{Event, Reader};
 use genba_profile::growing::Growing;
 
 use super::attaching::Attaching;
+use super::starting::{Starting, Wanted};
+use crate::files::interpreter::is_executable;
 use crate::files::own_file::Content;
 use crate::finish::Root;
 use crate::read::{check_opens, newest_here};
@@ -23,21 +25,32 @@ const PIECE_BYTES: usize = 1 << 20;
 pub enum Source {
     Recording(PathBuf),
     Process(u32),
+    Program(Wanted),
+}
+
+/// The other genba that makes the recording.
+pub enum Beside {
+    Attaching(Attaching),
+    Starting(Starting),
 }
 
 impl Source {
-    /// A number is a process, unless there is a file of that name. None: the newest recording here, whose name is said.
-    pub fn of_target(target: Option<&Path>) -> Result<Source, Failure> {
-        let Some(target) = target else {
+    /// A number is a process, unless there is a file of that name; any other file that is no script and cannot be executed is a recording,
+    /// and so is what is called one. What is left is a program, in `genba run`'s words. Nothing: the newest recording here, whose name is said.
+    pub fn of_target(wanted: Wanted) -> Result<Source, Failure> {
+        if wanted.module.is_some() || wanted.python.is_some() {
+            return Ok(Source::Program(wanted));
+        }
+        let Some(first) = wanted.target.first().map(PathBuf::from) else {
             let newest = newest_here()?;
             say(&format!("following {}", newest.display()));
             return Ok(Source::Recording(newest));
         };
-        let pid = target.to_str().and_then(|text| text.parse::<u32>().ok());
-        match pid.filter(|_| !target.exists()) {
-            Some(pid) => Ok(Source::Process(pid)),
-            None => Ok(Source::Recording(target.to_path_buf())),
+        let pid = first.to_str().and_then(|text| text.parse::<u32>().ok());
+        if let Some(pid) = pid.filter(|_| !first.exists()) {
+            return alone(&wanted, Source::Process(pid));
         }
+        if is_recording(&first) { alone(&wanted, Source::Recording(first)) } else { Ok(Source::Program(wanted)) }
     }
 
     /// Whether it can be followed, as far as that is known before anything begins.
@@ -45,19 +58,43 @@ impl Source {
         match self {
             Source::Recording(path) => Following::open(path.clone(), Root::OWN).map(drop),
             Source::Process(pid) => Attaching::check(*pid).map(drop),
+            Source::Program(wanted) => wanted.program().map(drop),
         }
     }
 
-    /// And the genba that makes the recording, where it was asked for a process.
-    pub fn open(self) -> Result<(Following, Option<Attaching>), Failure> {
+    /// And the genba that makes the recording, where there is none yet.
+    pub fn open(self) -> Result<(Following, Option<Beside>), Failure> {
         match self {
             Source::Recording(path) => Ok((Following::open(path, Root::OWN)?, None)),
             Source::Process(pid) => {
                 let attaching = Attaching::begin(pid)?;
                 let root = Root::of_process(pid).unwrap_or(Root::OWN);
-                Ok((Following::open(attaching.path().to_path_buf(), root)?, Some(attaching)))
+                Ok((Following::open(attaching.path().to_path_buf(), root)?, Some(Beside::Attaching(attaching))))
+            }
+            Source::Program(wanted) => {
+                let starting = Starting::begin(&wanted)?;
+                Ok((Following::open(starting.path().to_path_buf(), Root::OWN)?, Some(Beside::Starting(starting))))
             }
         }
+    }
+}
+
+/// Only a program has arguments.
+fn alone(wanted: &Wanted, source: Source) -> Result<Source, Failure> {
+    match wanted.target.as_slice() {
+        [_] => Ok(source),
+        [first, ..] => Err(Failure::usage(format!("{} is no program: nothing may come behind it", first.display()))
+            .hint(format!("genba top {}", first.display()))),
+        [] => Ok(source),
+    }
+}
+
+fn is_recording(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    match ending {
+        Some("genba") => true,
+        Some("py" | "pyz") => false,
+        _ => path.is_file() && !is_executable(path) || path.is_dir() && !path.join("__main__.py").is_file(),
     }
 }
 
@@ -170,11 +207,7 @@ impl Identity {
 
 fn not_a_recording(path: &Path, content: &Content) -> Failure {
     let shown = path.display();
-    let failure = Failure::no(format!("{shown} is not a recording")).detail(content.to_string());
-    if path.extension().is_some_and(|ending| ending == "py" || ending == "pyz") {
-        return failure.hint(format!("genba run {shown} makes one; then, in another terminal: genba top"));
-    }
-    failure.hint(format!(
+    Failure::no(format!("{shown} is not a recording")).detail(content.to_string()).hint(format!(
         "genba top follows a recording that genba run is writing; genba report {shown} reads other files"
     ))
 }
