@@ -197,6 +197,28 @@ def test_snippets_of_python(tmp_path: Path) -> None:
     assert done.stdout.count(f"{sys.executable}: pass") == 4, done
 
 
+def test_why_names_the_expression(tmp_path: Path) -> None:
+    work = "def work(b):\n    n = 0\n    for i in range(0, len(b), {step}):\n        n += len(b[i:]{rest})\n    return n\nwork(bytes(200_000))\n"
+    (tmp_path / "old.py").write_text(work.format(step=4, rest="[:2]"))
+    (tmp_path / "new.py").write_text(work.format(step=4, rest="").replace("b[i:]", "b[i:i + 2]"))
+    words = ["-r", "2", "-C", "echo done >> log", f"{sys.executable} old.py", f"{sys.executable} new.py"]
+    done = genba("bench", "--why", *words, cwd=tmp_path)
+    assert done.returncode == 0, done
+    measured, why = done.stdout.split("\nWhy: from ")
+    assert "Benchmark 2" in measured and why.startswith(f"`{words[-2]}` to `{words[-1]}`, 3 recordings of each\n"), done.stdout
+    first = next(line for line in why.splitlines() if "−" in line and "interval" not in line and "B takes" not in line)
+    assert "old.py" in first or "new.py" in first, why
+    assert "b[i:]" in first and "only in A" in first, why
+    # 2 measured runs and 3 recorded ones of each; nothing is left behind.
+    assert (tmp_path / "log").read_text().count("done") == 10
+    assert {path.name for path in tmp_path.iterdir()} == {"old.py", "new.py", "log"}
+    done = genba("bench", "--why=kept", "--export-json", "-", *words, cwd=tmp_path)
+    assert done.returncode == 0 and len(json.loads(done.stdout)["results"]) == 2 and "\nWhy: from " in done.stderr, done
+    assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [f"{command}-{run}.genba" for command in (1, 2) for run in (1, 2, 3)]
+    again = genba("bench", "--why=kept", *words, cwd=tmp_path)
+    assert again.returncode == 2 and "kept is not empty" in again.stderr, again
+
+
 def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "held")
     command = [str(binary()), "bench", "-N", "-r", "1", "cat held"]

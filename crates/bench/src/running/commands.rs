@@ -1,6 +1,10 @@
 //! A command as something to measure: prepare, run, conclude; setup and cleanup around all runs.
 //! Owns: which of these runs when, and what a failure of each is called. Never: times anything but the command itself.
 
+use std::collections::VecDeque;
+use std::ffi::OsStr;
+use std::process::Command;
+
 use super::Ended;
 use super::interrupt::Interrupt;
 use super::process::{Input, Output, Random, Streams, run_once};
@@ -51,6 +55,8 @@ pub struct CommandRuns<'a> {
     pub conclude: Option<String>,
     pub cleanup: Option<String>,
     pub random: Random,
+    /// Words in front of the command in each of the next runs: another program that starts it.
+    pub through: VecDeque<Vec<String>>,
 }
 
 impl CommandRuns<'_> {
@@ -91,6 +97,9 @@ impl Subject for CommandRuns<'_> {
         self.beside("preparation", "prepare", self.prepare.clone())?;
         let streams = Streams { input: self.host.input, output: self.output, stderr: None };
         let mut command = self.host.shell.command(&self.line.command)?;
+        if let Some(words) = self.through.pop_front() {
+            command = behind(&words, &command);
+        }
         let shown = format!("`{}`", self.line.command);
         let run = run_once(&mut command, &shown, &streams, &mut self.random, self.host.interrupt)?;
         if !self.host.failures.takes(run.exit_code) {
@@ -103,6 +112,13 @@ impl Subject for CommandRuns<'_> {
     fn clean_up(&mut self) -> Result<(), Ended> {
         self.beside("cleanup", "cleanup", self.cleanup.clone())
     }
+}
+
+fn behind(words: &[String], command: &Command) -> Command {
+    let mut whole = words.iter().map(OsStr::new).chain([command.get_program()]).chain(command.get_args());
+    let mut first = Command::new(whole.next().unwrap_or_default());
+    first.args(whole);
+    first
 }
 
 fn ended(code: i32) -> String {

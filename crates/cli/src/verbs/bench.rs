@@ -5,7 +5,9 @@
 mod choice;
 mod exports;
 mod interrupting;
+mod why;
 
+use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -169,11 +171,16 @@ pub struct Arguments {
     #[arg(long, value_name = "PERCENT")]
     difference: Option<MinShare>,
 
+    /// Record each command three more times, and show where the difference comes from, as `genba diff` does, from the first command to each
+    /// other one. DIR: a new folder that keeps the recordings
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = why::kept)]
+    why: Option<why::Kept>,
+
     /// Measure statements of Python, in loops, in new processes
     #[arg(
         long,
         conflicts_with_all = [
-            "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
+            "why", "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
         ]
     )]
     py: bool,
@@ -200,15 +207,19 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--fail-if-slower has nothing to compare with")
             .hint("genba bench --fail-if-slower 3% 'OLD' 'NEW', or --against FILE"));
     }
+    if arguments.why.is_some() && lines.len() < 2 {
+        return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
+    }
     let earlier = arguments.earlier()?;
+    let recordings = arguments.why.as_ref().map(why::Recordings::open).transpose()?;
     let exports = Exports::open(&arguments.exports)?;
     let interrupt = Arc::new(Interrupt::default());
     interrupting::watch(&interrupt)?;
 
     let progress = Arc::new(Progress::default());
     let measured = || match arguments.py {
-        true => arguments.snippets(&lines, &pythons, &interrupt, &progress),
-        false => arguments.commands(&lines, &interrupt, &progress),
+        true => arguments.snippets(&lines, &pythons, &interrupt, &progress).map(|session| (session, Ok(()))),
+        false => arguments.commands(&lines, recordings.as_ref(), &interrupt, &progress),
     };
     let made = if arguments.style.has_progress() {
         let progress = Arc::clone(&progress);
@@ -216,7 +227,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         measured()
     };
-    let session = made?;
+    let (session, recorded) = made?;
 
     let is_first_reference = arguments.reference.is_some() || arguments.fail_if_slower.is_some();
     let judged = Judged {
@@ -237,6 +248,16 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
             read::Stream::Stdout => read::print(&page)?,
             read::Stream::Stderr => failure::show(page.trim_end()),
         }
+    }
+    if let Some(recordings) = recordings.filter(|_| session.interrupted_of.is_none() && arguments.style != Style::None)
+    {
+        recorded.map_err(|why| match why {
+            Ended::Interrupted => Failure::no("interrupted while the commands were recorded")
+                .detail("what was measured is shown and exported")
+                .with_exit_code(130),
+            Ended::Refused(refusal) => refused(refusal),
+        })?;
+        recordings.say(&lines, if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout })?;
     }
     if let Some(planned) = session.interrupted_of {
         let made = session.rounds();
@@ -304,7 +325,14 @@ impl Arguments {
         self.python.iter().map(|python| interpreter::chosen(Some(Named::Typed(python)), None)).collect()
     }
 
-    fn commands(&self, lines: &[Line], interrupt: &Interrupt, progress: &Progress) -> Result<Session, Failure> {
+    /// And whether the recordings came about, where they are asked for.
+    fn commands(
+        &self,
+        lines: &[Line],
+        recordings: Option<&why::Recordings>,
+        interrupt: &Interrupt,
+        progress: &Progress,
+    ) -> Result<(Session, Result<(), Ended>), Failure> {
         let check = |option: &str, count: usize| match count {
             0 | 1 => Ok(()),
             count if count == lines.len() => Ok(()),
@@ -343,12 +371,17 @@ impl Arguments {
             conclude: at(&self.conclude, position, line),
             cleanup,
             random: Random::with_seed(position as u64 + 1),
+            through: VecDeque::new(),
         });
         let mut runs: Vec<CommandRuns<'_>> = runs.collect();
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
         let mut session = rounds::measure(&mut subjects, &plan, progress).map_err(ended)?;
         session.shell_ns = (*shell != Shell::None).then_some(shell_time.time_ns);
-        Ok(session)
+        let recorded = match recordings.filter(|_| session.interrupted_of.is_none()) {
+            Some(recordings) => recordings.make(&mut runs, plan.is_interleaved, progress),
+            None => Ok(()),
+        };
+        Ok((session, recorded))
     }
 
     /// Each statement in each interpreter.

@@ -1,0 +1,125 @@
+//! `genba bench --why`: each command is recorded some more times, in turns, and `genba diff` says where the difference comes from.
+//! Owns: how often, where the recordings lie, and which two are compared. Never: compares (verbs/diff.rs does, in a process of its own), times a run that is recorded.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use genba_bench::Ended;
+use genba_bench::commands::CommandRuns;
+use genba_bench::lines::Line;
+use genba_bench::rounds::{self, Plan, Progress, Subject};
+use tempfile::TempDir;
+
+use crate::read;
+use crate::words::failure::{self, Failure};
+
+/// From three on each side on `genba diff` measures how much runs differ.
+const RUNS: usize = 3;
+
+/// The summary is above: the largest differences are enough.
+const ROWS: &str = "8";
+
+/// Where recordings are to lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Until the end.
+    Not,
+    In(PathBuf),
+}
+
+pub fn kept(text: &str) -> Result<Kept, String> {
+    Ok(if text.is_empty() { Kept::Not } else { Kept::In(PathBuf::from(text)) })
+}
+
+/// The recordings of all commands, in their order.
+pub struct Recordings {
+    folder: PathBuf,
+    /// Takes the folder away.
+    passing: Option<TempDir>,
+}
+
+impl Recordings {
+    /// Before anything is measured.
+    pub fn open(kept: &Kept) -> Result<Recordings, Failure> {
+        let cannot = |shown: &str, error: &std::io::Error| {
+            Failure::usage(format!("cannot keep recordings in {shown}: {}", failure::of_system(error)))
+                .hint("name a folder that you may write to: --why=DIR")
+        };
+        match kept {
+            Kept::Not => {
+                let passing = tempfile::Builder::new().prefix("genba-why-").tempdir();
+                let passing = passing.map_err(|error| cannot("a temporary folder", &error))?;
+                Ok(Recordings { folder: passing.path().to_path_buf(), passing: Some(passing) })
+            }
+            Kept::In(folder) => {
+                fs::create_dir_all(folder).map_err(|error| cannot(&folder.display().to_string(), &error))?;
+                let found = fs::read_dir(folder).map_err(|error| cannot(&folder.display().to_string(), &error))?;
+                if found.count() > 0 {
+                    return Err(Failure::usage(format!("{} is not empty", folder.display()))
+                        .detail("recordings of several sessions would be taken for one")
+                        .hint("name a new folder: --why=DIR"));
+                }
+                let folder = fs::canonicalize(folder).map_err(|error| cannot(&folder.display().to_string(), &error))?;
+                Ok(Recordings { folder, passing: None })
+            }
+        }
+    }
+
+    /// In turns, as they were measured.
+    pub fn make(&self, runs: &mut [CommandRuns<'_>], is_interleaved: bool, progress: &Progress) -> Result<(), Ended> {
+        let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("genba")).display().to_string();
+        let words =
+            |path: &Path| ["run", "--quiet", "-o"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
+        for (position, run) in runs.iter_mut().enumerate() {
+            let through = (0..RUNS).map(|number| {
+                std::iter::once(own.clone()).chain(words(&self.path(position, number))).collect::<Vec<String>>()
+            });
+            run.through = through.collect::<VecDeque<_>>();
+        }
+        progress.say("recording".to_owned());
+        let plan = Plan { warmups: 0, runs_min: RUNS, runs_max: Some(RUNS), is_interleaved };
+        let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
+        let session = rounds::measure(&mut subjects, &plan, progress)?;
+        if session.interrupted_of.is_some() { Err(Ended::Interrupted) } else { Ok(()) }
+    }
+
+    fn path(&self, position: usize, number: usize) -> PathBuf {
+        self.folder.join(format!("{}-{}.genba", position + 1, number + 1))
+    }
+
+    /// The first command against each of the others.
+    pub fn say(&self, lines: &[Line], stream: read::Stream) -> Result<(), Failure> {
+        let cannot =
+            |error: std::io::Error| Failure::ours(format!("cannot start genba diff: {}", failure::of_system(&error)));
+        let of = |position: usize| (0..RUNS).map(move |number| self.path(position, number));
+        for (position, line) in lines.iter().enumerate().skip(1) {
+            let head = format!("\nWhy: from `{}` to `{}`, {RUNS} recordings of each\n", lines[0].name, line.name);
+            match stream {
+                read::Stream::Stdout => read::print(&head)?,
+                read::Stream::Stderr => failure::show(head.trim_end()),
+            }
+            let output = match stream {
+                read::Stream::Stdout => Stdio::inherit(),
+                read::Stream::Stderr => Stdio::from(std::io::stderr()),
+            };
+            let done = Command::new(std::env::current_exe().map_err(cannot)?)
+                .args(["diff", "--limit", ROWS])
+                .args(of(0))
+                .arg("--")
+                .args(of(position))
+                .stdin(Stdio::null())
+                .stdout(output)
+                .status()
+                .map_err(cannot)?;
+            if !done.success() {
+                return Err(Failure::no("the recordings could not be compared").detail("its words are above"));
+            }
+        }
+        if self.passing.is_none() {
+            failure::say(&format!("the recordings are in {}", self.folder.display()));
+        }
+        Ok(())
+    }
+}
