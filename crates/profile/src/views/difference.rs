@@ -270,6 +270,22 @@ impl Comparison<'_> {
         }
     }
 
+    /// The rows to list, and those that are folded. Of rows with too few samples nothing is known: they are listed where all are asked for, and
+    /// a few where there is no other.
+    fn listed(rows: &[Row], rows_max: Option<usize>) -> (Vec<&Row>, Vec<&Row>) {
+        const UNTOLD_MAX: usize = 3;
+        let Some(most) = rows_max else { return (rows.iter().collect(), Vec::new()) };
+        let is_told = |row: &&Row| row.estimate.certain || !row.estimate.is_too_few;
+        let (mut told, mut untold): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(is_told);
+        if told.is_empty() {
+            let folded = untold.split_off(untold.len().min(most).min(UNTOLD_MAX));
+            return (untold, folded);
+        }
+        let mut folded = told.split_off(told.len().min(most));
+        folded.append(&mut untold);
+        (told, folded)
+    }
+
     /// Behind a row: on which side it is, and whether the samples can tell.
     fn remark(row: &Row) -> &'static str {
         match (row.samples_before, row.samples_after, row.estimate.certain, row.estimate.is_too_few) {

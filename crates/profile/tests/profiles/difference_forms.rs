@@ -1,6 +1,7 @@
 //! A comparison as machines and narrow screens get it.
 
 use crate::compared::{runs, two_callers};
+use crate::judged::PROCESS;
 use expect_test::expect;
 use genba_profile::difference_view::{Comparison, comparison, json, markdown, text};
 use genba_profile::paint::Paint;
@@ -236,4 +237,34 @@ fn a_narrow_screen_breaks_between_columns() {
           each (genba diff A1 A2 … -- B1 B2 …)
     "#]]
     .assert_eq(&text::text(&all, Some(1), Some(80), Paint::Plain));
+}
+
+#[test]
+fn of_what_has_too_few_samples_a_screen_counts_the_rows() {
+    let side = |hot: u32| {
+        format!(
+            "{PROCESS}hot@app.py:1[4-9] x{hot}\nrare@app.py:2[4-9] x5\nother@app.py:3[4-9] x4\nmore@app.py:4[4-9] x3\nlast@app.py:5[4-9] x2\n"
+        )
+    };
+    let (before, after) = (runs("before", &[side(500)]), runs("after", &[side(900)]));
+    let all = comparison(&before, &after, None);
+    let rows = |page: &str| {
+        page.lines()
+            .filter(|line| line.starts_with("  ") && line.contains("app.py:"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    expect![[r#"
+          +640 ms   +422 ms to +858 ms   800 ms   1.44 s   app.py:1 hot
+          4 more rows, the largest 0 ns ± 18.3 ms in app.py:5 last (--limit 0 shows them all)"#]]
+    .assert_eq(&rows(&text::text(&all, Some(20), None, Paint::default())));
+    assert_eq!(rows(&text::text(&all, None, None, Paint::default())).lines().count(), 5);
+    let (before, after) = (runs("before", &[side(1)]), runs("after", &[side(2)]));
+    let none = comparison(&before, &after, None);
+    expect![[r#"
+          +1.60 ms   −9.00 ms to +12.2 ms   1.60 ms   3.20 ms   app.py:1 hot   too few samples
+              0 ns   −13.1 ms to +13.1 ms   8.00 ms   8.00 ms   app.py:2 rare   too few samples
+              0 ns   −12.6 ms to +12.6 ms   6.40 ms   6.40 ms   app.py:3 other   too few samples
+          2 more rows, the largest 0 ns ± 11.1 ms in app.py:5 last (--limit 0 shows them all)"#]].assert_eq(&rows(&text::text(&none, Some(20), None, Paint::default())));
 }

@@ -22,12 +22,12 @@ pub fn markdown(comparison: &Comparison, rows_max: Option<usize>, warnings: &[St
         page += &format!(
             "\n{heading}\n\n| B − A | interval | A | B | where | expression | |\n|--:|--:|--:|--:|---|---|---|\n"
         );
-        let shown = rows.len().min(rows_max.unwrap_or(usize::MAX));
-        for row in &rows[..shown] {
+        let (shown, others) = Comparison::listed(rows, rows_max);
+        for row in shown {
             page += &line(comparison, row);
         }
-        if rows.len() > shown {
-            page += &format!("\n{}.\n", counted((rows.len() - shown) as u64, "more row", "more rows"));
+        if !others.is_empty() {
+            page += &format!("\n{}.\n", counted(others.len() as u64, "more row", "more rows"));
         }
     }
     for note in comparison.notes() {

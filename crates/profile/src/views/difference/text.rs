@@ -37,7 +37,7 @@ pub fn text(comparison: &Comparison, rows_max: Option<usize>, width: Option<usiz
         } else {
             add(&mut page, heading, &plain);
         }
-        let shown = &rows[..rows.len().min(rows_max.unwrap_or(usize::MAX))];
+        let (shown, others) = Comparison::listed(rows, rows_max);
         let cells: Vec<[String; 4]> = shown.iter().map(|row| numbers(comparison, row)).collect();
         let heads = ["B − A", "interval", "A", "B"];
         let widths: [usize; 4] = std::array::from_fn(|column| {
@@ -53,7 +53,7 @@ pub fn text(comparison: &Comparison, rows_max: Option<usize>, width: Option<usiz
             let painted: &dyn Fn(&str) -> String = if row.estimate.certain { &strong } else { &plain };
             add(&mut page, &format!("{}   {}", line(cells), words(comparison, row)), painted);
         }
-        if let Some(folded) = folded(comparison, &rows[shown.len()..]) {
+        if let Some(folded) = folded(comparison, &others) {
             add(&mut page, &folded, &quiet);
         }
     }
@@ -94,8 +94,7 @@ pub(super) fn one_line(source: &str) -> String {
     first_cells_cut(&printable(&source.split_whitespace().collect::<Vec<_>>().join(" ")), SOURCE_CELLS_MAX)
 }
 
-/// They are in order: the first has the largest change of those that could tell.
-fn folded(comparison: &Comparison, rows: &[Row]) -> Option<String> {
+fn folded(comparison: &Comparison, rows: &[&Row]) -> Option<String> {
     let largest =
         rows.iter().max_by(|one, other| one.estimate.change().abs().total_cmp(&other.estimate.change().abs()))?;
     let more = counted(rows.len() as u64, "more row", "more rows");
