@@ -186,7 +186,7 @@ def test_the_newest_recording_is_read_and_named(folder: Path, python: str) -> No
         ("run -o pack app.py", 2, "-o pack/app.genba"),
         ("report no.genba", 1, ""),
         ("report app.py", 1, "genba run app.py makes one"),
-        ("export app.genba", 2, "usage: "),
+        ("export app.genba", 2, "genba export --to speedscope app.genba"),
     ],
 )
 def test_what_is_refused_says_why_and_what_to_do(folder: Path, python: str, words: str, code: int, hint: str) -> None:

@@ -81,6 +81,13 @@ def live(tmp_path: Path) -> Iterator[Live]:
 
 
 @pytest.fixture
+def stop(tmp_path: Path) -> Iterator[Path]:
+    """Made at the end, however the test ends: the program ends then."""
+    yield tmp_path / "stop"
+    (tmp_path / "stop").touch()
+
+
+@pytest.fixture
 def window(tmp_path: Path) -> Iterator[Callable[..., Window]]:
     made: list[Window] = []
 
@@ -283,7 +290,7 @@ def test_a_recording_that_begins_later_is_waited_for(window: Callable[..., Windo
     top.until("ticks ")
 
 
-def test_a_program_that_it_starts_goes_on_without_the_screen(window: Callable[..., Window], tmp_path: Path) -> None:
+def test_a_program_that_it_starts_goes_on_without_the_screen(window: Callable[..., Window], tmp_path: Path, stop: Path) -> None:
     (tmp_path / "app.py").write_text("import sys\nprint('began', sys.argv[1], flush=True)\n" + APP + "print('over')\n")
     python = interpreters.from_pyenv()[-1].path
     top = window(f"{TOP} --python {python} app.py one", 200, 60)
@@ -295,7 +302,7 @@ def test_a_program_that_it_starts_goes_on_without_the_screen(window: Callable[..
     found = re.search(r"the program and its recording go on: app.genba; what it prints is in app.out; kill (\d+) ends it · next: genba report app.genba", said)
     assert code == 0 and found, page
     assert (tmp_path / "app.out").read_text() == "began one\n"
-    (tmp_path / "stop").touch()
+    stop.touch()
     assert until(lambda: not Path(f"/proc/{found[1]}").exists() or "State:\tZ" in Path(f"/proc/{found[1]}/status").read_text())
     assert (tmp_path / "app.out").read_text() == "began one\nover\n"
     assert "b[i:]" in genba_said("report", tmp_path / "app.genba")

@@ -94,7 +94,9 @@ fn is_recording(path: &Path) -> bool {
     match ending {
         Some("genba") => true,
         Some("py" | "pyz") => false,
-        _ => path.is_file() && !is_executable(path) || path.is_dir() && !path.join("__main__.py").is_file(),
+        _ if path.is_dir() => !path.join("__main__.py").is_file(),
+        _ if path.is_file() => !is_executable(path),
+        _ => path.exists(),
     }
 }
 
