@@ -101,6 +101,12 @@ def _library() -> ctypes.CDLL:
     return _loaded
 
 
+def library_name() -> str | None:
+    """What ctypes opens to call the library as this module does; None: it is among what the process was started with."""
+    library = _library()
+    return None if library is _preloaded() else library._name
+
+
 def _unpacked() -> str:
     return command("within", "agent").strip()
 

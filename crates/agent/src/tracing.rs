@@ -19,6 +19,7 @@ mod monitoring;
 mod names;
 mod profile_function;
 mod tracer;
+pub mod within;
 
 pub use file::{end, is_on};
 pub use hook::begin;

@@ -14,6 +14,7 @@ use crate::process::session::Session;
 use crate::system::alternate::{self, fitted};
 use crate::system::proc;
 use crate::system::symbols::Linker;
+use crate::tracing::within::{self, Unbegun};
 use genba_format::proto;
 use genba_python::find::{Found, find};
 use genba_signal::memory::Guarded;
@@ -104,6 +105,38 @@ pub unsafe extern "C" fn genba_own_stack(words: *mut c_char, words_bytes: usize)
     unsafe { answer(words, words_bytes, own_stack) }
 }
 
+/// Counts every call of this process from here on. `session`: as `GENBA_SESSION`; the file is there and empty.
+///
+/// # Safety
+/// As `genba_start`; called with the GIL, in the main interpreter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_trace_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
+    // SAFETY: as the caller promises.
+    let text = unsafe { CStr::from_ptr(session) };
+    let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
+    // SAFETY: as above.
+    unsafe {
+        answer(words, words_bytes, || room::within(|| trace_start(&text.to_string_lossy())).unwrap_or_else(no_room))
+    }
+}
+
+/// Writes the counts. `own_frames`: so many of the calling thread's calls are genba's own, the innermost ones.
+///
+/// # Safety
+/// `words` has room for `words_bytes`; called with the GIL, in the main interpreter.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn genba_trace_stop(own_frames: c_int, words: *mut c_char, words_bytes: usize) -> c_int {
+    let stopped = || within::stop(usize::try_from(own_frames).unwrap_or(0));
+    let outcome = || match room::within(stopped) {
+        None => refused("no memory is to be had (a limit such as RLIMIT_AS)"),
+        Some(None) => not_recording(),
+        Some(Some(Ok(()))) => done(),
+        Some(Some(Err(why))) => refused(why),
+    };
+    // SAFETY: as the caller promises.
+    unsafe { answer(words, words_bytes, outcome) }
+}
+
 /// Bits: 1 recording, 2 paused, 4 begun by `genba run`; `words`: the recording's path.
 ///
 /// # Safety
@@ -183,6 +216,9 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
     if life::is_recording() {
         return (Outcome::Already, path());
     }
+    if within::is_on() {
+        return refused("the calls of this process are being counted: samples and exact counts exclude each other");
+    }
     match find(&Guarded, &Linker) {
         Found::No => return refused("no interpreter is found in this process"),
         Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
@@ -211,6 +247,23 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
             let _ = turn.ask(Order::End, None, 0);
             late()
         }
+    }
+}
+
+fn trace_start(text: &str) -> (Outcome, Text) {
+    let Some(session) = Session::parse(text) else { return refused("the options are not understood") };
+    if is_recording() {
+        return refused("this process is being recorded: samples and exact counts exclude each other");
+    }
+    match find(&Guarded, &Linker) {
+        Found::No => return refused("no interpreter is found in this process"),
+        Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
+        Found::Yes { .. } => {}
+    }
+    match within::start(session) {
+        Ok(()) => done(),
+        Err(Unbegun::Already(path)) => (Outcome::Already, path.into()),
+        Err(Unbegun::Refused(why)) => refused(why),
     }
 }
 

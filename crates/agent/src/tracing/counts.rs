@@ -141,6 +141,17 @@ impl Thread {
         }
     }
 
+    /// As if it had not been called.
+    pub fn drop_innermost(&mut self) {
+        let Some(frame) = self.stack.pop() else { return };
+        if let Some(totals) = self.functions.get_mut(frame.function as usize) {
+            totals.depth = totals.depth.saturating_sub(1);
+        }
+        if let Some(pair) = self.pairs.get_mut(frame.pair as usize) {
+            pair.totals.depth = pair.totals.depth.saturating_sub(1);
+        }
+    }
+
     #[inline]
     fn pop(&mut self, now_ns: u64) {
         let Some(frame) = self.stack.pop() else { return };

@@ -30,7 +30,7 @@ const NUMBER_MAX: u32 = 1_000;
 /// Whether this process is traced. A child of vfork, which has the memory of its parent, is not.
 pub fn is_on() -> bool {
     // SAFETY: never freed.
-    unsafe { Tracer::get().as_ref() }.is_some_and(|tracer| tracer.pid == own_pid())
+    unsafe { Tracer::get().as_ref() }.is_some_and(|tracer| !tracer.is_stopped && tracer.pid == own_pid())
 }
 
 /// When the process ends or becomes another program: the calls so far, with those under way. May be called again.
@@ -43,7 +43,9 @@ pub fn end() {
         // SAFETY: asked before anything else is looked at.
         let tracer = unsafe { &mut *Tracer::get() };
         if tracer.python.may_look() {
-            write(tracer);
+            if let Err(words) = write(tracer) {
+                note(&tracer.session, Note::Refused, words.as_bytes());
+            }
         } else {
             note(
                 &tracer.session,
@@ -55,10 +57,12 @@ pub fn end() {
     errno::set(errno);
 }
 
-fn write(tracer: &mut Tracer) {
+/// # Errors
+/// Why there is no file, or not a whole one.
+pub fn write(tracer: &mut Tracer) -> Result<(), &'static str> {
     let (names, rows) = added_up(tracer);
-    if rows.iter().all(|row| row.totals.calls == 0) {
-        return;
+    if !tracer.is_within && rows.iter().all(|row| row.totals.calls == 0) {
+        return Ok(());
     }
     let bytes = marshal::bytes(&names, &rows);
     drop((names, rows));
@@ -71,19 +75,13 @@ fn write(tracer: &mut Tracer) {
         }
         None => own_file(&tracer.session, tracer.is_first),
     };
-    let written = begun.map(|(path, file)| (path, whole(&file, &bytes)));
-    match written {
-        Some((path, Ok(()))) => {
-            if tracer.path.is_none() {
-                note(&tracer.session, Note::Wrote, path.to_bytes());
-            }
-            tracer.path = Some(path);
-        }
-        Some((_, Err(_))) => {
-            note(&tracer.session, Note::Refused, b"the file could not be written whole: no room, or a limit")
-        }
-        None => note(&tracer.session, Note::Refused, b"the file could not be opened"),
+    let (path, file) = begun.ok_or("the file could not be opened")?;
+    whole(&file, &bytes).map_err(|_| "the file could not be written whole: no room, or a limit")?;
+    if tracer.path.is_none() {
+        note(&tracer.session, Note::Wrote, path.to_bytes());
     }
+    tracer.path = Some(path);
+    Ok(())
 }
 
 fn whole(file: &Descriptor, mut bytes: &[u8]) -> Result<(), i32> {

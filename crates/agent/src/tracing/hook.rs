@@ -18,7 +18,7 @@ use crate::process::session::Session;
 use crate::system::errno;
 use crate::system::proc::own_pid;
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 const WAITING: u32 = 0;
 const ARMED: u32 = 1;
@@ -27,6 +27,8 @@ const BEGUN: u32 = 2;
 const BEGUN_WATCHING: u32 = 3;
 
 static STAGE: AtomicU32 = AtomicU32::new(WAITING);
+/// A hook stays for ever.
+static IS_ADDED: AtomicBool = AtomicBool::new(false);
 
 /// Before `main`. `refused`: the interpreter is one that genba does not trace, and why.
 pub fn begin(session: Session, refused: Option<&str>) {
@@ -39,12 +41,37 @@ pub fn begin(session: Session, refused: Option<&str>) {
     // SAFETY: no memory.
     let is_first = session.trace == u32::try_from(unsafe { libc::getppid() }).ok();
     Tracer::new(Box::leak(Box::new(python)), session, own_pid(), is_first).keep();
-    // SAFETY: the functions live as long as the process. A hook may be added before there is an interpreter.
+    watch_forks();
+    // SAFETY: the function lives as long as the process. A hook may be added before there is an interpreter.
+    unsafe { (python.add_audit_hook)(hook, core::ptr::null_mut()) };
+    IS_ADDED.store(true, SeqCst);
+}
+
+/// Once in a process.
+pub fn watch_forks() {
+    // SAFETY: the function lives as long as the process.
     unsafe {
         dlmalloc::enable_alloc_after_fork();
         libc::pthread_atfork(None, None, Some(after_in_child));
-        (python.add_audit_hook)(hook, core::ptr::null_mut());
     }
+}
+
+/// On 3.11, from now on. With the GIL.
+pub fn watch_profile_functions(tracer: *mut Tracer) {
+    STAGE.store(BEGUN_WATCHING, SeqCst);
+    if !IS_ADDED.swap(true, SeqCst) {
+        // SAFETY: never freed; the function lives as long as the process.
+        unsafe {
+            if ((*tracer).python.add_audit_hook)(hook, core::ptr::null_mut()) != 0 {
+                // Another hook forbids it: the program's own profile functions are not watched.
+                ((*tracer).python.forget_error)();
+            }
+        }
+    }
+}
+
+pub fn watch_no_more() {
+    STAGE.store(BEGUN, SeqCst);
 }
 
 extern "C" fn hook(event: *const c_char, arguments: Object, _: *mut c_void) -> c_int {
@@ -121,7 +148,10 @@ extern "C" fn after_in_child() {
     safe_point::forked();
     // SAFETY: never freed; this is the only thread of the child.
     if let Some(tracer) = unsafe { Tracer::get().as_mut() } {
-        if tracer.python.may_look() {
+        if tracer.is_within {
+            // The block is its parent's: `genba.trace` takes the callbacks away (python/genba/_tracing.py).
+            tracer.pid = 0;
+        } else if tracer.python.may_look() {
             tracer.forked(own_pid());
         } else {
             // Another thread may have been in the middle of something.

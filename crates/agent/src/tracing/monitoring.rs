@@ -28,6 +28,8 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     unsafe { (*tracer).missing = missing };
     let tool = TOOLS.into_iter().find(|tool| take(python, monitoring, *tool));
     let tool = tool.ok_or("other tools have taken all six numbers of sys.monitoring")?;
+    // SAFETY: as above.
+    unsafe { (*tracer).tool = Some(tool) };
     let mut all: c_int = 0;
     for (name, method) in EVENTS {
         let event = python.get(events, name).ok_or("sys.monitoring lacks an event")?;
@@ -53,6 +55,33 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     // SAFETY: as above.
     let called = unsafe { (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, all) };
     if done(python, called) { Ok(()) } else { Err("sys.monitoring.set_events failed") }
+}
+
+/// The callbacks go, and the number is free again. With the GIL.
+pub fn uninstall(tracer: *mut Tracer) {
+    // SAFETY: never freed; with the GIL.
+    let (python, tool) = unsafe { ((*tracer).python, (*tracer).tool.take()) };
+    let Some(tool) = tool else { return };
+    // SAFETY: as above; what `sys` has is borrowed, and stays.
+    let monitoring = unsafe { (python.of_sys)(c"monitoring".as_ptr()) };
+    if monitoring.is_null() {
+        return;
+    }
+    // SAFETY: as above; the interpreter's own functions with arguments of its own. References are given back.
+    unsafe {
+        done(python, (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, 0 as c_int));
+        if let Some(events) = python.get(monitoring, c"events") {
+            for (name, _) in EVENTS {
+                let Some(event) = python.get(events, name) else { continue };
+                let bit = (python.number)(event) as c_int;
+                (python.release)(event);
+                let callback = c"register_callback".as_ptr();
+                done(python, (python.call_method)(monitoring, callback, c"iiO".as_ptr(), tool, bit, python.none));
+            }
+            (python.release)(events);
+        }
+        done(python, (python.call_method)(monitoring, c"free_tool_id".as_ptr(), c"i".as_ptr(), tool));
+    }
 }
 
 /// False: it is another tool's.

@@ -24,12 +24,35 @@ const C_RETURN: c_int = 6;
 /// # Errors
 /// Why there is none, in words.
 pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
-    let profiling: &Profiling =
-        Box::leak(Box::new(Profiling::find().ok_or("this interpreter does not export what a profile function needs")?));
     // SAFETY: never freed; with the GIL.
+    let known = unsafe { (*tracer).profiling };
+    let profiling = match known {
+        Some(profiling) => profiling,
+        None => &*Box::leak(Box::new(
+            Profiling::find().ok_or("this interpreter does not export what a profile function needs")?,
+        )),
+    };
+    // SAFETY: as above.
     unsafe { (*tracer).profiling = Some(profiling) };
     into_threads(profiling);
     Ok(())
+}
+
+/// Out of each thread that has it. With the GIL.
+pub fn uninstall(tracer: *mut Tracer) {
+    // SAFETY: never freed.
+    let Some(profiling) = (unsafe { (*tracer).profiling }) else { return };
+    let own = profile as *const () as u64;
+    // SAFETY: as in `into_threads`.
+    unsafe {
+        let mut thread = (profiling.first_thread)((profiling.main_interpreter)());
+        while thread != 0 {
+            if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == own {
+                (profiling.set_profile)(thread, None, core::ptr::null_mut());
+            }
+            thread = (profiling.next_thread)(thread);
+        }
+    }
 }
 
 /// Into each thread of the main interpreter that has none.
@@ -50,7 +73,8 @@ fn into_threads(profiling: &Profiling) {
 pub fn come_back(_: u64) -> u64 {
     let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
-    if let Some(profiling) = unsafe { tracer.as_ref() }.and_then(|tracer| tracer.profiling) {
+    let kept = unsafe { tracer.as_ref() };
+    if let Some(profiling) = kept.filter(|tracer| !tracer.is_stopped).and_then(|tracer| tracer.profiling) {
         into_threads(profiling);
     }
     0

@@ -8,7 +8,7 @@ use crate::collections::interpreter::Object;
 use crate::process::session::Session;
 use crate::system::proc::monotonic_ns;
 use rustc_hash::FxHashMap;
-use std::ffi::CString;
+use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
 /// Null: this process is not traced. Never freed.
@@ -38,6 +38,12 @@ pub struct Tracer {
     pub starting: Option<Index>,
     /// There was no memory: nothing is counted any more.
     pub is_full: bool,
+    /// The program has begun it, and ends it.
+    pub is_within: bool,
+    /// It was ended, and nothing is installed.
+    pub is_stopped: bool,
+    /// Of `sys.monitoring`.
+    pub tool: Option<c_int>,
 }
 
 /// A function that is entered: its Python code, or what C has.
@@ -74,6 +80,24 @@ impl Tracer {
             names: Vec::new(),
             starting: None,
             is_full: false,
+            is_within: false,
+            is_stopped: false,
+            tool: None,
+        }
+    }
+
+    /// After an end. Functions keep their numbers: their code objects are held.
+    pub fn begin_anew(&mut self, session: Session, pid: u32) {
+        self.thread_of.clear();
+        self.threads.clear();
+        (self.last, self.is_full, self.is_stopped) = ((0, 0), false, false);
+        (self.session, self.pid, self.is_first, self.path) = (session, pid, true, None);
+    }
+
+    /// The innermost calls of the calling thread do not count.
+    pub fn drop_innermost(&mut self, calls: usize) {
+        if let Some(thread) = self.thread() {
+            (0..calls).for_each(|_| thread.drop_innermost());
         }
     }
 

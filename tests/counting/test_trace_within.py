@@ -1,0 +1,138 @@
+"""`genba.trace` around a piece of a program: what cProfile counts between `enable` and `disable`, and a program that is as it was afterwards.
+
+Owns: what is left out of the comparison, in words: the `disable` by which cProfile ends.
+"""
+
+import json
+
+from inside import Inside
+from inside import inside as inside  # noqa: PLC0414  (fixture)
+
+PROGRAM = """
+import cProfile, json, os, pstats, sys, threading
+
+def square(n): return n * n
+def down(n): return n if n == 0 else down(n - 1)
+def numbers(n):
+    for i in range(n): yield square(i)
+def raises():
+    try: raise KeyError(len("abc"))
+    except KeyError: return sorted({3, 1, 2})
+def work(n=20):
+    total = sum(numbers(n)) + down(5)
+    for _ in range(n): raises()
+    return total + max(map(square, [1, 2, 3]))
+def tools(): return [sys.monitoring.get_tool(number) for number in range(6)] if hasattr(sys, "monitoring") else sys.getprofile()
+def counted(stats):
+    found = {}
+    for (file, line, name), (primitive, calls, _, _, callers) in stats.stats.items():
+        found[f"{os.path.basename(file)}:{line} {name}"] = [primitive, calls, {f"{os.path.basename(of[0])}:{of[1]} {of[2]}": list(numbers[:2]) for of, numbers in callers.items()}]
+    return found
+"""
+
+
+def test_a_block_counts_as_cprofile_does(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+theirs = cProfile.Profile()
+theirs.enable()
+expected = work()
+theirs.disable()
+theirs.create_stats()
+before = tools()
+for name in ("first.prof", "second.prof"):
+    with genba.trace(name) as traced:
+        assert work() == expected
+    assert tools() == before
+    print(json.dumps([counted(theirs), counted(traced.stats())]))
+work()
+assert counted(pstats.Stats("second.prof")) == counted(traced.stats())
+"""
+    )
+    assert len(lines) == 2
+    for line in lines:
+        theirs, ours = json.loads(line)
+        ends = "~:0 <method 'disable' of '_lsprof.Profiler' objects>"
+        theirs.pop(ends)
+        assert ours == theirs
+
+
+def test_threads_count_and_forked_children_do_not(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+with genba.trace("x.prof") as traced:
+    threads = [threading.Thread(target=down, args=(3,)) for _ in range(4)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    child = os.fork()
+    if child == 0:
+        down(100)
+        with genba.trace("child.prof") as own: down(7)
+        os._exit(0 if own.stats().total_calls == 8 else 1)
+    assert os.waitpid(child, 0)[1] == 0
+print(json.dumps({name[2]: numbers[:2] for name, numbers in traced.stats().stats.items() if name[2] == "down"}))
+print(sorted(name for name in os.listdir(".") if name.endswith(".prof")))
+"""
+    )
+    assert json.loads(lines[0]) == {"down": [4, 16]}
+    assert lines[1] == "['child.prof', 'x.prof']"
+
+
+def test_as_a_decorator(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+@genba.trace("deco.prof")
+def again(n): return n if n == 0 else again(n - 1)
+assert (again(3), again(2)) == (0, 0)
+print(sorted(name for name in os.listdir(".") if name.endswith(".prof")))
+for name in ("deco.prof", "deco-2.prof"):
+    print(json.dumps({key[2]: value[:2] for key, value in pstats.Stats(name).stats.items() if key[2] == "again"}))
+try: genba.trace("x.prof")(numbers)
+except TypeError as error: print(error)
+"""
+    )
+    assert lines[0] == "['deco-2.prof', 'deco.prof']"
+    assert [json.loads(line) for line in lines[1:3]] == [{"again": [1, 4]}, {"again": [1, 3]}]
+    assert "use it as a block" in lines[3]
+
+
+def test_what_is_refused_leaves_nothing_behind(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+def refused(kind, call):
+    try: call()
+    except kind as error: print(str(error).splitlines()[0].replace(os.getcwd() + "/", ""))
+    else: print("not refused")
+def block(path, **options):
+    with genba.trace(path, **options): pass
+open("mine.prof", "w").write("mine")
+refused(ValueError, lambda: genba.trace("x.txt"))
+refused(FileExistsError, lambda: block("mine.prof"))
+refused(FileExistsError, lambda: block("mine.prof", force=True))
+with genba.trace("outer.prof") as outer:
+    refused(genba.CannotRecord, lambda: block("inner.prof"))
+    refused(genba.CannotRecord, lambda: genba.start("x.genba"))
+with genba.record("y.genba"):
+    refused(genba.CannotRecord, lambda: block("inner.prof"))
+block("outer.prof", force=True)
+assert outer.stats().total_calls == 0 and open("mine.prof").read() == "mine"
+def failing():
+    with genba.trace("failing.prof"): raise KeyError("own")
+refused(KeyError, failing)
+print(sorted(name for name in os.listdir(".") if name.endswith((".prof", "x.genba"))))
+"""
+    )
+    assert lines == [
+        "'x.txt' does not end in .prof",
+        "mine.prof exists; force=True replaces it",
+        "mine.prof exists, and is no .prof file",
+        "inner.prof was not begun: the calls of this process are counted already, into outer.prof",
+        "x.genba was not begun: the calls of this process are being counted: samples and exact counts exclude each other",
+        "inner.prof was not begun: this process is being recorded: samples and exact counts exclude each other",
+        "'own'",
+        "['failing.prof', 'mine.prof', 'outer.prof']",
+    ]
