@@ -251,7 +251,7 @@ fn of_what_has_too_few_samples_a_screen_counts_the_rows() {
     let rows = |page: &str| {
         page.lines()
             .filter(|line| line.starts_with("  ") && line.contains("app.py:"))
-            .map(str::to_owned)
+            .map(|line| line.trim_start().to_owned())
             .collect::<Vec<_>>()
             .join("\n")
     };
@@ -263,9 +263,9 @@ fn of_what_has_too_few_samples_a_screen_counts_the_rows() {
     let (before, after) = (runs("before", &[side(1)]), runs("after", &[side(2)]));
     let none = comparison(&before, &after, None);
     expect![[r#"
-          +1.60 ms   −9.00 ms to +12.2 ms   1.60 ms   3.20 ms   app.py:1 hot   too few samples
-              0 ns   −13.1 ms to +13.1 ms   8.00 ms   8.00 ms   app.py:2 rare   too few samples
-              0 ns   −12.6 ms to +12.6 ms   6.40 ms   6.40 ms   app.py:3 other   too few samples
-          2 more rows, the largest 0 ns ± 11.1 ms in app.py:5 last (--limit 0 shows them all)"#]]
+        +1.60 ms   −9.00 ms to +12.2 ms   1.60 ms   3.20 ms   app.py:1 hot   too few samples
+        0 ns   −13.1 ms to +13.1 ms   8.00 ms   8.00 ms   app.py:2 rare   too few samples
+        0 ns   −12.6 ms to +12.6 ms   6.40 ms   6.40 ms   app.py:3 other   too few samples
+        2 more rows, the largest 0 ns ± 11.1 ms in app.py:5 last (--limit 0 shows them all)"#]]
     .assert_eq(&rows(&text::text(&none, Some(20), None, Paint::default())));
 }
