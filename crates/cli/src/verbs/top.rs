@@ -72,8 +72,9 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut model = Model::new(printable(&name));
     let of_system = |error: std::io::Error| Failure::ours(format!("the terminal cannot be used: {error}"));
     let follower = Follower::start(following, model.wish())
-        .map_err(|error| Failure::ours(format!("genba's own thread cannot be started: {error}")))?;
-    let mut screen = Screen::take().map_err(of_system)?;
+        .map_err(|error| Failure::ours(format!("genba's own thread cannot be started: {error}")))
+        .map_err(|failure| with_program(failure, beside.as_ref()))?;
+    let mut screen = Screen::take().map_err(of_system).map_err(|failure| with_program(failure, beside.as_ref()))?;
     let end = show(&mut screen, &mut model, &follower);
     drop(screen);
     let Follower { wishes, news, thread } = follower;
@@ -92,6 +93,14 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
         End::Quit => ExitCode::SUCCESS,
         End::Signal(signal) => ExitCode::from(128 + signal),
     })
+}
+
+/// A program that was started goes on.
+fn with_program(failure: Failure, beside: Option<&Beside>) -> Failure {
+    match beside {
+        Some(Beside::Starting(starting)) => failure.detail(format!("the program goes on; {}", starting.words())),
+        _ => failure,
+    }
 }
 
 /// Until a key or a signal ends it.
