@@ -14,6 +14,9 @@ use crate::words::units::Unit;
 
 /// Below, the shell's own time is as large as what is measured.
 const SHORT_NS: f64 = 5e6;
+/// Of a histogram.
+const CELLS: usize = 20;
+const RUNS_WITH_A_SHAPE: usize = 20;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
@@ -66,6 +69,13 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
                 unit.text(summary.max),
                 counted(runs.len() as u64, "run", "runs")
             );
+            if let Some(strip) = strip(&row.measured.times(), summary.min, summary.max) {
+                let cell = unit.text((summary.max - summary.min) / CELLS as f64);
+                page += &format!(
+                    "  Histogram:           ▏{strip}▕    {}\n",
+                    paint.quiet(&format!("[{CELLS} cells of {cell}]"))
+                );
+            }
         }
     }
     let each = |value: &dyn Fn(&Run) -> u64| count(mean(&|run| value(run) as f64).round() as u64);
@@ -86,6 +96,26 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
         page += &format!("  {} {warning}\n", paint.warning("warning:"));
     }
     page
+}
+
+/// How many runs took how long, from the shortest to the longest. None: too few runs to have a shape.
+fn strip(times_ns: &[f64], min_ns: f64, max_ns: f64) -> Option<String> {
+    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let width_ns = (max_ns - min_ns) / CELLS as f64;
+    if times_ns.len() < RUNS_WITH_A_SHAPE || width_ns <= 0.0 {
+        return None;
+    }
+    let mut cells = [0_usize; CELLS];
+    for time_ns in times_ns {
+        let cell = ((time_ns - min_ns) / width_ns) as usize;
+        cells[cell.min(CELLS - 1)] += 1;
+    }
+    let most = cells.iter().copied().max().unwrap_or(1).max(1);
+    let level = |runs: usize| match runs {
+        0 => ' ',
+        runs => LEVELS[(runs * LEVELS.len()).div_ceil(most) - 1],
+    };
+    Some(cells.into_iter().map(level).collect())
 }
 
 fn warnings(findings: &Findings<'_>, row: &Row<'_>) -> Vec<String> {
@@ -283,6 +313,16 @@ mod tests {
         );
         let page = shown(&session(&[("x\u{1b}[2J", 1.0)], Some(Loops { turns: 1024, values: 2 })), &Asked::default());
         assert!(page.contains("[2 loops of 1,024 turns in each process]") && !page.contains('\u{1b}'), "{page}");
+    }
+
+    #[test]
+    fn enough_runs_have_a_histogram() {
+        let times: Vec<f64> =
+            [1.0, 1.0, 1.0, 1.0, 1.06, 1.06, 2.0].into_iter().cycle().take(21).map(|time| time * 1e8).collect();
+        let strip = super::strip(&times, 1e8, 2e8);
+        assert_eq!(strip.as_deref(), Some("█▄                 ▂"));
+        assert_eq!(super::strip(&times[..19], 1e8, 2e8), None);
+        assert_eq!(super::strip(&[1e8; 30], 1e8, 1e8), None);
     }
 
     #[test]
