@@ -273,14 +273,14 @@ def test_what_cannot_be_done_is_refused(workshop: Workshop) -> None:
         done = traced(workshop, *words)
         return done.returncode, done.stderr
 
-    code, words = refused("-o", "app.genba", "app.py")
+    code, words = refused("--python", workshop.interpreter.path, "-o", "app.genba", "app.py")
     assert code == 2 and "app.genba: its name does not end in .prof" in words and "hint: -o app.prof" in words
-    code, words = refused("-s", "nonsense", "app.py")
+    code, words = refused("--python", workshop.interpreter.path, "-s", "nonsense", "app.py")
     assert code == 2 and "`nonsense` is not a key to sort by" in words
-    code, words = refused("-o", "mine.prof", "--force", "app.py")
+    code, words = refused("--python", workshop.interpreter.path, "-o", "mine.prof", "--force", "app.py")
     assert code == 2 and "mine.prof: it exists and is not a .prof file" in words
     assert (workshop.place.outside / "mine.prof").read_text() == "not a .prof file"
-    code, words = refused("no-such.py")
+    code, words = refused("--python", workshop.interpreter.path, "no-such.py")
     assert code == 2 and "no-such.py" in words
     code, words = refused("-o", "true.prof", "true")
     assert code == 1 and "nothing was traced" in words and not (workshop.place.outside / "true.prof").exists()
