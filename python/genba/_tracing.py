@@ -1,6 +1,6 @@
 """Counting every call of a piece of this program: `genba.trace`.
 
-Owns: the `.prof` file until counting begins, and what a block is inside of `genba trace`. Never: counts (the library does), reads a file.
+Owns: the `.prof` file until counting begins, and what a block is inside of `genba trace`. Never: counts (the library does), adds up.
 """
 
 import atexit
@@ -86,12 +86,14 @@ class trace:  # noqa: N801  (used as a function)
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         count = self._count
-        # This call is genba's own.
-        if count is not None and count.end(1, count.words, count.size) == Outcome.REFUSED:
-            _tell(count.said(), error)
+        # This call is genba's own. In a forked child the block is the parent's.
+        if count is None or count is not _count:
+            return
+        outcome = count.end(1, count.words, count.size)
         self._count = None
-        if count is not None:
-            count.is_over()
+        count.is_over()
+        if outcome == Outcome.REFUSED:
+            _tell(count.said(), error)
 
     def __call__(self, function: Callable[_P, _R]) -> Callable[_P, _R]:
         if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -102,14 +104,24 @@ class trace:  # noqa: N801  (used as a function)
             count = self._claimed_for_a_call()
             if count is None:
                 return function(*arguments, **named)
+            outcome: int = Outcome.DONE
             try:
                 if code := count.begin(count.session, count.words, count.size):
                     self._call_not_begun(count, code)
                 return function(*arguments, **named)
+            except BaseException as failure:
+                if count is _count:
+                    outcome = count.end(0, count.words, count.size)
+                    count.is_over()
+                if outcome == Outcome.REFUSED:
+                    _tell(count.said(), failure)
+                raise
             finally:
-                if count.end(0, count.words, count.size) == Outcome.REFUSED:
-                    _tell(count.said(), None)
-                count.is_over()
+                if count is _count:
+                    outcome = count.end(0, count.words, count.size)
+                    count.is_over()
+                    if outcome == Outcome.REFUSED:
+                        _tell(count.said(), None)
 
         return traced
 
@@ -158,7 +170,8 @@ class _Count:
         raise CannotRecord(f"{self.path} was not begun: {said}")
 
     def give_up(self) -> None:
-        self.end(1, self.words, self.size)
+        if self is _count:
+            self.end(1, self.words, self.size)
         if self._made and self.path.exists() and self.path.stat().st_size == 0:
             self.path.unlink()
         self.is_over()

@@ -137,3 +137,82 @@ print(sorted(name for name in os.listdir(".") if name.endswith((".prof", "x.genb
         "'own'",
         "['failing.prof', 'mine.prof', 'outer.prof']",
     ]
+
+
+def test_a_subinterpreter_cannot_be_counted(inside: Inside) -> None:
+    """With a GIL of its own it would change the counts at the same time."""
+    lines = inside.said(
+        PROGRAM
+        + """
+try: import _interpreters as interpreters
+except ImportError: import _xxsubinterpreters as interpreters
+TEXT = f"import sys; sys.path = {sys.path!r}" + '''
+try:
+    import genba
+    with genba.trace("sub.prof"): pass
+    said = "counted"
+except Exception as error: said = f"{type(error).__name__}: {error}"
+open("said", "w").write(said)
+'''
+def sub():
+    made = interpreters.create()
+    interpreters.run_string(made, TEXT)
+    interpreters.destroy(made)
+    said = open("said").read()
+    # Before 3.13 such an interpreter cannot even load the library.
+    assert "another one runs here" in said or (sys.version_info < (3, 13) and said != "counted"), said
+import warnings; warnings.simplefilter("ignore")
+sub()
+with genba.trace("x.prof") as traced:
+    sub()
+    down(3)
+print(json.dumps({name[2]: numbers[:2] for name, numbers in traced.stats().stats.items() if name[2] == "down"}), os.path.exists("sub.prof"))
+"""
+    )
+    assert lines == ['{"down": [1, 4]} False']
+
+
+def test_a_failing_file_is_a_warning_and_the_next_block_counts(inside: Inside) -> None:
+    lines = inside.said(
+        PROGRAM
+        + """
+import resource, signal, warnings
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+warnings.simplefilter("error")
+@genba.trace("deco.prof")
+def limited():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+    raise KeyError("own")
+try: limited()
+except KeyError as error: print(error, error.__notes__)
+try:
+    with genba.trace("block.prof"): down(1)
+except RuntimeWarning as warning: print(warning)
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+with genba.trace("next.prof") as traced: down(1)
+print(traced.stats().total_calls)
+"""
+    )
+    limit = "genba: the file could not be written whole: no room, or a limit"
+    assert lines == [f"'own' ['{limit}']", limit, "2"]
+
+
+def test_what_the_blocks_of_a_long_life_held_is_given_back(inside: Inside) -> None:
+    inside.said(
+        PROGRAM
+        + """
+import gc, weakref
+def made():
+    space = {}
+    exec(compile("def one(): pass", "made.py", "exec"), space)
+    return space["one"]
+gone = []
+for _ in range(5):
+    one = made()
+    with genba.trace("x.prof", force=True): one()
+    gone.append(weakref.ref(one.__code__))
+    del one
+gc.collect()
+assert [ref() for ref in gone] == [None] * 5
+"""
+    )

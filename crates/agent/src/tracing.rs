@@ -8,6 +8,7 @@
 //! | the interpreter is about to run it       | callbacks are installed: sys.monitoring's, on 3.11 a profile function |
 //! | the program's outermost frame is left    | the main thread is not counted any more; other threads are          |
 //! | the process ends, or becomes another one | the counts go into the file                                         |
+//! | `genba.trace` in a program (within.rs)   | callbacks are installed, and taken away at the end of its block     |
 
 mod callbacks;
 mod counts;

@@ -108,7 +108,7 @@ pub unsafe extern "C" fn genba_own_stack(words: *mut c_char, words_bytes: usize)
 /// Counts every call of this process from here on. `session`: as `GENBA_SESSION`; the file is there and empty.
 ///
 /// # Safety
-/// As `genba_start`; called with the GIL, in the main interpreter.
+/// As `genba_start`; called with the GIL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_trace_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
     // SAFETY: as the caller promises.
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn genba_trace_start(session: *const c_char, words: *mut c
 /// Writes the counts. `own_frames`: so many of the calling thread's calls are genba's own, the innermost ones.
 ///
 /// # Safety
-/// `words` has room for `words_bytes`; called with the GIL, in the main interpreter.
+/// `words` has room for `words_bytes`; called with the GIL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn genba_trace_stop(own_frames: c_int, words: *mut c_char, words_bytes: usize) -> c_int {
     let stopped = || within::stop(usize::try_from(own_frames).unwrap_or(0));
@@ -252,7 +252,8 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
 
 fn trace_start(text: &str) -> (Outcome, Text) {
     let Some(session) = Session::parse(text) else { return refused("the options are not understood") };
-    if is_recording() {
+    // Asked without the turn: who waits with the GIL keeps the program waiting.
+    if life::is_recording() {
         return refused("this process is being recorded: samples and exact counts exclude each other");
     }
     match find(&Guarded, &Linker) {

@@ -49,6 +49,8 @@ functions! {
     function: c"PyCFunction_NewEx", unsafe extern "C" fn(*const Method, Object, Object) -> Object;
     import: c"PyImport_ImportModule", unsafe extern "C" fn(*const c_char) -> Object;
     of_sys: c"PySys_GetObject", unsafe extern "C" fn(*const c_char) -> Object;
+    own_interpreter: c"PyInterpreterState_Get", unsafe extern "C" fn() -> u64;
+    main_interpreter: c"PyInterpreterState_Main", unsafe extern "C" fn() -> u64;
     add_audit_hook: c"PySys_AddAuditHook", unsafe extern "C" fn(AuditHook, *mut c_void) -> c_int;
     tuple_item: c"PyTuple_GetItem", unsafe extern "C" fn(Object, isize) -> Object;
     number: c"PyLong_AsLong", unsafe extern "C" fn(Object) -> c_long;
@@ -70,7 +72,6 @@ functions! {
     Profiling:
     code: c"PyFrame_GetCode", unsafe extern "C" fn(Object) -> Object;
     set_profile: c"_PyEval_SetProfile", unsafe extern "C" fn(u64, Option<ProfileFunction>, Object) -> c_int;
-    main_interpreter: c"PyInterpreterState_Main", unsafe extern "C" fn() -> u64;
     first_thread: c"PyInterpreterState_ThreadHead", unsafe extern "C" fn(u64) -> u64;
     next_thread: c"PyThreadState_Next", unsafe extern "C" fn(u64) -> u64;
 }
@@ -149,6 +150,12 @@ impl Python {
             unsafe { (self.forget_error)() };
         }
         (!found.is_null()).then_some(found)
+    }
+
+    /// With the GIL of the interpreter that runs. Another one may have a GIL of its own.
+    pub fn is_in_main_interpreter(&self) -> bool {
+        // SAFETY: with a GIL; both only read words of the runtime.
+        unsafe { (self.own_interpreter)() == (self.main_interpreter)() }
     }
 
     /// Whether this thread may look at the counts: it has the GIL, or there is no interpreter that could change them.

@@ -22,14 +22,28 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     if monitoring.is_null() {
         return Err("this interpreter has no sys.monitoring");
     }
-    let missing = python.get(monitoring, c"MISSING").ok_or("sys.monitoring has no MISSING")?;
-    let events = python.get(monitoring, c"events").ok_or("sys.monitoring has no events")?;
-    // SAFETY: as above. The reference is kept for good.
-    unsafe { (*tracer).missing = missing };
+    // SAFETY: as above.
+    if unsafe { (*tracer).missing.is_null() } {
+        let missing = python.get(monitoring, c"MISSING").ok_or("sys.monitoring has no MISSING")?;
+        // SAFETY: as above. The reference is kept for good.
+        unsafe { (*tracer).missing = missing };
+    }
     let tool = TOOLS.into_iter().find(|tool| take(python, monitoring, *tool));
     let tool = tool.ok_or("other tools have taken all six numbers of sys.monitoring")?;
     // SAFETY: as above.
     unsafe { (*tracer).tool = Some(tool) };
+    let events = python.get(monitoring, c"events").ok_or("sys.monitoring has no events")?;
+    let registered = register(python, monitoring, events, tool);
+    // SAFETY: as above.
+    let called = unsafe {
+        (python.release)(events);
+        (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, registered?)
+    };
+    if done(python, called) { Ok(()) } else { Err("sys.monitoring.set_events failed") }
+}
+
+/// All events as bits.
+fn register(python: &Python, monitoring: Object, events: Object, tool: c_int) -> Result<c_int, &'static str> {
     let mut all: c_int = 0;
     for (name, method) in EVENTS {
         let event = python.get(events, name).ok_or("sys.monitoring lacks an event")?;
@@ -52,9 +66,7 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
             return Err("sys.monitoring.register_callback failed");
         }
     }
-    // SAFETY: as above.
-    let called = unsafe { (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, all) };
-    if done(python, called) { Ok(()) } else { Err("sys.monitoring.set_events failed") }
+    Ok(all)
 }
 
 /// The callbacks go, and the number is free again. With the GIL.

@@ -5,7 +5,7 @@
 //! `sys.setprofile`) takes genba's place in its thread. When it is gone, genba's comes back.
 
 use super::callbacks::enter;
-use super::functions::Profiling;
+use super::functions::{Profiling, Python};
 use super::tracer::{Callable, Tracer};
 use crate::collections::interpreter::Object;
 use std::ffi::c_int;
@@ -33,19 +33,23 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
         )),
     };
     // SAFETY: as above.
-    unsafe { (*tracer).profiling = Some(profiling) };
-    into_threads(profiling);
+    let python = unsafe {
+        (*tracer).profiling = Some(profiling);
+        (*tracer).python
+    };
+    into_threads(python, profiling);
     Ok(())
 }
 
 /// Out of each thread that has it. With the GIL.
 pub fn uninstall(tracer: *mut Tracer) {
     // SAFETY: never freed.
-    let Some(profiling) = (unsafe { (*tracer).profiling }) else { return };
+    let (python, profiling) = unsafe { ((*tracer).python, (*tracer).profiling) };
+    let Some(profiling) = profiling else { return };
     let own = profile as *const () as u64;
     // SAFETY: as in `into_threads`.
     unsafe {
-        let mut thread = (profiling.first_thread)((profiling.main_interpreter)());
+        let mut thread = (profiling.first_thread)((python.main_interpreter)());
         while thread != 0 {
             if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == own {
                 (profiling.set_profile)(thread, None, core::ptr::null_mut());
@@ -56,10 +60,10 @@ pub fn uninstall(tracer: *mut Tracer) {
 }
 
 /// Into each thread of the main interpreter that has none.
-fn into_threads(profiling: &Profiling) {
+fn into_threads(python: &Python, profiling: &Profiling) {
     // SAFETY: with the GIL: no thread state goes away. The word of one that is there is its own.
     unsafe {
-        let mut thread = (profiling.first_thread)((profiling.main_interpreter)());
+        let mut thread = (profiling.first_thread)((python.main_interpreter)());
         while thread != 0 {
             if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == 0 {
                 (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut());
@@ -74,8 +78,10 @@ pub fn come_back(_: u64) -> u64 {
     let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
     let kept = unsafe { tracer.as_ref() };
-    if let Some(profiling) = kept.filter(|tracer| !tracer.is_stopped).and_then(|tracer| tracer.profiling) {
-        into_threads(profiling);
+    if let Some(tracer) = kept.filter(|tracer| !tracer.is_stopped)
+        && let Some(profiling) = tracer.profiling
+    {
+        into_threads(tracer.python, profiling);
     }
     0
 }
@@ -111,7 +117,7 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
                     (*tracer).starting.is_some() && (*tracer).index(function.method as u64) == (*tracer).starting
                 };
                 if starts_thread {
-                    into_threads(profiling);
+                    into_threads(python, profiling);
                 }
             }
         }

@@ -34,6 +34,8 @@ pub struct Tracer {
     last: (u64, usize),
     function_of: FxHashMap<u64, Index>,
     names: Vec<Name>,
+    /// Code objects: their addresses are their own as long as they are held.
+    held: Vec<Object>,
     /// `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
     pub starting: Option<Index>,
     /// There was no memory: nothing is counted any more.
@@ -78,6 +80,7 @@ impl Tracer {
             last: (0, 0),
             function_of: FxHashMap::default(),
             names: Vec::new(),
+            held: Vec::new(),
             starting: None,
             is_full: false,
             is_within: false,
@@ -86,12 +89,20 @@ impl Tracer {
         }
     }
 
-    /// After an end. Functions keep their numbers: their code objects are held.
+    /// After an end.
     pub fn begin_anew(&mut self, session: Session, pid: u32) {
-        self.thread_of.clear();
-        self.threads.clear();
-        (self.last, self.is_full, self.is_stopped) = ((0, 0), false, false);
+        let _ = self.forget();
+        (self.is_full, self.is_stopped) = (false, false);
         (self.session, self.pid, self.is_first, self.path) = (session, pid, true, None);
+    }
+
+    /// The counts, and all names. The code objects that were held are the caller's to release, when nothing of this is in use.
+    #[must_use]
+    pub fn forget(&mut self) -> Vec<Object> {
+        (self.last, self.starting) = ((0, 0), None);
+        (self.thread_of, self.threads) = (FxHashMap::default(), Vec::new());
+        (self.function_of, self.names) = (FxHashMap::default(), Vec::new());
+        core::mem::take(&mut self.held)
     }
 
     /// The innermost calls of the calling thread do not count.
@@ -163,6 +174,7 @@ impl Tracer {
         let index = Index::try_from(self.names.len()).ok()?;
         self.names.try_reserve(1).ok()?;
         self.function_of.try_reserve(1).ok()?;
+        self.held.try_reserve(1).ok()?;
         if name.name.starts_with(b"<built-in method _thread.start_new") {
             self.starting = Some(index);
         }
@@ -200,9 +212,9 @@ pub fn new_function(tracer: *mut Tracer, callable: Callable) -> Option<Index> {
     let index = name.and_then(|name| tracer.add_function(callable.key(), name));
     tracer.is_full |= index.is_none();
     if let (Callable::Code(code), Some(_)) = (callable, index) {
-        // Its address stays its own.
         // SAFETY: with the GIL.
         unsafe { (python.hold)(code) };
+        tracer.held.push(code);
     }
     index
 }

@@ -16,7 +16,9 @@ pub enum Unbegun {
     Refused(&'static str),
 }
 
-/// With the GIL, in the main interpreter.
+const ELSEWHERE: Unbegun = Unbegun::Refused("only the main interpreter can be counted, and another one runs here");
+
+/// With the GIL.
 ///
 /// # Errors
 /// Why nothing is counted; the program is as it was.
@@ -31,6 +33,7 @@ fn begin(session: Session) -> Result<(), Unbegun> {
     // SAFETY: never freed; with the GIL.
     let kept = unsafe { Tracer::get().as_mut() };
     match kept {
+        Some(tracer) if !tracer.python.is_in_main_interpreter() => return Err(ELSEWHERE),
         Some(tracer) if !tracer.is_stopped && tracer.pid == own_pid() => {
             return Err(Unbegun::Already(tracer.session.out.clone()));
         }
@@ -41,6 +44,9 @@ fn begin(session: Session) -> Result<(), Unbegun> {
         None => {
             let python = Python::find();
             let python = python.ok_or(Unbegun::Refused("this interpreter does not export what tracing needs"))?;
+            if !python.is_in_main_interpreter() {
+                return Err(ELSEWHERE);
+            }
             let mut tracer = Tracer::new(Box::leak(Box::new(python)), session, own_pid(), true);
             tracer.is_within = true;
             tracer.keep();
@@ -70,15 +76,28 @@ fn begin(session: Session) -> Result<(), Unbegun> {
 /// # Errors
 /// Why there is no file, or not a whole one.
 pub fn stop(own_frames: usize) -> Option<Result<(), &'static str>> {
+    let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
-    let tracer = unsafe { Tracer::get().as_mut() }.filter(|tracer| tracer.is_within && !tracer.is_stopped)?;
+    unsafe { tracer.as_ref() }.filter(|tracer| {
+        // Another interpreter's GIL does not protect the counts.
+        tracer.python.is_in_main_interpreter() && tracer.is_within && !tracer.is_stopped
+    })?;
     let errno = errno::get();
     uninstall(tracer);
-    tracer.is_stopped = true;
-    let written = (tracer.pid == own_pid()).then(|| {
-        tracer.drop_innermost(own_frames);
-        file::write(tracer)
-    });
+    // SAFETY: as above; nothing of the interpreter's is called while it is used.
+    let (python, written, held) = unsafe {
+        let tracer = &mut *tracer;
+        tracer.is_stopped = true;
+        let written = (tracer.pid == own_pid()).then(|| {
+            tracer.drop_innermost(own_frames);
+            file::write(tracer)
+        });
+        (tracer.python, written, tracer.forget())
+    };
+    for code in held {
+        // SAFETY: with the GIL; each was held once.
+        unsafe { (python.release)(code) };
+    }
     errno::set(errno);
     written
 }

@@ -225,7 +225,7 @@ fn not_entered(pid: u32, why: &NotEntered) -> Failure {
             .hint("genba knows programs that are linked with glibc dynamically"),
         NotEntered::NoRoom => failed("none of its libraries has room for genba's code behind its own".to_owned())
             .hint("start the program with it: genba run app.py"),
-        NotEntered::Stopped => stopped(pid, "by a signal (Ctrl-Z, SIGSTOP)")
+        NotEntered::Stopped => stopped(pid, "by a signal (Ctrl-Z, SIGSTOP) or a debugger")
             .hint(format!("kill -CONT {pid} lets it go on")),
         NotEntered::NoMoment(last) => failed(format!("in two seconds none of its threads was where genba can use it: {}", words_of(*last)))
             .hint("try it again; genba dump shows what its threads do"),
