@@ -215,6 +215,8 @@ def test_why_names_the_expression(tmp_path: Path) -> None:
     done = genba("bench", "--why=kept", "--export-json", "-", *words, cwd=tmp_path)
     assert done.returncode == 0 and len(json.loads(done.stdout)["results"]) == 2 and "\nWhy: from " in done.stderr, done
     assert sorted(path.name for path in (tmp_path / "kept").iterdir()) == [f"{command}-{run}.genba" for command in (1, 2) for run in (1, 2, 3)]
+    without = genba("bench", "--why", "-r", "2", "true", "false || true", cwd=tmp_path)
+    assert without.returncode == 1 and "Benchmark 2" in without.stdout and "error: the commands could not be recorded\n" in without.stderr, without
     again = genba("bench", "--why=kept", *words, cwd=tmp_path)
     assert again.returncode == 2 and "kept is not empty" in again.stderr, again
 

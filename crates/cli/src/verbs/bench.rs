@@ -211,7 +211,9 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
     }
     let earlier = arguments.earlier()?;
-    let recordings = arguments.why.as_ref().map(why::Recordings::open).transpose()?;
+    // Without words nobody would see what they say, unless they are kept.
+    let why = arguments.why.as_ref().filter(|kept| arguments.style != Style::None || **kept != why::Kept::Not);
+    let recordings = why.map(why::Recordings::open).transpose()?;
     let exports = Exports::open(&arguments.exports)?;
     let interrupt = Arc::new(Interrupt::default());
     interrupting::watch(&interrupt)?;
@@ -255,7 +257,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Ended::Interrupted => Failure::no("interrupted while the commands were recorded")
                 .detail("what was measured is shown and exported")
                 .with_exit_code(130),
-            Ended::Refused(refusal) => refused(refusal),
+            Ended::Refused(refusal) => why::not_recorded(&refusal),
         })?;
         recordings.say(&lines, if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout })?;
     }

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use genba_bench::Ended;
 use genba_bench::commands::CommandRuns;
 use genba_bench::lines::Line;
+use genba_bench::refusal::Refusal;
 use genba_bench::rounds::{self, Plan, Progress, Subject};
 use tempfile::TempDir;
 
@@ -31,6 +32,14 @@ pub enum Kept {
 
 pub fn kept(text: &str) -> Result<Kept, String> {
     Ok(if text.is_empty() { Kept::Not } else { Kept::In(PathBuf::from(text)) })
+}
+
+/// A run that is not recorded fails for reasons of its own.
+pub fn not_recorded(refusal: &Refusal) -> Failure {
+    Failure::no("the commands could not be recorded")
+        .detail(refusal.what.clone())
+        .detail("so it is where no Python runs in a command; what was measured is shown and exported")
+        .hint("genba run in front of that command says why")
 }
 
 /// The recordings of all commands, in their order.

@@ -70,7 +70,11 @@ impl Starting {
             // Ctrl-C is for the screen.
             .process_group(0)
             .spawn()
-            .map_err(cannot)?;
+            .map_err(|error| {
+                output.give_up();
+                let _ = std::fs::remove_file(&printed);
+                cannot(error)
+            })?;
         let mut starting = Starting { child, recording: output.path.clone(), printed };
         let begun = Instant::now();
         loop {
