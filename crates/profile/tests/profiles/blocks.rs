@@ -69,15 +69,21 @@ fn the_heaviest_call_is_named_where_the_steps_are_most_of_it() {
     let heavy = task("answer@app.py:3[4-9] > load@app.py:5[11-26]");
     let last = task("answer@app.py:4[4-9]");
     let steps = |others: &str| format!("{PROCESS}{heavy} x120\n{others}{last} x5\nstep 190ms\n");
-    check(&steps(""), expect![[r#"
+    check(
+        &steps(""),
+        expect![[r#"
         one place: 96.0 % of 200 ms CPU is app.py:5 load
         blocks the event loop: for 190 ms, in app.py:5 load, called from app.py:3 answer
-    "#]]);
+    "#]],
+    );
     // Most of its time is in short steps: which of its calls is in the long one only the step itself tells.
-    check(&steps(&format!("{heavy} x300\n")), expect![[r#"
+    check(
+        &steps(&format!("{heavy} x300\n")),
+        expect![[r#"
         one place: 98.8 % of 680 ms CPU is app.py:5 load
         blocks the event loop: for 190 ms, in app.py:4 answer
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
