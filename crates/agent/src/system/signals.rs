@@ -419,3 +419,11 @@ pub fn send(pid: u32, tid: u32, value: u64) -> Result<(), i32> {
     let sent = unsafe { libc::syscall(libc::SYS_rt_tgsigqueueinfo, pid, tid, SAMPLE, info.as_ptr()) };
     if sent == 0 { Ok(()) } else { Err(errno::get()) }
 }
+
+/// There is no such thread any more. The kernel frees a thread's number before the C library gives its stack, and with it Python's number of the
+/// thread, to another one.
+#[must_use]
+pub fn is_gone(pid: u32, tid: u32) -> bool {
+    // SAFETY: signal 0 only asks whether the thread is there.
+    unsafe { libc::syscall(libc::SYS_tgkill, pid, tid, 0) != 0 && errno::get() == libc::ESRCH }
+}

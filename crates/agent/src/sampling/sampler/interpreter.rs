@@ -3,6 +3,7 @@
 
 use super::{LayoutTrust, Sampler};
 use crate::process::safe_point;
+use crate::system::signals;
 use genba_format::proto;
 use genba_python::check::fits;
 use genba_python::memory::Address;
@@ -80,7 +81,9 @@ impl Sampler {
             Reading::ByKernel => names.look(&ByKernel::new(pid, &Blocks::zeroed()), python, tid, &states),
         };
         let (first, second) = (look(), look());
-        if let Some((_, name)) = second.filter(|second| first.as_ref() == Some(second)) {
+        let found = second.filter(|second| first.as_ref() == Some(second));
+        // Python's number of a thread that has ended may be that of another one by now; while it lives, nobody else's.
+        if let Some((_, name)) = found.filter(|_| !signals::is_gone(pid, tid)) {
             let string = self.tables.string(name.as_bytes());
             self.threads[index].name.is(string);
         }

@@ -10,7 +10,7 @@ use super::bolt;
 use super::stack::{NONE, Own, map};
 use crate::system::errno;
 use crate::system::proc::{own_pid, own_tid};
-use crate::system::signals::ALTERNATE_BYTES_MIN;
+use crate::system::signals::{self, ALTERNATE_BYTES_MIN};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};
 
 /// More threads at a time are not asked.
@@ -77,14 +77,9 @@ pub fn bears_signals(tid: u32) -> bool {
 pub fn ended(tid: u32) {
     let Some(place) = place_of(tid) else { return };
     place.state.store(NOT_FITTED, SeqCst);
-    if is_gone(tid) {
+    if signals::is_gone(own_pid(), tid) {
         place.tid.store(0, SeqCst);
     }
-}
-
-fn is_gone(tid: u32) -> bool {
-    // SAFETY: signal 0 only asks whether the thread is there.
-    unsafe { libc::syscall(libc::SYS_tgkill, own_pid(), tid, 0) != 0 && errno::get() == libc::ESRCH }
 }
 
 /// In a forked child: the calling thread has kept its stack, the others are not there.
@@ -151,7 +146,7 @@ fn take_place(tid: u32) -> Option<&'static Place> {
         let number = NEXT_LOOKED_AT.fetch_add(1, SeqCst) as usize;
         if let Some(place) = number.checked_rem(used().len()).map(|at| &used()[at]) {
             let holder = place.tid.load(SeqCst);
-            if holder != 0 && is_gone(holder) {
+            if holder != 0 && signals::is_gone(own_pid(), holder) {
                 place.state.store(NOT_FITTED, SeqCst);
                 let _ = place.tid.compare_exchange(holder, 0, SeqCst, SeqCst);
             }
