@@ -11,6 +11,8 @@ pub enum Phase {
     StartUp,
     Shutdown,
     EventLoop,
+    /// Threads that wait for work to come, where that is most of what a program does.
+    ForWork,
 }
 
 /// CPython 3.11 to 3.15, Python/pylifecycle.c, Modules/main.c. The names that begin with `Py_` are exported, so a stripped interpreter has them.
@@ -24,6 +26,7 @@ impl Phase {
             Phase::StartUp => "interpreter start-up",
             Phase::Shutdown => "interpreter shutdown",
             Phase::EventLoop => "event loop (asyncio)",
+            Phase::ForWork => "waiting for work",
         }
     }
 

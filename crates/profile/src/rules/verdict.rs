@@ -10,7 +10,8 @@ pub mod json;
 pub mod not_followed;
 mod place;
 mod reason;
-mod thresholds;
+pub(super) mod thresholds;
+mod waited_for_work;
 pub mod words;
 
 use crate::rules::verdict::not_followed::Pythons;
@@ -30,6 +31,7 @@ pub use blocks::Blocks;
 pub use copies::Copies;
 pub use place::{About, Advice, At, Holder, Import, Place, Wait};
 pub use reason::Reason;
+pub use waited_for_work::WaitedForWork;
 
 /// The verdict as data; `words` says it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +44,8 @@ pub struct Verdict {
     /// Those below it.
     pub places: Vec<Place>,
     pub advice: Vec<Advice>,
+    /// Where that is most of what the threads do, and is not what is judged.
+    pub waited_for_work: Option<WaitedForWork>,
     pub blocks: Option<Blocks>,
     /// Of a recording with `--copies`.
     pub copies: Vec<Copies>,
@@ -58,6 +62,7 @@ pub fn verdict(profile: &Profile) -> Verdict {
         lead: found.lead(reason),
         places: found.places(reason),
         advice: found.advice(reason),
+        waited_for_work: WaitedForWork::of(&facts),
         blocks: Blocks::of(profile),
         copies: Copies::of(profile),
         allocations: Copies::of_allocations(profile),

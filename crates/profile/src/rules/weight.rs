@@ -5,7 +5,8 @@ use std::fmt;
 
 use genba_format::measure::{self, Measure};
 
-use crate::rules::short_waits::ShortWaits;
+use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::short::ShortWaits;
 use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
 
@@ -204,19 +205,22 @@ fn choose_of_import(profile: &Profile) -> Choice {
 /// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
 /// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
 /// without a CPU on a busy machine is not work either. What passed before the first process was
-/// recorded and after `--duration` is no waiting.
+/// recorded and after `--duration` is no waiting. Nor are waits for work (`ForWork`), where there is enough besides.
 pub fn choose(profile: &Profile) -> Choice {
     if profile.is_imported() {
         return choose_of_import(profile);
     }
-    let working_ns = ShortWaits::of(profile).working_ns();
-    let wall_ns = profile.span_ns;
+    let short_waits = ShortWaits::of(profile);
+    let working_ns = short_waits.working_ns();
+    let besides = ForWork::set_apart(profile, &short_waits).map(|for_work| for_work.sums.besides_ns());
+    let wall_ns = besides.map_or(profile.span_ns, |besides_ns| besides_ns.min(profile.span_ns));
     if working_ns.saturating_mul(2) >= wall_ns {
         return Choice { weight: Weight::Cpu, why: None };
     }
     let busy = figures::percent(working_ns, wall_ns);
+    let apart = if besides.is_some() { ", without what it waited for work" } else { "" };
     Choice {
         weight: Weight::Wall,
-        why: Some(format!("the program waited most of the time: it had work for {busy} % of it")),
+        why: Some(format!("the program waited most of the time: it had work for {busy} % of it{apart}")),
     }
 }

@@ -18,6 +18,8 @@ use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::show::Show;
 use crate::rules::verdict::Verdict;
+use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::locations::ByteColumns;
 use crate::tables::own_code::event_loop::EventLoop;
@@ -156,9 +158,18 @@ pub fn rows(profile: &Profile, options: &Options, weight: Weight, also_own: &dyn
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     let mut whole = Totals::default();
     let event_loop = EventLoop::of(profile);
+    let by_place = matches!(options.by, By::Expression | By::Line | By::Function | By::Module);
+    let apart = (weight == Weight::Wall && by_place).then(|| ForWork::set_apart(profile, &ShortWaits::of(profile)));
+    let apart = apart.flatten();
+    let mut for_work = Sum::default();
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         whole.add(totals);
+        if apart.as_ref().is_some_and(|apart| apart.is(profile, group, group.state)) {
+            for_work.own.add(totals);
+            for_work.total.add(totals);
+            continue;
+        }
         let own = own_code_and(profile, &event_loop, group.node, also_own);
         add(profile, &event_loop, options, (group, own), totals, totals.by(weight), &mut sums);
     }
@@ -169,9 +180,11 @@ pub fn rows(profile: &Profile, options: &Options, weight: Weight, also_own: &dyn
     };
     let mut sums: Vec<(Key, Sum)> = sums.into_iter().filter(|(_, sum)| measure(sum) > 0).collect();
     sums.sort_by_cached_key(|(key, sum)| (std::cmp::Reverse(measure(sum)), place(profile, *key)));
-    let smallest = options.share_min * whole.by(weight) as f64;
+    let smallest = options.share_min * whole.by(weight).saturating_sub(for_work.own.by(weight)) as f64;
     let shown = sums.partition_point(|(_, sum)| measure(sum) as f64 >= smallest);
     let folded = sums.split_off(shown.min(options.rows_max.unwrap_or(usize::MAX)));
+    // Behind all others, however long: it's what the program did when it had nothing to do.
+    sums.extend((for_work.own.by(weight) > 0).then_some((Key::Phase(Phase::ForWork), for_work)));
     let mut folded_own = Totals::default();
     for (_, sum) in &folded {
         folded_own.add(sum.own);

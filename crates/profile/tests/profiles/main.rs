@@ -10,6 +10,7 @@ mod difference_page;
 mod equal_pairs;
 mod export;
 mod filter;
+mod for_work;
 mod growing;
 mod joined;
 mod judged;

@@ -66,6 +66,7 @@ fn as_json() {
                 "name": null
               }
             ],
+            "waited_for_work": null,
             "blocks": null,
             "allocations": [],
             "lines": [

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::thresholds::{RECURSION_DEPTH_MIN, START_UP_CPU_MIN, START_UP_MIN};
 use crate::rules::phase::Phase;
-use crate::rules::short_waits::ShortWaits;
+use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::short::ShortWaits;
 use crate::rules::weight::Totals;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
@@ -93,6 +94,8 @@ pub(super) struct Facts {
     pub imports: HashMap<ThreadIndex, HashMap<FrameIndex, Import>>,
     /// By the deepest own code: what was waited for there.
     pub waits: HashMap<Option<FrameIndex>, Waits>,
+    /// The same of waits for work, where they are set apart.
+    pub for_work: HashMap<Option<FrameIndex>, Waits>,
     pub gc_cpu_ns: u64,
     pub gc: HashMap<SetOff, u64>,
     /// Wall time of threads that had work: running, or waiting for the GIL or a CPU.
@@ -129,12 +132,20 @@ impl Facts {
         let mut stacks: HashMap<Option<NodeIndex>, Stack> = HashMap::new();
         let short_waits = ShortWaits::of(profile);
         facts.in_queue_ns = short_waits.in_queue_ns();
+        let apart = ForWork::set_apart(profile, &short_waits);
+        let is_for_work = |group: &SampleGroup, state: State| {
+            apart.as_ref().is_some_and(|for_work| for_work.is(profile, group, state))
+        };
         for (index, group) in profile.samples.iter().enumerate() {
             let stack = stacks.entry(group.node).or_insert_with(|| Stack::of(profile, group.node, &event_loop));
             facts.add(group, stack);
+            if group.state.is_waiting() {
+                let waits = facts.waits_of(is_for_work(group, group.state));
+                waits.entry(stack.deepest).or_default().add(group.state, group.wall_ns, group.waits, group.thread);
+            }
             if let Some(wait) = short_waits.of_group(index) {
-                let waits = facts.waits.entry(stack.deepest).or_default();
-                waits.add(wait.state, wait.wall_ns, 0, group.thread);
+                let waits = facts.waits_of(is_for_work(group, wait.state));
+                waits.entry(stack.deepest).or_default().add(wait.state, wait.wall_ns, 0, group.thread);
             }
         }
         for wait in &profile.lock_waits {
@@ -211,6 +222,10 @@ impl Facts {
         expressions
     }
 
+    fn waits_of(&mut self, for_work: bool) -> &mut HashMap<Option<FrameIndex>, Waits> {
+        if for_work { &mut self.for_work } else { &mut self.waits }
+    }
+
     fn add(&mut self, group: &SampleGroup, stack: &Stack) {
         let totals = Totals::of_group(group);
         self.whole.add(totals);
@@ -234,10 +249,6 @@ impl Facts {
         if group.state == State::WaitingForGil {
             add(&mut self.gil_wait_ns, group.wall_ns);
             add(self.gil_threads.entry(group.thread).or_default(), group.wall_ns);
-        }
-        if group.state.is_waiting() {
-            let waits = self.waits.entry(stack.deepest).or_default();
-            waits.add(group.state, group.wall_ns, group.waits, group.thread);
         }
         if group.state == State::InGc {
             add(&mut self.gc_cpu_ns, group.cpu_ns);
@@ -347,7 +358,7 @@ impl Stack {
             phase,
             library: match phase {
                 Some(phase @ (Phase::StartUp | Phase::Shutdown)) => phase.name().to_owned(),
-                Some(Phase::EventLoop) | None => library_of(profile, leaf),
+                Some(Phase::EventLoop | Phase::ForWork) | None => library_of(profile, leaf),
             },
             native_libraries: native_libraries_of(profile, leaf, own.deepest.is_some()),
             repeated: times.into_iter().collect(),

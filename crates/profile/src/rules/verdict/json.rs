@@ -19,6 +19,7 @@ pub struct VerdictPage<'a> {
     figures: Reason,
     places: Vec<PlacePage<'a>>,
     advice: Vec<AdvicePage<'a>>,
+    waited_for_work: Option<WaitedPage<'a>>,
     blocks: Option<BlocksPage<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     copies: Vec<CopiesPage<'a>>,
@@ -92,6 +93,23 @@ struct AdvicePage<'a> {
 }
 
 #[derive(Serialize)]
+struct WaitedPage<'a> {
+    wall_ns: u64,
+    share: f64,
+    threads: u64,
+    places: Vec<WaitedPlacePage<'a>>,
+}
+
+#[derive(Serialize)]
+struct WaitedPlacePage<'a> {
+    share: f64,
+    wall_ns: u64,
+    #[serde(flatten)]
+    at: AtPage<'a>,
+    expression: Option<&'a str>,
+}
+
+#[derive(Serialize)]
 struct BlocksPage<'a> {
     times: u64,
     longest_ns: u64,
@@ -145,6 +163,16 @@ pub fn page<'a>(profile: &'a Profile, verdict: &'a Verdict) -> VerdictPage<'a> {
         figures: verdict.reason,
         places: verdict.lead.iter().chain(&verdict.places).map(|place| pages.place(place)).collect(),
         advice: verdict.advice.iter().map(|advice| pages.advice(*advice)).collect(),
+        waited_for_work: verdict.waited_for_work.as_ref().map(|waited| WaitedPage {
+            wall_ns: waited.wall_ns,
+            share: share(waited.wall_ns, waited.whole_ns),
+            threads: waited.threads,
+            places: waited
+                .places
+                .iter()
+                .map(|(frame, wall_ns)| pages.waited(*frame, *wall_ns, waited.whole_ns))
+                .collect(),
+        }),
         blocks: verdict.blocks.as_ref().map(|blocks| BlocksPage {
             times: blocks.times,
             longest_ns: blocks.longest_ns,
@@ -164,6 +192,15 @@ struct Pages<'a> {
 }
 
 impl<'a> Pages<'a> {
+    fn waited(&self, frame: Option<FrameIndex>, wall_ns: u64, whole_ns: u64) -> WaitedPlacePage<'a> {
+        WaitedPlacePage {
+            share: share(wall_ns, whole_ns),
+            wall_ns,
+            at: frame.map(|frame| self.frame(frame)).unwrap_or_default(),
+            expression: frame.and_then(|frame| self.expression(frame)),
+        }
+    }
+
     fn copies(&self, copies: Copies) -> CopiesPage<'a> {
         let Copies { place, bytes, copies, whole_bytes } = copies;
         CopiesPage {

@@ -8,7 +8,7 @@ use super::blocks::Blocks;
 use super::copies::Copies;
 use super::place::{About, Advice, At, Import, Place, Wait};
 use super::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
-use super::{Reason, Verdict};
+use super::{Reason, Verdict, WaitedForWork};
 use crate::rules::pace::higher_rate;
 use crate::rules::warnings::masked;
 use crate::tables::file_names::FileNames;
@@ -93,6 +93,7 @@ impl Verdict {
         let words = Words { profile, verdict: self, files: FileNames::of(profile, files(profile)) };
         let mut details: Vec<Line> = self.places.iter().map(|place| words.place_below(place)).collect();
         details.extend(self.advice.iter().map(|advice| words.advice(*advice)));
+        details.extend(self.waited_for_work.as_ref().map(|waited| words.waited_for_work(waited)));
         details.extend(self.blocks.as_ref().map(|blocks| words.blocks(blocks)));
         details.extend(self.copies.iter().map(|copies| words.copies(copies)));
         details.extend(self.allocations.iter().map(|allocations| words.allocations(allocations)));
@@ -327,6 +328,18 @@ impl Words<'_> {
         let part = percent(bytes, whole_bytes);
         let words = format!("  copies {}, {each} a call ({part} % of all that memcpy and memmove copied)", size(bytes));
         Line::text("copies: ").then(self.at(&At::Expression(place))).and(words)
+    }
+
+    /// `waited for work: 9.24 s of all threads' 10.4 s, in server.py:9 <module> 89.2 % (genba report --weight wall)`
+    fn waited_for_work(&self, waited: &WaitedForWork) -> Line {
+        let WaitedForWork { wall_ns, whole_ns, places, .. } = waited;
+        let (wall, whole) = (duration(*wall_ns), duration(*whole_ns));
+        let mut line = Line::text(format!("waited for work: {wall} of all threads' {whole}"));
+        for (position, (frame, part_ns)) in places.iter().enumerate() {
+            let before = if position == 0 { ", in " } else { ", " };
+            line = line.and(before).then(self.name(*frame)).and(format!(" {} %", percent(*part_ns, *whole_ns)));
+        }
+        line.and(" (genba report --weight wall)")
     }
 
     /// `allocations: app.py:6 load   bytes(n)  allocates 19.9 GB, 100 kB each time (99.9 % of all allocated bytes)`

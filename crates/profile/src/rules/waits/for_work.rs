@@ -1,0 +1,227 @@
+//! Threads that wait for work to come: a server for its next connection, an event loop for its next event, a pool's thread for its next task.
+//! Owns: which waits those are. Never: calls a wait for an answer one of them: whoever asks waits for somebody else's work.
+//!
+//! Such a wait says only that nobody asked. Where a program has enough besides them to be judged, they do not decide what it is weighed by.
+
+use std::collections::HashMap;
+
+use syscalls::x86_64::Sysno;
+
+use crate::rules::verdict::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
+use crate::rules::waits::short::ShortWaits;
+use crate::tables::own_code::event_loop::EventLoop;
+use crate::tables::own_code::own_code;
+use crate::tables::owner::Owner;
+use crate::tables::profile::{FrameKind, Function, Home, NodeIndex, Profile, SampleGroup};
+use genba_format::state::State;
+
+/// The end of a file's path, and functions in it.
+type Functions = (&'static str, &'static [&'static str]);
+
+/// What waits for one of the calls below, and for whom else, too.
+const HELPERS: [&str; 8] = [
+    "/selectors.py",
+    "/threading.py",
+    "/queue.py",
+    "/multiprocessing/connection.py",
+    "/multiprocessing/queues.py",
+    "/multiprocessing/synchronize.py",
+    "/grpc/_common.py",
+    "/kombu/utils/eventio.py",
+];
+
+/// Whatever these wait for, it is work.
+const LOOPS: [Functions; 19] = [
+    ("/socket.py", &["socket.accept"]),
+    ("/socketserver.py", &["BaseServer.serve_forever"]),
+    ("/concurrent/futures/thread.py", &["_worker"]),
+    ("/concurrent/futures/process.py", &["_process_worker", "_ExecutorManagerThread.wait_result_broken_or_wakeup"]),
+    (
+        "/multiprocessing/pool.py",
+        &["worker", "Pool._wait_for_updates", "Pool._handle_workers", "Pool._handle_tasks", "Pool._handle_results"],
+    ),
+    ("/multiprocessing/queues.py", &["Queue._feed"]),
+    ("/multiprocessing/managers.py", &["Server.serve_forever", "Server.accepter", "Server.serve_client"]),
+    ("/multiprocessing/forkserver.py", &["main"]),
+    ("/multiprocessing/resource_tracker.py", &["main"]),
+    ("/logging/handlers.py", &["QueueListener.dequeue", "QueueListener._monitor"]),
+    ("/gunicorn/arbiter.py", &["Arbiter.sleep", "Arbiter.wait_for_signals"]),
+    ("/gunicorn/workers/sync.py", &["SyncWorker.wait"]),
+    ("/gunicorn/workers/gthread.py", &["TConn.wait_for_data", "ThreadWorker.wait_for_and_dispatch_events"]),
+    ("/grpc/_server.py", &["_serve", "_Server.wait_for_termination"]),
+    ("/waitress/wasyncore.py", &["poll", "poll2"]),
+    ("/waitress/task.py", &["ThreadedTaskDispatcher.handler_thread"]),
+    ("/werkzeug/_reloader.py", &["ReloaderLoop.run", "WatchdogReloaderLoop.run"]),
+    ("/django/utils/autoreload.py", &["StatReloader.tick", "WatchmanReloader.tick"]),
+    ("/kombu/asynchronous/hub.py", &["Hub.create_loop"]),
+];
+
+/// These wait for work in a server, and in a client for answers.
+const LOOPS_OF_SERVERS: [Functions; 6] = [
+    ("/asyncio/base_events.py", &["BaseEventLoop._run_once"]),
+    ("/asyncio/runners.py", &["Runner.run"]),
+    ("/uvloop/__init__.py", &["run"]),
+    ("/gevent/hub.py", &["Hub.run"]),
+    ("/trio/_core/_io_epoll.py", &["EpollIOManager.get_events"]),
+    ("/twisted/internet/epollreactor.py", &["EPollReactor.doPoll"]),
+];
+
+/// A program that ran one of them is a server.
+const SERVERS: [&str; 14] = [
+    "/uvicorn/",
+    "/hypercorn/",
+    "/daphne/",
+    "/granian/",
+    "/gunicorn/",
+    "/sanic/",
+    "/aiohttp/web",
+    "/tornado/httpserver.py",
+    "/tornado/tcpserver.py",
+    "/websockets/asyncio/server.py",
+    "/grpc/aio/_server.py",
+    "/gevent/baseserver.py",
+    "/gevent/pywsgi.py",
+    "/aiosmtpd/",
+];
+const SERVING: [Functions; 2] = [
+    (
+        "/asyncio/selector_events.py",
+        &["BaseSelectorEventLoop._accept_connection", "BaseSelectorEventLoop._accept_connection2"],
+    ),
+    ("/asyncio/base_events.py", &["Server.serve_forever", "Server._start_serving", "Server._attach"]),
+];
+
+/// What a stack waits for, when it waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Awaits {
+    Work,
+    /// Of a thread that a library began, where it only sleeps or waits to be called.
+    Call,
+    SomethingElse,
+}
+
+/// Sums over all threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    pub running_samples: u64,
+    /// As if there had always been a CPU.
+    pub working_ns: u64,
+    pub for_work_ns: u64,
+    pub other_waits_ns: u64,
+}
+
+impl Sums {
+    /// Whether there is enough besides the waits for work to be judged.
+    fn tell_enough(self) -> bool {
+        let running = self.running_samples >= SAMPLES_MIN && self.working_ns >= self.other_waits_ns;
+        let waiting = self.other_waits_ns > self.working_ns;
+        self.for_work_ns > 0 && self.besides_ns() >= TIME_NS_MIN && (running || waiting)
+    }
+
+    pub fn besides_ns(self) -> u64 {
+        self.working_ns.saturating_add(self.other_waits_ns)
+    }
+}
+
+#[derive(Debug)]
+pub struct ForWork {
+    stacks: HashMap<Option<NodeIndex>, Awaits>,
+    pub sums: Sums,
+}
+
+impl ForWork {
+    /// None: the program had work for half of its time, or does little but wait for some.
+    pub fn set_apart(profile: &Profile, short_waits: &ShortWaits) -> Option<ForWork> {
+        let working_ns = short_waits.working_ns();
+        if profile.is_imported() || working_ns.saturating_mul(2) >= profile.span_ns {
+            return None;
+        }
+        let event_loop = EventLoop::of(profile);
+        let loops = Loops::of(profile);
+        let mut found = ForWork { stacks: HashMap::new(), sums: Sums { working_ns, ..Sums::default() } };
+        for group in profile.samples.iter().filter(|group| group.state.is_waiting()) {
+            let stack = || loops.awaits(profile, &event_loop, group.node);
+            found.stacks.entry(group.node).or_insert_with(stack);
+        }
+        let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
+        for (index, group) in profile.samples.iter().enumerate() {
+            if group.state.is_running() {
+                add(&mut found.sums.running_samples, group.samples);
+            }
+            let short = short_waits.of_group(index).map(|wait| (wait.state, wait.wall_ns));
+            let whole = group.state.is_waiting().then_some((group.state, group.wall_ns));
+            for (state, wall_ns) in short.into_iter().chain(whole) {
+                match found.is(profile, group, state) {
+                    true => add(&mut found.sums.for_work_ns, wall_ns),
+                    false => add(&mut found.sums.other_waits_ns, wall_ns),
+                }
+            }
+        }
+        found.sums.tell_enough().then_some(found)
+    }
+
+    /// Whether a wait of this thread with this stack, in that state, is one for work.
+    pub fn is(&self, profile: &Profile, group: &SampleGroup, state: State) -> bool {
+        if !state.is_waiting() || state == State::WaitingForGil || state == State::WaitingForCpu {
+            return false;
+        }
+        let call = match state {
+            State::InSystemCall(number, _) => Sysno::new(number as usize),
+            _ => None,
+        };
+        match self.stacks.get(&group.node) {
+            Some(Awaits::Work) => true,
+            Some(Awaits::Call) => {
+                let thread = &profile.threads[group.thread];
+                let is_main = thread.tid == profile.processes[thread.process].pid;
+                !is_main && matches!(call, Some(Sysno::futex | Sysno::nanosleep | Sysno::clock_nanosleep))
+            }
+            _ => matches!(call, Some(Sysno::accept | Sysno::accept4)),
+        }
+    }
+}
+
+struct Loops {
+    is_server: bool,
+}
+
+impl Loops {
+    fn of(profile: &Profile) -> Loops {
+        let serves = |function: &Function| {
+            let Some(path) = path_of(profile, function) else { return false };
+            SERVERS.iter().any(|part| path.contains(part)) || is_one_of(&SERVING, path, &function.name)
+        };
+        Loops { is_server: profile.functions.iter().any(serves) }
+    }
+
+    /// By the innermost Python code that does not wait for others.
+    fn awaits(&self, profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Awaits {
+        let own = own_code(profile, event_loop, leaf);
+        let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
+        let waits = python.find_map(|frame| {
+            let function = profile.function_of(frame);
+            let path = path_of(profile, function)?;
+            let is_loop = is_one_of(&LOOPS, path, &function.name)
+                || self.is_server && is_one_of(&LOOPS_OF_SERVERS, path, &function.name);
+            let is_helper = profile.owner_of(profile.frames[frame].function) != Some(Owner::User)
+                && HELPERS.iter().any(|end| path.ends_with(end));
+            if is_loop { Some(true) } else { (!is_helper).then_some(false) }
+        });
+        match waits {
+            Some(true) => Awaits::Work,
+            _ if own.frames.is_empty() => Awaits::Call,
+            _ => Awaits::SomethingElse,
+        }
+    }
+}
+
+fn is_one_of(functions: &[Functions], path: &str, name: &str) -> bool {
+    functions.iter().any(|(end, names)| path.ends_with(end) && names.contains(&name))
+}
+
+fn path_of<'p>(profile: &'p Profile, function: &Function) -> Option<&'p str> {
+    match function.home {
+        Home::Python { file, .. } => Some(&profile.files[file].path),
+        Home::C { .. } | Home::Mark => None,
+    }
+}

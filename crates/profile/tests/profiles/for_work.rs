@@ -1,0 +1,130 @@
+//! Servers, and other programs that do little but wait for work: what they worked is judged, and the waiting is one line beside it.
+
+use crate::judged::{PROCESS, check, expressions};
+use crate::notation;
+use expect_test::expect;
+use genba_profile::build::{Additions, profile};
+use genba_profile::paint::Paint;
+use genba_profile::reading::Reading;
+use genba_profile::report::{Options, report, text};
+
+const SERVE: &str = "<module>@app.py:9[0-30] > BaseServer.serve_forever@/usr/lib/python3.13/socketserver.py:235 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
+const TURN: &str = "<module>@app.py:9[0-30] > BaseEventLoop._run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > EpollSelector.select@/usr/lib/python3.13/selectors.py:452 > poll[libc.so.6]";
+const UVICORN: &str = "run@/env/lib/python3.13/site-packages/uvicorn/main.py:5 x1\n";
+const HANDLER: &str =
+    "thread 8 request\nHandler.do_GET@app.py:4[8-20] > dumps@/usr/lib/python3.13/json/__init__.py:231";
+
+#[test]
+fn what_a_server_worked_is_judged() {
+    check(
+        &format!("{PROCESS}{SERVE} x2000 poll\n{HANDLER} x70\n"),
+        expect![[r#"
+            one place: 100.0 % of 112 ms CPU is app.py:4 Handler.do_GET
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba report --weight wall)
+        "#]],
+    );
+}
+
+#[test]
+fn a_handler_that_waits_is_what_the_server_waited_for() {
+    check(
+        &format!(
+            "{PROCESS}{SERVE} x2000 poll\n{HANDLER} x30\nHandler.query@app.py:5[8-20] > recv[libc.so.6] x400 socket\n"
+        ),
+        expect![[r#"
+            waiting: 3.89 s wall, 48.0 ms CPU (1.2 %)
+             16.5 %   640 ms  app.py:5 Handler.query   waiting for an event (poll on a socket)
+            waited for work: 3.20 s of all threads' 3.89 s, in app.py:9 <module> 82.3 % (genba report --weight wall)
+        "#]],
+    );
+}
+
+#[test]
+fn a_server_that_nobody_asked_waits() {
+    check(
+        &format!("{PROCESS}{SERVE} x2000 poll\n{HANDLER} x20\n"),
+        expect![[r#"
+            waiting: 3.23 s wall, 32.0 ms CPU (1.0 %)
+             99.0 %   3.20 s  app.py:9 <module>   waiting for an event (poll)
+        "#]],
+    );
+}
+
+#[test]
+fn an_event_loop_waits_for_work_in_a_server_only() {
+    let client = format!("{PROCESS}{TURN} x2000 poll\n{}", expressions(10, 7));
+    check(
+        &client,
+        expect![[r#"
+            waiting: 3.31 s wall, 112 ms CPU (3.4 %)
+             96.6 %   3.20 s  app.py:9 <module>   waiting for an event (poll)
+        "#]],
+    );
+    check(
+        &format!("{client}{UVICORN}"),
+        expect![[r#"
+            no single cause: the largest expression has 9.9 %, the ten largest 98.6 % of 114 ms CPU
+            next: f1 (app.py) has 9.9 % with what it calls (genba report --by function --sort total)
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba report --weight wall)
+        "#]],
+    );
+}
+
+#[test]
+fn who_waits_for_an_answer_does_not_wait_for_work() {
+    // `subprocess.run` asks the same selector as a server does.
+    let child = "<module>@app.py:3[0-30] > Popen._communicate@/usr/lib/python3.13/subprocess.py:2126 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
+    check(
+        &format!("{PROCESS}{child} x2000 poll\n{}", expressions(10, 7)),
+        expect![[r#"
+            waiting: 3.31 s wall, 112 ms CPU (3.4 %)
+             96.6 %   3.20 s  app.py:3 <module>   waiting for an event (poll)
+        "#]],
+    );
+}
+
+#[test]
+fn idle_threads_of_pools_wait_for_work() {
+    let pool = "Thread._bootstrap@/usr/lib/python3.13/threading.py:1012 > _worker@/usr/lib/python3.13/concurrent/futures/thread.py:89[20-40] > sem_wait[libc.so.6]";
+    let flushes = "Flusher.run@/env/lib/python3.13/site-packages/metrics.py:7 > Event.wait@/usr/lib/python3.13/threading.py:655 > sem_wait[libc.so.6]";
+    let reads = "read@/env/lib/python3.13/site-packages/database.py:7 > recv[libc.so.6]";
+    let program = format!(
+        "{PROCESS}main@app.py:2[4-9] x110\nmain@app.py:3[4-9] x80 poll\nthread 8 pool_0\n{pool} x160 futex\nthread 9 metrics\n{flushes} x160 futex\nthread 10 database\n"
+    );
+    // Its main thread had work for half of the time that is not idle.
+    check(
+        &format!("{program}{reads} x10 socket\n"),
+        expect![[r#"
+            one place: 100.0 % of 176 ms CPU is app.py:2 main
+            waited for work: 512 ms of all threads' 832 ms, in thread.py:89 _worker 30.8 %, threading.py:655 Event.wait 30.8 % (genba report --weight wall)
+        "#]],
+    );
+    // A thread of a library that waits for an answer had somebody ask.
+    check(
+        &format!("{program}{reads} x700 socket\n"),
+        expect![[r#"
+            waiting: 1.94 s wall, 176 ms CPU (9.1 %)
+              6.6 %   128 ms  app.py:3 main   waiting for an event (poll)
+             57.9 %   1.12 s  database.py:7 read   waiting for an event (poll on a socket)
+            waited for work: 512 ms of all threads' 1.94 s, in thread.py:89 _worker 13.2 %, threading.py:655 Event.wait 13.2 % (genba report --weight wall)
+        "#]],
+    );
+}
+
+#[test]
+fn by_wall_time_the_wait_for_work_is_the_last_row() {
+    let program = format!(
+        "{PROCESS}{SERVE} x2000 poll\n{HANDLER} x30\nHandler.query@app.py:5[8-20] > recv[libc.so.6] x400 socket\n"
+    );
+    let reading = Reading::of(profile(&notation::recording(&program), &Additions::default()));
+    let report = report(&reading, &Options { rows_max: Some(1), ..Options::default() });
+    let shown = text::text(&reading, &report, None, Paint::Plain);
+    let (_, rows) = shown.split_once("\n\n").expect("rows below the verdict");
+    expect![[r#"
+         16.5 %  640 ms  app.py:5 Handler.query (columns 9 to 20)
+                             recv (libc) → in poll(2) on a socket 100 %
+         82.3 %  3.20 s  waiting for work
+          1.2 %  1 more row (--min-share 0 --limit 0 shows them all)
+    "#]]
+    .assert_eq(rows);
+}
