@@ -97,6 +97,8 @@ enum Awaits {
     Work,
     /// Of a thread that a library began, where it only sleeps or waits to be called.
     Call,
+    /// Of a thread without Python.
+    Native,
     SomethingElse,
 }
 
@@ -169,13 +171,12 @@ impl ForWork {
             State::InSystemCall(number, _) => Sysno::new(number as usize),
             _ => None,
         };
+        let thread = &profile.threads[group.thread];
+        let is_main = thread.tid == profile.processes[thread.process].pid;
         match self.stacks.get(&group.node) {
             Some(Awaits::Work) => true,
-            Some(Awaits::Call) => {
-                let thread = &profile.threads[group.thread];
-                let is_main = thread.tid == profile.processes[thread.process].pid;
-                !is_main && matches!(call, Some(Sysno::futex | Sysno::nanosleep | Sysno::clock_nanosleep))
-            }
+            Some(Awaits::Call) => !is_main && call.is_some_and(is_rest),
+            Some(Awaits::Native) => !is_main && call.is_some_and(|call| is_rest(call) || is_for_an_event(call)),
             _ => matches!(call, Some(Sysno::accept | Sysno::accept4)),
         }
     }
@@ -209,10 +210,20 @@ impl Loops {
         });
         match waits {
             Some(true) => Awaits::Work,
+            _ if own.deepest.is_none() => Awaits::Native,
             _ if own.frames.is_empty() => Awaits::Call,
             _ => Awaits::SomethingElse,
         }
     }
+}
+
+fn is_rest(call: Sysno) -> bool {
+    matches!(call, Sysno::futex | Sysno::nanosleep | Sysno::clock_nanosleep)
+}
+
+fn is_for_an_event(call: Sysno) -> bool {
+    let epoll = matches!(call, Sysno::epoll_wait | Sysno::epoll_pwait | Sysno::epoll_pwait2);
+    epoll || matches!(call, Sysno::poll | Sysno::ppoll | Sysno::select | Sysno::pselect6)
 }
 
 fn is_one_of(functions: &[Functions], path: &str, name: &str) -> bool {
