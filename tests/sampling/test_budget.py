@@ -124,7 +124,7 @@ def test_a_program_that_is_dear_to_look_at(workshop: Workshop, figure: Figure, p
     assert process["budget_per_mille"] == round(share * 1000) and process["interval_ns"] == 1_000_000
     # One thread uses a second of CPU in no less time, and two CPUs in half of it.
     assert changes[0]["at_ns"] - process["start_ns"] >= FIRST_NS / os.cpu_count(), changes
-    mostly = re.search(rf" · 1 ms, mostly ([\d.]+) ms \(budget {re.escape(budget)}\)( · |$)", header(run))
+    mostly = re.search(rf" · sampled every 1 ms, mostly ([\d.]+) ms \(budget {re.escape(budget)}\)( · |$)", header(run))
     assert mostly, header(run)
     answer = run.report_json()
     assert answer["interval_mostly_ns"] == round(float(mostly[1]) * 1_000_000), answer["interval_mostly_ns"]
@@ -156,7 +156,7 @@ def test_the_first_second_is_that_of_the_run(workshop: Workshop, way: str) -> No
 def test_where_the_budget_pays_for_it_the_rate_stays(workshop: Workshop) -> None:
     run = workshop.run(workshop.write("busy.py", BUSY), flags=("--budget", "100%"))
     assert run.exit_code == 0, run.stderr
-    assert rates(run) == [] and header(run).endswith(" · 1 ms"), header(run)
+    assert rates(run) == [] and header(run).endswith(" · sampled every 1 ms"), header(run)
     [process] = run.profile()["processes"]
     assert process["budget_per_mille"] == 1000
 
@@ -164,7 +164,7 @@ def test_where_the_budget_pays_for_it_the_rate_stays(workshop: Workshop) -> None
 def test_a_rate_that_was_asked_for_stays(workshop: Workshop) -> None:
     run = workshop.run(workshop.write("busy.py", BUSY), flags=("--interval", "1ms"))
     assert run.exit_code == 0, run.stderr
-    assert rates(run) == [] and header(run).endswith(" · 1 ms"), header(run)
+    assert rates(run) == [] and header(run).endswith(" · sampled every 1 ms"), header(run)
 
 
 def woken(pid: int) -> int:

@@ -15,11 +15,11 @@ test("times carry a unit and at most three digits", () => {
 
 test("the interval of most of the time stands beside the one it began with", () => {
   const meta = { interval: 1_000_000 as Ns, intervalMostly: 5_000_000 as Ns, budgetPerMille: 20 };
-  assert.equal(paceWords(meta), "every 1 ms, mostly 5 ms (budget 2 %)");
-  assert.equal(paceWords({ ...meta, budgetPerMille: 5 }), "every 1 ms, mostly 5 ms (budget 0.5 %)");
-  assert.equal(paceWords({ ...meta, intervalMostly: meta.interval }), "every 1 ms");
+  assert.equal(paceWords(meta), "sampled every 1 ms, mostly 5 ms (budget 2 %)");
+  assert.equal(paceWords({ ...meta, budgetPerMille: 5 }), "sampled every 1 ms, mostly 5 ms (budget 0.5 %)");
+  assert.equal(paceWords({ ...meta, intervalMostly: meta.interval }), "sampled every 1 ms");
   // Written by an older genba.
-  assert.equal(paceWords({ ...meta, intervalMostly: null, budgetPerMille: null }), "every 1 ms");
+  assert.equal(paceWords({ ...meta, intervalMostly: null, budgetPerMille: null }), "sampled every 1 ms");
   assert.equal(paceWords({ ...meta, interval: null }), null);
 });
 

@@ -27,10 +27,10 @@ export function intervalWords(ns: Ns): string {
   const step = STEPS.find(([size]) => ns >= size);
   return step === undefined ? `${ns} ns` : `${ns / step[0]} ${step[1]}`;
 }
-/** `every 1 ms`, `every 1 ms, mostly 5 ms (budget 2 %)` */
+/** `sampled every 1 ms`, `sampled every 1 ms, mostly 5 ms (budget 2 %)` */
 export function paceWords(meta: Pick<Meta, "interval" | "intervalMostly" | "budgetPerMille">): string | null {
   if (meta.interval === null) return null;
-  const begun = `every ${intervalWords(meta.interval)}`;
+  const begun = `sampled every ${intervalWords(meta.interval)}`;
   if (meta.intervalMostly === null || meta.intervalMostly === meta.interval) return begun;
   const budget = meta.budgetPerMille === null ? "" : ` (budget ${meta.budgetPerMille / 10} %)`;
   return `${begun}, mostly ${intervalWords(meta.intervalMostly)}${budget}`;

@@ -2,6 +2,7 @@
 import { Fragment } from "preact";
 import type { JSX } from "preact";
 import type { Link, WhereRow } from "../model/rows";
+import { passesOn } from "../model/tree/fold";
 import { partWords } from "../model/words";
 
 /** Longer chains keep both ends, and say what is between. */
@@ -9,9 +10,10 @@ const CHAIN_ENDS = 4;
 
 export function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.Element | null {
   if (chain.length === 0 && split.length === 0) return null;
-  const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
+  const telling = chain.filter((link, at) => at === chain.length - 1 || !(link.tint === "interp" && passesOn(link.name)));
+  const between = telling.slice(CHAIN_ENDS, -CHAIN_ENDS);
   const isLong = between.length > 1;
-  const shown = isLong ? [...chain.slice(0, CHAIN_ENDS), between, ...chain.slice(-CHAIN_ENDS)] : chain;
+  const shown = isLong ? [...telling.slice(0, CHAIN_ENDS), between, ...telling.slice(-CHAIN_ENDS)] : telling;
   return (
     <span class="chain">
       {shown.map((link, at) => (
@@ -23,7 +25,7 @@ export function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.El
       {row.chainShare === null ? null : ` ${partWords(row.chainShare)}`}
       {split.map(({ link, share }, at) => (
         <Fragment key={link.name}>
-          {at > 0 ? ", " : chain.length > 0 ? " | " : null}
+          {at > 0 ? ", " : chain.length > 0 ? ": " : null}
           <Step link={link} /> {partWords(share)}
         </Fragment>
       ))}

@@ -1,7 +1,7 @@
 // Runs of the interpreter's own calls that a reader can do without become one box: those from the first frame of a
 // thread to the first Python function, and those that only pass a call on. A view of a tree, and itself a tree: boxes
 // keep their rows, a run is shown as its first box, and no number changes.
-// The rule and its names are those of `genba tree` (crates/profile/src/views/tree/fold.rs, whose tests compare the names).
+// The rule is that of `genba tree` (crates/profile/src/views/tree/fold.rs); the names are compared by the tests of crates/profile/src/words/plumbing.rs.
 import type { Frame } from "../tables/profile";
 import type { Place, Tree, Weights } from "./tree";
 import { parentOf, placeOf, ROOT } from "./tree";
@@ -120,6 +120,7 @@ function isOwn(frame: Frame): boolean {
 function isPython(place: Place): boolean {
   return place.kind === "function" || place.kind === "expression";
 }
-function passesOn(name: string): boolean {
+/** A function of the interpreter that only passes a call on. */
+export function passesOn(name: string): boolean {
   return PASSES_ON.some((known) => (known.endsWith("*") ? name.startsWith(known.slice(0, -1)) : name === known));
 }

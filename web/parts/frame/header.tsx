@@ -2,7 +2,7 @@
 import type { JSX, RefObject } from "preact";
 import type { Profile } from "../../model/tables/profile";
 import { weightsOf } from "../../model/tables/totals";
-import type { Count, Weight } from "../../model/units";
+import type { Count, Ns, Weight } from "../../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../../model/words";
 import type { PageState } from "../state/page-state";
 
@@ -74,7 +74,7 @@ function summary(profile: Profile): string[] {
   const threads = processes.reduce((sum, process) => sum + process.threads, 0);
   const imported = [...new Set(processes.map((process) => process.imported).filter((words) => words !== null))];
   // Sums with what a file does not tell are sums of nothing.
-  const clocks = imported.length === 0 ? [`${timeWords(meta.wall)} wall`, `${timeWords(meta.cpu)} CPU`] : imported;
+  const clocks = imported.length === 0 ? [`${timeWords(meta.wall)} wall`, cpuWords(profile)] : imported;
   const parts = [
     ...pythons.map((python) => `CPython ${python}`),
     ...clocks,
@@ -88,6 +88,12 @@ function summary(profile: Profile): string[] {
   if (meta.startRealtimeMs !== null) parts.push(dateWords(meta.startRealtimeMs));
   parts.push(`genba ${meta.genbaVersion}`);
   return parts;
+}
+
+/** The program's own, and beside it what genba used in the same processes. */
+function cpuWords({ meta, accounting: { cpuGenba } }: Profile): string {
+  const own = `${timeWords((meta.cpu - cpuGenba) as Ns)} CPU`;
+  return cpuGenba === 0 ? own : `${own} + ${timeWords(cpuGenba)} genba's`;
 }
 
 function dateWords(realtimeMs: number): string {

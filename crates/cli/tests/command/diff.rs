@@ -38,9 +38,9 @@ fn two_recordings() {
         exit code 0
         stdout
           B takes 26.7 % longer than A: +192 ms ± 158 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           2 rows: 1 certain, 1 cannot tell
@@ -56,9 +56,9 @@ fn two_recordings() {
         exit code 0
         stdout
           no difference that these recordings can tell: B − A is 0 ns ± 138 ms of CPU a run
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           2 rows: 0 certain, 2 cannot tell
@@ -79,12 +79,12 @@ fn several_on_each_side() {
         exit code 0
         stdout
           B takes 26.7 % longer than A: +192 ms ± 4.90 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a3.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b2.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b3.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a3.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b2.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b3.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           2 rows: 1 certain, 1 cannot tell
               B − A               interval        A        B
@@ -100,9 +100,9 @@ fn several_on_each_side() {
         stdout
           **B has 26.7 % more samples than A: +120 ± 89 samples a run, most of it in app.py:2 parse ← app.py:3 load**
 
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          A: a2.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms · ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
           ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
           weight: samples
 
@@ -163,10 +163,10 @@ fn filters_hold_for_each() {
         exit code 0
         stdout
           no difference that these recordings can tell: B − A is 0 ns ± 89.3 ms of CPU a run
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 46.7 % of 720 ms CPU (--focus check)
-          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 36.8 % of 912 ms CPU (--focus check)
 
@@ -287,9 +287,9 @@ fn what_is_no_pair() {
         exit code 0
         stdout
           B takes 97.3 % less than A: −701 ms ± 97.8 ms of CPU a run, most of it in app.py:2 parse ← app.py:3 load
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: few.genba · CPython 3.13.0 · 19.2 ms wall · 19.2 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: few.genba · CPython 3.13.0 · 19.2 ms wall · 19.2 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 12 = sampled 12 + dropped 0 + refused 0 · CPU covered 100.0 %
 
           3 rows: 2 certain, 0 cannot tell; 1 has fewer than 20 samples
@@ -307,9 +307,9 @@ fn what_is_no_pair() {
         exit code 0
         stdout
           too few samples to tell: A has 450, B has 0, and genba compares from 100 on one side and 10 on the other; record longer runs, or with a higher --rate
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
-          B: nothing.genba · CPython 3.13.0 · 0 ns wall · 0 ns CPU · 1 process, 0 threads · 1.6 ms
+          B: nothing.genba · CPython 3.13.0 · 0 ns wall · 0 ns CPU · 1 process, 0 threads · sampled every 1.6 ms
              ticks 0 = sampled 0 + dropped 0 + refused 0
 
           2 rows: 0 certain, 0 cannot tell; 2 not compared
@@ -330,10 +330,10 @@ fn two_times_of_one_recording() {
         exit code 0
         stdout
           no difference that these recordings can tell: B − A is 0 ns ± 165 ms of CPU
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 41.6 % of 720 ms CPU (--time ..300ms)
-          B: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 41.6 % of 720 ms CPU (--time 300ms..600ms)
 
@@ -386,10 +386,10 @@ fn two_times_of_one_recording() {
         exit code 0
         stdout
           no difference that these recordings can tell: B − A is 0 ns ± 137 ms of CPU
-          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · 1.6 ms
+          A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 41.6 % of 720 ms CPU (--time ..300ms)
-          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · 1.6 ms
+          B: b1.genba · CPython 3.13.0 · 912 ms wall · 912 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 570 = sampled 570 + dropped 0 + refused 0 · CPU covered 100.0 %
              kept: 32.8 % of 912 ms CPU (--time ..300ms)
 

@@ -25,32 +25,32 @@ fn every_view_says_what_is_kept() {
     sandbox.check(
         "report shop.genba --focus ^sell$ --hide json",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · 1.6 ms
-          ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
-          one place: 60.0 % of 800 ms CPU is shop.py:3 sell
-          kept: 80.0 % of 800 ms CPU (--focus '^sell$' --hide json). Shares below are of what is kept.
+            exit code 0
+            stdout
+              CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
+              ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
+              one place: 60.0 % of 800 ms CPU is shop.py:3 sell
+              kept: 80.0 % of 800 ms CPU (--focus '^sell$' --hide json). Shares below are of what is kept.
 
-           75.0 %  480 ms  shop.py:3 sell
-           25.0 %  160 ms  shop.py:4 sell
-        stderr
-    "#]],
+               75.0 %  480 ms  shop.py:3 sell
+               25.0 %  160 ms  shop.py:4 sell
+            stderr
+        "#]],
     );
     sandbox.check(
         "tree shop.genba --thread work* --time 700ms..",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · 1.6 ms
-          ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
-          kept: 12.6 % of 800 ms CPU (--thread 'work*' --time 700ms..). Shares below are of what is kept.
+            exit code 0
+            stdout
+              CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
+              ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
+              kept: 12.6 % of 800 ms CPU (--thread 'work*' --time 700ms..). Shares below are of what is kept.
 
-            share      CPU     self     wall     self  path
-          100.0 %   101 ms   101 ms   101 ms   101 ms  count (shop.py:1)
-        stderr
-          warning: 63 samples, shares are ± 12 points; try --rate 10000 or a longer run
-    "#]],
+                share      CPU     self     wall     self  path
+              100.0 %   101 ms   101 ms   101 ms   101 ms  count (shop.py:1)
+            stderr
+              warning: 63 samples, shares are ± 12 points; try --rate 10000 or a longer run
+        "#]],
     );
     sandbox.check(
         "export shop.genba --to collapsed -o out.txt --process shop.py --thread 7",
@@ -66,20 +66,20 @@ fn every_view_says_what_is_kept() {
     sandbox.check(
         "report shop.genba --thread worker --format markdown",
         expect![[r#"
-        exit code 0
-        stdout
-          CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · 1.6 ms
-          ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
-          one place: 60.0 % of 800 ms CPU is `shop.py:3 sell`
-          kept: 20.0 % of 800 ms CPU (--thread worker). Shares below are of what is kept.
+            exit code 0
+            stdout
+              CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
+              ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
+              one place: 60.0 % of 800 ms CPU is `shop.py:3 sell`
+              kept: 20.0 % of 800 ms CPU (--thread worker). Shares below are of what is kept.
 
-          | share | CPU | where | expression | underneath |
-          |--:|--:|---|---|---|
-          | 100.0 % | 160 ms | `shop.py:9 count` |  |  |
+              | share | CPU | where | expression | underneath |
+              |--:|--:|---|---|---|
+              | 100.0 % | 160 ms | `shop.py:9 count` |  |  |
 
-          **warning:** 100 samples, shares are ± 10 points; try --rate 10000 or a longer run
-        stderr
-    "#]],
+              **warning:** 100 samples, shares are ± 10 points; try --rate 10000 or a longer run
+            stderr
+        "#]],
     );
 }
 

@@ -28,7 +28,8 @@ fn the_width_is_that_of_columns_and_100_in_a_pipe() {
         expect![[r#"
             exit code 0
             stdout
-              CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
+              CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread ·
+                sampled every 1.6 ms
               ticks 502 = sampled 500 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
               slices.py:1 before · 100.0 % of 800 ms CPU
@@ -44,7 +45,7 @@ fn the_width_is_that_of_columns_and_100_in_a_pipe() {
     sandbox.check_command(sandbox.genba(&["lines"]).env("COLUMNS", "160"), expect![[r#"
         exit code 0
         stdout
-          CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
+          CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
           ticks 502 = sampled 500 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
           slices.py:1 before · 100.0 % of 800 ms CPU
@@ -61,7 +62,7 @@ fn the_width_is_that_of_columns_and_100_in_a_pipe() {
         expect![[r#"
             exit code 0
             stdout
-              CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
+              CPython 3.15.2 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
               ticks 502 = sampled 500 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
               slices.py:1 before · 100.0 % of 800 ms CPU

@@ -32,7 +32,7 @@ fn the_newest_recording_is_read_and_named() {
         expect![[r#"
             exit code 0
             stdout
-              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms
               ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
               one place: 100.0 % of 3.15 s CPU is slices.py:4 before   b[i:]
 
@@ -48,9 +48,9 @@ fn the_newest_recording_is_read_and_named() {
         expect![[r#"
             exit code 0
             stdout
-              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+              CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms
               ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
-  
+
                 share      CPU     self     wall     self  path
               100.0 %   3.15 s        –   3.15 s        –  <module> (slices.py:1)
               100.0 %   3.15 s   3.15 s   3.15 s   3.15 s    before (slices.py:1)
@@ -89,7 +89,7 @@ fn the_golden_recording() {
     sandbox.check("report v1.genba --weight cpu", expect![[r#"
         exit code 0
         stdout
-          CPython 3.15.2 · 750 ms wall · 29.5 ms CPU · 1 process, 2 threads · 1 ms, mostly 2 ms · resident 31.0 MB at most, 31.0 MB on average
+          CPython 3.15.2 · 750 ms wall · 29.4 ms CPU + 90.0 µs genba's · 1 process, 2 threads · sampled every 1 ms, mostly 2 ms · resident 31.0 MB at most, 31.0 MB on average
           ticks 12 = sampled 8 + dropped 2 (fork 1, late 1) + refused 2 (masked 1, moved 1) · CPU covered 20.4 %
           waiting: 750 ms wall, 6.00 ms CPU (0.8 %)
              97.2 %   240 ms  outside of Python   waiting for an event (poll)
@@ -211,7 +211,7 @@ fn a_cut_recording_is_shown_as_far_as_it_is_intact() {
         expect![[r#"
             exit code 0
             stdout
-              CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
+              CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · sampled every 1.6 ms
               ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
               one place: 100.0 % of 1.60 s CPU is a.py:1 f
 

@@ -16,29 +16,29 @@ fn several_are_read_as_one() {
     sandbox.check(
         "report a.genba b.genba --by process",
         expect![[r#"
-        exit code 0
-        stdout
-          2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
-          ticks 402 = sampled 400 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
-          one place: 100.0 % of 640 ms CPU is app.py:3 work
+            exit code 0
+            stdout
+              2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
+              ticks 402 = sampled 400 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+              one place: 100.0 % of 640 ms CPU is app.py:3 work
 
-           75.0 %  480 ms  process 7 of a.genba
-           25.0 %  160 ms  process 7 of b.genba
-        stderr
-    "#]],
+               75.0 %  480 ms  process 7 of a.genba
+               25.0 %  160 ms  process 7 of b.genba
+            stderr
+        "#]],
     );
     sandbox.check(
         "tree a.genba b.genba",
         expect![[r#"
-        exit code 0
-        stdout
-          2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
-          ticks 402 = sampled 400 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            exit code 0
+            stdout
+              2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
+              ticks 402 = sampled 400 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
-            share      CPU     self     wall     self  path
-          100.0 %   640 ms   640 ms   640 ms   640 ms  work (app.py:1)
-        stderr
-    "#]],
+                share      CPU     self     wall     self  path
+              100.0 %   640 ms   640 ms   640 ms   640 ms  work (app.py:1)
+            stderr
+        "#]],
     );
     sandbox.check(
         "export a.genba b.genba --to collapsed -o -",

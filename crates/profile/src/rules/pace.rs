@@ -41,10 +41,11 @@ impl Pace {
         pace
     }
 
-    /// `1 ms`, or where the interval changed `1 ms, mostly 5 ms (budget 2 %)`. `None`: nothing was recorded.
+    /// `sampled every 1 ms`, or where the interval changed `sampled every 1 ms, mostly 5 ms (budget 2 %)`. `None`: nothing was recorded.
     pub fn words(&self) -> Option<String> {
         let mostly_ns = self.mostly_ns?;
         let begun = self.begun_ns.iter().copied().map(setting).collect::<Vec<_>>().join(", ");
+        let begun = format!("sampled every {begun}");
         let Some(longest_ns) = self.longest_ns else { return Some(begun) };
         let later = match self.begun_ns.contains(&mostly_ns) {
             true => format!("later {}", setting(longest_ns)),

@@ -217,7 +217,7 @@ pub fn kept_line(reading: &Reading, weight: Weight) -> Option<String> {
     Some(format!("kept: {share} % of {whole} ({flags})"))
 }
 
-/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU · 1 process, 1 thread · 1 ms, mostly 5 ms (budget 2 %)`
+/// `CPython 3.15.2 · 1.97 s wall · 1.95 s CPU + 20 ms genba's · 1 process, 1 thread · sampled every 1 ms, mostly 5 ms (budget 2 %)`
 pub fn who(profile: &Profile) -> String {
     let recorded = || profile.processes.iter().filter(|process| process.refused.is_none());
     let versions: BTreeSet<&str> = recorded().filter_map(|process| process.python.as_deref()).collect();
@@ -261,13 +261,13 @@ fn imports(profile: &Profile) -> BTreeSet<String> {
     profile.processes.iter().filter_map(|process| process.imported.clone()).collect()
 }
 
-/// Of all processes, genba in them included: said where it is more than a twentieth, as no row holds it.
+/// The program's own, and beside it what genba used in the same processes.
 fn cpu(clocks: &Clocks) -> String {
-    let all = format!("{} CPU", duration(clocks.cpu_ns));
-    if clocks.cpu_genba_ns.saturating_mul(20) <= clocks.cpu_ns {
-        return all;
+    let program_ns = clocks.cpu_ns.saturating_sub(clocks.cpu_genba_ns);
+    match clocks.cpu_genba_ns {
+        0 => format!("{} CPU", duration(program_ns)),
+        genba_ns => format!("{} CPU + {} genba's", duration(program_ns), duration(genba_ns)),
     }
-    format!("{all} ({} of it genba's)", duration(clocks.cpu_genba_ns))
 }
 
 /// Both laws in one line, with the programs that are not in the recording; `genba check` prints the second one exactly.

@@ -36,9 +36,9 @@ fn a_changed_argument_shows_under_its_caller_only() {
         &after,
         expect![[r#"
             B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in two.py:6 sum12 ← two.py:9 foo
-            A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · 1.6 ms
+            A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · sampled every 1.6 ms
                ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %
-            B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · 1.6 ms
+            B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · sampled every 1.6 ms
                ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %
 
             4 rows: 1 certain, 3 cannot tell
@@ -146,9 +146,9 @@ fn what_is_on_one_side_only_is_there() {
         &after,
         expect![[r#"
             B takes 461.5 % longer than A: +960 ms ± 171 ms of CPU a run, most of it in app.py:1 parse ← app.py:3 load
-            A: before-1.genba · CPython 3.13.0 · 208 ms wall · 208 ms CPU · 1 process, 1 thread · 1.6 ms
+            A: before-1.genba · CPython 3.13.0 · 208 ms wall · 208 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
                ticks 130 = sampled 130 + dropped 0 + refused 0 · CPU covered 100.0 %
-            B: after-1.genba · CPython 3.13.0 · 1.17 s wall · 1.17 s CPU · 1 process, 1 thread · 1.6 ms
+            B: after-1.genba · CPython 3.13.0 · 1.17 s wall · 1.17 s CPU · 1 process, 1 thread · sampled every 1.6 ms
                ticks 730 = sampled 730 + dropped 0 + refused 0 · CPU covered 100.0 %
 
             3 rows: 2 certain, 1 cannot tell

@@ -168,9 +168,9 @@ fn machines_read_the_same() {
     expect![[r#"
         **B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in two.py:3 sum12 ← two.py:6 foo**
 
-        A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · 1.6 ms  
+        A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU · 1 process, 1 thread · sampled every 1.6 ms  
         ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %  
-        B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · 1.6 ms  
+        B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU · 1 process, 1 thread · sampled every 1.6 ms  
         ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %  
 
         4 rows: 1 certain, 3 cannot tell
@@ -211,10 +211,10 @@ fn a_narrow_screen_breaks_between_columns() {
         B takes 66.7 % longer than A: +800 ms ± 348 ms of CPU a run, most of it in
           two.py:3 sum12 ← two.py:6 foo
         A: before-1.genba · CPython 3.13.0 · 1.20 s wall · 1.20 s CPU ·
-          1 process, 1 thread · 1.6 ms
+          1 process, 1 thread · sampled every 1.6 ms
            ticks 750 = sampled 750 + dropped 0 + refused 0 · CPU covered 100.0 %
         B: after-1.genba · CPython 3.13.0 · 2.00 s wall · 2.00 s CPU ·
-          1 process, 1 thread · 1.6 ms
+          1 process, 1 thread · sampled every 1.6 ms
            ticks 1,250 = sampled 1,250 + dropped 0 + refused 0 · CPU covered 100.0 %
 
         4 rows: 1 certain, 3 cannot tell

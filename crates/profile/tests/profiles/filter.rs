@@ -281,7 +281,7 @@ fn the_header_speaks_of_the_whole_recording_and_says_what_is_kept() {
     let reading = filtered(&Filter { threads: globs(&["worker"]), ..Filter::default() }).expect("something is kept");
     let page = text::text(&reading, &report(&reading, &Options::default()), None, Default::default());
     expect![[r#"
-        CPython 3.13.0 · 168 ms wall · 160 ms CPU · 2 processes, 3 threads · 1.6 ms
+        CPython 3.13.0 · 168 ms wall · 160 ms CPU · 2 processes, 3 threads · sampled every 1.6 ms
         ticks 112 = sampled 110 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
         one place: 70.0 % of 160 ms CPU is page.py:3 render
         kept: 20.0 % of 160 ms CPU (--thread worker). Shares below are of what is kept.

@@ -93,10 +93,13 @@ fn idle_threads_of_pools_wait_for_work() {
     );
     // Nor does a thread without Python that polls hide anything.
     let native = "thread 11 grpc\nevent_engine[libgrpc.so] > poll[libc.so.6] x500 poll\n";
-    check(&format!("{program}{reads} x10 socket\n{native}"), expect![[r#"
+    check(
+        &format!("{program}{reads} x10 socket\n{native}"),
+        expect![[r#"
         one place: 100.0 % of 176 ms CPU is app.py:2 main
         waited for work: 1.31 s of all threads' 1.63 s, in outside of Python 49.0 %, thread.py:89 _worker 15.7 % (genba report --weight wall)
-    "#]]);
+    "#]],
+    );
     // Its main thread had work for half of the time that is not idle.
     check(
         &format!("{program}{reads} x10 socket\n"),

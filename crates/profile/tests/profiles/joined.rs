@@ -60,7 +60,7 @@ fn page(profile: Profile, by: By) -> String {
 #[test]
 fn the_same_expression_is_one_row_and_another_text_is_another_file() {
     expect![[r#"
-        2 recordings · CPython 3.13.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
+        2 recordings · CPython 3.13.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
         ticks 404 = sampled 400 + dropped 0 + refused 4 (moved 4) · CPU covered 100.0 %
         one place: 75.0 % of 640 ms CPU is app.py:1 <module>   f(1)
 
@@ -72,7 +72,7 @@ fn the_same_expression_is_one_row_and_another_text_is_another_file() {
     "#]]
     .assert_eq(&page(twice(), By::Expression));
     expect![[r#"
-        2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · 1.6 ms
+        2 recordings · CPython 3.13.0, 3.14.0 · 640 ms wall · 640 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
         ticks 403 = sampled 400 + dropped 1 (late 1) + refused 2 (moved 2) · CPU covered 100.0 %
         one function: 50.0 % of 640 ms CPU is <module> (app.py), in 2 lines
            37.5 %   240 ms  line 1   x = f(1)
@@ -156,7 +156,7 @@ fn code_without_a_file_stays_apart() {
     let named =
         |name: &str| (name.to_string(), profile_in_window(&notation::recording(program), &Additions::default(), None));
     expect![[r#"
-        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · 1.6 ms
+        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
         ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 50.0 % of 320 ms CPU is <string> (a.genba):2 <module>
           and 50.0 % is <string> (b.genba):2 <module>
@@ -178,7 +178,7 @@ fn whose_code_it_is_is_decided_once() {
         (name.to_string(), profile_in_window(&notation::recording(text), &Additions::default(), None))
     };
     expect![[r#"
-        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · 1.6 ms
+        2 recordings · CPython 3.13.0 · 320 ms wall · 320 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
         ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 100.0 % of 320 ms CPU is tool.py:3 main
 

@@ -72,7 +72,8 @@ fn at_80_columns() {
         on_screen(),
         80,
         expect![[r#"
-            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads ·
+              sampled every 1.6 ms
             ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) ·
               CPU covered 100.0 %
 
@@ -108,7 +109,7 @@ fn at_160_columns() {
         on_screen(),
         160,
         expect![[r#"
-            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · sampled every 1.6 ms
             ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
             shop.py:5 Shop.sell · 95.0 %, self 72.8 % of 1.44 s CPU
@@ -149,7 +150,8 @@ fn colour_adds_nothing() {
     }
     let visible = page(&options, 80, Paint::Colour).replace('\u{1b}', "^");
     expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
+        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads ·
+          sampled every 1.6 ms
         ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) ·
           CPU covered 100.0 %
 
@@ -187,7 +189,7 @@ fn by_total_callers_stand_first() {
         Options { sort: Sort::Total, functions_max: Some(1), share_min: 0.05, ..Options::default() },
         100,
         expect![[r#"
-            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · sampled every 1.6 ms
             ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
             shop.py:1 <module> · 95.0 %, self 0.0 % of 1.44 s CPU
@@ -211,19 +213,19 @@ fn by_wall_time() {
         Options { weight: Some(Weight::Wall), function: Some(function), ..on_screen() },
         100,
         expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
-        ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
-        weight: wall
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · sampled every 1.6 ms
+            ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            weight: wall
 
-        shop.py:18 Shop.tax · 30.0 % of 1.60 s wall
-          total      CPU     wall     self  line
-                                              18  def tax(self, total):
-         30.0 %   320 ms   480 ms   30.0 %    19      return round(表[total] * 0.1), audit(
-                                                                   ~~~~~~~~~ 20.0 %
-                                                          10.0 %, goes on for 2 lines ~~~~~
-                                              20          total,
-                                              21      )
-    "#]],
+            shop.py:18 Shop.tax · 30.0 % of 1.60 s wall
+              total      CPU     wall     self  line
+                                                  18  def tax(self, total):
+             30.0 %   320 ms   480 ms   30.0 %    19      return round(表[total] * 0.1), audit(
+                                                                       ~~~~~~~~~ 20.0 %
+                                                              10.0 %, goes on for 2 lines ~~~~~
+                                                  20          total,
+                                                  21      )
+        "#]],
     );
 }
 
@@ -234,14 +236,14 @@ fn a_library_that_is_asked_for_counts_as_own_code() {
         Options { file: file("json/*.py"), ..on_screen() },
         100,
         expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms
-        ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
+            CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · sampled every 1.6 ms
+            ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
 
-        __init__.py:1 dumps · 16.7 % of 1.44 s CPU
-          total      CPU     wall     self  line
-                                               ⋮  230 lines
-         16.7 %   240 ms   240 ms   16.7 %   231  (source not recorded)
-    "#]],
+            __init__.py:1 dumps · 16.7 % of 1.44 s CPU
+              total      CPU     wall     self  line
+                                                   ⋮  230 lines
+             16.7 %   240 ms   240 ms   16.7 %   231  (source not recorded)
+        "#]],
     );
     check(
         Options { file: file("nothing.py"), ..on_screen() },
@@ -260,7 +262,7 @@ fn as_markdown_and_as_json() {
     let lines = lines(&reading, &options).expect("the function is there");
     let warnings = ["a warning".to_string()];
     expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · 1.6 ms  
+        CPython 3.13.0 · 1.60 s wall · 1.44 s CPU · 1 process, 2 threads · sampled every 1.6 ms  
         ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %  
 
         ### shop.py:18 Shop.tax · 22.2 % of 1.44 s CPU

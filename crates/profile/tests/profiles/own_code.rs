@@ -22,7 +22,7 @@ fn without_code_of_the_users_own_libraries_stand_for_it() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 100.0 % of 320 ms CPU is tool.py:3 main
 
@@ -43,7 +43,7 @@ fn a_few_samples_of_own_code_change_nothing() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 97.0 % of 320 ms CPU is tool.py:3 main
 
@@ -67,7 +67,7 @@ fn each_process_has_its_own_code() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 160 ms wall · 320 ms CPU · 3 processes, 3 threads · 1.6 ms
+            CPython 3.13.0 · 160 ms wall · 320 ms CPU · 3 processes, 3 threads · sampled every 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 320 ms CPU is app.py:3 main
               and 30.0 % is tool.py:3 main
@@ -92,7 +92,7 @@ fn code_without_a_file_counts_where_nothing_else_does() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 222 ms wall · 222 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 222 ms wall · 222 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 139 = sampled 139 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 71.9 % of 222 ms CPU is <string>:2 work
 
@@ -118,7 +118,7 @@ fn code_without_a_file_does_not_count_where_the_user_has_files() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 160 ms wall · 192 ms CPU · 2 processes, 2 threads · 1.6 ms
+            CPython 3.13.0 · 160 ms wall · 192 ms CPU · 2 processes, 2 threads · sampled every 1.6 ms
             ticks 120 = sampled 120 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 192 ms CPU is main.py:2 collect
               and 33.3 % is test_app.py:2 test
@@ -182,7 +182,7 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
         &recording,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
@@ -199,7 +199,7 @@ fn a_task_without_own_code_is_not_the_place_that_started_the_loop() {
         &recording,
         Options { sort: Sort::Total, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 288 ms wall · 288 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 50.0 % of 288 ms CPU is client.py:5 get
               and 33.3 % is app.py:12 main
@@ -231,7 +231,7 @@ fn the_loops_own_work_is_a_row_of_its_own() {
         ),
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 288 ms wall · 240 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 288 ms wall · 240 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 180 = sampled 180 + dropped 0 + refused 0 · CPU covered 100.0 %
             no single cause: the largest expression has 20.0 %, the ten largest 20.0 % of 240 ms CPU
               80.0 % is the event loop itself (asyncio): fewer and larger reads, writes and callbacks

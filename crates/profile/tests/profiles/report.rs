@@ -49,7 +49,7 @@ fn the_first_row_is_the_guilty_expression() {
         SLICES,
         Options { share_min: 0.01, ..Options::default() },
         expect![[r#"
-            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
             one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
@@ -70,7 +70,7 @@ fn by_total_a_caller_counts_too() {
         SLICES,
         options,
         expect![[r#"
-            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
             one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
@@ -89,7 +89,7 @@ fn by_line_and_without_c() {
         SLICES,
         options,
         expect![[r#"
-            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %
             one place: 97.7 % of 3.15 s CPU is slices.py:6 before   b[i:]
 
@@ -118,7 +118,7 @@ fn each_sample_counts_for_the_users_own_code() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 778 ms wall · 778 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 778 ms wall · 778 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 486 = sampled 486 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 72.0 % of 778 ms CPU is app.py:3 load   json.loads(t)
 
@@ -147,7 +147,7 @@ fn an_expression_over_several_lines_says_so() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 320 ms wall · 320 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 100.0 % of 320 ms CPU is app.py:1 <module>   total([…
 
@@ -174,7 +174,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
         WAITING,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 520 ms wall, 32.0 ms CPU (6.2 %). Shares below are of 520 ms in 1 thread.
                92.3 %   480 ms  app.py:1 <module>   sock.recv()   waiting for an event (poll)
@@ -190,7 +190,7 @@ fn a_program_that_waits_is_weighed_by_wall_time() {
         WAITING,
         Options { weight: Some(Weight::Samples), ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 520 ms wall · 32.0 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 325 = sampled 325 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 520 ms wall, 32.0 ms CPU (6.2 %)
                92.3 %   480 ms  app.py:1 <module>   sock.recv()   waiting for an event (poll)
@@ -216,7 +216,7 @@ fn what_was_not_recorded_is_no_waiting() {
     let reading = Reading::of(profile);
     let report = report(&reading, &Options::default());
     expect![[r#"
-        CPython 3.13.0 · 10.0 s wall · 340 ms CPU (20.0 ms of it genba's) · 1 process, 1 thread · 1.6 ms, later 3.2 ms
+        CPython 3.13.0 · 10.0 s wall · 320 ms CPU + 20.0 ms genba's · 1 process, 1 thread · sampled every 1.6 ms, later 3.2 ms
         ticks 200 = sampled 200 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 100.0 % of 320 ms CPU is a.py:1 f
 
@@ -248,15 +248,15 @@ fn how_often_it_ticked_for_most_of_the_time() {
             .to_string()
     };
     // It took 1.6 s.
-    assert_eq!(first_line(&[], Some(20)), "1.6 ms");
-    assert_eq!(first_line(&[(500_000_000, 5_000_000)], Some(20)), "1.6 ms, mostly 5 ms (budget 2 %)");
+    assert_eq!(first_line(&[], Some(20)), "sampled every 1.6 ms");
+    assert_eq!(first_line(&[(500_000_000, 5_000_000)], Some(20)), "sampled every 1.6 ms, mostly 5 ms (budget 2 %)");
     assert_eq!(
         first_line(&[(200_000_000, 7_000_000), (700_000_000, 5_000_000)], Some(5)),
-        "1.6 ms, mostly 5 ms (budget 0.5 %)"
+        "sampled every 1.6 ms, mostly 5 ms (budget 0.5 %)"
     );
-    assert_eq!(first_line(&[(1_400_000_000, 5_000_000)], Some(20)), "1.6 ms, later 5 ms (budget 2 %)");
+    assert_eq!(first_line(&[(1_400_000_000, 5_000_000)], Some(20)), "sampled every 1.6 ms, later 5 ms (budget 2 %)");
     // Of an older genba.
-    assert_eq!(first_line(&[(500_000_000, 3_200_000)], None), "1.6 ms, mostly 3.2 ms");
+    assert_eq!(first_line(&[(500_000_000, 3_200_000)], None), "sampled every 1.6 ms, mostly 3.2 ms");
 }
 
 /// A zip archive, `python -c`: the expressions of one line must not look the same.
@@ -266,7 +266,7 @@ fn without_its_text_an_expression_is_its_columns() {
         "process 7 3.13.0 cwd=/app\n f@a.py:4[45-51] x200\n f@a.py:4[8-9] x100\n f@a.py:4[8-6:3] x100\n f@a.py:4 x100",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 800 ms wall · 800 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 500 = sampled 500 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 40.0 % of 800 ms CPU is a.py:4 f
               and 20.0 % is a.py:4 f
@@ -295,7 +295,7 @@ fn by_thread_process_and_module() {
         (
             By::Thread,
             expect![[r#"
-                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · sampled every 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
                   and 25.0 % is a/part.py:2 work
@@ -308,7 +308,7 @@ fn by_thread_process_and_module() {
         (
             By::Process,
             expect![[r#"
-                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · sampled every 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
                   and 25.0 % is a/part.py:2 work
@@ -320,7 +320,7 @@ fn by_thread_process_and_module() {
         (
             By::Module,
             expect![[r#"
-                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · sampled every 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
                   and 25.0 % is a/part.py:2 work
@@ -333,7 +333,7 @@ fn by_thread_process_and_module() {
         (
             By::Line,
             expect![[r#"
-                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · 1.6 ms
+                CPython 3.13.0 · 480 ms wall · 640 ms CPU · 2 processes, 3 threads · sampled every 1.6 ms
                 ticks 400 = sampled 400 + dropped 0 + refused 0 · CPU covered 100.0 %
                 one place: 50.0 % of 640 ms CPU is app.py:2 <module>
                   and 25.0 % is a/part.py:2 work
@@ -356,7 +356,7 @@ fn a_long_way_down_is_shown_by_its_ends() {
         &recording,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 66.7 % of 480 ms CPU is a.py:1 a
               and 33.3 % is a.py:2 a
@@ -375,7 +375,7 @@ fn as_markdown() {
     let report = report(&reading, &Options::default());
     let warnings = ["a | b".to_string()];
     expect![[r#"
-        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · 1.6 ms  
+        CPython 3.15.2 · 3.15 s wall · 3.15 s CPU · 1 process, 1 thread · sampled every 1.6 ms  
         ticks 1,968 = sampled 1,966 + dropped 0 + refused 2 (moved 2) · CPU covered 100.0 %  
         one place: 97.7 % of 3.15 s CPU is `slices.py:6 before`   `b[i:]`  
 
@@ -401,15 +401,15 @@ fn a_small_row_does_not_show_that_a_stack_was_cut() {
         &text,
         Options::default(),
         expect![[r#"
-        CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · 1.6 ms
-        ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
-        one place: 96.1 % of 1.60 s CPU is app.py:1 main
+            CPython 3.13.0 · 1.60 s wall · 1.60 s CPU · 1 process, 1 thread · sampled every 1.6 ms
+            ticks 1,000 = sampled 1,000 + dropped 0 + refused 0 · CPU covered 100.0 %
+            one place: 96.1 % of 1.60 s CPU is app.py:1 main
 
-         96.1 %   1.54 s  app.py:1 main (columns 1 to 9)
-          2.0 %  32.0 ms  app.py:2 main (columns 1 to 9)
-                              C stack cut → memmove (libc) 100 %
-          1.9 %  30.4 ms  app.py:3 main (columns 1 to 9)
-    "#]],
+             96.1 %   1.54 s  app.py:1 main (columns 1 to 9)
+              2.0 %  32.0 ms  app.py:2 main (columns 1 to 9)
+                                  C stack cut → memmove (libc) 100 %
+              1.9 %  30.4 ms  app.py:3 main (columns 1 to 9)
+        "#]],
     );
     let reading = Reading::of(profile(&notation::recording(&text), &Additions::default()));
     let page = markdown::markdown(&reading, &report(&reading, &Options::default()), &[]);

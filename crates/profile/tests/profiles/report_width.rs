@@ -52,7 +52,8 @@ fn on_80_columns() {
         80,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread ·
+              sampled every 1.6 ms
             ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
               and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
@@ -91,7 +92,7 @@ fn on_160_columns() {
         160,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
               and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
@@ -127,7 +128,7 @@ fn on_50_columns() {
         Options { rows_max: Some(2), ..Options::default() },
         expect![[r#"
             CPython 3.13.0 · 1.55 s wall · 1.55 s CPU ·
-              1 process, 1 thread · 1.6 ms
+              1 process, 1 thread · sampled every 1.6 ms
             ticks 970 = sampled 970 + dropped 0 + refused 0 ·
               CPU covered 100.0 %
             one place: 41.2 % of 1.55 s CPU is shop.py:3 sell
@@ -159,7 +160,8 @@ fn with_a_wide_column_of_times() {
         80,
         options,
         expect![[r#"
-            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread ·
+              sampled every 1.6 ms
             ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
             one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
               and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
@@ -205,7 +207,7 @@ fn without_a_screen_no_line_is_broken() {
     let reading = Reading::of(profile(&notation::recording(SHOP), &Additions::default()));
     let report = report(&reading, &Options { rows_max: Some(2), ..Options::default() });
     expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · sampled every 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
           and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
@@ -226,7 +228,8 @@ fn colour_is_in_each_line_that_was_broken() {
     let report = report(&reading, &Options { rows_max: Some(2), ..Options::default() });
     let page = text::text(&reading, &report, Some(80), Paint::Colour).replace('\u{1b}', "ESC");
     expect![[r#"
-        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread · 1.6 ms
+        CPython 3.13.0 · 1.55 s wall · 1.55 s CPU · 1 process, 1 thread ·
+          sampled every 1.6 ms
         ticks 970 = sampled 970 + dropped 0 + refused 0 · CPU covered 100.0 %
         one place: 41.2 % of 1.55 s CPU is shop.py:3 sell   prices[order.item]
           and 20.6 % is shop.py:4 sell   [vars(order) for order in orders]
@@ -259,7 +262,8 @@ fn details_of_a_verdict_are_broken_between_their_columns() {
         80,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 512 ms wall · 32.0 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 512 ms wall · 32.0 ms CPU · 1 process, 1 thread ·
+              sampled every 1.6 ms
             ticks 320 = sampled 320 + dropped 0 + refused 0 · CPU covered 100.0 %
             waiting: 512 ms wall, 32.0 ms CPU (6.2 %). Shares below are of 512 ms in 1
               thread.

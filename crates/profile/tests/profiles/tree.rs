@@ -31,7 +31,7 @@ fn callers_are_never_merged() {
         TWO_CALLERS,
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -58,7 +58,7 @@ fn from_the_leaves() {
         TWO_CALLERS,
         Options { inverted: true, share_min: 0.1, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -80,7 +80,7 @@ fn what_is_folded_is_said() {
         TWO_CALLERS,
         Options { share_min: 0.15, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -99,7 +99,7 @@ fn what_is_folded_is_said() {
         TWO_CALLERS,
         Options { depth_max: Some(2), show: Show::Python, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 245 ms wall · 243 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 153 = sampled 153 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -132,24 +132,24 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
         FOUR_CALLS,
         options,
         expect![[r#"
-        CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
-        ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
+            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
+            ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
 
-          share      CPU     self     wall     self  path
-          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
-         90.9 %   160 ms        –   160 ms        –  main (app.py:1)
-         18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
-          9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms    small (app.py:1)
-         59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
-         54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
-          4.5 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms    tiny (app.py:1)
-    "#]],
+              share      CPU     self     wall     self  path
+              9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms  other (app.py:1)
+             90.9 %   160 ms        –   160 ms        –  main (app.py:1)
+             18.2 %  32.0 ms  32.0 ms  32.0 ms  32.0 ms    keeps (app.py:1)
+              9.1 %  16.0 ms  16.0 ms  16.0 ms  16.0 ms    small (app.py:1)
+             59.1 %   104 ms  8.00 ms   104 ms  8.00 ms    passes (app.py:1)
+             54.5 %  96.0 ms  96.0 ms  96.0 ms  96.0 ms      works (app.py:1)
+              4.5 %  8.00 ms  8.00 ms  8.00 ms  8.00 ms    tiny (app.py:1)
+        "#]],
     );
     check(
         FOUR_CALLS,
         Options { children_max: Some(2), ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -167,7 +167,7 @@ fn the_order_is_by_total_or_by_self_and_no_more_than_the_limit_are_shown() {
         FOUR_CALLS,
         options,
         expect![[r#"
-            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 176 ms wall · 176 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 110 = sampled 110 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -270,7 +270,7 @@ fn what_the_event_loop_runs_stands_directly_under_it() {
         TASKS,
         Options { weight: Some(Weight::Wall), ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
             ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
             weight: wall
 
@@ -302,7 +302,7 @@ fn every_call_of_the_loop_where_it_is_asked_for() {
         TASKS,
         Options { weight: Some(Weight::Wall), whole: true, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
             ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
             weight: wall
 
@@ -337,7 +337,7 @@ fn the_loop_is_not_left_out_from_the_leaves_on() {
         TASKS,
         Options { inverted: true, depth_max: Some(3), ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · 1.6 ms
+            CPython 3.13.0 · 136 ms wall · 120 ms CPU · 1 process, 2 threads · sampled every 1.6 ms
             ticks 85 = sampled 85 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path

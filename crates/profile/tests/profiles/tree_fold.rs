@@ -28,7 +28,7 @@ fn a_path_begins_at_the_programs_first_frame() {
         FROM_THE_START,
         Options { share_min: 0.01, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -50,7 +50,7 @@ fn a_path_begins_at_the_programs_first_frame() {
         FROM_THE_START,
         python,
         expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -67,7 +67,7 @@ fn whole_paths_have_every_frame_of_the_interpreter() {
         FROM_THE_START,
         Options { whole: true, share_min: 0.01, ..Options::default() },
         expect![[r#"
-            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 480 ms wall · 480 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 300 = sampled 300 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -99,7 +99,7 @@ fn a_frame_that_does_something_is_shown() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 160 ms wall · 160 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 160 ms wall · 160 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 100 = sampled 100 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -119,7 +119,7 @@ fn a_frame_that_does_something_is_shown() {
         ",
         Options::default(),
         expect![[r#"
-            CPython 3.13.0 · 144 ms wall · 144 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 144 ms wall · 144 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 90 = sampled 90 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path

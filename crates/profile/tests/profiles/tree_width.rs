@@ -44,7 +44,8 @@ fn on_80_columns_a_name_is_cut_at_its_end() {
         80,
         20,
         expect![[r#"
-            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread ·
+              sampled every 1.6 ms
             ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -65,7 +66,7 @@ fn on_160_columns_nothing_is_cut() {
         160,
         20,
         expect![[r#"
-            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · 1.6 ms
+            CPython 3.13.0 · 211 ms wall · 210 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
             ticks 132 = sampled 132 + dropped 0 + refused 0 · CPU covered 100.0 %
 
               share      CPU     self     wall     self  path
@@ -87,7 +88,7 @@ fn a_narrow_screen_goes_without_the_other_clock() {
         20,
         expect![[r#"
             CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
-              1 process, 1 thread · 1.6 ms
+              1 process, 1 thread · sampled every 1.6 ms
             ticks 132 = sampled 132 + dropped 0 + refused 0 ·
               CPU covered 100.0 %
 
@@ -106,7 +107,7 @@ fn a_narrow_screen_goes_without_the_other_clock() {
         20,
         expect![[r#"
             CPython 3.13.0 · 211 ms wall · 210 ms CPU ·
-              1 process, 1 thread · 1.6 ms
+              1 process, 1 thread · sampled every 1.6 ms
             ticks 132 = sampled 132 + dropped 0 +
               refused 0 · CPU covered 100.0 %
 

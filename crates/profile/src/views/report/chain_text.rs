@@ -8,6 +8,7 @@ use crate::views::report::chain::Chain;
 use crate::views::report::{Link, Report, Row};
 use crate::words::excerpt::{middle_cut, printable};
 use crate::words::figures::share;
+use crate::words::plumbing::passes_on;
 use crate::words::wrap::wrapped_chain;
 
 /// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
@@ -32,7 +33,7 @@ pub fn shown<'a>(profile: &Profile, report: &Report, row: &'a Row) -> &'a Chain 
     if is_small && row.chain.links.iter().any(|link| link.is_mark(profile)) { &NONE } else { &row.chain }
 }
 
-/// `json.dumps → JSONEncoder.encode → _iterencode 98 % | diff 24 %, quorem 15 %`
+/// `json.dumps → JSONEncoder.encode → _iterencode 98 %: diff 24 %, quorem 15 %`
 pub fn chain(profile: &Profile, chain: &Chain) -> String {
     let names = names(profile, chain);
     let shown = if names.len() > LINKS_MAX + 1 { LINKS_MAX } else { names.len() };
@@ -58,7 +59,7 @@ pub fn chain_lines(profile: &Profile, chain: &Chain, room: usize) -> Vec<String>
 
 /// The last link has the share that took the whole way and, if the link is a leaf, the owner of its code. The thread's wait follows.
 fn names(profile: &Profile, chain: &Chain) -> Vec<String> {
-    let links = &chain.links;
+    let links = shown_links(profile, chain);
     let mut names: Vec<String> = links.iter().map(|link| link.name(profile)).collect();
     let waits = matches!(links.last(), Some(Link::State(_)));
     let leaf = links.len().checked_sub(1 + usize::from(waits)).filter(|_| chain.split.is_empty());
@@ -66,18 +67,30 @@ fn names(profile: &Profile, chain: &Chain) -> Vec<String> {
         names[position] = named(profile, links[position]);
     }
     if let Some(last) = names.last_mut() {
-        *last += &format!(" {:.0} %", chain.share * 100.0);
+        let parts = if chain.split.is_empty() { "" } else { ":" };
+        *last += &format!(" {:.0} %{parts}", chain.share * 100.0);
     }
     names
 }
 
-/// `| diff 24 %,` and `quorem 15 %`
+/// Without the interpreter's calls that only pass a call on. The last one has the share.
+fn shown_links(profile: &Profile, chain: &Chain) -> Vec<Link> {
+    let last = chain.links.len().saturating_sub(1);
+    let says_something = |&(position, link): &(usize, &Link)| position == last || !is_passed_on(profile, *link);
+    chain.links.iter().enumerate().filter(says_something).map(|(_, link)| *link).collect()
+}
+
+fn is_passed_on(profile: &Profile, link: Link) -> bool {
+    let Link::Function(function) = link else { return false };
+    profile.owner_of(function) == Some(Owner::Interpreter) && passes_on(&profile.functions[function].name)
+}
+
+/// `diff 24 %,` and `quorem 15 %`: parts of what the last link has.
 fn split(profile: &Profile, chain: &Chain) -> Vec<String> {
     let last = chain.split.len().saturating_sub(1);
     let steps = chain.split.iter().enumerate().map(|(position, (link, share))| {
-        let before = if position == 0 && !chain.links.is_empty() { "| " } else { "" };
         let comma = if position < last { "," } else { "" };
-        format!("{before}{} {:.0} %{comma}", named(profile, *link), share * 100.0)
+        format!("{} {:.0} %{comma}", named(profile, *link), share * 100.0)
     });
     steps.collect()
 }

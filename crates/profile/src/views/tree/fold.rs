@@ -1,7 +1,7 @@
 //! Runs of the interpreter's own calls that a reader of the tree does not need: calls from the first frame of a thread to the first
 //! Python function, and calls that only pass a call on.
 //! Owns: which calls are one line. Never: takes a call out of the tree; its JSON and every export have them all.
-//! Partner: web/model/tree/fold.ts, which has the same rule and the same names for the page.
+//! Partner: web/model/tree/fold.ts, which has the same rule for the page.
 
 use super::{BranchIndex, Found, Options, Step, Tree};
 use crate::rules::show::Show;
@@ -9,29 +9,12 @@ use crate::rules::weight::Totals;
 use crate::tables::owner::Owner;
 use crate::tables::profile::{Home, Profile};
 use crate::tables::table::TableIndex;
+use crate::words::plumbing::passes_on;
 
 /// A call with this much self time, or this much time in a second callee, is shown.
 const SHARE_MIN: f64 = 0.01;
 /// A run of one call is not folded: its line would take the same room.
 const CALLS_MIN: usize = 2;
-
-/// Names that fold between two functions. `*` matches any ending.
-const PASSES_ON: [&str; 14] = [
-    "PyObject_Vectorcall*",
-    "_PyObject_Vectorcall*",
-    "PyVectorcall_*",
-    "_PyVectorcall_*",
-    "_PyFunction_Vectorcall*",
-    "cfunction_vectorcall_*",
-    "method_vectorcall*",
-    "PyObject_Call*",
-    "_PyObject_Call*",
-    "_PyObject_MakeTpCall",
-    "object_vacall",
-    "_PyEval_Vector",
-    "_PyEval_EvalFrame*",
-    "PyEval_EvalCode*",
-];
 
 /// Calls, each with the next as its only heavy child.
 #[derive(Debug)]
@@ -129,44 +112,10 @@ impl<'t> Fold<'t> {
     }
 }
 
-fn passes_on(name: &str) -> bool {
-    PASSES_ON.iter().any(|known| match known.strip_suffix('*') {
-        Some(begin) => name.starts_with(begin),
-        None => name == *known,
-    })
-}
-
 fn is_python(profile: &Profile, tree: &Tree, branch: BranchIndex) -> bool {
     match tree.branches[branch].step {
         Step::Function(function, _) => matches!(profile.functions[function].home, Home::Python { .. }),
         Step::EventLoop => true,
         Step::State(_) | Step::NoStack => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_says_that_a_call_is_passed_on() {
-        for name in
-            ["PyObject_Vectorcall", "_PyObject_VectorcallTstate", "cfunction_vectorcall_O", "_PyEval_EvalFrameDefault"]
-        {
-            assert!(passes_on(name), "{name}");
-        }
-        for name in ["list_vectorcall", "builtin_sorted", "PyObject_GetItem", "PyEval_RestoreThread", "_PyEval_Vectors"]
-        {
-            assert!(!passes_on(name), "{name}");
-        }
-    }
-
-    #[test]
-    fn the_page_knows_the_same_names() {
-        let page = include_str!("../../../../../web/model/tree/fold.ts");
-        let list =
-            page.split("PASSES_ON = [").nth(1).and_then(|rest| rest.split(']').next()).expect("the list of names");
-        let names: Vec<&str> = list.split('"').skip(1).step_by(2).collect();
-        assert_eq!(names, PASSES_ON);
     }
 }
