@@ -60,7 +60,7 @@ test("the first screen names the line, the expression and the chain, and account
     assert.equal(await words(page, "[data-hit]"), "90.0 % 1.72 s before slices.py:7 n += len(b[i:][:2]) bytes.__getitem__ → PyBytes_FromStringAndSize → memmove 90 %");
     assert.equal(await hit.locator("u").innerText(), "b[i:]");
     assert.equal(await words(page, "[data-accounting]"), "ticks 2,008 = sampled 2,006 + dropped 0 + refused 2 (moved 2) CPU covered 99.7 %");
-    assert.match(await words(page, "[data-meta]"), /^CPython 3\.15\.2 · 2\.01 s wall · 1\.91 s CPU · 1 process, 1 thread · sampled every 1 ms/);
+    assert.match(await words(page, "[data-meta]"), /^CPython 3\.15\.2 · 2\.01 s wall · 1\.91 s CPU \+ 2\.00 ms genba's · 1 process, 1 thread · sampled every 1 ms/);
     assert.equal(await page.locator(".strained").count(), 0);
     assert.equal(await page.locator("[data-warnings]").count(), 0);
   });

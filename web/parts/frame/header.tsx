@@ -91,8 +91,8 @@ function summary(profile: Profile): string[] {
 }
 
 /** The program's own, and beside it what genba used in the same processes. */
-function cpuWords({ meta, accounting: { cpuGenba } }: Profile): string {
-  const own = `${timeWords((meta.cpu - cpuGenba) as Ns)} CPU`;
+function cpuWords({ clocks: { cpu, cpuGenba } }: Profile): string {
+  const own = `${timeWords((cpu - cpuGenba) as Ns)} CPU`;
   return cpuGenba === 0 ? own : `${own} + ${timeWords(cpuGenba)} genba's`;
 }
 
