@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use super::thresholds::BLOCKS_NS_MIN;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
-use crate::tables::profile::{FrameIndex, NodeIndex, Profile};
+use crate::tables::profile::{FrameIndex, NodeIndex, Profile, SampleGroup};
+use genba_format::state::State;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Blocks {
@@ -43,16 +44,25 @@ impl Blocks {
         for group in &profile.samples {
             if let Some(given) = Given::of(profile, &event_loop, group.node).filter(is_in_it) {
                 let sum_ns = by_place.entry(given).or_default();
-                *sum_ns = sum_ns.saturating_add(group.wall_ns);
-                whole_ns = whole_ns.saturating_add(group.wall_ns);
+                *sum_ns = sum_ns.saturating_add(kept_ns(group));
+                whole_ns = whole_ns.saturating_add(kept_ns(group));
             }
         }
         // A step has one of its many stacks. Where most of a function's time is in such steps, its samples tell more.
-        let heaviest = by_place.into_iter().max_by_key(|(_, wall_ns)| *wall_ns).map(|(given, _)| given);
+        let heaviest = by_place.into_iter().max_by_key(|(_, sum_ns)| *sum_ns).map(|(given, _)| given);
         let Given { place, callback } =
             heaviest.filter(|_| whole_ns <= in_steps_ns.saturating_mul(2)).unwrap_or(longest);
         let callback = (function(callback) != function(place)).then_some(callback);
         Some(Blocks { times: steps.len() as u64, longest_ns, place, callback })
+    }
+}
+
+/// How long a sample kept the loop, as a step's length counts it: its CPU, or a wait for anything but a CPU and the GIL.
+fn kept_ns(group: &SampleGroup) -> u64 {
+    match group.state {
+        State::WaitingForCpu | State::WaitingForGil => 0,
+        state if state.is_waiting() => group.wall_ns,
+        _ => group.cpu_ns,
     }
 }
 
