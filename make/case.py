@@ -94,7 +94,7 @@ class Stage:
             (folder / "packages").symlink_to(unpacked(wanted["packages"]))
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_")}
         self.environment |= {"PATH": f"{commands}:{os.environ['PATH']}:/usr/sbin", "COLUMNS": str(COLUMNS), "PYTHONDONTWRITEBYTECODE": "1"}
-        libraries = [ROOT / "python", *([packages(python, self.version, wanted["pip"])] if "pip" in wanted else [])]
+        libraries = [ROOT / "python", *([packages(python, self.version, wanted["pip"], folder / "packages")] if "pip" in wanted else [])]
         self.environment["PYTHONPATH"] = os.pathsep.join(map(str, libraries))
 
     def run(self, step: Step, seconds: float) -> tuple[int, str]:
@@ -122,16 +122,24 @@ def made_once(name: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def done_or_cannot(command: list[str], folder: Path, what: str) -> None:
+def done_or_cannot(command: list[str], folder: Path, what: str, environment: dict[str, str] | None = None) -> None:
     print(f"case: {what}", file=sys.stderr)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise CannotRun(f"{what}: {''.join((done.stderr or done.stdout).strip().splitlines()[-1:])}")
 
 
-def packages(python: str, version: str, wanted: str) -> Path:
+def packages(python: str, version: str, wanted: str, debian: Path) -> Path:
+    """From PyPI. What is built here finds the headers and libraries of Debian's packages, and its results find the libraries when they run."""
     command = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target", ".", *wanted.split()]
-    return made_once(f"{version}_{wanted}", lambda folder: done_or_cannot(command, folder, f"pip install {wanted}"))
+    environment = dict(os.environ)
+    if debian.exists():
+        libraries = debian.resolve() / "usr/lib/x86_64-linux-gnu"
+        environment |= {
+            "PKG_CONFIG_PATH": str(libraries / "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(debian.resolve()),
+            "LDFLAGS": f"-L{libraries} -Wl,-rpath,{libraries}",
+        }
+    return made_once(f"{version}_{wanted}", lambda folder: done_or_cannot(command, folder, f"pip install {wanted}", environment))
 
 
 def unpacked(wanted: str) -> Path:

@@ -57,11 +57,14 @@ fn time_without_a_cpu_names_no_call() {
     let call = |line: u32| task(&format!("spend@app.py:{line}[4-20]"));
     let (asks, digests, prints) = (call(6), call(7), call(8));
     let recording = format!("{PROCESS}{asks} x5 wall=1125\n{prints} x30\n{digests} x31\nstep 98ms\n");
-    check(&recording, expect![[r#"
+    check(
+        &recording,
+        expect![[r#"
         one place: 47.0 % of 106 ms CPU is app.py:7 spend
         and 45.5 % is app.py:8 spend
         blocks the event loop: for 98.0 ms, in app.py:7 spend
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
