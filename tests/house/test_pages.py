@@ -46,5 +46,30 @@ def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
         assert said.returncode == 0, f"{path.name}: genba {command}\n{said.stderr}"
 
 
+def parts_of_header(lines: list[str]) -> set[str]:
+    """The first line of a view without its figures: `T wall`, `N process, N thread`, `sampled every T`. Behind it two blanks go on with it."""
+    header = lines[0] + "".join(" " + line.strip() for line in lines[1:3] if line.startswith("  ") and " · " in lines[0][-3:] + " ")
+    parts = re.split(r" ·(?: |$)", header)
+    words = [re.sub(r"[\d,.]+ (?:ns|µs|ms|s|kB|MB|GB)\b", "T", re.sub(r", (?:mostly|later) .*", "", part)) for part in parts if part]
+    return {re.sub(r"processes", "process", re.sub(r"threads", "thread", re.sub(r"\d[\d.,]*", "N", word))) for word in words}
+
+
+def test_screens_begin_as_the_command_does() -> None:
+    """A screen that is older than the words of the first line is made again by `make screens` and `make casebook UPDATE=1`."""
+    recording = REPOSITORY / "testdata/golden/v2.genba"
+    now = parts_of_header([genba("report", recording).stdout.splitlines()[0]])
+    pages = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md")), *sorted((REPOSITORY / "casebook").rglob("*.md"))]
+    screens = 0
+    for path in pages:
+        lines = path.read_text().splitlines()
+        for number, line in enumerate(lines):
+            # A cut line ends in an ellipsis; above `B:` and `A:` is what the columns are called.
+            if re.match(r"CPython 3\.\d+\.\d+ · .* wall · ", line) and not line.endswith("…"):
+                screens += 1
+                older = parts_of_header(lines[number : number + 3]) - now
+                assert not older, f"{path.relative_to(REPOSITORY)}:{number + 1}: {older}, and a report says {now}"
+    assert screens > 40, screens
+
+
 def page(name: str) -> Path:
     return PAGES / (name.lower().replace(" ", "-") + ".md")
