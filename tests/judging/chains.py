@@ -6,15 +6,22 @@ whole stacks that go on alike.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
-from recording import Run
+from recording import REPOSITORY, Run
 
 Node = dict[str, Any]
+PASSES_ON = re.findall(r'^    "(.+)",$', (REPOSITORY / "crates/profile/src/words/plumbing.rs").read_text(), re.MULTILINE)
 # Of sums of floats, nothing else.
 TOLERANCE = 1e-9
+
+
+def is_passed_on(branch: Node) -> bool:
+    name = branch["name"]
+    return branch["kind"] != "python" and any(name.startswith(known[:-1]) if known.endswith("*") else name == known for known in PASSES_ON)
 
 
 class SameName(Exception):
@@ -55,9 +62,9 @@ class Branches:
         return "stack cut: " in self.branches[number]["name"]
 
     def links_below(self, number: int) -> Iterator[int]:
-        """A chain leaves out what was inlined."""
+        """A chain leaves out what was inlined, and calls of the interpreter that only pass a call on."""
         for low in self.below.get(number, []):
-            if self.branches[low]["kind"] == "inlined":
+            if self.branches[low]["kind"] == "inlined" or is_passed_on(self.branches[low]):
                 yield from self.links_below(low)
             elif not self.is_own(low):
                 yield low

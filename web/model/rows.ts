@@ -2,6 +2,7 @@
 import type { Frame, Recording, Row } from "./tables/profile";
 import type { Tint } from "./tint";
 import { ownerTint, tintOf } from "./tint";
+import { passesOn } from "./tree/fold";
 import type { Tree } from "./tree/tree";
 import { expressionKey, placeOf } from "./tree/tree";
 import type { BoxIndex, Share, Weighed, Weight } from "./units";
@@ -83,13 +84,17 @@ function links(at: { tree: Tree; weight: Weight; names: Names }, row: Row, box: 
   return { chain, split: row.split.map(({ name, share }) => ({ link: step(name).link, share })) };
 }
 
-/** The next boxes of that name. A chain leaves out inlined frames. */
+function isPassedOn({ owner, kind, name }: Frame): boolean {
+  return owner === "interpreter" && kind !== "mark" && passesOn(name);
+}
+
+/** The next boxes of that name. A chain leaves out inlined frames, and calls that only pass a call on. */
 function namedBelow(tree: Tree, weight: Weight, above: BoxIndex, name: string): BoxIndex[] {
   const found: BoxIndex[] = [];
   const waiting = [...tree.childrenOf(above, weight)];
   for (let box = waiting.pop(); box !== undefined; box = waiting.pop()) {
     const place = placeOf(tree, box);
-    if (place.kind === "foreign" && place.frame.kind === "inlined") waiting.push(...tree.childrenOf(box, weight));
+    if (place.kind === "foreign" && (place.frame.kind === "inlined" || isPassedOn(place.frame))) waiting.push(...tree.childrenOf(box, weight));
     else if ((place.kind === "foreign" || place.kind === "function") && place.frame.name === name) found.push(box);
   }
   return found;

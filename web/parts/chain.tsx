@@ -2,7 +2,6 @@
 import { Fragment } from "preact";
 import type { JSX } from "preact";
 import type { Link, WhereRow } from "../model/rows";
-import { passesOn } from "../model/tree/fold";
 import { partWords } from "../model/words";
 
 /** Longer chains keep both ends, and say what is between. */
@@ -10,10 +9,9 @@ const CHAIN_ENDS = 4;
 
 export function Chain({ row: { row, chain, split } }: { row: WhereRow }): JSX.Element | null {
   if (chain.length === 0 && split.length === 0) return null;
-  const telling = chain.filter((link, at) => at === chain.length - 1 || !(link.tint === "interp" && passesOn(link.name)));
-  const between = telling.slice(CHAIN_ENDS, -CHAIN_ENDS);
+  const between = chain.slice(CHAIN_ENDS, -CHAIN_ENDS);
   const isLong = between.length > 1;
-  const shown = isLong ? [...telling.slice(0, CHAIN_ENDS), between, ...telling.slice(-CHAIN_ENDS)] : telling;
+  const shown = isLong ? [...chain.slice(0, CHAIN_ENDS), between, ...chain.slice(-CHAIN_ENDS)] : chain;
   return (
     <span class="chain">
       {shown.map((link, at) => (

@@ -24,6 +24,7 @@ use crate::rules::weight::{Choice, Totals, Weight};
 use crate::tables::locations::ByteColumns;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{OwnCode, own_code_and};
+use crate::tables::owner::Owner;
 use crate::tables::profile::{
     FileIndex, FrameIndex, FrameKind, FunctionIndex, Home, ProcessIndex, Profile, SampleGroup, ThreadIndex,
 };
@@ -33,6 +34,7 @@ use crate::views::report::callers::{Caller, Callers};
 pub use crate::views::report::chain::Link;
 use crate::views::report::chain::{Chain, Chains};
 use crate::words::figures::share;
+use crate::words::plumbing::passes_on;
 use genba_format::state::State;
 
 /// What a row stands for.
@@ -235,7 +237,8 @@ fn add(
         let kind = profile.frames[frame].kind;
         // What was inlined belongs to the function above it: a chain of names that all can be found on the stack reads
         // better, and is the same with and without debug information.
-        if options.show.shows(kind) && kind != FrameKind::Inlined {
+        // Nor does one that only passes a call on say anything between two others.
+        if options.show.shows(kind) && kind != FrameKind::Inlined && !is_passed_on(profile, frame) {
             below.push(Link::Function(profile.frames[frame].function));
         }
     }
@@ -256,6 +259,11 @@ fn add(
             sums.entry(key).or_default().total.add(totals);
         }
     }
+}
+
+fn is_passed_on(profile: &Profile, frame: FrameIndex) -> bool {
+    let function = profile.frames[frame].function;
+    profile.owner_of(function) == Some(Owner::Interpreter) && passes_on(&profile.functions[function].name)
 }
 
 fn key(profile: &Profile, by: By, frame: Option<FrameIndex>, group: &SampleGroup) -> Key {

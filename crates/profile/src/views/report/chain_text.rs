@@ -8,7 +8,6 @@ use crate::views::report::chain::Chain;
 use crate::views::report::{Link, Report, Row};
 use crate::words::excerpt::{middle_cut, printable};
 use crate::words::figures::share;
-use crate::words::plumbing::passes_on;
 use crate::words::wrap::wrapped_chain;
 
 /// A longer way down is shown by its two ends; one link more takes no more room than the words for it.
@@ -59,7 +58,7 @@ pub fn chain_lines(profile: &Profile, chain: &Chain, room: usize) -> Vec<String>
 
 /// The last link has the share that took the whole way and, if the link is a leaf, the owner of its code. The thread's wait follows.
 fn names(profile: &Profile, chain: &Chain) -> Vec<String> {
-    let links = shown_links(profile, chain);
+    let links = &chain.links;
     let mut names: Vec<String> = links.iter().map(|link| link.name(profile)).collect();
     let waits = matches!(links.last(), Some(Link::State(_)));
     let leaf = links.len().checked_sub(1 + usize::from(waits)).filter(|_| chain.split.is_empty());
@@ -71,18 +70,6 @@ fn names(profile: &Profile, chain: &Chain) -> Vec<String> {
         *last += &format!(" {:.0} %{parts}", chain.share * 100.0);
     }
     names
-}
-
-/// Without the interpreter's calls that only pass a call on. The last one has the share.
-fn shown_links(profile: &Profile, chain: &Chain) -> Vec<Link> {
-    let last = chain.links.len().saturating_sub(1);
-    let says_something = |&(position, link): &(usize, &Link)| position == last || !is_passed_on(profile, *link);
-    chain.links.iter().enumerate().filter(says_something).map(|(_, link)| *link).collect()
-}
-
-fn is_passed_on(profile: &Profile, link: Link) -> bool {
-    let Link::Function(function) = link else { return false };
-    profile.owner_of(function) == Some(Owner::Interpreter) && passes_on(&profile.functions[function].name)
 }
 
 /// `diff 24 %,` and `quorem 15 %`: parts of what the last link has.
