@@ -20,7 +20,7 @@ fn what_a_server_worked_is_judged() {
         &format!("{PROCESS}{SERVE} x2000 poll\n{HANDLER} x70\n"),
         expect![[r#"
             one place: 100.0 % of 112 ms CPU is app.py:4 Handler.do_GET
-            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba report --weight wall)
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba tree --weight wall)
         "#]],
     );
 }
@@ -34,7 +34,7 @@ fn a_handler_that_waits_is_what_the_server_waited_for() {
         expect![[r#"
             waiting: 3.89 s wall, 48.0 ms CPU (1.2 %)
              16.5 %   640 ms  app.py:5 Handler.query   waiting for an event (poll on a socket)
-            waited for work: 3.20 s of all threads' 3.89 s, in app.py:9 <module> 82.3 % (genba report --weight wall)
+            waited for work: 3.20 s of all threads' 3.89 s, in app.py:9 <module> 82.3 % (genba tree --weight wall)
         "#]],
     );
 }
@@ -65,7 +65,7 @@ fn an_event_loop_waits_for_work_in_a_server_only() {
         expect![[r#"
             no single cause: the largest expression has 9.9 %, the ten largest 98.6 % of 114 ms CPU
             next: f1 (app.py) has 9.9 % with what it calls (genba report --by function --sort total)
-            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba report --weight wall)
+            waited for work: 3.20 s of all threads' 3.31 s, in app.py:9 <module> 96.6 % (genba tree --weight wall)
         "#]],
     );
 }
@@ -97,7 +97,7 @@ fn idle_threads_of_pools_wait_for_work() {
         &format!("{program}{reads} x10 socket\n{native}"),
         expect![[r#"
         one place: 100.0 % of 176 ms CPU is app.py:2 main
-        waited for work: 1.31 s of all threads' 1.63 s, in outside of Python 49.0 %, thread.py:89 _worker 15.7 % (genba report --weight wall)
+        waited for work: 1.31 s of all threads' 1.63 s, in outside of Python 49.0 %, thread.py:89 _worker 15.7 % (genba tree --weight wall)
     "#]],
     );
     // Its main thread had work for half of the time that is not idle.
@@ -105,7 +105,7 @@ fn idle_threads_of_pools_wait_for_work() {
         &format!("{program}{reads} x10 socket\n"),
         expect![[r#"
             one place: 100.0 % of 176 ms CPU is app.py:2 main
-            waited for work: 512 ms of all threads' 832 ms, in thread.py:89 _worker 30.8 %, threading.py:655 Event.wait 30.8 % (genba report --weight wall)
+            waited for work: 512 ms of all threads' 832 ms, in thread.py:89 _worker 30.8 %, threading.py:655 Event.wait 30.8 % (genba tree --weight wall)
         "#]],
     );
     // A thread of a library that waits for an answer had somebody ask.
@@ -115,7 +115,7 @@ fn idle_threads_of_pools_wait_for_work() {
             waiting: 1.94 s wall, 176 ms CPU (9.1 %)
               6.6 %   128 ms  app.py:3 main   waiting for an event (poll)
              57.9 %   1.12 s  database.py:7 read   waiting for an event (poll on a socket)
-            waited for work: 512 ms of all threads' 1.94 s, in thread.py:89 _worker 13.2 %, threading.py:655 Event.wait 13.2 % (genba report --weight wall)
+            waited for work: 512 ms of all threads' 1.94 s, in thread.py:89 _worker 13.2 %, threading.py:655 Event.wait 13.2 % (genba tree --weight wall)
         "#]],
     );
 }
@@ -130,10 +130,11 @@ fn by_wall_time_the_wait_for_work_is_the_last_row() {
     let shown = text::text(&reading, &report, None, Paint::Plain);
     let (_, rows) = shown.split_once("\n\n").expect("rows below the verdict");
     expect![[r#"
+        rows:
          16.5 %  640 ms  app.py:5 Handler.query (columns 9 to 20)
                              recv (libc) → in poll(2) on a socket 100 %
          82.3 %  3.20 s  waiting for work
           1.2 %  1 more row (--min-share 0 --limit 0 shows them all)
     "#]]
-    .assert_eq(rows);
+    .assert_eq(&format!("rows:\n{rows}"));
 }

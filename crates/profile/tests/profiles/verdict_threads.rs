@@ -133,7 +133,7 @@ fn threads_that_wait_in_libraries_are_one_row() {
             waiting: 358 ms wall, 6.40 ms CPU (1.8 %)
               8.9 %  32.0 ms  app.py:1 recv   waiting for an event (poll)
              17.9 %  64.0 ms  server.py:9 accept   waiting for an event (poll)
-            waited for work: 256 ms of all threads' 358 ms, in pool.py:3 _worker 71.4 % (genba report --weight wall)
+            waited for work: 256 ms of all threads' 358 ms, in pool.py:3 _worker 71.4 % (genba tree --weight wall)
         "#]],
     );
     // No place of the user's waits, so the answer names the threads that wait.

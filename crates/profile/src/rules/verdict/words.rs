@@ -330,7 +330,7 @@ impl Words<'_> {
         Line::text("copies: ").then(self.at(&At::Expression(place))).and(words)
     }
 
-    /// `waited for work: 9.24 s of all threads' 10.4 s, in server.py:9 <module> 89.2 % (genba report --weight wall)`
+    /// `waited for work: 9.24 s of all threads' 10.4 s, in server.py:9 <module> 89.2 % (genba tree --weight wall)`
     fn waited_for_work(&self, waited: &WaitedForWork) -> Line {
         let WaitedForWork { wall_ns, whole_ns, places, .. } = waited;
         let (wall, whole) = (duration(*wall_ns), duration(*whole_ns));
@@ -339,7 +339,7 @@ impl Words<'_> {
             let before = if position == 0 { ", in " } else { ", " };
             line = line.and(before).then(self.name(*frame)).and(format!(" {} %", percent(*part_ns, *whole_ns)));
         }
-        line.and(" (genba report --weight wall)")
+        line.and(" (genba tree --weight wall)")
     }
 
     /// `allocations: app.py:6 load   bytes(n)  allocates 19.9 GB, 100 kB each time (99.9 % of all allocated bytes)`
