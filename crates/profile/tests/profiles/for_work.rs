@@ -83,6 +83,20 @@ fn who_waits_for_an_answer_does_not_wait_for_work() {
     );
 }
 
+/// A busy server waits for less than a tick at a time: its clock moved, and the samples say *running*.
+#[test]
+fn waits_shorter_than_a_tick_are_for_work_as_well() {
+    let turns = "thread 7 server\nturns 7 9000 1ms\n";
+    check(
+        &format!("{PROCESS}{turns}{SERVE} x400 ticks=5\n{HANDLER} x200\n"),
+        expect![[r#"
+        one place: 66.7 % of 960 ms CPU is app.py:9 <module>
+        and 33.3 % is app.py:4 Handler.do_GET
+        waited for work: 2.56 s of all threads' 3.52 s, in app.py:9 <module> 72.7 % (genba tree --weight wall)
+    "#]],
+    );
+}
+
 #[test]
 fn idle_threads_of_pools_wait_for_work() {
     let pool = "Thread._bootstrap@/usr/lib/python3.13/threading.py:1012 > _worker@/usr/lib/python3.13/concurrent/futures/thread.py:89[20-40] > sem_wait[libc.so.6]";

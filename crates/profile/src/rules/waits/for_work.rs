@@ -141,10 +141,6 @@ impl ForWork {
         let event_loop = EventLoop::of(profile);
         let loops = Loops::of(profile);
         let mut found = ForWork { stacks: HashMap::new(), sums: Sums { working_ns, ..Sums::default() } };
-        for group in profile.samples.iter().filter(|group| group.state.is_waiting()) {
-            let stack = || loops.awaits(profile, &event_loop, group.node);
-            found.stacks.entry(group.node).or_insert_with(stack);
-        }
         let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
         for (index, group) in profile.samples.iter().enumerate() {
             if group.state.is_running() {
@@ -153,6 +149,8 @@ impl ForWork {
             let short = short_waits.of_group(index).map(|wait| (wait.state, wait.wall_ns));
             let whole = group.state.is_waiting().then_some((group.state, group.wall_ns));
             for (state, wall_ns) in short.into_iter().chain(whole) {
+                let stack = || loops.awaits(profile, &event_loop, group.node);
+                found.stacks.entry(group.node).or_insert_with(stack);
                 match found.is(profile, group, state) {
                     true => add(&mut found.sums.for_work_ns, wall_ns),
                     false => add(&mut found.sums.other_waits_ns, wall_ns),
@@ -164,7 +162,7 @@ impl ForWork {
 
     /// Whether a wait of this thread with this stack, in that state, is one for work.
     pub fn is(&self, profile: &Profile, group: &SampleGroup, state: State) -> bool {
-        if !state.is_waiting() || state == State::WaitingForGil || state == State::WaitingForCpu {
+        if !state.is_waiting() {
             return false;
         }
         let call = match state {
