@@ -28,6 +28,9 @@ export interface Link {
 /** A chain with a mark in it (a stack that was cut) is not shown for a row with a smaller share than this, as in the terminal. */
 const MARKED_SHARE_MIN = 0.02;
 
+/** A smaller row of a line that is shown already would be in front of larger ones. */
+const BESIDE_SHARE_MIN = 0.01;
+
 export function whereRows(tree: Tree, recording: Recording, weight: Weight): WhereRow[] {
   const boxes = heaviestBoxes(tree, weight);
   const { frames, states } = recording.profile;
@@ -100,7 +103,7 @@ function namedBelow(tree: Tree, weight: Weight, above: BoxIndex, name: string): 
   return found;
 }
 
-/** The rows of one line of source come after its first one. */
+/** The rows of one line of source come after its first one, but for the small ones: these keep their place by weight. */
 function besideTheirLine(rows: readonly Row[]): { row: Row; isFurther: boolean }[] {
   const lines = new Map<string, Row[]>();
   for (const row of rows) {
@@ -108,7 +111,8 @@ function besideTheirLine(rows: readonly Row[]): { row: Row; isFurther: boolean }
     const key = row.expression === null ? `${lines.size}` : JSON.stringify([row.file, row.line, row.function]);
     const line = lines.get(key);
     if (line === undefined) lines.set(key, [row]);
-    else line.push(row);
+    else if (row.share >= BESIDE_SHARE_MIN) line.push(row);
+    else lines.set(`${lines.size}`, [row]);
   }
   return [...lines.values()].flatMap((line) => line.map((row, at) => ({ row, isFurther: at > 0 })));
 }

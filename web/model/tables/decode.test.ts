@@ -57,7 +57,7 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   const report = (weight: string, rows: unknown[]): unknown => ({ weight, rows, folded: { rows: 0, share: 0 } });
   const recording = decodeRecording({
     profile: madeDocument(text),
-    reports: { cpu: report("cpu", [copying, foreign]), wall: report("wall", [waiting, copying]), samples: report("samples", [copying, waiting, row({ line: 1, expression: "g()", share: 0.2, chain: [] })]) },
+    reports: { cpu: report("cpu", [copying, foreign]), wall: report("wall", [waiting, copying]), samples: report("samples", [copying, waiting, row({ line: 1, expression: "g()", share: 0.2, chain: [] }), row({ line: 1, expression: "h()", share: 0.009, chain: [] })]) },
   });
   const tree = buildTree(recording.profile);
   const said = (weight: "cpu" | "wall" | "samples"): string[] =>
@@ -68,5 +68,5 @@ test("the rows are the report's, in each weight, tied to their boxes", () => {
   assert.deepEqual(said("cpu"), ["f() 0.75 expression copy:interp memmove:libc 0.9 | memmove:libc 0.2", "q.get() 0.25 function wait:interp 0.9 | memmove:libc 0.2"]);
   assert.deepEqual(said("wall"), ["sleep() 0.5 expression sleep:interp waiting in nanosleep:wait 0.9 | memmove:libc 0.2", "f() 0.75 expression copy:interp memmove:libc 0.9 | memmove:libc 0.2"]);
   const order = whereRows(tree, recording, "samples").map(({ row, isFurther }) => `${row.expression ?? ""}${isFurther ? " too" : ""}`);
-  assert.deepEqual(order, ["f()", "g() too", "sleep()"]);
+  assert.deepEqual(order, ["f()", "g() too", "sleep()", "h()"]);
 });

@@ -36,12 +36,12 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
   const percent = (bin: number): string => `${(bin / bins) * 100}%`;
   return (
     <section class="strip" aria-label="CPU over time" data-strip>
+      <span class="quiet top" aria-hidden="true">{top === 1 ? "1 core" : `${top} cores`}</span>
       <div class="chart" onPointerDown={(event) => { drag(event, { state, bins, dragged }); }}>
         <svg viewBox={`0 0 ${line.value.columns} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="cores" d={area(line.value.cores, top)} />
           <path class="collections" d={area(line.value.gc, top)} />
         </svg>
-        <span class="quiet top" aria-hidden="true">{top === 1 ? "1 core" : `${top} cores`}</span>
         {profile.marks.map((mark, row) => (
           <i key={row} class="event" style={{ left: `${Math.min(100, (mark.at / length) * 100)}%` }} title={`${momentWords(mark.at)}: ${mark.text ?? mark.kind}`} />
         ))}
