@@ -420,8 +420,7 @@ pub fn send(pid: u32, tid: u32, value: u64) -> Result<(), i32> {
     if sent == 0 { Ok(()) } else { Err(errno::get()) }
 }
 
-/// There is no such thread any more. The kernel frees a thread's number before the C library gives its stack, and with it Python's number of the
-/// thread, to another one.
+/// There is no such thread any more. One that ends gives its stack, and with it Python's number of the thread, away some microseconds before.
 #[must_use]
 pub fn is_gone(pid: u32, tid: u32) -> bool {
     // SAFETY: signal 0 only asks whether the thread is there.

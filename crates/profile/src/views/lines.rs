@@ -87,7 +87,7 @@ pub fn lines(reading: &Reading, options: &Options) -> Option<Lines> {
     let rows = |by: By| {
         let options =
             report::Options { by, weight: Some(weight), show: Show::Both, sort: Sort::Total, ..Default::default() };
-        report::rows(profile, &options, weight, &asked_file)
+        report::rows(profile, &options, weight, &asked_file, None)
     };
     let report::Rows { whole, rows: functions, .. } = rows(By::Function);
     let mut functions: Vec<FunctionLines> = functions

@@ -77,7 +77,7 @@ fn table(reading: &Reading, by: By, weight: Weight) -> (Totals, Vec<Row>, u64) {
     let profile = &reading.profile;
     let options =
         report::Options { by, sort: report::Sort::Total, rows_max: Some(ROWS_MAX), ..report::Options::default() };
-    let report::Rows { whole, rows, folded } = report::rows(profile, &options, weight, &|_| false);
+    let report::Rows { whole, rows, folded } = report::rows(profile, &options, weight, &|_| false, None);
     let files = FileNames::of(profile, rows.iter().filter_map(|row| row.subject.file));
     let row = |row: &report::Row| Row {
         depth: 0,

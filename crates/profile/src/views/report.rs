@@ -50,6 +50,13 @@ pub enum By {
     Process,
 }
 
+impl By {
+    /// Of code; else of what ran it.
+    const fn is_a_place(self) -> bool {
+        matches!(self, By::Expression | By::Line | By::Function | By::Module)
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sort {
     /// By the samples that have this piece as the deepest of the user's own code.
@@ -141,7 +148,11 @@ struct Sum {
 
 pub fn report(reading: &Reading, options: &Options) -> Report {
     let choice = reading.choice(options.weight);
-    let Rows { whole, rows, folded } = rows(reading, options, choice.weight, &|_| false);
+    // As the whole recording has it, whatever a filter left.
+    let is_apart = reading.verdict().waited_for_work.is_some();
+    let for_work = (is_apart && choice.weight == Weight::Wall && options.by.is_a_place())
+        .then(|| ForWork::of(reading, &ShortWaits::of(reading)));
+    let Rows { whole, rows, folded } = rows(reading, options, choice.weight, &|_| false, for_work.as_ref());
     Report { choice, verdict: reading.verdict().clone(), by: options.by, sort: options.sort, whole, rows, folded }
 }
 
@@ -155,26 +166,25 @@ pub struct Rows {
     pub folded: Folded,
 }
 
-/// `also_own`: files that count as the user's own code beside those that are.
-pub fn rows(profile: &Profile, options: &Options, weight: Weight, also_own: &dyn Fn(FileIndex) -> bool) -> Rows {
+/// `also_own`: files that count as the user's own code beside those that are. `for_work`: such waits are one row, behind all others.
+pub fn rows(
+    profile: &Profile,
+    options: &Options,
+    weight: Weight,
+    also_own: &dyn Fn(FileIndex) -> bool,
+    for_work: Option<&ForWork>,
+) -> Rows {
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     let mut whole = Totals::default();
     let event_loop = EventLoop::of(profile);
-    let by_place = matches!(options.by, By::Expression | By::Line | By::Function | By::Module);
-    let apart = (weight == Weight::Wall && by_place).then(|| ForWork::set_apart(profile, &ShortWaits::of(profile)));
-    let apart = apart.flatten();
-    let mut for_work = Sum::default();
     for group in &profile.samples {
         let totals = Totals::of_group(group);
         whole.add(totals);
-        if apart.as_ref().is_some_and(|apart| apart.is(profile, group, group.state)) {
-            for_work.own.add(totals);
-            for_work.total.add(totals);
-            continue;
-        }
         let own = own_code_and(profile, &event_loop, group.node, also_own);
-        add(profile, &event_loop, options, (group, own), totals, totals.by(weight), &mut sums);
+        let is_for_work = for_work.is_some_and(|for_work| for_work.is(profile, group, group.state));
+        add(profile, &event_loop, options, (group, own, is_for_work), totals, totals.by(weight), &mut sums);
     }
+    let for_work = sums.remove(&Key::Phase(Phase::ForWork)).unwrap_or_default();
 
     let measure = |sum: &Sum| match options.sort {
         Sort::Own => sum.own.by(weight),
@@ -185,7 +195,7 @@ pub fn rows(profile: &Profile, options: &Options, weight: Weight, also_own: &dyn
     let smallest = options.share_min * whole.by(weight).saturating_sub(for_work.own.by(weight)) as f64;
     let shown = sums.partition_point(|(_, sum)| measure(sum) as f64 >= smallest);
     let folded = sums.split_off(shown.min(options.rows_max.unwrap_or(usize::MAX)));
-    // Behind all others, however long: it's what the program did when it had nothing to do.
+    // However long: it is what the program did when it had nothing to do.
     sums.extend((for_work.own.by(weight) > 0).then_some((Key::Phase(Phase::ForWork), for_work)));
     let mut folded_own = Totals::default();
     for (_, sum) in &folded {
@@ -215,7 +225,7 @@ fn add(
     profile: &Profile,
     event_loop: &EventLoop,
     options: &Options,
-    (group, own): (&SampleGroup, OwnCode),
+    (group, own, is_for_work): (&SampleGroup, OwnCode, bool),
     totals: Totals,
     weight: u64,
     sums: &mut HashMap<Key, Sum>,
@@ -225,7 +235,7 @@ fn add(
         below.push(Link::State(group.state));
     }
     let OwnCode { deepest, frames: own, given } = own;
-    let by_place = matches!(options.by, By::Expression | By::Line | By::Function | By::Module);
+    let by_place = options.by.is_a_place();
     // At the end the interpreter waits for threads of the program's, which go on, and an event loop waits for events.
     let has_phase = by_place && !group.state.is_waiting();
     let phase = has_phase.then(|| Phase::of(profile, event_loop, group.node, &own)).flatten();
@@ -242,11 +252,14 @@ fn add(
             below.push(Link::Function(profile.frames[frame].function));
         }
     }
-    let own_key = phase.map_or_else(|| key(profile, options.by, deepest, group), |(phase, _)| Key::Phase(phase));
+    let phase = if is_for_work { Some(Phase::ForWork) } else { phase.map(|(phase, _)| phase) };
+    let own_key = phase.map_or_else(|| key(profile, options.by, deepest, group), Key::Phase);
     let sum = sums.entry(own_key).or_default();
     sum.own.add(totals);
-    sum.chains.add(below.iter().rev().copied(), weight);
-    if matches!(options.by, By::Expression | By::Line | By::Function) {
+    if !is_for_work {
+        sum.chains.add(below.iter().rev().copied(), weight);
+    }
+    if matches!(options.by, By::Expression | By::Line | By::Function) && !is_for_work {
         sum.callers.add(profile, &own[..given], deepest, weight);
     }
 

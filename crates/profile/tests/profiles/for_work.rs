@@ -4,9 +4,10 @@ use crate::judged::{PROCESS, check, expressions};
 use crate::notation;
 use expect_test::expect;
 use genba_profile::build::{Additions, profile};
+use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
-use genba_profile::report::{Options, report, text};
+use genba_profile::report::{Options, Sort, report, text};
 
 const SERVE: &str = "<module>@app.py:9[0-30] > BaseServer.serve_forever@/usr/lib/python3.13/socketserver.py:235 > _PollLikeSelector.select@/usr/lib/python3.13/selectors.py:398 > poll[libc.so.6]";
 const TURN: &str = "<module>@app.py:9[0-30] > BaseEventLoop._run_once@/usr/lib/python3.13/asyncio/base_events.py:600 > EpollSelector.select@/usr/lib/python3.13/selectors.py:452 > poll[libc.so.6]";
@@ -136,13 +137,8 @@ fn idle_threads_of_pools_wait_for_work() {
 
 #[test]
 fn by_wall_time_the_wait_for_work_is_the_last_row() {
-    let program = format!(
-        "{PROCESS}{SERVE} x2000 poll\n{HANDLER} x30\nHandler.query@app.py:5[8-20] > recv[libc.so.6] x400 socket\n"
-    );
-    let reading = Reading::of(profile(&notation::recording(&program), &Additions::default()));
-    let report = report(&reading, &Options { rows_max: Some(1), ..Options::default() });
-    let shown = text::text(&reading, &report, None, Paint::Plain);
-    let (_, rows) = shown.split_once("\n\n").expect("rows below the verdict");
+    let reading = Reading::of(profile(&notation::recording(&waiting_server()), &Additions::default()));
+    let rows = rows_of(&reading, &Options { rows_max: Some(1), ..Options::default() });
     expect![[r#"
         rows:
          16.5 %  640 ms  app.py:5 Handler.query (columns 9 to 20)
@@ -150,5 +146,35 @@ fn by_wall_time_the_wait_for_work_is_the_last_row() {
          82.3 %  3.20 s  waiting for work
           1.2 %  1 more row (--min-share 0 --limit 0 shows them all)
     "#]]
-    .assert_eq(&format!("rows:\n{rows}"));
+    .assert_eq(&rows);
+}
+
+/// A program of which waits for work are set apart, with 3.20 s of them below `app.py:9 <module>`.
+fn waiting_server() -> String {
+    format!("{PROCESS}{SERVE} x2000 poll\n{HANDLER} x30\nHandler.query@app.py:5[8-20] > recv[libc.so.6] x400 socket\n")
+}
+
+fn rows_of(reading: &Reading, options: &Options) -> String {
+    let shown = text::text(reading, &report(reading, options), None, Paint::Plain);
+    format!("rows:\n{}", shown.split_once("\n\n").expect("rows below the verdict").1)
+}
+
+#[test]
+fn what_leads_to_a_wait_for_work_has_it_in_total() {
+    let reading = Reading::of(profile(&notation::recording(&waiting_server()), &Additions::default()));
+    let rows = report(&reading, &Options { sort: Sort::Total, ..Options::default() }).rows;
+    let main = rows.iter().find(|row| row.subject.line == Some(9)).expect("a row of the line that serves");
+    assert_eq!((main.own.wall_ns, main.total.wall_ns), (0, 3_200_000_000));
+}
+
+#[test]
+fn a_filter_does_not_change_what_is_set_apart() {
+    let filter = Filter { focus: Some("serve_forever".parse().expect("a pattern")), ..Filter::default() };
+    let recording = notation::recording(&waiting_server());
+    let reading = Reading::filtered(profile(&recording, &Additions::default()), &filter).expect("a part is kept");
+    expect![[r#"
+        rows:
+        100.0 %  3.20 s  waiting for work
+    "#]]
+    .assert_eq(&rows_of(&reading, &Options::default()));
 }

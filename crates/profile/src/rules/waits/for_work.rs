@@ -1,7 +1,7 @@
 //! Threads that wait for work to come: a server for its next connection, an event loop for its next event, a pool's thread for its next task.
 //! Owns: which waits those are. Never: calls a wait for an answer one of them: whoever asks waits for somebody else's work.
 //!
-//! Such a wait says only that nobody asked. Where a program has enough besides them to be judged, they do not decide what it is weighed by.
+//! Such a wait says only that nobody asked. Where a program has enough besides such waits to be judged, they do not decide what it is weighed by.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ use genba_format::state::State;
 /// The end of a file's path, and functions in it.
 type Functions = (&'static str, &'static [&'static str]);
 
-/// What waits for one of the calls below, and for whom else, too.
+/// What these wait for is whatever their caller waits for.
 const HELPERS: [&str; 8] = [
     "/selectors.py",
     "/threading.py",
@@ -30,7 +30,7 @@ const HELPERS: [&str; 8] = [
     "/kombu/utils/eventio.py",
 ];
 
-/// Whatever these wait for, it is work.
+/// Loops that wait for nothing but work.
 const LOOPS: [Functions; 19] = [
     ("/socket.py", &["socket.accept"]),
     ("/socketserver.py", &["BaseServer.serve_forever"]),
@@ -132,15 +132,20 @@ pub struct ForWork {
 }
 
 impl ForWork {
-    /// None: the program had work for half of its time, or does little but wait for some.
+    /// Of a whole recording. None: the program had work for half of its time, or does little but wait for some.
     pub fn set_apart(profile: &Profile, short_waits: &ShortWaits) -> Option<ForWork> {
-        let working_ns = short_waits.working_ns();
-        if profile.is_imported() || working_ns.saturating_mul(2) >= profile.span_ns {
+        if profile.is_imported() || short_waits.working_ns().saturating_mul(2) >= profile.span_ns {
             return None;
         }
+        Some(ForWork::of(profile, short_waits)).filter(|found| found.sums.tell_enough())
+    }
+
+    /// Without that decision: of a part of a recording, too.
+    pub fn of(profile: &Profile, short_waits: &ShortWaits) -> ForWork {
         let event_loop = EventLoop::of(profile);
         let loops = Loops::of(profile);
-        let mut found = ForWork { stacks: HashMap::new(), sums: Sums { working_ns, ..Sums::default() } };
+        let sums = Sums { working_ns: short_waits.working_ns(), ..Sums::default() };
+        let mut found = ForWork { stacks: HashMap::new(), sums };
         let add = |sum: &mut u64, part: u64| *sum = sum.saturating_add(part);
         for (index, group) in profile.samples.iter().enumerate() {
             if group.state.is_running() {
@@ -157,7 +162,7 @@ impl ForWork {
                 }
             }
         }
-        found.sums.tell_enough().then_some(found)
+        found
     }
 
     /// Whether a wait of this thread with this stack, in that state, is one for work.
@@ -193,7 +198,7 @@ impl Loops {
         Loops { is_server: profile.functions.iter().any(serves) }
     }
 
-    /// By the innermost Python code that does not wait for others.
+    /// Decided by the innermost Python function that is none of the helpers.
     fn awaits(&self, profile: &Profile, event_loop: &EventLoop, leaf: Option<NodeIndex>) -> Awaits {
         let own = own_code(profile, event_loop, leaf);
         let mut python = profile.stack(leaf).filter(|frame| profile.frames[*frame].kind == FrameKind::Python);
