@@ -13,6 +13,8 @@ from stalls import Stalls
 BESIDE_MAX = 60_000_000
 # What a slice of n bytes costs at every position.
 SLICED = 200_000
+# Bytes of a copy.
+EQUAL = 100_000
 
 
 def run(workshop: Workshop, kind: str) -> tuple[Run, int]:
@@ -95,7 +97,15 @@ def test_the_slice_and_the_first_screen(workshop: Workshop, stalls: Stalls) -> N
     said = next(line for line in made.stderr.splitlines() if "copies: " in line)
     assert "b[i:]" in said and " GB" in said and "kB a call" in said
     [place] = page["verdict"]["copies"]
-    assert place["expression"] == "b[i:]" and abs(place["bytes"] / place["copies"] / (SLICED / 2) - 1) < 0.2
+    assert place["expression"] == "b[i:]" and place["copies"] > 0
+
+
+def test_how_large_a_copy_is(workshop: Workshop) -> None:
+    """Of copies of one size the estimate of their number errs as that of their bytes does. Where sizes range down to a byte, as in `slow.py`, a small
+    copy that happens to be chosen stands for very many: nine of a hundred is the standard deviation there, and no test can be made of it."""
+    program = workshop.write("equal.py", f"b = bytes({EQUAL + 1})\nfor _ in range(50_000):\n    b[1:]\n")
+    [place] = workshop.run(program, flags=("--copies",)).report_json("--weight", "copied")["verdict"]["copies"]
+    assert place["expression"] == "b[1:]" and abs(place["bytes"] / place["copies"] / EQUAL - 1) < 0.01, place
 
 
 def test_every_view_has_the_weight(workshop: Workshop, python: Interpreter) -> None:

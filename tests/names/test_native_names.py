@@ -141,7 +141,7 @@ def test_the_package_that_has_the_names(workshop: Workshop) -> None:
         "rows = sqlite3.connect(':memory:')\n"
         "rows.execute('create table t(a, b)')\n"
         "rows.executemany('insert into t values(?, ?)', ((n, str(n)) for n in range(100_000)))\n"
-        "for _ in range(60):\n    rows.execute(\"select sum(length(b)) from t where b like '%9%'\").fetchall()\n"
+        "for _ in range(150):\n    rows.execute(\"select sum(length(b)) from t where b like '%9%'\").fetchall()\n"
         "import glob, os, re\n"
         "file = next(line.split()[-1] for line in open('/proc/self/maps') if '/libsqlite3.so' in line)\n"
         "links = glob.glob(os.path.dirname(file) + '/libsqlite3.so.*')\n"
