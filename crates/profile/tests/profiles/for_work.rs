@@ -51,6 +51,33 @@ fn a_server_that_nobody_asked_waits() {
     );
 }
 
+/// `python -m http.server`: where a module of the standard library is the program, its code counts as the user's own.
+#[test]
+fn a_server_of_the_standard_library_waits_for_work() {
+    let own = SERVE.replace("/usr/lib/python3.13/", "/home/me/");
+    check(
+        &format!("{PROCESS}{own} x2000 poll\n{HANDLER} x70\n"),
+        expect![[r#"
+        one place: 100.0 % of 112 ms CPU is app.py:4 Handler.do_GET
+        waited for work: 3.20 s of all threads' 3.31 s, in selectors.py:398 _PollLikeSelector.select 96.6 % (genba tree --weight wall)
+    "#]],
+    );
+}
+
+#[test]
+fn little_of_it_is_not_told() {
+    let pool =
+        "thread 9 pool\n_worker@/usr/lib/python3.13/concurrent/futures/thread.py:89 > sem_wait[libc.so.6] x30 futex\n";
+    check(
+        &format!("{PROCESS}main@app.py:3[4-9] x700 poll\n{pool}thread 8 other\n{}", expressions(10, 7)),
+        expect![[r#"
+            waiting: 1.28 s wall, 112 ms CPU (8.8 %)
+             87.5 %   1.12 s  app.py:3 main   waiting for an event (poll)
+              3.8 %  48.0 ms  thread.py:89 _worker   waiting for a lock (futex)
+        "#]],
+    );
+}
+
 #[test]
 fn an_event_loop_waits_for_work_in_a_server_only() {
     let client = format!("{PROCESS}{TURN} x2000 poll\n{}", expressions(10, 7));

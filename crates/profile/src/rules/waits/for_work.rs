@@ -11,8 +11,8 @@ use crate::rules::verdict::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
-use crate::tables::owner::Owner;
 use crate::tables::profile::{FrameKind, Function, Home, NodeIndex, Profile, SampleGroup};
+use crate::words::figures::share;
 use genba_format::state::State;
 
 /// The end of a file's path, and functions in it.
@@ -91,6 +91,9 @@ const SERVING: [Functions; 2] = [
     ("/asyncio/base_events.py", &["Server.serve_forever", "Server._start_serving", "Server._attach"]),
 ];
 
+/// Less of all that the threads did is not worth a line.
+const FOR_WORK_MIN: f64 = 0.05;
+
 /// What a stack waits for, when it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Awaits {
@@ -117,7 +120,8 @@ impl Sums {
     fn tell_enough(self) -> bool {
         let running = self.running_samples >= SAMPLES_MIN && self.working_ns >= self.other_waits_ns;
         let waiting = self.other_waits_ns > self.working_ns;
-        self.for_work_ns > 0 && self.besides_ns() >= TIME_NS_MIN && (running || waiting)
+        let is_much = share(self.for_work_ns, self.for_work_ns.saturating_add(self.besides_ns())) >= FOR_WORK_MIN;
+        is_much && self.besides_ns() >= TIME_NS_MIN && (running || waiting)
     }
 
     pub fn besides_ns(self) -> u64 {
@@ -207,8 +211,7 @@ impl Loops {
             let path = path_of(profile, function)?;
             let is_loop = is_one_of(&LOOPS, path, &function.name)
                 || self.is_server && is_one_of(&LOOPS_OF_SERVERS, path, &function.name);
-            let is_helper = profile.owner_of(profile.frames[frame].function) != Some(Owner::User)
-                && HELPERS.iter().any(|end| path.ends_with(end));
+            let is_helper = HELPERS.iter().any(|end| path.ends_with(end));
             if is_loop { Some(true) } else { (!is_helper).then_some(false) }
         });
         match waits {
