@@ -16,7 +16,8 @@ mod reading;
 pub mod state;
 
 pub use framing::{
-    BlockHeader, HEADER_BYTES, MAGIC, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION, encode_block,
+    BlockHeader, HEADER_BYTES, MAGIC, NO_SINGLE_THREAD, PLAIN_BYTES_MAX, ProcessKey, QUANTUM_NS, TooLarge, VERSION,
+    encode_block,
 };
 
 /// Stands for the file of a function of which no file is told: recordings of other profilers have such functions.

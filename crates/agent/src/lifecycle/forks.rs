@@ -20,7 +20,7 @@ use crate::system::proc;
 use crate::system::sampler_stack::{SAMPLER_TID, no_sampler};
 use crate::system::signals::{self, mask};
 use crate::system::symbols::Linker;
-use crate::system::thread_starts;
+use crate::system::{thread_ends, thread_starts};
 use genba_python::find::{Found, find};
 use genba_signal::deposits;
 use genba_signal::handler::SHARED;
@@ -72,6 +72,7 @@ pub(super) extern "C" fn after_in_child() {
     signals::forked();
     mask::forked();
     thread_starts::forked();
+    thread_ends::forked();
     fitted::forked();
     bells::forked();
     room::forked();

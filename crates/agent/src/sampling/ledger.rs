@@ -222,6 +222,14 @@ impl Ledger {
         Some(Extension { position: ran.position, more })
     }
 
+    /// Seen running, then it ended: what it did until its end belongs to the sample.
+    pub fn ended(&mut self, at: Moment) -> Option<Extension> {
+        let ran = self.ran.take()?;
+        let end_ns = Some(at.of(Clock::Wall)).filter(|&end_ns| end_ns > ran.at.of(Clock::Wall));
+        let more = self.credit(RUNS, at).more(end_ns);
+        Some(Extension { position: ran.position, more })
+    }
+
     /// Begins a waiting sample, without a tick yet.
     pub const fn wait(&mut self, still: WaitingSample) {
         self.still = Some(still);

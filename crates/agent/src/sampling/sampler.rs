@@ -14,6 +14,7 @@ use crate::reading::modules::{self, nobody_walks};
 use crate::reading::stacks::Stacks;
 use crate::sampling::collections::Collections;
 use crate::sampling::counted::Kept;
+use crate::sampling::ended::Ended;
 use crate::sampling::heaps::Heaps;
 use crate::sampling::layout_trust::LayoutTrust;
 use crate::sampling::lease::Lease;
@@ -27,6 +28,7 @@ use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::SAMPLER_TID;
 use crate::system::signals::{self, HandlersHeld};
 use crate::system::tasks::Tasks;
+use crate::system::thread_ends;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::recorder::Recorder;
 use crate::writing::tables::Tables;
@@ -41,6 +43,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod birth;
 mod bookkeeping;
+mod ends;
 mod garbage;
 mod interpreter;
 mod lock_holders;
@@ -80,6 +83,7 @@ pub struct Sampler {
     collections: Collections,
     heaps: Heaps,
     roster: Roster,
+    ended: Ended,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
@@ -156,6 +160,7 @@ impl Sampler {
             collections,
             heaps,
             roster: Roster::default(),
+            ended: Ended::default(),
             proc: None,
             tasks: None,
             pid,
@@ -196,6 +201,7 @@ impl Sampler {
         SHARED.pid.store(self.pid, SeqCst);
         self.begin_counts(now_ns);
         bells::take_place();
+        thread_ends::want(true);
         if LIFE.stands_by() {
             self.keep_away();
             self.flush(None);
@@ -421,6 +427,7 @@ impl Sampler {
             self.schedule.states_are_read(now_ns);
             self.refresh_states();
         }
+        self.take_ends();
         self.refresh_files(now_ns);
         self.tend_collections(now_ns);
         self.heaps.go_on(now_ns, self.proc.as_ref());

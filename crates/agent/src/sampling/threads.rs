@@ -8,7 +8,9 @@ use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
+use crate::system::thread_ends::End;
 use genba_format::proto;
+use genba_format::state::State;
 use genba_signal::request::{Pool, REQUESTS, Ticket};
 use std::ffi::CString;
 
@@ -138,6 +140,24 @@ pub enum NotTold {
     Unknown,
 }
 
+/// How often a tick met the thread running, and where it did so last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ran {
+    Never,
+    Once(u32, State),
+    Often(u32, State),
+}
+
+impl Ran {
+    #[must_use]
+    pub const fn and(self, node: u32, state: State) -> Ran {
+        match self {
+            Ran::Never => Ran::Once(node, state),
+            Ran::Once(..) | Ran::Often(..) => Ran::Often(node, state),
+        }
+    }
+}
+
 pub struct Thread {
     pub tid: u32,
     /// Its number in the folder of threads: the same, unless that is another pid namespace's (tasks.rs).
@@ -164,6 +184,9 @@ pub struct Thread {
     /// The recording says that it did.
     pub is_told_masked: bool,
     pub gone: bool,
+    /// It has nothing more to do, as it said itself.
+    pub end: Option<End>,
+    pub ran: Ran,
     syscall_file: Option<Descriptor>,
     syscall_file_refused: bool,
     pub last_used: u64,
@@ -190,6 +213,8 @@ impl Thread {
             masked_until_ns: 0,
             is_told_masked: false,
             gone: false,
+            end: None,
+            ran: Ran::Never,
             syscall_file: None,
             syscall_file_refused: false,
             last_used: 0,

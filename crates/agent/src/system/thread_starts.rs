@@ -1,5 +1,5 @@
 //! Calls that make a thread or a process. The new one inherits the mask that the program believes in. A thread that needs an alternate
-//! stack gets one (alternate.rs).
+//! stack gets one (alternate.rs), and one whose end is wanted will tell it (thread_ends.rs).
 //! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between libc and a caller for which there is nothing to do; leaves a
 //! frame of its own on the stack of a thread; allocates.
 //!
@@ -11,6 +11,7 @@ use super::real::next;
 use crate::system::alternate::{self, Room};
 use crate::system::programs::next_program::{self, Program};
 use crate::system::signals::mask;
+use crate::system::thread_ends;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
@@ -24,6 +25,9 @@ struct Start {
     is_taken: AtomicBool,
     body: AtomicU64,
     argument: AtomicU64,
+    tells_end: AtomicBool,
+    /// Its maker blocks SIGURG, or may: it takes the mask over.
+    has_mask: AtomicBool,
     /// For its alternate stack; 0: it gets none.
     stack_bytes: AtomicUsize,
     guard_bytes: AtomicUsize,
@@ -35,6 +39,8 @@ impl Start {
             is_taken: AtomicBool::new(false),
             body: AtomicU64::new(0),
             argument: AtomicU64::new(0),
+            tells_end: AtomicBool::new(false),
+            has_mask: AtomicBool::new(false),
             stack_bytes: AtomicUsize::new(0),
             guard_bytes: AtomicUsize::new(0),
         }
@@ -79,6 +85,7 @@ unsafe extern "C" {
 extern "C" fn task(start: &'static Start) -> Task {
     let task = Task { body: start.body.load(SeqCst), argument: start.argument.load(SeqCst) };
     let (stack_bytes, guard_bytes) = (start.stack_bytes.load(SeqCst), start.guard_bytes.load(SeqCst));
+    let (tells_end, has_mask) = (start.tells_end.load(SeqCst), start.has_mask.load(SeqCst));
     start.is_taken.store(false, SeqCst);
     match (Room { stack_bytes, guard_bytes }) {
         Room { stack_bytes: 0, .. } => {}
@@ -87,7 +94,12 @@ extern "C" fn task(start: &'static Start) -> Task {
         }
         room => alternate::set_for_thread(room),
     }
-    mask::take_over();
+    if has_mask {
+        mask::take_over();
+    }
+    if tells_end {
+        thread_ends::watch(task.body);
+    }
     task
 }
 
@@ -149,7 +161,8 @@ unsafe fn started(
 ) -> c_int {
     // SAFETY: the caller's promise.
     let room = alternate::is_needed().then(|| unsafe { alternate::room(attributes) });
-    if !mask::is_wished() && room.is_none() {
+    let (has_mask, tells_end) = (mask::is_wished() || room.is_some(), thread_ends::are_wanted());
+    if !has_mask && !tells_end {
         return create(body, argument);
     }
     let lent = mask::lend();
@@ -157,6 +170,8 @@ unsafe fn started(
     let result = if let Some(start) = free {
         start.body.store(body as usize as u64, SeqCst);
         start.argument.store(argument as u64, SeqCst);
+        start.tells_end.store(tells_end, SeqCst);
+        start.has_mask.store(has_mask, SeqCst);
         start.stack_bytes.store(room.map_or(0, |room| room.stack_bytes), SeqCst);
         start.guard_bytes.store(room.map_or(0, |room| room.guard_bytes), SeqCst);
         let result = create(genba_thread_begins, core::ptr::from_ref(start).cast_mut().cast());

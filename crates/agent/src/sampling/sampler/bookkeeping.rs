@@ -18,6 +18,7 @@ use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
 use crate::system::signals::{self, HandlersHeld, mask};
 use crate::system::tasks::{self, Tasks};
+use crate::system::thread_ends;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
 use genba_format::proto;
@@ -109,6 +110,7 @@ impl Sampler {
         self.end_question(index, Refused::Ended);
         self.settle_glances(index);
         self.write_still(index);
+        let looks = self.tell_rest(index, looks);
         if looks > 0 {
             self.refuse(index, Refused::Ended, looks);
         }
@@ -116,9 +118,11 @@ impl Sampler {
         let thread = &mut self.threads[index];
         fitted::ended(thread.tid);
         thread.gone = true;
-        if let Some(row) = thread.row {
-            self.recorder.thread_clock(thread.clock(row, true));
+        let clock = thread.row.map(|row| thread.clock(row, true));
+        if let Some(clock) = &clock {
+            self.recorder.thread_clock(clock.clone());
         }
+        self.settle_end(index, clock);
     }
 
     /// Writes a thread's waiting sample as it stands; the next look begins a new one.
@@ -309,6 +313,9 @@ impl Sampler {
                 self.recorder.thread_clock(thread.clock(row, false));
             }
         }
+        if let Some(clock) = self.ended.clock() {
+            self.recorder.thread_clock(clock);
+        }
     }
 
     /// From now on nothing is looked at: the program wants none of it. What passes meanwhile is in no sample.
@@ -322,6 +329,8 @@ impl Sampler {
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
     pub(super) fn keep_away(&mut self) {
+        thread_ends::want(false);
+        self.forget_ends();
         self.pause_counts();
         self.take_back(Refused::Unanswered);
         for index in 0..self.threads.len() {
@@ -357,6 +366,7 @@ impl Sampler {
             self.threads[index].ledger.forget_wait();
         }
         self.skip_collections();
+        thread_ends::want(true);
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         LIFE.set_stands_by(false);
         self.allow_counts();
@@ -375,7 +385,9 @@ impl Sampler {
     pub(super) fn end(&mut self, why: &str) {
         SHARED.pid.store(0, SeqCst);
         self.end_counts();
+        thread_ends::want(false);
         self.take_back(Refused::Exited);
+        self.end_ended();
         for index in 0..self.threads.len() {
             self.end_question(index, Refused::Exited);
             self.settle_glances(index);

@@ -86,7 +86,9 @@ impl Sampler {
         let Some(cpu_ns) = proc::thread_cpu_ns(self.threads[index].tid) else {
             return self.thread_ended(index, 1);
         };
-        let ran_ns = self.threads[index].ledger.advance(cpu_ns).unwrap_or_else(|| {
+        let thread = &mut self.threads[index];
+        let is_itself = thread.end.is_none_or(|end| cpu_ns >= end.cpu_ns);
+        let ran_ns = is_itself.then(|| thread.ledger.advance(cpu_ns)).flatten().unwrap_or_else(|| {
             // Another thread with the number of one that ended.
             self.thread_ended(index, 0);
             let Thread { tid, number, .. } = self.threads[index];
@@ -257,6 +259,7 @@ impl Sampler {
                 let extension = self.threads[index].ledger.went_on(open.at());
                 self.extend(extension);
                 let state = if in_gc { State::InGc } else { State::Running };
+                self.threads[index].ran = self.threads[index].ran.and(node, state);
                 let position = self.seen(index, &open, RUNS, node, state);
                 self.threads[index].ledger.ran_at(position, open.at());
             }
@@ -276,7 +279,7 @@ impl Sampler {
         self.extend(extension);
     }
 
-    fn extend(&mut self, extension: Option<Extension>) {
+    pub(super) fn extend(&mut self, extension: Option<Extension>) {
         if let Some(Extension { position, more }) = extension {
             self.recorder.extend(position, more);
         }

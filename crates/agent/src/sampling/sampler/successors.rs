@@ -8,7 +8,7 @@ use crate::process::session::Session;
 use crate::reading::modules::Loaded;
 use crate::reading::stacks::Stacks;
 use crate::sampling::collections::{Collections, Stale};
-use crate::sampling::threads::{LeftBehind, Name};
+use crate::sampling::threads::{LeftBehind, Name, Ran};
 use crate::system::proc::{clock_ns, monotonic_ns};
 use crate::writing::outcomes::Refused;
 use crate::writing::reaped;
@@ -149,6 +149,7 @@ impl Sampler {
         self.recorder.begin_segment(random_key(), start);
         self.remember_origin();
         self.tables = Tables::default();
+        self.forget_ends();
         self.collections.stale = Stale::of_anew(&mut self.stacks);
         self.collections.is_told = false;
         self.ticks = 0;
@@ -157,6 +158,7 @@ impl Sampler {
             let thread = &mut self.threads[index];
             thread.row = None;
             thread.clock_told = None;
+            thread.ran = Ran::Never;
             thread.name = Name::default();
             thread.ledger.forget_wait();
         }

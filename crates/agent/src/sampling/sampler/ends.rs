@@ -1,0 +1,112 @@
+//! Threads that told their end: each nanosecond until then goes to a stack, its own or that of one of its kind.
+//! Owns: which note is whose, and the row of threads that no tick met. Never: credits time twice. A part of sampler.rs, split off by subject.
+
+use super::Sampler;
+use crate::sampling::ended::{Ended, Now, Unmet};
+use crate::sampling::ledger::{Clock, Found, Moment};
+use crate::sampling::threads::Ran;
+use crate::system::proc;
+use crate::system::thread_ends::{self, End};
+use crate::writing::recorder::Sample;
+use genba_format::state::State;
+use genba_format::{NO_SINGLE_THREAD, QUANTUM_NS, proto};
+
+const SHORT_THREADS: &[u8] = b"short threads";
+
+impl Sampler {
+    pub(super) fn take_ends(&mut self) {
+        let (ended, threads) = (&mut self.ended, &mut self.threads);
+        thread_ends::take(|end| ended.add(end));
+        if ended.is_empty() {
+            return;
+        }
+        ended.settle(|end| {
+            let known = threads.iter_mut().find(|thread| thread.tid == end.tid && thread.end.is_none());
+            if let Some(thread) = known {
+                thread.end = Some(end);
+                return Now::Known;
+            }
+            // Another one with its id has used less by now.
+            match proc::thread_cpu_ns(end.tid) {
+                Some(cpu_ns) if cpu_ns >= end.cpu_ns => Now::Going,
+                _ => Now::Gone,
+            }
+        });
+    }
+
+    /// Rows begin anew, or nothing is looked at: what ended before is in no sample.
+    pub(super) fn forget_ends(&mut self) {
+        thread_ends::take(|_| {});
+        self.ended = Ended::default();
+    }
+
+    /// Those that told their end, before the last block.
+    pub(super) fn end_ended(&mut self) {
+        self.take_ends();
+        for index in 0..self.threads.len() {
+            if self.threads[index].end.is_some() {
+                self.thread_ended(index, 0);
+            }
+        }
+        self.threads.retain(|thread| !thread.gone);
+    }
+
+    /// What a thread did between its last look and its end, where a sample of its own tells it. How many of `looks`, which found it gone, are
+    /// still to be counted.
+    pub(super) fn tell_rest(&mut self, index: usize, looks: u64) -> u64 {
+        let thread = &mut self.threads[index];
+        let Some(end) = thread.end else { return looks };
+        let _ = thread.ledger.advance(end.cpu_ns);
+        let at = Moment::new(end.at_ns, thread.ledger.cpu_ns());
+        if let Some(extension) = thread.ledger.ended(at) {
+            self.extend(Some(extension));
+            return looks;
+        }
+        let (Ran::Once(node, state) | Ran::Often(node, state)) = thread.ran else { return looks };
+        if thread.ledger.cpu_not_sampled_ns() < QUANTUM_NS {
+            return looks;
+        }
+        if looks == 0 {
+            self.recorder.look(1);
+        }
+        let found = Found { thread: self.row(index), node, state, ticks: looks.max(1) as u32 };
+        let sample = self.threads[index].ledger.sample(&[Clock::Cpu], at, found);
+        self.recorder.sample(sample);
+        0
+    }
+
+    /// The thread's last clock is told: its stack is that of its kind, or it waits for one.
+    pub(super) fn settle_end(&mut self, index: usize, clock: Option<proto::ThreadClock>) {
+        let thread = &self.threads[index];
+        let Some(end) = thread.end else { return };
+        match (thread.ran, clock) {
+            (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
+            (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
+            (Ran::Once(node, state), _) => self.give_stack(end, node, state),
+            // Longer than the others: none of their kind.
+            (Ran::Often(..), _) => {}
+        }
+    }
+
+    fn give_stack(&mut self, end: End, node: u32, state: State) {
+        let Some(Unmet { cpu_ns, owed }) = self.ended.take(end.body) else { return };
+        if cpu_ns > 0 {
+            let tables = &mut self.tables;
+            let row = self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, end.at_ns));
+            self.sample_of_ended(end, row, node, state, cpu_ns / QUANTUM_NS);
+        }
+        for clock in owed {
+            let quanta = clock.cpu_not_sampled_ns / QUANTUM_NS;
+            self.sample_of_ended(end, clock.thread, node, state, quanta);
+            let cpu_not_sampled_ns = clock.cpu_not_sampled_ns % QUANTUM_NS;
+            self.recorder.thread_clock(proto::ThreadClock { cpu_not_sampled_ns, name: 0, ..clock });
+        }
+    }
+
+    /// One look at what ended before, which ends as a sample.
+    fn sample_of_ended(&mut self, end: End, thread: u32, node: u32, state: State, cpu_quanta: u64) {
+        self.recorder.look(1);
+        let (end_ns, ticks, wall_quanta) = (end.at_ns, 1, 0);
+        self.recorder.sample(Sample { end_ns, thread, node, state, ticks, cpu_quanta, wall_quanta });
+    }
+}
