@@ -13,6 +13,7 @@ use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIn
 use crate::tables::table::TableIndex;
 use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
+use genba_format::NO_SINGLE_THREAD;
 
 /// Resident size over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,8 @@ impl Profile {
 
     /// How many threads a process had.
     pub fn thread_count(&self, process: ProcessIndex) -> u64 {
-        self.threads.iter().filter(|thread| thread.process == process).count() as u64
+        let is_one = |thread: &&Thread| thread.process == process && thread.tid != Some(NO_SINGLE_THREAD);
+        self.threads.iter().filter(is_one).count() as u64
     }
 }
 

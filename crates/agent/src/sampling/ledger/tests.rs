@@ -199,6 +199,17 @@ impl Life {
         self.book.block = self.book.samples.len();
     }
 
+    /// It tells its clock when it ends, and another thread gets its id.
+    fn tells_its_end(&mut self) {
+        self.end_wait();
+        self.take_back();
+        self.ledger.advance(self.cpu_ns);
+        let extension = self.ledger.ended(Moment::new(self.now_ns, self.cpu_ns));
+        self.book.extend(extension);
+        self.laws_hold();
+        self.is_replaced(0);
+    }
+
     fn wall_told_ns(&self) -> u64 {
         let still = self.ledger.still().map_or(0, |still| still.wall_quanta);
         (self.book.sum(|sample| sample.wall_quanta) + still) * QUANTUM_NS + self.book.wall_not_sampled_ns
@@ -313,6 +324,25 @@ fn a_lost_look_carries_its_cpu_and_tells_its_wall_time() {
 }
 
 #[test]
+fn what_was_run_until_the_end_belongs_to_the_sample_that_ran() {
+    let mut life = Life::new(0);
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.ask();
+    life.answer(false);
+    life.passes(2 * MILLISECOND_NS, MILLISECOND_NS);
+    life.tells_its_end();
+    let sample = life.book.samples[0];
+    assert_eq!((sample.ticks, sample.cpu_quanta * QUANTUM_NS), (1, 2 * MILLISECOND_NS));
+    assert_eq!(sample.end_ns, START_NS + 3 * MILLISECOND_NS);
+    assert_eq!(life.cpu_elsewhere_ns, 0, "all of it is told");
+    // The next one has no sample: nothing tells its end.
+    life.passes(MILLISECOND_NS, MILLISECOND_NS);
+    life.tells_its_end();
+    assert_eq!((life.book.samples.len(), life.cpu_elsewhere_ns), (1, MILLISECOND_NS));
+    life.laws_hold();
+}
+
+#[test]
 fn a_question_counts_each_tick_that_finds_it_open() {
     let mut life = Life::new(0);
     for _ in 0..3 {
@@ -424,6 +454,7 @@ enum Event {
     Stop(u64),
     Pause(u64, u64),
     Replaced(u64),
+    Ends,
 }
 
 fn event() -> impl Strategy<Value = Event> {
@@ -440,6 +471,7 @@ fn event() -> impl Strategy<Value = Event> {
         1 => (0..5_000 * MILLISECOND_NS).prop_map(Event::Stop),
         1 => time().prop_map(|(ns, percent)| Event::Pause(ns, ns * percent / 100)),
         1 => (0..MILLISECOND_NS).prop_map(Event::Replaced),
+        1 => Just(Event::Ends),
     ]
 }
 
@@ -460,6 +492,7 @@ proptest! {
                 Event::Stop(wall_ns) => life.stop(wall_ns),
                 Event::Pause(wall_ns, cpu_ns) => life.pause(wall_ns, cpu_ns),
                 Event::Replaced(cpu_ns) => life.is_replaced(cpu_ns),
+                Event::Ends => life.tells_its_end(),
             }
             life.laws_hold();
         }

@@ -1,0 +1,39 @@
+"""Threads that are shorter than a tick: their CPU time is known when they end, and goes to stacks of their kind."""
+
+import pytest
+
+from bounds import assert_share, effective_samples
+from recording import Workshop
+
+pytestmark = pytest.mark.measures
+
+# What a thread uses behind its last note: the kernel takes its stack down.
+COVERED_MIN = 0.95
+
+
+@pytest.mark.parametrize("short_us", [2_000, 400], ids=["longer than a tick", "shorter than a tick"])
+def test_what_they_used_is_told_with_their_stacks(workshop: Workshop, short_us: int) -> None:
+    run = workshop.run(workshop.program("tests/programs/short_threads.py"), "300", "3000", str(short_us))
+    answer, profile = run.answer(), run.profile()
+    # Each stack has one of the two functions.
+    told = {name: [row for row in profile.rows() if name in row.names()] for name in ("long_work", "short_work")}
+    told_ns = {name: sum(row.cpu_ns for row in rows) for name, rows in told.items()}
+    of_threads_ns = answer["long_work"] + answer["short_work"]
+    covered = sum(told_ns.values()) / of_threads_ns
+    assert covered >= COVERED_MIN, (told_ns, answer)
+    squares = sum(row.cpu_us2 for rows in told.values() for row in rows)
+    samples = int(effective_samples(sum(told_ns.values()) / 1e3, squares))
+    assert_share("short_work", told_ns["short_work"] / sum(told_ns.values()), answer["short_work"] / of_threads_ns, samples)
+
+
+def test_a_row_of_their_own_holds_those_that_no_tick_met(workshop: Workshop) -> None:
+    run = workshop.run(workshop.program("tests/programs/short_threads.py"), "400", "300", "200")
+    profile = run.profile()
+    (short,) = [index for index, thread in enumerate(profile["threads"]) if thread["tid"] == 0]
+    thread = profile["threads"][short]
+    assert thread["name"] == "short threads"
+    assert thread["cpu_ns"] - thread["cpu_not_sampled_ns"] == profile.sum("cpu_ns", lambda row: row.thread == short)
+    assert profile.sum("wall_ns", lambda row: row.thread == short) == 0
+    # It is no thread: nobody counts it as one.
+    (process,) = profile["processes"]
+    assert process["threads"] == len(profile["threads"]) - 1
