@@ -26,7 +26,7 @@ pub struct Arguments {
     after: PathBuf,
 
     /// Show so many classes; 0: all
-    #[arg(long, value_name = "N", default_value_t = TOP)]
+    #[arg(long, alias = "limit", value_name = "N", default_value_t = TOP)]
     top: usize,
 
     /// What to print
