@@ -5,9 +5,12 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::Refused;
 use genba_format::columns::Samples;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, ReadBlock, Recording, VERSION, proto};
 
+/// Different calls (a function below its callers) of one file. A call of two bytes, of which a compressed file may have very many, takes 150 here.
+pub const NODES_MAX: usize = 1 << 22;
 /// Of a C function without a file.
 const NO_MODULE: &str = "unknown file";
 
@@ -133,6 +136,19 @@ impl Builder {
     pub fn resident(&mut self, at_ns: u64, bytes: u64) {
         let kind = proto::MarkKind::Rss as u32;
         self.marks.push(proto::Mark { at_ns, kind, value: bytes, ..proto::Mark::default() });
+    }
+
+    /// More different calls than are read.
+    ///
+    /// # Errors
+    /// That there are more.
+    pub fn check_size(&self, nodes_max: usize) -> Result<(), Refused> {
+        if self.nodes.parent.len() <= nodes_max {
+            return Ok(());
+        }
+        Err(Refused::Unsupported(format!(
+            "it has more than {nodes_max} different calls, which take more memory than genba gives one file: keep the stacks that matter, or fewer of their frames"
+        )))
     }
 
     pub fn samples(&self) -> usize {

@@ -4,7 +4,7 @@
 
 use genba_format::{NO_FILE, proto};
 
-use crate::builder::{Builder, Frame, Sample};
+use crate::builder::{Builder, Frame, NODES_MAX, Sample};
 use crate::{Imported, Refused};
 
 const KIND: &str = "collapsed stacks";
@@ -20,6 +20,10 @@ pub fn is_collapsed(bytes: &[u8]) -> bool {
 }
 
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
+    read_within(bytes, NODES_MAX)
+}
+
+fn read_within(bytes: &[u8], nodes_max: usize) -> Result<Imported, Refused> {
     let mut builder = Builder::default();
     let thread = builder.thread(0, "");
     let (mut counted, mut stacks, mut doubled, mut not_text) = (0_u64, 0_u64, 0_u64, 0_u64);
@@ -54,6 +58,7 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
             }
             leaf = Some(builder.node(leaf, &frame(&name)));
         }
+        builder.check_size(nodes_max)?;
         let mut rest = count;
         while rest > 0 {
             let ticks = u32::try_from(rest).unwrap_or(u32::MAX);
@@ -198,6 +203,15 @@ mod tests {
         assert_eq!(frame("java/lang/String.hash_[j]"), python("java/lang/String.hash_[j]", NO_FILE, None));
         assert_eq!(frame("vector::push (int)"), python("vector::push (int)", NO_FILE, None));
         assert_eq!(frames("a\\;b;c\\d;"), ["a;b", "c\\d", ""]);
+    }
+
+    #[test]
+    fn different_calls_have_a_bound_and_equal_ones_none() {
+        let equal = "a;b;c 1\n".repeat(50);
+        assert!(read_within(equal.as_bytes(), 3).is_ok());
+        // Each depth of a recursion is a call of its own.
+        let Err(Refused::Unsupported(words)) = read_within(b"a;b;c 1\na;a;a;a 1\n", 5) else { panic!("it was read") };
+        assert!(words.starts_with("it has more than 5 different calls"), "{words}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use genba_format::{masking, proto};
 
-use crate::builder::{Builder, Frame, Sample};
+use crate::builder::{Builder, Frame, NODES_MAX, Sample};
 use crate::vmprof::clock::Clock;
 use crate::vmprof::log::Log;
 pub use crate::vmprof::log::is_log;
@@ -38,6 +38,7 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
             // Innermost first in the file.
             frames.iter().rev().fold(None, |parent, frame| Some(builder.node(parent, frame)))
         });
+        builder.check_size(NODES_MAX)?;
         let time = clock.next(stack);
         if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
             builder.resident(time.at_ns, resident_kb.saturating_mul(1024));

@@ -61,30 +61,24 @@ struct Part {
     wall_ns: u64,
 }
 
-/// A sample stands for the time before it: each bin gets its part of the wall time, and as much of the CPU time.
+/// A sample stands for the time before it: each bin gets its part of the wall time, and as much of the CPU time. CPU time took as long as it is at
+/// least: more of it than wall time, carried from looks that gave no sample or from threads that ended, began that much earlier.
 fn parts(row: &Row, end_ns: u64, bins: Bins, parts_left: &mut usize) -> impl Iterator<Item = Part> + use<> {
     let (cpu_ns, wall_ns) = (row.cpu_quanta.saturating_mul(QUANTUM_NS), row.wall_quanta.saturating_mul(QUANTUM_NS));
-    let begin_ns = end_ns.saturating_sub(wall_ns);
+    let (cpu, wall) = (Spread::before(end_ns, cpu_ns, cpu_ns.max(wall_ns)), Spread::before(end_ns, wall_ns, wall_ns));
     let ticks = row.ticks;
     let last = bins.at(end_ns);
-    let first = bins.at(begin_ns);
+    let first = bins.at(cpu.begin_ns);
     let more = (last - first) as usize;
     let first = if more <= *parts_left { first } else { last };
     *parts_left -= (last - first) as usize;
-    // Of what is before the recording's beginning the first bin gets all.
-    let length_ns = end_ns - begin_ns;
-    let share = move |whole_ns: u64, until_ns: u64| {
-        let until_ns = u128::from(until_ns.saturating_sub(begin_ns));
-        let part = (u128::from(whole_ns) * until_ns).checked_div(u128::from(length_ns)).unwrap_or(0);
-        u64::try_from(part).unwrap_or(whole_ns)
-    };
     let (mut cpu_before_ns, mut wall_before_ns) = (0, 0);
     (first..=last).map(move |bin| {
         let (cpu_until_ns, wall_until_ns) = match bin == last {
             true => (cpu_ns, wall_ns),
             false => {
                 let until_ns = bins.start_ns(bin + 1);
-                (share(cpu_ns, until_ns), share(wall_ns, until_ns))
+                (cpu.until(until_ns), wall.until(until_ns))
             }
         };
         let part = Part {
@@ -97,6 +91,28 @@ fn parts(row: &Row, end_ns: u64, bins: Bins, parts_left: &mut usize) -> impl Ite
         (cpu_before_ns, wall_before_ns) = (cpu_until_ns, wall_until_ns);
         part
     })
+}
+
+/// Time that is evenly spread over a span.
+#[derive(Clone, Copy)]
+struct Spread {
+    begin_ns: u64,
+    length_ns: u64,
+    whole_ns: u64,
+}
+
+impl Spread {
+    /// Of what is before the recording's beginning the first bin gets all.
+    fn before(end_ns: u64, whole_ns: u64, length_ns: u64) -> Spread {
+        let begin_ns = end_ns.saturating_sub(length_ns);
+        Spread { begin_ns, length_ns: end_ns - begin_ns, whole_ns }
+    }
+
+    fn until(self, until_ns: u64) -> u64 {
+        let until_ns = u128::from(until_ns.saturating_sub(self.begin_ns));
+        let part = (u128::from(self.whole_ns) * until_ns).checked_div(u128::from(self.length_ns)).unwrap_or(0);
+        u64::try_from(part).unwrap_or(self.whole_ns)
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +138,13 @@ mod tests {
         check(35, 6, 30, "0:0:1:5 1:0:2:10 2:0:2:10 3:1:1:5");
         check(5, 0, 0, "0:1:0:0");
         check(1505, 1500, 1500, "150:1:1500:1500");
+    }
+
+    /// Three threads' worth of CPU in one bin would look like three CPUs.
+    #[test]
+    fn cpu_time_took_as_long_as_it_is() {
+        check(35, 30, 0, "0:0:5:0 1:0:10:0 2:0:10:0 3:1:5:0");
+        check(35, 30, 10, "0:0:5:0 1:0:10:0 2:0:10:5 3:1:5:5");
     }
 
     #[test]
