@@ -16,7 +16,8 @@ A page holds its commands, each with what its output must show (regular expressi
     ```
 
 The block is what `--update` writes; without one the output is only looked at. `<!-- case needs: … -->` has what must be there first, separated by
-semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`.
+semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`,
+`headers Python.h` (of the interpreter).
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
 """
@@ -90,6 +91,10 @@ class Stage:
         for name in ("python", "python3"):
             (commands / name).symlink_to(python)
         (folder / "casebook").symlink_to(ROOT / "casebook")
+        if "headers" in wanted:
+            include = subprocess.run([python, "-c", "import sysconfig; print(sysconfig.get_paths()['include'])"], capture_output=True, text=True, check=True)
+            if not (Path(include.stdout.strip()) / wanted["headers"]).exists():
+                raise CannotRun(f"{python} has no {wanted['headers']}; hint: take an interpreter with its headers")
         if "packages" in wanted:
             (folder / "packages").symlink_to(unpacked(wanted["packages"]))
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("GENBA_")}

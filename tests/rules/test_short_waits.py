@@ -96,8 +96,9 @@ def test_a_commit_for_each_row_waits_for_the_disk(workshop: Workshop, machine: s
     said = re.search(r"commits   rows\.commit\(\)   (?:writing to disk \((\w+)|in (\w+)\(2\) on a file)", screen)
     assert said, screen
     call = said[1] or said[2]
-    innermost = {row.names()[-1] for row in run.profile().rows() if "commits" in row.names()}
-    assert any(name.startswith(call) for name in innermost), (call, innermost)
+    # From 2.41 on glibc makes such calls in a function of its own, which has no name in a stripped libc.
+    stacks = [row.names() for row in run.profile().rows() if "commits" in row.names()]
+    assert any(name.startswith(call) for stack in stacks for name in stack[-3:]), (call, [stack[-3:] for stack in stacks])
 
 
 @pytest.mark.parametrize("name", WORK)

@@ -11,6 +11,7 @@ test("a place in each editor's own words, with what an address may not hold enco
     "pycharm://open?file=/home/me/my%20app/%24%26.py&line=6&column=19",
     "zed://file/home/me/my%20app/%24%26.py:6:19",
   ]);
+  assert.equal(editorAddress("ed:{path}", { ...place, path: "//host/app.py" }), "ed:/host/app.py", "a path is no host");
   assert.equal(editorAddress("ed:{path}", place), "ed:/home/me/my%20app/%24%26.py");
 });
 

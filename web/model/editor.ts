@@ -24,6 +24,7 @@ export function isEditorPattern(pattern: string): boolean {
 /** Null: the pattern is none, or the place is in no file (`<string>`). */
 export function editorAddress(pattern: string, place: { path: string; line: number; column: number }): string | null {
   if (!isEditorPattern(pattern) || !place.path.startsWith("/")) return null;
-  const path = place.path.split("/").map(encodeURIComponent).join("/");
+  // Two slashes at the beginning would be a host.
+  const path = place.path.replace(/^\/+/, "/").split("/").map(encodeURIComponent).join("/");
   return pattern.replace("{path}", () => path).replace("{line}", `${place.line}`).replace("{column}", `${place.column}`);
 }

@@ -1,8 +1,7 @@
 // Commands to paste.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { pushCommands, quoted, tokenCommand } from "./commands";
+import { pushCommands, tokenCommand } from "./commands";
 
 test("a token in a terminal", () => {
   assert.equal(tokenCommand("ci-orders", ["read", "write"], "1y"), "genba serve token add ci-orders --scope read,write --expires 1y");
@@ -11,10 +10,4 @@ test("a token in a terminal", () => {
 
 test("pushes name the server", () => {
   assert.deepEqual(Object.values(pushCommands("http://h:8970")), ["genba run --push http://h:8970 app.py", "genba push app.genba http://h:8970", "genba push --dry-run app.genba http://h:8970"]);
-});
-
-test("a shell reads one word, whatever is in it", () => {
-  for (const word of ["a b", "$(id)", "it's", "`x`", "-n", "a\nb", "*"]) {
-    assert.equal(execFileSync("sh", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" }), word);
-  }
 });

@@ -1,4 +1,5 @@
 // Commands that do in a terminal what a page does, ready to paste.
+import { quoted } from "../shell";
 import type { Scope } from "./people";
 
 export const EXPIRIES = ["30d", "1y", "never"] as const;
@@ -13,9 +14,4 @@ export function tokenCommand(name: string, scopes: readonly Scope[], expiry: Exp
 /** Of the page that says how a recording gets here. */
 export function pushCommands(url: string): { readonly run: string; readonly push: string; readonly dryRun: string } {
   return { run: `genba run --push ${url} app.py`, push: `genba push app.genba ${url}`, dryRun: `genba push --dry-run app.genba ${url}` };
-}
-
-/** One word for a POSIX shell, whatever is in it. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) && !word.startsWith("-") ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -5,6 +5,7 @@ import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { barOf, boxBeside, pathOf, placedBoxes, toneOf } from "../../model/changes";
 import type { Tone } from "../../model/changes";
+import { flagsOf, quoted } from "../../model/shell";
 import type { ChangedRow, Estimate } from "../../model/tables/comparison";
 import { beside, binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
@@ -23,7 +24,8 @@ function timesToCompare({ filters, recording: { profile } }: PageState): string 
   const pair = beside(time, binCount(moments));
   if (pair === null) return null;
   const words = ({ first, end }: Range): string => `${(first * moments.binLength) / 1e6}ms..${(end * moments.binLength) / 1e6}ms`;
-  return `genba html --before-time ${words(pair[0])} --after-time ${words(pair[1])} ${meta.recording ?? "FILE"}`;
+  const flags = flagsOf(filters.kept.value, profile);
+  return `genba html --before-time ${words(pair[0])} --after-time ${words(pair[1])}${flags} ${quoted(meta.recording ?? "FILE")}`;
 }
 
 export function CompareView({ state, onPainted }: { state: PageState; onPainted: () => void }): JSX.Element {
