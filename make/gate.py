@@ -14,6 +14,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 import time
@@ -35,6 +36,8 @@ RUNS_KEPT = 10
 # More failures than that are no bad luck, and are not tried again.
 FAILED_MAX = 15
 LAST_LINES = 20
+# Every test and every compilation ends long before: a part whose log stays the same for so long hangs.
+SILENT_SECONDS_MAX = 1500
 # Of a failure's message, on the last lines.
 MESSAGE_CHARACTERS = 200
 
@@ -183,13 +186,31 @@ def chosen(names: list[str]) -> list[Part]:
 def start(part: Part, environment: dict[str, str]) -> subprocess.Popen:
     with log_of(part.name).open("wb") as log:
         environment = {**environment, "GENBA_FAILED": str(failures_of(part.name))}
-        return subprocess.Popen(["/bin/sh", "-c", part.command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
+        return subprocess.Popen(["/bin/sh", "-c", part.command], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+
+
+def is_silent(name: str) -> bool:
+    return time.time() - log_of(name).stat().st_mtime > SILENT_SECONDS_MAX
+
+
+def end(process: subprocess.Popen) -> None:
+    """With all that it started."""
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def run_parts(parts: list[Part], environment: dict[str, str]) -> tuple[dict[str, Done], list[Part]]:
     """Also those that could not begin: a part that they need did not pass."""
-    done: dict[str, Done] = {}
     running: dict[str, tuple[subprocess.Popen, float]] = {}
+    try:
+        return run_in_lanes(parts, environment, running)
+    finally:
+        for process, _ in running.values():
+            end(process)
+
+
+def run_in_lanes(parts: list[Part], environment: dict[str, str], running: dict[str, tuple[subprocess.Popen, float]]) -> tuple[dict[str, Done], list[Part]]:
+    done: dict[str, Done] = {}
     waiting = list(parts)
     while True:
         for part in list(waiting):
@@ -202,7 +223,11 @@ def run_parts(parts: list[Part], environment: dict[str, str]) -> tuple[dict[str,
         time.sleep(0.2)
         for name, (process, began) in list(running.items()):
             if process.poll() is None:
-                continue
+                if not is_silent(name):
+                    continue
+                end(process)
+                with log_of(name).open("a") as log_file:
+                    log_file.write(f"\ngate: nothing was written here for {SILENT_SECONDS_MAX // 60} minutes: ended\n")
             del running[name]
             part = PARTS[name]
             log = log_of(name).read_text(errors="replace")

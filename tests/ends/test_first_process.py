@@ -102,8 +102,10 @@ def in_a_container(workshop: Workshop, name: str, text: str, *arguments: str) ->
     place = workshop.place
     target = [workshop.interpreter.path, workshop.write("contained.py", text), *arguments]
     command = place.command([place.genba_inside, "run", "-q", "-o", f"{place.inside}/{name}", *target])
+    # The /proc that the program sees, also where it is in a folder of its own.
+    proc = f"{workshop.interpreter.root or ''}/proc"
     return subprocess.Popen(
-        ["unshare", "--pid", "--fork", "--mount-proc", *command], cwd=place.outside, env=place.environment({}), text=True,
+        ["unshare", "--pid", "--fork", f"--mount-proc={proc}", *command], cwd=place.outside, env=place.environment({}), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )
 

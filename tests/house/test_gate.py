@@ -80,6 +80,14 @@ def test_a_run_that_is_broken_off_behind_a_failure(room: Path, monkeypatch: pyte
     assert code == 1 and any(line.startswith("failed: python ") for line in lines), lines
 
 
+def test_a_part_that_hangs_is_ended(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(gate, "SILENT_SECONDS_MAX", 0)
+    part = Part("python", "echo begun; sleep 600", read=gate.read_pytest)
+    code, lines = verdict(monkeypatch, capsys, part, Part("web", "touch ran", needs=("python",)))
+    assert code == 1 and not (room / "ran").exists()
+    assert "not run: web, which needs python" in lines and any("nothing was written here" in line for line in lines), lines
+
+
 def test_many_unsteady_ones_are_red(room: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     (room / "again").write_text("true\n")
     code, lines = verdict(monkeypatch, capsys, Part("python", failing(*"abcd"), read=gate.read_pytest))

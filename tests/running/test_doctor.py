@@ -86,6 +86,7 @@ def test_what_cannot_be_counted_is_said() -> None:
 
 
 def test_a_build_is_told_by_its_own_configuration(place: Place) -> None:
+    outside_alone(place)
     _, facts, done = doctor("--python", place.interpreter.path)
     # docs/limits.md, *Interpreters that were tried*.
     is_standalone = place.interpreter.is_standalone
@@ -99,6 +100,7 @@ def test_a_build_is_told_by_its_own_configuration(place: Place) -> None:
 
 
 def test_an_allocator_that_checks_is_slow(place: Place) -> None:
+    outside_alone(place)
     _, facts, _ = doctor("--python", place.interpreter.path, env={**os.environ, "PYTHONMALLOC": "debug"})
     assert facts["allocator"]["standing"] == "slow" and facts["allocator"]["remedy"] == "unset PYTHONMALLOC"
 
@@ -153,13 +155,22 @@ def test_a_process_that_genba_does_not_know(tmp_path: Path) -> None:
 
 def test_what_to_send_in_holds_no_data(place: Place) -> None:
     secret = "hunter2-of-the-environment"
-    with started([place.interpreter.path, "-c", WAITS, secret], cwd=place.outside, env={"PASSWORD": secret}) as program:
-        for arguments in ((str(program.pid),), ("--python", place.interpreter.path)):
+    command = place.command([place.interpreter.path, "-c", WAITS, secret])
+    asked = [] if place.interpreter.root else [("--python", place.interpreter.path)]
+    with started(command, cwd=place.outside, env={**place.environment({}), "PASSWORD": secret}) as program:
+        for arguments in ((str(program.pid),), *asked):
             done = genba("doctor", "--layout", *arguments)
             assert done.returncode == 0 and f"knows CPython {place.interpreter.version}" in done.stdout, done.stderr
-            assert "offsets 0000   7864656275677079" in done.stdout and secret not in done.stdout
+            # CPython tells them from 3.13 on, and begins with `xdebugpy`.
+            tells = place.interpreter.minor_number >= 13
+            assert ("offsets 0000   7864656275677079" in done.stdout) == tells and secret not in done.stdout
             # Addresses of the process are none of anybody's business.
             assert "7f0000" not in done.stdout.partition("offsets 0000")[2], done.stdout
+
+
+def outside_alone(place: Place) -> None:
+    if place.interpreter.root:
+        pytest.skip("genba doctor asks an interpreter of its own root, and this CPython is in a folder of its own")
 
 
 @pytest.mark.parametrize(

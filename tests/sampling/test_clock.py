@@ -38,7 +38,9 @@ def share(recording: Path, preloaded: Path | None) -> tuple[dict[str, Any], subp
 def test_the_share_of_a_slow_clock(workshop: Workshop, slow_clock: Path) -> None:
     run = recorded(workshop, "slow", slow_clock)
     with_it = float(run.answer())
-    alone = subprocess.run([workshop.interpreter.path, str(REPOSITORY / "casebook/clock/slow.py"), EVENTS], capture_output=True, text=True, check=True)
+    place = workshop.place
+    command = place.command([workshop.interpreter.path, workshop.program("casebook/clock/slow.py"), EVENTS])
+    alone = subprocess.run(command, cwd=place.outside, env=place.environment({}), capture_output=True, text=True, check=True)
     page, done = share(run.recording, slow_clock)
     found = page["share"]
     assert found["answered_by"] == [str(slow_clock)] and done.returncode == 1

@@ -9,7 +9,7 @@ use crate::rules::verdict::not_followed;
 use crate::rules::verdict::words::{Line, Said};
 use crate::rules::verdict::{Reason, Verdict};
 use crate::rules::weight::{Choice, Totals, Weight};
-use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, ThreadIndex};
+use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, Thread, ThreadIndex};
 use crate::tables::table::TableIndex;
 use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
