@@ -4,6 +4,7 @@
 //! Owns: notes that belong to no known thread yet, and the CPU time that waits for such a stack. Never: asks the kernel, writes a sample.
 
 use crate::system::thread_ends::End;
+use genba_format::state::State;
 use genba_format::{QUANTUM_NS, proto};
 use rustc_hash::FxHashMap;
 
@@ -33,6 +34,8 @@ pub struct Ended {
     /// Not known so far: listed only now, or never.
     unknown: Vec<End>,
     by_body: FxHashMap<u64, Unmet>,
+    /// The stacks that were given last, of each function.
+    given: FxHashMap<u64, (u32, State)>,
     /// Of threads without a row, in all.
     cpu_ns: u64,
     row: Option<Row>,
@@ -93,11 +96,20 @@ impl Ended {
 
     /// One that began with that function has a stack: what waited for it. Less than a quantum waits on.
     #[must_use]
-    pub fn take(&mut self, body: u64) -> Option<Unmet> {
+    pub fn take(&mut self, body: u64, node: u32, state: State) -> Option<Unmet> {
+        if self.given.len() < BODIES_MAX || self.given.contains_key(&body) {
+            self.given.insert(body, (node, state));
+        }
         let unmet = self.by_body.get_mut(&body)?;
         let rest_ns = unmet.cpu_ns % QUANTUM_NS;
         let taken = std::mem::replace(unmet, Unmet { cpu_ns: rest_ns, ..Unmet::default() });
         Some(Unmet { cpu_ns: taken.cpu_ns - rest_ns, ..taken }).filter(|taken| *taken != Unmet::default())
+    }
+
+    /// At the end no further one comes: of each function the stack that was given last.
+    #[must_use]
+    pub fn last_given(&self) -> Vec<(u64, u32, State)> {
+        self.given.iter().map(|(&body, &(node, state))| (body, node, state)).collect()
     }
 
     /// The row of threads without one, which `make` makes.
@@ -124,6 +136,7 @@ impl Ended {
 mod tests {
     use super::{Ended, Now, OWED_MAX, Unmet};
     use crate::system::thread_ends::End;
+    use genba_format::state::State;
     use genba_format::{QUANTUM_NS, proto};
 
     const BODY: u64 = 7;
@@ -149,28 +162,35 @@ mod tests {
             _ => Now::Known,
         });
         assert!(!ended.is_empty(), "one is still going");
-        assert_eq!(ended.take(BODY + 1), None, "of another kind");
+        assert_eq!(ended.take(BODY + 1, 9, State::Running), None, "of another kind");
         ended.settle(|_| Now::Gone);
         assert!(ended.is_empty());
         assert_eq!(ended.clock(), None, "there is no row yet");
-        assert_eq!(ended.take(BODY), Some(Unmet { cpu_ns: 2 * MILLISECOND_NS, owed: Vec::new() }));
+        assert_eq!(ended.take(BODY, 9, State::Running), Some(Unmet { cpu_ns: 2 * MILLISECOND_NS, owed: Vec::new() }));
         assert_eq!((ended.row(|| 4), ended.row(|| 5)), (4, 4));
         let told = ended.clock().unwrap();
         assert_eq!((told.thread, told.cpu_ns, told.cpu_not_sampled_ns), (4, 2 * MILLISECOND_NS + 5, 5));
-        assert_eq!((ended.clock(), ended.take(BODY)), (None, None), "the rest is less than a quantum");
+        assert_eq!(
+            (ended.clock(), ended.take(BODY, 9, State::Running)),
+            (None, None),
+            "the rest is less than a quantum"
+        );
         ended.owe(BODY, QUANTUM_NS - 5);
-        assert_eq!(ended.take(BODY), Some(Unmet { cpu_ns: QUANTUM_NS, owed: Vec::new() }));
+        assert_eq!(ended.take(BODY, 9, State::Running), Some(Unmet { cpu_ns: QUANTUM_NS, owed: Vec::new() }));
+        let mut last = ended.last_given();
+        last.sort_unstable_by_key(|(body, ..)| *body);
+        assert_eq!(last, [(BODY, 9, State::Running), (BODY + 1, 9, State::Running)]);
     }
 
     #[test]
     fn a_thread_with_a_row_keeps_its_own_time() {
         let mut ended = Ended::default();
         ended.owe_row(BODY, clock(3, QUANTUM_NS - 1));
-        assert_eq!(ended.take(BODY), None, "no sample can tell so little");
+        assert_eq!(ended.take(BODY, 9, State::Running), None, "no sample can tell so little");
         for thread in 0..OWED_MAX as u32 + 9 {
             ended.owe_row(BODY, clock(thread, MILLISECOND_NS));
         }
-        let unmet = ended.take(BODY).unwrap();
+        let unmet = ended.take(BODY, 9, State::Running).unwrap();
         assert_eq!((unmet.cpu_ns, unmet.owed.len(), unmet.owed[2].clone()), (0, OWED_MAX, clock(2, MILLISECOND_NS)));
     }
 }

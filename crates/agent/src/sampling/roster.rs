@@ -80,7 +80,7 @@ pub struct Roster {
     /// The numbers of the threads that were known before it.
     known: FxHashSet<u32>,
     listed_ns: u64,
-    /// How many threads the kernel counted at the last listing; `None`: the list is out of date.
+    /// How many threads the last listing had; `None`: it is out of date.
     counted: Option<u64>,
     /// When the kernel was last asked for it.
     counted_ns: u64,
@@ -123,8 +123,9 @@ impl Roster {
     /// Lists the threads. How many there are: each position may hold one that began.
     pub fn list(&mut self, now_ns: u64, kernel: &impl Kernel, known: impl Iterator<Item = Ids>) -> usize {
         self.listed_ns = now_ns;
-        self.counted = kernel.count();
         kernel.numbers(&mut self.numbers);
+        // Those of the list, not the kernel's count: one that ended between the two would be missed for as long as another takes its place.
+        self.counted = Some(self.numbers.len() as u64);
         self.known.clear();
         self.known.extend(known.map(|ids| ids.number));
         self.numbers.len()
@@ -132,13 +133,22 @@ impl Roster {
 
     /// The thread at that position of the last listing, if it began since the listing before. `known`: with those that began at the
     /// positions before.
-    pub fn began(&self, position: usize, kernel: &impl Kernel, mut known: impl Iterator<Item = Ids>) -> Option<Began> {
+    pub fn began(
+        &mut self,
+        position: usize,
+        kernel: &impl Kernel,
+        mut known: impl Iterator<Item = Ids>,
+    ) -> Option<Began> {
         let number = *self.numbers.get(position)?;
         if number == kernel.own() || self.known.contains(&number) {
             return None;
         }
-        let tid = kernel.tid(number)?;
-        let cpu_ns = kernel.cpu_ns(tid)?;
+        let clock = kernel.tid(number).and_then(|tid| Some((tid, kernel.cpu_ns(tid)?)));
+        let Some((tid, cpu_ns)) = clock else {
+            // It has ended since it was listed.
+            self.counted = None;
+            return None;
+        };
         // One that ended unnoticed had the same id under another number: it goes first.
         let is_new = kernel.are_tids() || known.all(|ids| ids.tid != tid);
         is_new.then_some(Began { ids: Ids { tid, number }, cpu_ns })
@@ -237,6 +247,8 @@ mod tests {
         // One ended between its listing and the reading of its clock.
         let kernel = Listed { ended: BTreeSet::from([7]), ..Listed::own(&[OWN, FIRST, 6, 7]) };
         assert_eq!(list(&mut roster, &kernel, &mut known), [6]);
+        // As many as were listed: still the one that ended is not the one that is there now.
+        assert!(roster.is_due(START_NS + 1_000_000, 3, || Some(4)));
         assert_eq!(roster.others(&kernel), 2);
     }
 

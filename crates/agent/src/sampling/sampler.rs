@@ -435,24 +435,18 @@ impl Sampler {
         if !all && self.schedule.others.ran_ns() == now_ns {
             self.look_out_for_holders();
         }
-        for index in 0..self.threads.len() {
-            let still = self.threads[index].looks.stands_still(&self.schedule.others);
-            let due = self.threads[index].looks.is_look_due(now_ns) && !(still && self.put_off(index, now_ns));
-            if all || due || self.threads[index].open.is_some() || (!still && self.moved_since_glance(index, now_ns)) {
-                self.recorder.look(1 + late);
-                if late > 0 {
-                    self.recorder.dropped(Dropped::Late, late);
-                }
-                self.look(index);
-                if self.recorder.is_block_full(&self.tables) {
-                    self.flush(None);
-                }
-            }
-        }
+        self.look_from(0, now_ns, late, all);
         let before = self.threads.len();
         self.threads.retain(|thread| !thread.gone);
         if self.threads.len() < before {
             self.roster.one_ended();
+            // One that began in its place is looked at in this tick, too: by the next one it may have ended, and in a chain of threads that
+            // would be so for each that is shorter than a tick.
+            let known = self.threads.len();
+            if self.list_is_due(now_ns) && self.list_threads(now_ns) {
+                self.refresh_states();
+                self.look_from(known, now_ns, late, true);
+            }
         }
         if self.session.memory
             && self.schedule.memory_is_due(now_ns)
@@ -465,6 +459,24 @@ impl Sampler {
             if self.schedule.judgement_is_due(now_ns) {
                 self.judge_rate(now_ns);
                 self.delayed_ns = self.own_delay_ns();
+            }
+        }
+    }
+
+    /// Of the threads from that one on, those that are due.
+    fn look_from(&mut self, first: usize, now_ns: u64, late: u64, all: bool) {
+        for index in first..self.threads.len() {
+            let still = self.threads[index].looks.stands_still(&self.schedule.others);
+            let due = self.threads[index].looks.is_look_due(now_ns) && !(still && self.put_off(index, now_ns));
+            if all || due || self.threads[index].open.is_some() || (!still && self.moved_since_glance(index, now_ns)) {
+                self.recorder.look(1 + late);
+                if late > 0 {
+                    self.recorder.dropped(Dropped::Late, late);
+                }
+                self.look(index);
+                if self.recorder.is_block_full(&self.tables) {
+                    self.flush(None);
+                }
             }
         }
     }

@@ -5,8 +5,8 @@ use super::Sampler;
 use crate::sampling::ended::{Ended, Now, Unmet};
 use crate::sampling::ledger::{Clock, Found, Moment};
 use crate::sampling::threads::Ran;
-use crate::system::proc;
-use crate::system::thread_ends::{self, End};
+use crate::system::proc::{self, monotonic_ns};
+use crate::system::thread_ends;
 use crate::writing::recorder::Sample;
 use genba_format::state::State;
 use genba_format::{NO_SINGLE_THREAD, QUANTUM_NS, proto};
@@ -49,6 +49,10 @@ impl Sampler {
             }
         }
         self.threads.retain(|thread| !thread.gone);
+        let at_ns = monotonic_ns();
+        for (body, node, state) in self.ended.last_given() {
+            self.give_stack(body, at_ns, node, state);
+        }
     }
 
     /// What a thread did between its last look and its end, where a sample of its own tells it. How many of `looks`, which found it gone, are
@@ -82,31 +86,31 @@ impl Sampler {
         match (thread.ran, clock) {
             (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
             (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
-            (Ran::Once(node, state), _) => self.give_stack(end, node, state),
+            (Ran::Once(node, state), _) => self.give_stack(end.body, end.at_ns, node, state),
             // Longer than the others: none of their kind.
             (Ran::Often(..), _) => {}
         }
     }
 
-    fn give_stack(&mut self, end: End, node: u32, state: State) {
-        let Some(Unmet { cpu_ns, owed }) = self.ended.take(end.body) else { return };
+    fn give_stack(&mut self, body: u64, at_ns: u64, node: u32, state: State) {
+        let Some(Unmet { cpu_ns, owed }) = self.ended.take(body, node, state) else { return };
         if cpu_ns > 0 {
             let tables = &mut self.tables;
-            let row = self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, end.at_ns));
-            self.sample_of_ended(end, row, node, state, cpu_ns / QUANTUM_NS);
+            let row = self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, at_ns));
+            self.sample_of_ended(at_ns, row, node, state, cpu_ns / QUANTUM_NS);
         }
         for clock in owed {
             let quanta = clock.cpu_not_sampled_ns / QUANTUM_NS;
-            self.sample_of_ended(end, clock.thread, node, state, quanta);
+            self.sample_of_ended(at_ns, clock.thread, node, state, quanta);
             let cpu_not_sampled_ns = clock.cpu_not_sampled_ns % QUANTUM_NS;
             self.recorder.thread_clock(proto::ThreadClock { cpu_not_sampled_ns, name: 0, ..clock });
         }
     }
 
     /// One look at what ended before, which ends as a sample.
-    fn sample_of_ended(&mut self, end: End, thread: u32, node: u32, state: State, cpu_quanta: u64) {
+    fn sample_of_ended(&mut self, at_ns: u64, thread: u32, node: u32, state: State, cpu_quanta: u64) {
         self.recorder.look(1);
-        let (end_ns, ticks, wall_quanta) = (end.at_ns, 1, 0);
+        let (end_ns, ticks, wall_quanta) = (at_ns, 1, 0);
         self.recorder.sample(Sample { end_ns, thread, node, state, ticks, cpu_quanta, wall_quanta });
     }
 }
