@@ -26,6 +26,34 @@ def test_what_they_used_is_told_with_their_stacks(workshop: Workshop, short_us: 
     assert_share("short_work", told_ns["short_work"] / sum(told_ns.values()), answer["short_work"] / of_threads_ns, samples)
 
 
+# Each is seen while it sleeps, and gone when it is looked at again.
+SLEEPERS = """
+import json, threading, time
+used_ns = []
+def sleeps():
+    time.sleep(0.05)
+    used_ns.append(time.thread_time_ns())
+for _ in range(10):
+    threads = [threading.Thread(target=sleeps) for _ in range(40)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+print(json.dumps({"whole_ns": time.process_time_ns()}))
+"""
+
+
+def test_what_is_known_of_a_thread_is_told_once(workshop: Workshop) -> None:
+    run = workshop.run(workshop.write("sleepers.py", SLEEPERS))
+    profile = run.profile()
+    clocks = profile["processes"][0]
+    assert clocks["cpu_sampled_ns"] + clocks["cpu_not_sampled_ns"] + clocks["cpu_genba_ns"] == clocks["cpu_ns"]
+    short_ns = sum(thread["cpu_ns"] for thread in profile["threads"] if thread["tid"] == 0)
+    # Nobody is so short here that no tick met it: at most a few at the edges.
+    assert short_ns <= clocks["cpu_ns"] / 20, (short_ns, clocks)
+    # With the threads' own clocks: no thread has more than it used.
+    for thread in profile["threads"]:
+        assert thread["cpu_not_sampled_ns"] <= thread["cpu_ns"], thread
+
+
 def test_a_row_of_their_own_holds_those_that_no_tick_met(workshop: Workshop) -> None:
     run = workshop.run(workshop.program("tests/programs/short_threads.py"), "400", "300", "200")
     profile = run.profile()

@@ -3,7 +3,6 @@
 
 pub mod collections;
 pub mod counted;
-pub mod ended;
 pub mod heaps;
 pub mod layout_trust;
 pub mod lease;

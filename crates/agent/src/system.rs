@@ -12,5 +12,4 @@ pub mod sampler_stack;
 pub mod signals;
 pub mod symbols;
 pub mod tasks;
-pub mod thread_ends;
-pub mod thread_starts;
+pub mod threads;

@@ -6,7 +6,7 @@ use super::request::Request;
 use super::walking;
 use crate::system::proc;
 use crate::system::signals::mask;
-use crate::system::thread_starts;
+use crate::system::threads::starts;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
@@ -66,7 +66,7 @@ fn begin(work: Box<Work>) -> bool {
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
         libc::pthread_attr_setdetachstate(&raw mut attributes, libc::PTHREAD_CREATE_DETACHED);
         let mut thread: libc::pthread_t = 0;
-        let failed = thread_starts::create_thread(&raw mut thread, &raw const attributes, body, work.cast());
+        let failed = starts::create_thread(&raw mut thread, &raw const attributes, body, work.cast());
         libc::pthread_attr_destroy(&raw mut attributes);
         set_mask(&raw const before, core::ptr::null_mut());
         if failed != 0 {

@@ -11,7 +11,7 @@ use crate::system::descriptor::Descriptor;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
 use crate::system::signals::mask;
-use crate::system::thread_starts;
+use crate::system::threads::starts;
 use genba_signal::handler::SHARED;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
@@ -99,7 +99,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
         libc::pthread_attr_init(&raw mut attributes);
         libc::pthread_attr_setstacksize(&raw mut attributes, STACK_BYTES);
         let mut thread: libc::pthread_t = 0;
-        let failed = thread_starts::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
+        let failed = starts::create_thread(&raw mut thread, &raw const attributes, body, sampler.cast());
         libc::pthread_attr_destroy(&raw mut attributes);
         mask::in_kernel(libc::SIG_SETMASK, before);
         if failed == 0 {

@@ -8,6 +8,7 @@ use genba_format::QUANTUM_NS;
 use genba_format::state::{State, WaitedOn};
 use genba_python::memory::Address;
 
+pub mod ended;
 #[cfg(test)]
 mod tests;
 

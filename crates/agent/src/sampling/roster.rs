@@ -14,8 +14,6 @@ const LIST_NS_PER_THREAD: u64 = 50_000;
 pub trait Kernel {
     /// The numbers of all threads.
     fn numbers(&self, out: &mut Vec<u32>);
-    /// How many there are.
-    fn count(&self) -> Option<u64>;
     /// The calling thread's number.
     fn own(&self) -> u32;
     /// The number of the process's first thread.
@@ -31,10 +29,6 @@ pub trait Kernel {
 impl Kernel for Tasks {
     fn numbers(&self, out: &mut Vec<u32>) {
         Tasks::numbers(self, out);
-    }
-
-    fn count(&self) -> Option<u64> {
-        Tasks::count(self)
     }
 
     fn own(&self) -> u32 {
@@ -203,10 +197,6 @@ mod tests {
         fn numbers(&self, out: &mut Vec<u32>) {
             out.clear();
             out.extend(self.tids.keys());
-        }
-
-        fn count(&self) -> Option<u64> {
-            Some(self.tids.len() as u64)
         }
 
         fn own(&self) -> u32 {

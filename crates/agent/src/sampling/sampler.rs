@@ -14,10 +14,10 @@ use crate::reading::modules::{self, nobody_walks};
 use crate::reading::stacks::Stacks;
 use crate::sampling::collections::Collections;
 use crate::sampling::counted::Kept;
-use crate::sampling::ended::Ended;
 use crate::sampling::heaps::Heaps;
 use crate::sampling::layout_trust::LayoutTrust;
 use crate::sampling::lease::Lease;
+use crate::sampling::ledger::ended::Ended;
 use crate::sampling::roster::Roster;
 use crate::sampling::schedule::Schedule;
 use crate::sampling::schedule::others::Clocks;
@@ -28,7 +28,7 @@ use crate::system::proc::{self, monotonic_ns};
 use crate::system::sampler_stack::SAMPLER_TID;
 use crate::system::signals::{self, HandlersHeld};
 use crate::system::tasks::Tasks;
-use crate::system::thread_ends;
+use crate::system::threads::ends;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::recorder::Recorder;
 use crate::writing::tables::Tables;
@@ -43,7 +43,6 @@ use std::sync::atomic::Ordering::SeqCst;
 
 mod birth;
 mod bookkeeping;
-mod ends;
 mod garbage;
 mod interpreter;
 mod lock_holders;
@@ -84,6 +83,8 @@ pub struct Sampler {
     heaps: Heaps,
     roster: Roster,
     ended: Ended,
+    /// Threads found gone in this tick.
+    gone_now: Vec<u32>,
     /// The folders /proc and /proc/self/task.
     proc: Option<Descriptor>,
     tasks: Option<Tasks>,
@@ -161,6 +162,7 @@ impl Sampler {
             heaps,
             roster: Roster::default(),
             ended: Ended::default(),
+            gone_now: Vec::new(),
             proc: None,
             tasks: None,
             pid,
@@ -201,7 +203,7 @@ impl Sampler {
         SHARED.pid.store(self.pid, SeqCst);
         self.begin_counts(now_ns);
         bells::take_place();
-        thread_ends::want(true);
+        ends::want(true);
         if LIFE.stands_by() {
             self.keep_away();
             self.flush(None);
@@ -409,6 +411,7 @@ impl Sampler {
 
     fn tick(&mut self, now_ns: u64, late: u64) {
         self.ticks += 1;
+        self.gone_now.clear();
         self.note_handlers(signals::held());
         self.allow_counts();
         self.take_counts();

@@ -8,7 +8,7 @@ use crate::sampling::steps::Step;
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::Doing;
 use crate::system::tasks;
-use crate::system::thread_ends::End;
+use crate::system::threads::ends::End;
 use genba_format::proto;
 use genba_format::state::State;
 use genba_signal::request::{Pool, REQUESTS, Ticket};

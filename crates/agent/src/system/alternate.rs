@@ -2,7 +2,7 @@
 //! kernel leaves alone (docs/limits.md), so no signal may arrive on a thread's own stack.
 //! Owns: one file below for each subject: such a build (bolt.rs), the stack of a thread (stack.rs), the program's own alternate stack
 //! (view.rs), its handlers (frame.rs), mapped ones, for the threads of a program that ran before genba came and for those whose own
-//! stack has no room for one (fitted.rs). Never: lets the program's handlers run on genba's stack. Partners: system/thread_starts.rs (each new
+//! stack has no room for one (fitted.rs). Never: lets the program's handlers run on genba's stack. Partners: system/threads/starts.rs (each new
 //! thread comes by), signals.rs (`SA_ONSTACK`).
 
 mod bolt;

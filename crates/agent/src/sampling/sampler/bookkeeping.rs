@@ -2,6 +2,7 @@
 //! Owns: how each tick without a sample is counted (I-03). A part of sampler.rs, split off by subject.
 
 mod counts;
+mod ends;
 
 use super::{EVERY_TICK_MAX, FILES_MAX, STAND_BY_NS, Sampler, WALKING_NS_MAX};
 use crate::process::bells;
@@ -18,7 +19,7 @@ use crate::system::descriptor::descriptor_limit;
 use crate::system::proc::{self, Doing, monotonic_ns};
 use crate::system::signals::{self, HandlersHeld, mask};
 use crate::system::tasks::{self, Tasks};
-use crate::system::thread_ends;
+use crate::system::threads;
 use crate::writing::outcomes::{Dropped, Refused};
 use crate::writing::reaped;
 use genba_format::proto;
@@ -107,6 +108,10 @@ impl Sampler {
 
     /// The thread is gone; `looks` of it are still to be counted.
     pub(super) fn thread_ended(&mut self, index: usize, looks: u64) {
+        if self.threads[index].end.is_none() {
+            // It told its end before it was gone: nobody's note otherwise, and its time would be told twice.
+            self.take_ends();
+        }
         self.end_question(index, Refused::Ended);
         self.settle_glances(index);
         self.write_still(index);
@@ -118,9 +123,10 @@ impl Sampler {
         let thread = &mut self.threads[index];
         fitted::ended(thread.tid);
         thread.gone = true;
+        self.gone_now.push(thread.tid);
         let clock = thread.row.map(|row| thread.clock(row, true));
         if let Some(clock) = &clock {
-            self.recorder.thread_clock(clock.clone());
+            self.recorder.thread_clock(*clock);
         }
         self.settle_end(index, clock);
     }
@@ -164,6 +170,11 @@ impl Sampler {
         for position in 0..self.roster.list(now_ns, tasks, self.threads.iter().map(Thread::ids)) {
             let began = self.roster.began(position, tasks, self.threads.iter().map(Thread::ids));
             let Some(Began { ids: Ids { tid, number }, cpu_ns }) = began else { continue };
+            if self.gone_now.contains(&tid) {
+                // On its way out, and still listed.
+                self.roster.one_ended();
+                continue;
+            }
             let mut thread = Thread::new(tid, number, cpu_ns, now_ns);
             thread.forget_turns(tasks.folder());
             self.threads.push(thread);
@@ -329,7 +340,7 @@ impl Sampler {
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
     pub(super) fn keep_away(&mut self) {
-        thread_ends::want(false);
+        threads::ends::want(false);
         self.forget_ends();
         self.pause_counts();
         self.take_back(Refused::Unanswered);
@@ -366,7 +377,7 @@ impl Sampler {
             self.threads[index].ledger.forget_wait();
         }
         self.skip_collections();
-        thread_ends::want(true);
+        threads::ends::want(true);
         self.recorder.mark(proto::MarkKind::Pause, "", 1);
         LIFE.set_stands_by(false);
         self.allow_counts();
@@ -385,7 +396,7 @@ impl Sampler {
     pub(super) fn end(&mut self, why: &str) {
         SHARED.pid.store(0, SeqCst);
         self.end_counts();
-        thread_ends::want(false);
+        threads::ends::want(false);
         self.take_back(Refused::Exited);
         self.end_ended();
         for index in 0..self.threads.len() {

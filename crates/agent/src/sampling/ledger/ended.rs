@@ -3,7 +3,7 @@
 //! none met running goes to the stack of the next one that one tick met, among those that began with the same function.
 //! Owns: notes that belong to no known thread yet, and the CPU time that waits for such a stack. Never: asks the kernel, writes a sample.
 
-use crate::system::thread_ends::End;
+use crate::system::threads::ends::End;
 use genba_format::state::State;
 use genba_format::{QUANTUM_NS, proto};
 use rustc_hash::FxHashMap;
@@ -135,7 +135,7 @@ impl Ended {
 #[cfg(test)]
 mod tests {
     use super::{Ended, Now, OWED_MAX, Unmet};
-    use crate::system::thread_ends::End;
+    use crate::system::threads::ends::End;
     use genba_format::state::State;
     use genba_format::{QUANTUM_NS, proto};
 
@@ -191,6 +191,6 @@ mod tests {
             ended.owe_row(BODY, clock(thread, MILLISECOND_NS));
         }
         let unmet = ended.take(BODY, 9, State::Running).unwrap();
-        assert_eq!((unmet.cpu_ns, unmet.owed.len(), unmet.owed[2].clone()), (0, OWED_MAX, clock(2, MILLISECOND_NS)));
+        assert_eq!((unmet.cpu_ns, unmet.owed.len(), unmet.owed[2]), (0, OWED_MAX, clock(2, MILLISECOND_NS)));
     }
 }

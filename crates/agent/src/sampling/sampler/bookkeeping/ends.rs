@@ -1,12 +1,12 @@
 //! Threads that told their end: each nanosecond until then goes to a stack, its own or that of one of its kind.
 //! Owns: which note is whose, and the row of threads that no tick met. Never: credits time twice. A part of sampler.rs, split off by subject.
 
-use super::Sampler;
-use crate::sampling::ended::{Ended, Now, Unmet};
+use crate::sampling::ledger::ended::{Ended, Now, Unmet};
 use crate::sampling::ledger::{Clock, Found, Moment};
+use crate::sampling::sampler::Sampler;
 use crate::sampling::threads::Ran;
 use crate::system::proc::{self, monotonic_ns};
-use crate::system::thread_ends;
+use crate::system::threads::ends;
 use crate::writing::recorder::Sample;
 use genba_format::state::State;
 use genba_format::{NO_SINGLE_THREAD, QUANTUM_NS, proto};
@@ -14,9 +14,9 @@ use genba_format::{NO_SINGLE_THREAD, QUANTUM_NS, proto};
 const SHORT_THREADS: &[u8] = b"short threads";
 
 impl Sampler {
-    pub(super) fn take_ends(&mut self) {
+    pub(in crate::sampling::sampler) fn take_ends(&mut self) {
         let (ended, threads) = (&mut self.ended, &mut self.threads);
-        thread_ends::take(|end| ended.add(end));
+        ends::take(|end| ended.add(end));
         if ended.is_empty() {
             return;
         }
@@ -35,13 +35,13 @@ impl Sampler {
     }
 
     /// Rows begin anew, or nothing is looked at: what ended before is in no sample.
-    pub(super) fn forget_ends(&mut self) {
-        thread_ends::take(|_| {});
+    pub(in crate::sampling::sampler) fn forget_ends(&mut self) {
+        ends::take(|_| {});
         self.ended = Ended::default();
     }
 
     /// Those that told their end, before the last block.
-    pub(super) fn end_ended(&mut self) {
+    pub(in crate::sampling::sampler) fn end_ended(&mut self) {
         self.take_ends();
         for index in 0..self.threads.len() {
             if self.threads[index].end.is_some() {
@@ -57,7 +57,7 @@ impl Sampler {
 
     /// What a thread did between its last look and its end, where a sample of its own tells it. How many of `looks`, which found it gone, are
     /// still to be counted.
-    pub(super) fn tell_rest(&mut self, index: usize, looks: u64) -> u64 {
+    pub(in crate::sampling::sampler) fn tell_rest(&mut self, index: usize, looks: u64) -> u64 {
         let thread = &mut self.threads[index];
         let Some(end) = thread.end else { return looks };
         let _ = thread.ledger.advance(end.cpu_ns);
@@ -80,7 +80,7 @@ impl Sampler {
     }
 
     /// The thread's last clock is told: its stack is that of its kind, or it waits for one.
-    pub(super) fn settle_end(&mut self, index: usize, clock: Option<proto::ThreadClock>) {
+    pub(in crate::sampling::sampler) fn settle_end(&mut self, index: usize, clock: Option<proto::ThreadClock>) {
         let thread = &self.threads[index];
         let Some(end) = thread.end else { return };
         match (thread.ran, clock) {

@@ -1,5 +1,5 @@
 //! Calls that make a thread or a process. The new one inherits the mask that the program believes in. A thread that needs an alternate
-//! stack gets one (alternate.rs), and one whose end is wanted will tell it (thread_ends.rs).
+//! stack gets one (alternate.rs), and one whose end is wanted will tell it (ends.rs).
 //! Owns: `pthread_create`, `thrd_create`, `posix_spawn`. Never: comes between libc and a caller for which there is nothing to do; leaves a
 //! frame of its own on the stack of a thread; allocates.
 //!
@@ -7,11 +7,11 @@
 //! with SIGURG blocked, takes the belief over (signals/mask.rs), and *jumps* to its function. So code that unwinds, cancels or reads its
 //! stack meets libc's frame below the program's own.
 
-use super::real::next;
 use crate::system::alternate::{self, Room};
 use crate::system::programs::next_program::{self, Program};
+use crate::system::real::next;
 use crate::system::signals::mask;
-use crate::system::thread_ends;
+use crate::system::threads::ends;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
@@ -98,7 +98,7 @@ extern "C" fn task(start: &'static Start) -> Task {
         mask::take_over();
     }
     if tells_end {
-        thread_ends::watch(task.body);
+        ends::watch(task.body);
     }
     task
 }
@@ -161,7 +161,7 @@ unsafe fn started(
 ) -> c_int {
     // SAFETY: the caller's promise.
     let room = alternate::is_needed().then(|| unsafe { alternate::room(attributes) });
-    let (has_mask, tells_end) = (mask::is_wished() || room.is_some(), thread_ends::are_wanted());
+    let (has_mask, tells_end) = (mask::is_wished() || room.is_some(), ends::are_wanted());
     if !has_mask && !tells_end {
         return create(body, argument);
     }

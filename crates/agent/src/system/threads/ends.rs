@@ -1,6 +1,6 @@
 //! What a thread of the program used when it ends: its clock cannot be read any more afterwards, and many a thread is shorter than a tick.
-//! Owns: the destructor that a thread is given where it begins (thread_starts.rs), and the notes of those that ended. Never: waits, takes
-//! memory, leaves a frame of its own on the stack of a thread that works. Partner: sampling/ended.rs (what becomes of a note).
+//! Owns: the destructor that a thread is given where it begins (starts.rs), and the notes of those that ended. Never: waits, takes
+//! memory, leaves a frame of its own on the stack of a thread that works. Partner: sampling/ledger/ended.rs (what becomes of a note).
 
 use crate::system::errno;
 use crate::system::own_ids::own_tid;
