@@ -10,10 +10,10 @@ use crate::tables::owner::Owner;
 use crate::tables::source_text::{Expression, SourceText, Sources};
 use crate::tables::table::{Table, table_index};
 use crate::tables::window::Bins;
-use genba_format::NO_FILE;
 use genba_format::context::ContextKind;
 use genba_format::measure::{Measure, Totals};
 use genba_format::state::State;
+use genba_format::{NO_FILE, NO_SINGLE_THREAD};
 use serde::Serialize;
 
 table_index!(/// Row of `Profile::processes`.
@@ -209,11 +209,18 @@ impl Thread {
         self.name.iter().chain(&self.kernel_name).chain(&self.former_names).map(String::as_str)
     }
 
+    /// Of all that ended before a tick met them: it has a name, and no number.
+    #[must_use]
+    pub fn is_of_many(&self) -> bool {
+        self.tid == Some(NO_SINGLE_THREAD)
+    }
+
     /// `thread 4130 (worker)`
     #[must_use]
     pub fn in_words(&self) -> String {
         let tid = self.tid.unwrap_or(0);
         match &self.name {
+            Some(name) if self.is_of_many() => name.clone(),
             Some(name) => format!("thread {tid} ({name})"),
             None => format!("thread {tid}"),
         }

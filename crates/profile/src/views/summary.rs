@@ -13,7 +13,6 @@ use crate::tables::profile::{Accounting, Clocks, ProcessIndex, Profile, Thread, 
 use crate::tables::table::TableIndex;
 use crate::views::collections::heading::line_of_report;
 use crate::words::figures::{count, counted, duration, percent, size};
-use genba_format::NO_SINGLE_THREAD;
 
 /// Resident size over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +84,7 @@ impl Profile {
 
     /// How many threads a process had.
     pub fn thread_count(&self, process: ProcessIndex) -> u64 {
-        let is_one = |thread: &&Thread| thread.process == process && thread.tid != Some(NO_SINGLE_THREAD);
+        let is_one = |thread: &&Thread| thread.process == process && !thread.is_of_many();
         self.threads.iter().filter(is_one).count() as u64
     }
 }

@@ -107,8 +107,9 @@ pub fn take(mut each: impl FnMut(End)) {
     }
 }
 
-/// In a forked child: those that ended were its parent's.
+/// In a forked child: those that ended were its parent's, and nobody takes notes until a sampler begins there.
 pub fn forked() {
+    WANTED.store(false, SeqCst);
     for note in &ENDS {
         note.tid.store(FREE, SeqCst);
     }

@@ -136,11 +136,12 @@ pub(in crate::views) fn name(profile: &Profile, by: By, files: &FileNames, row: 
             let row = &profile.threads[thread];
             let tid = row.tid.map_or(format!("#{}", thread.position()), |tid| tid.to_string());
             let name = row.names_in_words();
+            let numbered = if row.is_of_many() { name } else { format!("thread {tid} {name}") };
             let process = &profile.processes[row.process];
             let recording = process.recording.as_ref().map_or(String::new(), |recording| format!(" of {recording}"));
             match process.pid {
-                Some(pid) => format!("thread {tid} {name} of process {pid}{recording}"),
-                None => format!("thread {tid} {name}{recording}"),
+                Some(pid) => format!("{numbered} of process {pid}{recording}"),
+                None => format!("{numbered}{recording}"),
             }
         }
         By::Process => process().unwrap_or_else(|| "no process".to_string()),
