@@ -16,7 +16,8 @@ import machine
 import recordings
 import table
 from goals import (
-    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, size, startup, trace, turns, viewer,
+    allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, short_threads, size,
+    startup, trace, turns, viewer,
 )
 from row import Row
 from runs import Measured
@@ -44,6 +45,7 @@ ABSOLUTE = {
     "trace": trace,
     "heap": heap,
     "turns": turns,
+    "threads": short_threads,
 }
 
 
