@@ -21,8 +21,9 @@ pub(crate) const PLAIN_BYTES_MAX_BEFORE: u32 = 64 << 20;
 const SMALL_VERSION_MIN: u16 = 3;
 /// The unit of CPU and wall time in samples.
 pub const QUANTUM_NS: u64 = 16_000;
-/// The thread id of the row of all threads that ended before a tick met them: it is no single thread's.
-pub const NO_SINGLE_THREAD: u32 = 0;
+/// The thread id of the row of all threads that ended before a tick met them: it is no single thread's. The
+/// kernel gives no such number.
+pub const NO_SINGLE_THREAD: u32 = u32::MAX;
 
 /// Random name of one process image; a new one after every fork and exec.
 pub type ProcessKey = [u8; 16];
