@@ -202,6 +202,8 @@ def end(process: subprocess.Popen) -> None:
 def run_parts(parts: list[Part], environment: dict[str, str]) -> tuple[dict[str, Done], list[Part]]:
     """Also those that could not begin: a part that they need did not pass."""
     running: dict[str, tuple[subprocess.Popen, float]] = {}
+    # As Ctrl-C does: parts are in sessions of their own, and would go on.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         return run_in_lanes(parts, environment, running)
     finally:

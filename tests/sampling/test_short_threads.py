@@ -3,6 +3,7 @@
 import pytest
 
 from bounds import assert_share, effective_samples
+from profile_tables import Profile
 from recording import Workshop
 
 pytestmark = pytest.mark.measures
@@ -62,14 +63,70 @@ def test_what_is_known_of_a_thread_is_told_once(workshop: Workshop) -> None:
         assert thread["cpu_not_sampled_ns"] <= thread["cpu_ns"], thread
 
 
-def test_a_row_of_their_own_holds_those_that_no_tick_met(workshop: Workshop) -> None:
-    run = workshop.run(workshop.program("tests/programs/short_threads.py"), "400", "300", "200")
-    profile = run.profile()
+def one_row_adds_up(profile: Profile) -> None:
     (short,) = [index for index, thread in enumerate(profile["threads"]) if thread["tid"] == NO_SINGLE_THREAD]
     thread = profile["threads"][short]
     assert thread["name"] == "short threads"
     assert thread["cpu_ns"] - thread["cpu_not_sampled_ns"] == profile.sum("cpu_ns", lambda row: row.thread == short)
     assert profile.sum("wall_ns", lambda row: row.thread == short) == 0
+
+
+def test_a_row_of_their_own_holds_those_that_no_tick_met(workshop: Workshop) -> None:
+    run = workshop.run(workshop.program("tests/programs/short_threads.py"), "400", "300", "200")
+    profile = run.profile()
+    one_row_adds_up(profile)
     # It is no thread: nobody counts it as one.
     (process,) = profile["processes"]
     assert process["threads"] == len(profile["threads"]) - 1
+
+
+PAUSES = """
+import genba, threading, time
+def work():
+    end_ns = time.thread_time_ns() + 300_000
+    while time.thread_time_ns() < end_ns:
+        sum(range(50))
+def chain(threads):
+    began_ns = time.process_time_ns()
+    for _ in range(threads):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    return time.process_time_ns() - began_ns
+chain(400)
+genba.pause()
+paused_ns = chain(400)
+genba.resume()
+chain(400)
+print(paused_ns)
+"""
+
+
+def test_a_pause_is_in_no_sample_and_the_row_goes_on(workshop: Workshop) -> None:
+    environment = {"PYTHONPATH": f"{workshop.place.repository_inside}/python"}
+    run = workshop.run(workshop.write("pauses.py", PAUSES), environment=environment)
+    profile, paused_ns = run.profile(), run.answer()
+    one_row_adds_up(profile)
+    (process,) = profile["processes"]
+    assert process["cpu_sampled_ns"] <= process["cpu_ns"] - process["cpu_genba_ns"] - paused_ns, (process, paused_ns)
+
+
+# Where ticks come late, they come where a thread ends and the sampler gets its CPU: then nothing can be said of short ones beside long ones.
+LATE_MAX = 0.005
+RUNS_MAX = 5
+
+
+def test_those_that_begin_where_another_ended_are_seen(workshop: Workshop) -> None:
+    """A tick that finds a long thread gone meets the short one in its place, or nobody does: by the next tick it has ended, too."""
+    for _ in range(RUNS_MAX):
+        run = workshop.run(workshop.program("tests/programs/short_threads.py"), "300", "3000", "400", flags=("--rate", "1000"))
+        answer, profile = run.answer(), run.profile()
+        accounting = profile["accounting"]
+        if accounting["dropped"].get("late", 0) <= LATE_MAX * accounting["ticks"]:
+            break
+    else:
+        pytest.skip(f"ticks came late in {RUNS_MAX} recordings: the machine is busy with other things")
+    told_ns = {name: profile.sum("cpu_ns", lambda row, name=name: name in row.names()) for name in ("long_work", "short_work")}
+    true = answer["short_work"] / (answer["short_work"] + answer["long_work"])
+    # Without it they have less than a hundredth of what they used.
+    assert told_ns["short_work"] / sum(told_ns.values()) >= true / 2, (told_ns, answer, profile.facts())

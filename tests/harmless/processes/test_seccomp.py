@@ -139,3 +139,24 @@ def test_c_stacks_are_whole_without_process_vm_readv(workshop: Workshop) -> None
     stacks = [stack for stack in run.collapsed() if any("hashes.py" in frame.file for frame in stack.frames)]
     whole = sum(stack.weight for stack in stacks if stack.frames[0].kind == "c" or stack.frames[1].kind == "c")
     assert whole > 0.8 * sum(stack.weight for stack in stacks), "\n".join(map(str, stacks[:5]))
+
+
+# A filter of one thread, which kills the process at the calls with which a thread would tell its end.
+SANDBOXED = FILTER + """
+import threading
+KILL_PROCESS, GETTID, CLOCK_GETTIME = 0x80000000, 186, 228
+def work(): sum(range(300_000))
+def sandboxed():
+    seccomp([GETTID, CLOCK_GETTIME], KILL_PROCESS, 0)
+    work()
+threading.Thread(target=work).start()
+thread = threading.Thread(target=sandboxed)
+thread.start()
+thread.join()
+work()
+print("lives")
+"""
+
+
+def test_a_thread_in_a_sandbox_of_its_own_ends_as_alone(workshop: Workshop) -> None:
+    assert same_as_alone(workshop, [workshop.interpreter.path, "-c", SANDBOXED])

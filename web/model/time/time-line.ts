@@ -62,6 +62,8 @@ export function threadLanes(profile: Profile, moments: Moments, kept: { range: R
     const row = moments.row[at] ?? 0;
     const thread = profile.samples.thread[row] ?? (0 as ThreadIndex);
     if (kept.process !== null && profile.threads[thread]?.process !== kept.process) return;
+    // Threads that ended before a tick met them have CPU time and no wall time: no lane.
+    if ((moments.wall[at] ?? 0) === 0) return;
     let walls = lanes.get(thread);
     if (walls === undefined) {
       walls = new Float64Array(columns * TINTS.length);

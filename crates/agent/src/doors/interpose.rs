@@ -5,6 +5,7 @@
 mod children;
 mod ends;
 mod execs;
+mod filters;
 mod handlers;
 mod masks;
 mod namespaces;

@@ -1,6 +1,7 @@
 //! One thread of the program, as the sampler remembers it between looks.
 //! Owns: the open question, the files that tell what it does. Never: credits time to anything (ledger.rs).
 
+use crate::sampling::ledger::ended::Met;
 use crate::sampling::ledger::{Ledger, Moment};
 use crate::sampling::roster::Ids;
 use crate::sampling::schedule::looks::Looks;
@@ -10,7 +11,6 @@ use crate::system::proc::Doing;
 use crate::system::tasks;
 use crate::system::threads::ends::End;
 use genba_format::proto;
-use genba_format::state::State;
 use genba_signal::request::{Pool, REQUESTS, Ticket};
 use std::ffi::CString;
 
@@ -144,16 +144,16 @@ pub enum NotTold {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ran {
     Never,
-    Once(u32, State),
-    Often(u32, State),
+    Once(Met),
+    Often(Met),
 }
 
 impl Ran {
     #[must_use]
-    pub const fn and(self, node: u32, state: State) -> Ran {
+    pub const fn and(self, met: Met) -> Ran {
         match self {
-            Ran::Never => Ran::Once(node, state),
-            Ran::Once(..) | Ran::Often(..) => Ran::Often(node, state),
+            Ran::Never => Ran::Once(met),
+            Ran::Once(_) | Ran::Often(_) => Ran::Often(met),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
 /// Every function whose real one is called.
-const NAMES: [&CStr; 35] = [
+const NAMES: [&CStr; 36] = [
     c"__ppoll_chk",
     c"__sysv_signal",
     c"abort",
@@ -21,6 +21,7 @@ const NAMES: [&CStr; 35] = [
     c"posix_spawn",
     c"posix_spawnp",
     c"ppoll",
+    c"prctl",
     c"pselect",
     c"pthread_create",
     c"pthread_kill",

@@ -340,8 +340,7 @@ impl Sampler {
 
     /// After an order that made it look, or tell clocks, while it stands by: as before that.
     pub(super) fn keep_away(&mut self) {
-        threads::ends::want(false);
-        self.forget_ends();
+        self.pause_ends();
         self.pause_counts();
         self.take_back(Refused::Unanswered);
         for index in 0..self.threads.len() {
@@ -396,9 +395,8 @@ impl Sampler {
     pub(super) fn end(&mut self, why: &str) {
         SHARED.pid.store(0, SeqCst);
         self.end_counts();
-        threads::ends::want(false);
         self.take_back(Refused::Exited);
-        self.end_ended();
+        self.settle_last_ends();
         for index in 0..self.threads.len() {
             self.end_question(index, Refused::Exited);
             self.settle_glances(index);

@@ -5,6 +5,7 @@
 use super::{LayoutTrust, Sampler};
 use crate::reading::stacks::Seen;
 use crate::reading::waited_on::{kind_in, waited_on};
+use crate::sampling::ledger::ended::Met;
 use crate::sampling::ledger::{Clock, Extension, Found, RUNS, WAITS, WaitingSample, Why};
 use crate::sampling::schedule::looks::back_off_ns_max;
 use crate::sampling::table::{Action, action};
@@ -259,7 +260,7 @@ impl Sampler {
                 let extension = self.threads[index].ledger.went_on(open.at());
                 self.extend(extension);
                 let state = if in_gc { State::InGc } else { State::Running };
-                self.threads[index].ran = self.threads[index].ran.and(node, state);
+                self.threads[index].ran = self.threads[index].ran.and(Met { node, state });
                 let position = self.seen(index, &open, RUNS, node, state);
                 self.threads[index].ledger.ran_at(position, open.at());
             }

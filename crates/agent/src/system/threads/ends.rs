@@ -43,6 +43,8 @@ static WRITTEN: AtomicUsize = AtomicUsize::new(0);
 /// The key whose destructor writes a note, plus one; 0: there is none.
 static KEY: AtomicU32 = AtomicU32::new(0);
 static WANTED: AtomicBool = AtomicBool::new(false);
+/// The program sets seccomp filters for itself, which may kill a thread for a system call that it does not make itself.
+static IS_FILTERED: AtomicBool = AtomicBool::new(false);
 
 /// From now on threads that begin will tell their end, or will not.
 pub fn want(wanted: bool) {
@@ -64,7 +66,12 @@ pub fn want(wanted: bool) {
 
 #[must_use]
 pub fn are_wanted() -> bool {
-    WANTED.load(SeqCst)
+    WANTED.load(SeqCst) && !IS_FILTERED.load(SeqCst)
+}
+
+/// Nobody tells an end any more, in this process and in those that it forks.
+pub fn want_never() {
+    IS_FILTERED.store(true, SeqCst);
 }
 
 /// On a new thread, which is about to begin with that function.
@@ -77,7 +84,14 @@ pub fn watch(body: u64) {
 }
 
 fn note(body: u64) {
-    let Some(cpu_ns) = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).filter(|_| are_wanted()) else { return };
+    if !are_wanted() {
+        return;
+    }
+    let (Some(cpu_ns), tid) = (clock_ns(libc::CLOCK_THREAD_CPUTIME_ID), own_tid()) else { return };
+    // What a filter answers in place of the kernel is no number.
+    if tid == FREE || tid == BEING_WRITTEN {
+        return;
+    }
     let first = NEXT.fetch_add(1, SeqCst);
     for number in 0..TRIES_MAX {
         let note = &ENDS[(first + number) % NOTES];
@@ -85,7 +99,7 @@ fn note(body: u64) {
             note.cpu_ns.store(cpu_ns, SeqCst);
             note.at_ns.store(monotonic_ns(), SeqCst);
             note.body.store(body, SeqCst);
-            note.tid.store(own_tid(), SeqCst);
+            note.tid.store(tid, SeqCst);
             WRITTEN.fetch_add(1, SeqCst);
             return;
         }

@@ -61,8 +61,8 @@ struct Part {
     wall_ns: u64,
 }
 
-/// A sample stands for the time before it: each bin gets its part of the wall time, and as much of the CPU time. CPU time took as long as it is at
-/// least: more of it than wall time, carried from looks that gave no sample or from threads that ended, began that much earlier.
+/// A sample stands for the time before it: each bin gets its part of the wall time, and as much of the CPU time. Where a sample carries CPU time from looks
+/// without a sample, or of threads that ended, it has more of it than wall time. A thread cannot use a millisecond of CPU in less than a millisecond: such time is spread over its own length.
 fn parts(row: &Row, end_ns: u64, bins: Bins, parts_left: &mut usize) -> impl Iterator<Item = Part> + use<> {
     let (cpu_ns, wall_ns) = (row.cpu_quanta.saturating_mul(QUANTUM_NS), row.wall_quanta.saturating_mul(QUANTUM_NS));
     let (cpu, wall) = (Spread::before(end_ns, cpu_ns, cpu_ns.max(wall_ns)), Spread::before(end_ns, wall_ns, wall_ns));

@@ -1,14 +1,13 @@
 //! Threads that told their end: each nanosecond until then goes to a stack, its own or that of one of its kind.
 //! Owns: which note is whose, and the row of threads that no tick met. Never: credits time twice. A part of sampler.rs, split off by subject.
 
-use crate::sampling::ledger::ended::{Ended, Now, Unmet};
+use crate::sampling::ledger::ended::{Ended, Met, Unmet, Whereabouts};
 use crate::sampling::ledger::{Clock, Found, Moment};
 use crate::sampling::sampler::Sampler;
 use crate::sampling::threads::Ran;
 use crate::system::proc::{self, monotonic_ns};
 use crate::system::threads::ends;
 use crate::writing::recorder::Sample;
-use genba_format::state::State;
 use genba_format::{NO_SINGLE_THREAD, QUANTUM_NS, proto};
 
 const SHORT_THREADS: &[u8] = b"short threads";
@@ -17,31 +16,39 @@ impl Sampler {
     pub(in crate::sampling::sampler) fn take_ends(&mut self) {
         let (ended, threads) = (&mut self.ended, &mut self.threads);
         ends::take(|end| ended.add(end));
-        if ended.is_empty() {
+        if ended.is_settled() {
             return;
         }
         ended.settle(|end| {
             let known = threads.iter_mut().find(|thread| thread.tid == end.tid && thread.end.is_none());
             if let Some(thread) = known {
                 thread.end = Some(end);
-                return Now::Known;
+                return Whereabouts::Known;
             }
             // Another one with its id has used less by now.
             match proc::thread_cpu_ns(end.tid) {
-                Some(cpu_ns) if cpu_ns >= end.cpu_ns => Now::Going,
-                _ => Now::Gone,
+                Some(cpu_ns) if cpu_ns >= end.cpu_ns => Whereabouts::Going,
+                _ => Whereabouts::Gone,
             }
         });
     }
 
-    /// Rows begin anew, or nothing is looked at: what ended before is in no sample.
+    /// From now on nothing is looked at.
+    pub(in crate::sampling::sampler) fn pause_ends(&mut self) {
+        ends::want(false);
+        self.take_ends();
+        self.ended.forget_unknown();
+    }
+
+    /// Rows begin anew: what ended before is in no sample.
     pub(in crate::sampling::sampler) fn forget_ends(&mut self) {
         ends::take(|_| {});
         self.ended = Ended::default();
     }
 
     /// Those that told their end, before the last block.
-    pub(in crate::sampling::sampler) fn end_ended(&mut self) {
+    pub(in crate::sampling::sampler) fn settle_last_ends(&mut self) {
+        ends::want(false);
         self.take_ends();
         for index in 0..self.threads.len() {
             if self.threads[index].end.is_some() {
@@ -50,8 +57,8 @@ impl Sampler {
         }
         self.threads.retain(|thread| !thread.gone);
         let at_ns = monotonic_ns();
-        for (body, node, state) in self.ended.last_given() {
-            self.give_stack(body, at_ns, node, state);
+        for (body, met) in self.ended.last_met() {
+            self.give_stack(body, at_ns, met);
         }
     }
 
@@ -66,13 +73,14 @@ impl Sampler {
             self.extend(Some(extension));
             return looks;
         }
-        let (Ran::Once(node, state) | Ran::Often(node, state)) = thread.ran else { return looks };
+        let (Ran::Once(met) | Ran::Often(met)) = thread.ran else { return looks };
         if thread.ledger.cpu_not_sampled_ns() < QUANTUM_NS {
             return looks;
         }
         if looks == 0 {
             self.recorder.look(1);
         }
+        let Met { node, state } = met;
         let found = Found { thread: self.row(index), node, state, ticks: looks.max(1) as u32 };
         let sample = self.threads[index].ledger.sample(&[Clock::Cpu], at, found);
         self.recorder.sample(sample);
@@ -86,29 +94,29 @@ impl Sampler {
         match (thread.ran, clock) {
             (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
             (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
-            (Ran::Once(node, state), _) => self.give_stack(end.body, end.at_ns, node, state),
+            (Ran::Once(met), _) => self.give_stack(end.body, end.at_ns, met),
             // Longer than the others: none of their kind.
             (Ran::Often(..), _) => {}
         }
     }
 
-    fn give_stack(&mut self, body: u64, at_ns: u64, node: u32, state: State) {
-        let Some(Unmet { cpu_ns, owed }) = self.ended.take(body, node, state) else { return };
+    fn give_stack(&mut self, body: u64, at_ns: u64, met: Met) {
+        let Some(Unmet { cpu_ns, owed }) = self.ended.take(body, met) else { return };
         if cpu_ns > 0 {
             let tables = &mut self.tables;
             let row = self.ended.row(|| tables.thread(NO_SINGLE_THREAD, SHORT_THREADS, at_ns));
-            self.sample_of_ended(at_ns, row, node, state, cpu_ns / QUANTUM_NS);
+            self.sample_of_ended(at_ns, row, met, cpu_ns / QUANTUM_NS);
         }
         for clock in owed {
             let quanta = clock.cpu_not_sampled_ns / QUANTUM_NS;
-            self.sample_of_ended(at_ns, clock.thread, node, state, quanta);
+            self.sample_of_ended(at_ns, clock.thread, met, quanta);
             let cpu_not_sampled_ns = clock.cpu_not_sampled_ns % QUANTUM_NS;
             self.recorder.thread_clock(proto::ThreadClock { cpu_not_sampled_ns, name: 0, ..clock });
         }
     }
 
     /// One look at what ended before, which ends as a sample.
-    fn sample_of_ended(&mut self, at_ns: u64, thread: u32, node: u32, state: State, cpu_quanta: u64) {
+    fn sample_of_ended(&mut self, at_ns: u64, thread: u32, Met { node, state }: Met, cpu_quanta: u64) {
         self.recorder.look(1);
         let (end_ns, ticks, wall_quanta) = (at_ns, 1, 0);
         self.recorder.sample(Sample { end_ns, thread, node, state, ticks, cpu_quanta, wall_quanta });
