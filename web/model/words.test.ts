@@ -82,6 +82,8 @@ test("the accounting is words, and says what strains it", () => {
     return [words.ticks, words.covered, ...words.strains];
   };
   assert.deepEqual(at({}), ["ticks 1,000 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %"]);
+  const ended = accountingWords({ ...accounting, ticks: 1900 as Count, refused: [{ name: "thread ended", ticks: 900 as Count }], dropped: [] }, clocks);
+  assert.deepEqual([ended.ticks, ended.strains], ["ticks 1,900 = sampled 1,000 + dropped 0 + refused 900 (thread ended 900)", []]);
   const imported = accountingWords({ ...accounting, ticks: 9 as Count, sampled: 9 as Count, refused: [], dropped: [] }, { ...clocks, cpuNotSampled: 5 as Ns }, true);
   assert.deepEqual([imported.covered, imported.strains], ["an imported file tells only its samples", []]);
   assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);

@@ -226,12 +226,15 @@ export interface AccountingWords {
 const COVERED_MIN = 0.99;
 const COVERED_WITH_START_MIN = 0.9;
 const LOST_MAX = 0.05;
+/** As `genba report` has it: somebody stopped the process; a thread had ended, and its time is told elsewhere. */
+const NO_LOSS: readonly string[] = ["stopped", "thread ended"];
 export function accountingWords(accounting: Accounting, clocks: Clocks, isImported = false): AccountingWords {
   const dropped = sum(accounting.dropped);
   const refused = sum(accounting.refused);
   const sampled = grouped(accounting.sampled);
   const strains: string[] = [];
-  const lost = accounting.ticks > 0 ? (dropped + refused) / accounting.ticks : 0;
+  const noLoss = sum(accounting.dropped.concat(accounting.refused).filter(({ name }) => NO_LOSS.includes(name)));
+  const lost = accounting.ticks > noLoss ? (dropped + refused - noLoss) / (accounting.ticks - noLoss) : 0;
   if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
   if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the ticks gave no sample`);
   const recorded = clocks.cpuSampled + clocks.cpuNotSampled;

@@ -147,7 +147,7 @@ impl Builder {
             return Ok(());
         }
         Err(Refused::Unsupported(format!(
-            "it has more than {nodes_max} different calls, which take more memory than genba gives one file: keep the stacks that matter, or fewer of their frames"
+            "it has more than {nodes_max} different calls (a function below its callers), more than genba keeps of one file: write fewer stacks, or cut the deep ones"
         )))
     }
 

@@ -57,7 +57,7 @@ impl Quanta {
     }
 
     const fn more(self, end_ns: Option<u64>) -> More {
-        More { end_ns, cpu_quanta: self.of(Clock::Cpu), wall_quanta: self.of(Clock::Wall) }
+        More { end_ns, ticks: 0, cpu_quanta: self.of(Clock::Cpu), wall_quanta: self.of(Clock::Wall) }
     }
 }
 
@@ -223,12 +223,12 @@ impl Ledger {
         Some(Extension { position: ran.position, more })
     }
 
-    /// Seen running, then it ended: what it did until its end belongs to the sample.
-    pub fn ended(&mut self, at: Moment) -> Option<Extension> {
+    /// Seen running, then it ended: what it did until its end belongs to the sample, and so do the looks that found it gone.
+    pub fn ended(&mut self, at: Moment, ticks: u32) -> Option<Extension> {
         let ran = self.ran.take()?;
         let end_ns = Some(at.of(Clock::Wall)).filter(|&end_ns| end_ns > ran.at.of(Clock::Wall));
         let more = self.credit(RUNS, at).more(end_ns);
-        Some(Extension { position: ran.position, more })
+        Some(Extension { position: ran.position, more: More { ticks, ..more } })
     }
 
     /// Begins a waiting sample, without a tick yet.

@@ -34,6 +34,8 @@ pub struct Sample {
 pub struct More {
     /// `None`: it ends where it ended.
     pub end_ns: Option<u64>,
+    /// Looks that found no more than this: that the thread had ended.
+    pub ticks: u32,
     pub cpu_quanta: u64,
     pub wall_quanta: u64,
 }
@@ -210,6 +212,7 @@ impl Recorder {
     pub fn extend(&mut self, position: usize, more: More) {
         let Some(sample) = self.samples.get_mut(position) else { return };
         self.cpu_sampled_ns += more.cpu_quanta * QUANTUM_NS;
+        sample.ticks += more.ticks;
         sample.cpu_quanta += more.cpu_quanta;
         sample.wall_quanta += more.wall_quanta;
         sample.end_ns = more.end_ns.unwrap_or(sample.end_ns);

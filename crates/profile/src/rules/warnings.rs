@@ -230,11 +230,15 @@ fn stops(profile: &Profile) -> Option<String> {
 }
 
 const STOPPED: &str = "stopped";
+/// The thread told its end: its CPU time is in other samples, or the warning about CPU time without samples has it.
+const ENDED: &str = "thread ended";
 
 /// More than 5 % of the ticks. The accounting counts fewer by their reasons, and nobody can do anything about them.
 fn losses(profile: &Profile) -> Option<String> {
     let mut accounting = profile.accounting();
-    accounting.ticks -= accounting.dropped.remove(STOPPED).unwrap_or(0).min(accounting.ticks);
+    for no_loss in [accounting.dropped.remove(STOPPED), accounting.refused.remove(ENDED)] {
+        accounting.ticks -= no_loss.unwrap_or(0).min(accounting.ticks);
+    }
     let lost = accounting.lost();
     if u128::from(lost) * 20 <= u128::from(accounting.ticks) {
         return None;

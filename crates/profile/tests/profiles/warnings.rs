@@ -86,6 +86,12 @@ fn losses_and_coverage() {
     );
 }
 
+/// What it used is in other samples, or the warning about CPU time says so.
+#[test]
+fn a_thread_that_ended_is_nobodys_loss() {
+    check("process 7 3.13.0\n f@a.py:1 x1000\n refused thread·ended 900", expect![[""]]);
+}
+
 #[test]
 fn a_stop_is_nobodys_loss() {
     check(

@@ -35,6 +35,7 @@ impl Book {
     fn extend(&mut self, extension: Option<Extension>) {
         let Some(Extension { position, more }) = extension else { return };
         let sample = &mut self.samples[self.block + position];
+        sample.ticks += more.ticks;
         sample.cpu_quanta += more.cpu_quanta;
         sample.wall_quanta += more.wall_quanta;
         sample.end_ns = more.end_ns.unwrap_or(sample.end_ns);
@@ -204,7 +205,8 @@ impl Life {
         self.end_wait();
         self.take_back();
         self.ledger.advance(self.cpu_ns);
-        let extension = self.ledger.ended(Moment::new(self.now_ns, self.cpu_ns));
+        let extension = self.ledger.ended(Moment::new(self.now_ns, self.cpu_ns), 1);
+        self.book.looks += u64::from(extension.is_some());
         self.book.extend(extension);
         self.laws_hold();
         self.is_replaced(0);
@@ -332,7 +334,7 @@ fn what_was_run_until_the_end_belongs_to_the_sample_that_ran() {
     life.passes(2 * MILLISECOND_NS, MILLISECOND_NS);
     life.tells_its_end();
     let sample = life.book.samples[0];
-    assert_eq!((sample.ticks, sample.cpu_quanta * QUANTUM_NS), (1, 2 * MILLISECOND_NS));
+    assert_eq!((sample.ticks, sample.cpu_quanta * QUANTUM_NS), (2, 2 * MILLISECOND_NS));
     assert_eq!(sample.end_ns, START_NS + 3 * MILLISECOND_NS);
     assert_eq!(life.cpu_elsewhere_ns, 0, "all of it is told");
     // The next one has no sample: nothing tells its end.

@@ -69,9 +69,9 @@ impl Sampler {
         let Some(end) = thread.end else { return looks };
         let _ = thread.ledger.advance(end.cpu_ns);
         let at = Moment::new(end.at_ns, thread.ledger.cpu_ns());
-        if let Some(extension) = thread.ledger.ended(at) {
+        if let Some(extension) = thread.ledger.ended(at, looks as u32) {
             self.extend(Some(extension));
-            return looks;
+            return 0;
         }
         let (Ran::Once(met) | Ran::Often(met)) = thread.ran else { return looks };
         if thread.ledger.cpu_not_sampled_ns() < QUANTUM_NS {
