@@ -3,6 +3,8 @@
 Owns: one test for each way of `--heap-…`. The programs know how many objects of a class they have, and go on until what they wait for is there.
 """
 
+import base64
+import gzip
 import json
 import re
 import signal
@@ -57,6 +59,12 @@ def count(page: dict, name: str) -> int:
     return sum(row["count"] for row in page["classes"] if (row["module"], row["name"]) == ("__main__", name))
 
 
+def of_page(run: Run) -> dict:
+    page = genba_said("html", "-o", "-", run.recording)
+    (packed,) = re.findall(r'data-numbers="gzip\+base64">([^<]+)<', page)
+    return json.loads(gzip.decompress(base64.b64decode(packed)))["heaps"]
+
+
 def recorded(workshop: Workshop, text: str, *flags: str, exit_code: int = 0) -> tuple[Run, list[dict]]:
     run = workshop.run(workshop.write("app.py", PROGRAM + text), flags=flags)
     assert run.exit_code == exit_code, run.stderr
@@ -76,6 +84,14 @@ def test_at_intervals(workshop: Workshop) -> None:
     assert "genba heap diff " in run.stderr and "bytes" in genba_said("heap", "diff", first, second)
     times = [page["walked_realtime_ns"] for page in pages]
     assert times == sorted(times)
+    # The recording has the same, for the page.
+    heaps = of_page(run)
+    assert [heap["file"] for heap in heaps["rows"]] == [f"app.heap-{number}.json" for number in range(1, len(pages) + 1)]
+    assert [(heap["objects"], heap["bytes"], heap["moment"]) for heap in heaps["rows"]] == [(page["objects"], page["bytes"], "interval") for page in pages]
+    last = heaps["rows"][-1]
+    objects = dict(zip((heaps["classes"][at] for at in last["class"]), last["class_objects"], strict=True))
+    assert (objects["__main__.Item"], objects["__main__.Cycle"]) == (5_000, 1_000)
+    assert 0 < last["at_ns"] and last["process"] == 0
 
 
 @two

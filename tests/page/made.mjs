@@ -208,3 +208,20 @@ export function threeCollections() {
   };
   return { rows, places: ["two.py:2 foo", "two.py:6 bar"], left_out: 0, before: 0, lost: 0, incremental: false, wall_ns: 200 * MS, advice: ["with gc.set_threshold(5000) none of the 2 collections would have run"] };
 }
+
+/** Heaps of a program that leaks: three of the first process, in the shape of the page's `heaps`. */
+export function threeHeaps() {
+  const heap = (number, at_ms, objects, bytes, classes) => ({
+    process: 0, at_ns: at_ms * MS, moment: "interval", collected: false, objects, bytes, pause_ns: 2 * MS, file: `two.heap-${number}.json`,
+    class: classes.map(([name]) => name), class_objects: classes.map(([, count]) => count), class_bytes: classes.map(([, , size]) => size),
+  });
+  return {
+    classes: ["two.Leak", "list", "str"],
+    rows: [
+      heap(1, 50, 1_100, 100_000, [[0, 10, 1_000], [1, 90, 9_000], [2, 900, 80_000]]),
+      heap(2, 100, 2_100, 200_000, [[0, 1_010, 101_000], [1, 90, 9_000], [2, 900, 80_000]]),
+      heap(3, 190, 3_090, 298_000, [[0, 2_010, 201_000], [1, 80, 7_000], [2, 900, 80_000]]),
+    ],
+    left_out: 0,
+  };
+}

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { BIN_NS, firstFooThenBar, threeCollections, twoCallers } from "./made.mjs";
+import { BIN_NS, firstFooThenBar, threeCollections, threeHeaps, twoCallers } from "./made.mjs";
 
 let at;
 let finish;
@@ -77,6 +77,25 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
       await drag(page, 0.01, 0.49);
       assert.match(await words(page, ".gc-view > p"), /^2 collections held the program up for 1\.50 ms; the longest for 1\.00 ms\./);
       assert.equal(await page.locator("[data-advice]").count(), 0, "advice is for the whole recording");
+    }, { theme, width });
+  });
+}
+
+for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
+  test(`two heaps are compared, and the address says which, ${theme}, ${width} pixels wide`, async () => {
+    await onPage({ ...firstFooThenBar(), heaps: threeHeaps() }, async (page) => {
+      const rows = () => all(page, ".heap-view tbody tr");
+      await page.keyboard.press("8");
+      assert.match(await words(page, "[data-heap-words]"), /^298 kB in 3,090 objects: \+198 kB, \+1,990 objects since then\./);
+      assert.deepEqual(await rows(), ["+200 kB 201 kB 67.4 % 2,010 +2,000 two.Leak", "– 80.0 kB 26.8 % 900 – str", "– 10.0 kB 3.4 % 100 – all other classes", "−2.00 kB 7.00 kB 2.3 % 80 −10 list"]);
+      await page.locator(".heap-view select").nth(1).selectOption("1");
+      assert.match(new URL(page.url()).hash, /heaps=1\.\.2/);
+      assert.match((await rows())[0], /^\+100 kB .* \+1,000 two\.Leak$/);
+      await page.locator(".heap-view select").nth(1).selectOption("");
+      assert.match((await rows())[0], /^201 kB 67\.4 % 2,010 two\.Leak$/);
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), "wider than the screen");
+      await page.goto(page.url().replace(/#.*/, "#view=memory&heaps=0..1"));
+      assert.match(await words(page, "[data-heap-words]"), /^200 kB in 2,100 objects: \+100 kB/);
     }, { theme, width });
   });
 }

@@ -32,21 +32,32 @@ pub use root::Root;
 pub use sources::encoding::decoded;
 pub use sources::{Places, SourceText, Told};
 
+/// What the command itself has seen.
+#[derive(Default)]
+pub struct Seen {
+    /// How the program ended.
+    pub recorder: Option<proto::Recorder>,
+    /// Programs of the run that are not in the recording.
+    pub not_followed: Vec<proto::NotFollowed>,
+    pub heaps: Vec<proto::Heap>,
+}
+
 /// Appends the command's blocks to the recording at `path`, whose content is `recording`; the recording ended at `ended_ns` (CLOCK_MONOTONIC),
-/// with the program where `recorder` tells how. `not_followed`: programs of the run that are not in it.
+/// with the program where `seen.recorder` tells how.
 /// Ok: what was left out, in words.
 /// Err: they could not be written; the recording is as it was, or ends in a cut block that readers skip.
 pub fn append_names_and_sources(
     path: &Path,
     recording: &Recording,
-    recorder: Option<proto::Recorder>,
-    not_followed: Vec<proto::NotFollowed>,
+    seen: Seen,
     places: Places<'_>,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
     let (found, mut left_out) = found(recording, places);
+    let Seen { recorder, not_followed, heaps } = seen;
     let Additions { c_names, c_places, sources, packages, .. } = found;
-    let block = proto::Block { c_names, c_places, sources, packages, recorder, not_followed, ..Default::default() };
+    let block =
+        proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, ..Default::default() };
     let (blocks, too_large) = blocks::of_format(block);
     left_out.extend(too_large);
     let encoded = encoded(blocks, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
@@ -141,7 +152,7 @@ fn random_key() -> std::io::Result<ProcessKey> {
 #[cfg(test)]
 mod tests {
     use super::SourceText;
-    use super::{Places, Told, append_names_and_sources, found_beside};
+    use super::{Places, Seen, Told, append_names_and_sources, found_beside};
     use expect_test::expect;
     use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, laws, proto, read};
     use std::path::{Path, PathBuf};
@@ -258,8 +269,7 @@ mod tests {
         let left_out = append_names_and_sources(
             &path,
             &read_back(&path),
-            Some(recorder.clone()),
-            Vec::new(),
+            Seen { recorder: Some(recorder.clone()), ..Seen::default() },
             Places::own(&Told::new(), SourceText::All),
             16_000,
         )
@@ -298,8 +308,7 @@ mod tests {
         append_names_and_sources(
             &path,
             &read_back(&path),
-            None,
-            Vec::new(),
+            Seen::default(),
             Places::own(&Told::new(), SourceText::None),
             16_000,
         )
@@ -318,8 +327,7 @@ mod tests {
         let failure = append_names_and_sources(
             &gone,
             &recording,
-            None,
-            Vec::new(),
+            Seen::default(),
             Places::own(&Told::new(), SourceText::None),
             16_000,
         );

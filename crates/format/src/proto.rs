@@ -54,6 +54,9 @@ pub struct Block {
     /// as c_names: programs of the run of which there is no recording
     #[prost(message, repeated, tag = "18")]
     pub not_followed: ::prost::alloc::vec::Vec<NotFollowed>,
+    /// as c_names: heaps that were walked meanwhile, in the order of their walks
+    #[prost(message, repeated, tag = "19")]
+    pub heaps: ::prost::alloc::vec::Vec<Heap>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -615,6 +618,42 @@ pub struct NotFollowed {
     /// likewise: the first one's command line, secrets masked
     #[prost(string, tag = "7")]
     pub command: ::prost::alloc::string::String,
+}
+/// What the heap of a process held, by class, at one moment. The largest classes; a JSON file beside the recording has all.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Heap {
+    #[prost(uint32, tag = "1")]
+    pub pid: u32,
+    /// CLOCK_REALTIME when it had been walked
+    #[prost(uint64, tag = "2")]
+    pub realtime_ns: u64,
+    /// why then: "signal", "interval", "rss", "before_gc", "after_gc", "exit"
+    #[prost(string, tag = "3")]
+    pub moment: ::prost::alloc::string::String,
+    /// a full collection ran just before
+    #[prost(bool, tag = "4")]
+    pub collected: bool,
+    /// of all classes
+    #[prost(uint64, tag = "5")]
+    pub objects: u64,
+    /// likewise
+    #[prost(uint64, tag = "6")]
+    pub bytes: u64,
+    /// the GIL was held for so long
+    #[prost(uint64, tag = "7")]
+    pub pause_ns: u64,
+    /// name of the file, without its folder
+    #[prost(string, tag = "8")]
+    pub file: ::prost::alloc::string::String,
+    /// module and name, those with most bytes first
+    #[prost(string, repeated, tag = "9")]
+    pub classes: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// one for each of them
+    #[prost(uint64, repeated, tag = "10")]
+    pub class_objects: ::prost::alloc::vec::Vec<u64>,
+    /// likewise
+    #[prost(uint64, repeated, tag = "11")]
+    pub class_bytes: ::prost::alloc::vec::Vec<u64>,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

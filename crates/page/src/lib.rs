@@ -1,8 +1,8 @@
 //! The viewer's page around the numbers of a recording, or of a comparison: one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the page; the policy that a server sends with it (`policy`). Never: forms a number (genba-profile
 //! does) or a picture (web/ does); opens a file, prints.
-//! The page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "reports": { "cpu": …, "wall": …, "samples": … } }`, compressed:
-//! what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that
+//! The page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "heaps": …, "reports": { "cpu": …, "wall": …, "samples": … } }`,
+//! compressed: what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that
 //! the page shows. A page of a comparison holds such an object for each side, `{ "comparison": …, "before": …, "after": … }`.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
@@ -20,6 +20,7 @@ use flate2::write::GzEncoder;
 use genba_profile::collections;
 use genba_profile::difference_view::{self, Comparison};
 use genba_profile::export;
+use genba_profile::heaps;
 use genba_profile::near_hits::keep_near_hits;
 use genba_profile::rare::{Rare, join_rare, kept_calls};
 use genba_profile::reading::Reading;
@@ -88,6 +89,7 @@ pub fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room
         Some(summary) => collections::page::json(&reading.profile, &summary).map_err(|error| not_written(&error))?,
         None => "null".to_owned(),
     };
+    let heaps = heaps::json(&reading.profile).map_err(|error| not_written(&error))?;
     keep_near_hits(&mut reading.profile, LINES_AROUND);
     let rare = is_crowded.then(|| {
         let rare = join_rare(&mut reading.profile, RARE_SHARE, "rarer than 0.02 %");
@@ -99,7 +101,7 @@ pub fn numbers(reading: &mut Reading, recording: &str, warnings: &[String], room
         export::json::Context { genba_version: env!("CARGO_PKG_VERSION"), recording: Some(recording), warnings };
     let tables = export::json::json(reading, context).map_err(|error| not_written(&error))?;
     Ok(format!(
-        r#"{{"profile":{tables},"rare":{rare},"collections":{collections},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}{copied}{allocated}}}}}"#
+        r#"{{"profile":{tables},"rare":{rare},"collections":{collections},"heaps":{heaps},"reports":{{"cpu":{cpu},"wall":{wall},"samples":{samples}{copied}{allocated}}}}}"#
     ))
 }
 

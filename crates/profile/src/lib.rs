@@ -16,5 +16,5 @@ pub use rules::verdict::not_followed;
 pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdict, warnings, weight};
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::difference as difference_view;
-pub use views::{collections, export, integrity, lines, live, memory, report, summary, tree};
+pub use views::{collections, export, heaps, integrity, lines, live, memory, report, summary, tree};
 pub use words::{figures, glob, paint, wrap};

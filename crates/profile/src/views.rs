@@ -4,6 +4,7 @@
 pub mod collections;
 pub mod difference;
 pub mod export;
+pub mod heaps;
 pub mod integrity;
 pub mod lines;
 pub mod live;

@@ -2,6 +2,7 @@
 // gives (docs/json.md), and `genba report --format json` in each weight, all rows. The only
 // place where plain numbers become units and indices. Keeps: what it gives is consistent, or it throws `Damaged`.
 import { decodeCollections } from "./collections";
+import { decodeHeaps } from "./heaps";
 import type { Filters, Folded, Frame, Mark, Moments, Process, Profile, Rare, Reason, Recording, Row, Rss, Samples, Source, Stacks, Thread, Totals, Verdict, VerdictPiece } from "./profile";
 import { counts, damaged, fraction, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
 import type { Value } from "./read";
@@ -32,7 +33,8 @@ export function decodeRecording(value: unknown): Recording {
   const verdict = orNull(object(reports("cpu"))("verdict"), decodeVerdict);
   const profile = decodeProfile(page("profile"));
   const collections = orNull(page("collections"), (at) => decodeCollections(at, profile.processes.length));
-  return { profile, collections, rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples"), copied: hasCopied ? rows("copied") : [], allocated: hasAllocated ? rows("allocated") : [] }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples"), copied: hasCopied ? folded("copied") : none, allocated: hasAllocated ? folded("allocated") : none } };
+  const heaps = orNull(page("heaps"), (at) => decodeHeaps(at, profile.processes.length));
+  return { profile, collections, heaps, rare: orNull(page("rare"), decodeRare), verdict, rows: { cpu: rows("cpu"), wall: rows("wall"), samples: rows("samples"), copied: hasCopied ? rows("copied") : [], allocated: hasAllocated ? rows("allocated") : [] }, folded: { cpu: folded("cpu"), wall: folded("wall"), samples: folded("samples"), copied: hasCopied ? folded("copied") : none, allocated: hasAllocated ? folded("allocated") : none } };
 }
 
 /** 0: the recording does not tell them. */

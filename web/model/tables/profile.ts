@@ -284,6 +284,35 @@ export interface Collections {
   readonly advice: readonly string[];
 }
 
+/** What the heap of a process held at one moment, by class. */
+export interface Heap {
+  /** Null: it is not in this recording. */
+  readonly process: ProcessIndex | null;
+  /** Since the recording began. */
+  readonly at: Ns;
+  /** Why then: `interval`, `signal`, `rss`, `before_gc`, `after_gc`, `exit`. */
+  readonly moment: string;
+  /** A full collection ran just before. */
+  readonly isCollected: boolean;
+  /** Of all classes, also those that have no row. */
+  readonly objects: Count;
+  readonly bytes: Bytes;
+  readonly pause: Ns;
+  /** Name of the file that has all classes. */
+  readonly file: string;
+  /** By row of `Heaps.classes`. */
+  readonly classes: ReadonlyMap<number, { readonly objects: Count; readonly bytes: Bytes }>;
+}
+
+export interface Heaps {
+  /** Names with their modules. */
+  readonly classes: readonly string[];
+  /** In the order of time. */
+  readonly rows: readonly Heap[];
+  /** Heaps for which a page has no room. */
+  readonly leftOut: number;
+}
+
 export interface Recording {
   readonly profile: Profile;
   /** Null: every call is there. */
@@ -292,6 +321,8 @@ export interface Recording {
   readonly verdict: Verdict | null;
   /** Null: the recording was made without `--gc`, or the page is of an earlier genba. */
   readonly collections: Collections | null;
+  /** Null: no heap was walked while it was recorded, or the page is of an earlier genba. */
+  readonly heaps: Heaps | null;
   readonly rows: Readonly<Record<Weight, readonly Row[]>>;
   /** Rows that a page has no room for. */
   readonly folded: Readonly<Record<Weight, Folded>>;

@@ -7,6 +7,7 @@ import type { Kept } from "../../model/tables/kept";
 import { binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
 import type { Moments } from "../../model/tables/profile";
+import type { HeapPair } from "../../model/time/heaps";
 import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { weightsOf } from "../../model/tables/totals";
 import type { PageState } from "./page-state";
@@ -56,6 +57,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["change", comparison === null || comparison.zoom.value === 0 ? "" : `${comparison.zoom.value}`],
     ["weight", view.weight.value === profile.meta.defaultWeight ? "" : view.weight.value],
     ["order", view.order.value === "heaviest" ? "" : view.order.value],
+    ["heaps", view.heaps.value === null ? "" : heapsWord(view.heaps.value)],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
@@ -72,7 +74,7 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
 }
 
 /** What is not in it is as at the beginning; what is no answer is left out. */
-export function takeAddress({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState, hash: string): void {
+export function takeAddress({ view, filters, selection, comparison, firstView, recording: { profile, heaps } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
   const word = (name: string): string => words.get(name) ?? "";
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
@@ -101,6 +103,7 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     filters.query.value = word("find");
     view.name.value = ALL_VIEWS.find((at) => at === word("view")) ?? firstView;
     view.order.value = ORDERS.find((at) => at === word("order")) ?? "heaviest";
+    view.heaps.value = heapsOf(word("heaps"), heaps?.rows.length ?? 0);
     // Boxes are named in the tree that is on the screen.
     selection.restore(word("at"), word("zoom"));
   });
@@ -109,6 +112,18 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
 /** `1200000000..3400000000`: nanoseconds since the recording began, so that a link fits a recording with other bins. */
 function timeWord({ first, end }: Range, { binLength }: Moments): string {
   return `${first * binLength}..${end * binLength}`;
+}
+
+/** `0..5`, of one heap `5`: rows of the recording's heaps. */
+function heapsWord({ before, after }: HeapPair): string {
+  return before === null ? `${after}` : `${before}..${after}`;
+}
+
+function heapsOf(word: string, rows: number): HeapPair | null {
+  const found = /^(?:(\d{1,6})\.\.)?(\d{1,6})$/.exec(word);
+  if (found === null) return null;
+  const [before, after] = [found[1] === undefined ? null : Number(found[1]), Number(found[2])];
+  return after < rows && (before ?? 0) < rows && before !== after ? { before, after } : null;
 }
 
 /** Null: no range, or nothing of it is in this recording. */

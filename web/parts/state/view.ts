@@ -1,6 +1,7 @@
 // What the page shows: which view, by which weight, in which theme. Never: numbers, or what is selected.
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
+import type { HeapPair } from "../../model/time/heaps";
 import type { Weight } from "../../model/units";
 
 /** In the order of the keys 1 to 9. */
@@ -20,6 +21,8 @@ export interface ViewState {
   readonly weight: Signal<Weight>;
   /** What the reader chose, for the views that have it. */
   readonly order: Signal<Order>;
+  /** Which heaps the reader compares; null: the first and the last. */
+  readonly heaps: Signal<HeapPair | null>;
   readonly theme: Signal<Theme>;
   readonly keysShown: Signal<boolean>;
   /** On narrow screens the panel is a sheet that comes up when asked for. */
@@ -38,6 +41,7 @@ export function createViewState(weight: Weight, theme: Theme, first: ViewName): 
     name: signal<ViewName>(first),
     weight: signal(weight),
     order: signal<Order>("heaviest"),
+    heaps: signal<HeapPair | null>(null),
     theme: themeSignal,
     keysShown: signal(false),
     panelShown: signal(false),

@@ -1,28 +1,39 @@
-// Resident memory over time, where the recording has it, and what ran in the time that is kept.
+// Resident memory over time, where the recording has it, what ran in the time that is kept, and what heaps held.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { commonStack, frequentStack, memoryLines } from "../../model/time/memory";
 import type { MemoryLines } from "../../model/time/memory";
+import type { Heap } from "../../model/tables/profile";
 import { standsFor } from "../../model/tree/fold";
 import { share, weightOf, ROOT } from "../../model/tree/tree";
 import type { BoxIndex, Ns } from "../../model/units";
 import { bytesWords, momentWords, shareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { HeapTable } from "./heap-table";
 
 const WIDTH = 1000;
 const HEIGHT = 300;
 
 export function MemoryView({ state }: { state: PageState }): JSX.Element {
-  const { profile } = state.recording;
+  const { profile, heaps } = state.recording;
+  return (
+    <>
+      {profile.rss.length === 0 ? <p class="absent">This recording has no memory over time. genba run --mem records the resident memory of every process.</p> : <Resident state={state} />}
+      {heaps === null ? <p class="absent">It has no heap by class. genba run --heap-every 10s keeps one every ten seconds; genba heap PID shows that of a running program.</p> : <HeapTable state={state} heaps={heaps} />}
+    </>
+  );
+}
+
+function Resident({ state }: { state: PageState }): JSX.Element {
+  const { profile, heaps } = state.recording;
   const chart = useComputed(() => memoryLines(profile, keptTime(state)));
-  if (profile.rss.length === 0) return <p class="absent">This recording has no memory over time. genba run --mem records the resident memory of every process.</p>;
   const { lines, maxBytes, start, end } = chart.value;
   return (
     <section class="memory-view" aria-label="Memory" data-memory>
       <p class="quiet">
         {lines.length === 0 ? "No memory was noted in this time." : `Resident memory by process, up to ${bytesWords(maxBytes)}, from ${momentWords(start)} to ${momentWords(end)}.`}
       </p>
-      <Chart lines={chart.value} />
+      <Chart lines={chart.value} heaps={heaps?.rows ?? []} />
       <ul>
         {lines.map(({ process, first, mean, max, last }) => (
           <li key={process}>process {profile.processes[process]?.pid ?? "?"}: {bytesWords(first)} at first, {bytesWords(mean)} in the mean, up to {bytesWords(max)}, {bytesWords(last)} at last</li>
@@ -39,12 +50,17 @@ function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; 
   return time === null || length === undefined ? null : { start: (time.first * length) as Ns, end: (time.end * length) as Ns };
 }
 
-function Chart({ lines: { lines, maxBytes, start, end } }: { lines: MemoryLines }): JSX.Element {
+function Chart({ lines: { lines, maxBytes, start, end }, heaps }: { lines: MemoryLines; heaps: readonly Heap[] }): JSX.Element {
   const x = (at: number): number => ((at - start) / Math.max(1, end - start)) * WIDTH;
   return (
     <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`Resident memory, up to ${bytesWords(maxBytes)}`}>
       {lines.map(({ process, points }) => (
         <polyline key={process} points={points.map(([at, bytes]) => `${x(at)},${HEIGHT - (bytes / maxBytes) * HEIGHT}`).join(" ")} />
+      ))}
+      {heaps.filter(({ at }) => at >= start && at <= end).map((heap) => (
+        <line key={heap.file} x1={x(heap.at)} x2={x(heap.at)} y1={0} y2={HEIGHT}>
+          <title>heap at {momentWords(heap.at)}: {bytesWords(heap.bytes)}</title>
+        </line>
       ))}
     </svg>
   );

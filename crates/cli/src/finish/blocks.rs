@@ -12,7 +12,7 @@ pub fn of(whole: proto::Block, bytes_max: usize) -> (Vec<proto::Block>, Vec<Stri
     if whole.encoded_len() <= bytes_max {
         return (vec![whole], Vec::new());
     }
-    let proto::Block { c_names, c_places, sources, packages, recorder, .. } = whole;
+    let proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, .. } = whole;
     let mut blocks = Blocks { bytes_max, ..Blocks::default() };
     for name in c_names {
         blocks.add(&name.module.clone(), name, |block| &mut block.c_names);
@@ -27,6 +27,12 @@ pub fn of(whole: proto::Block, bytes_max: usize) -> (Vec<proto::Block>, Vec<Stri
     }
     for package in packages {
         blocks.add(&package.clone(), package, |block| &mut block.packages);
+    }
+    for program in not_followed {
+        blocks.add(&program.name.clone(), program, |block| &mut block.not_followed);
+    }
+    for heap in heaps {
+        blocks.add(&heap.file.clone(), heap, |block| &mut block.heaps);
     }
     blocks.last.recorder = recorder;
     blocks.full.push(blocks.last);
@@ -105,10 +111,17 @@ mod tests {
     fn what_does_not_fit_is_cut_and_nothing_is_lost() {
         let name =
             |number: u64| proto::CName { name: format!("function_{number}"), start: number, ..proto::CName::default() };
+        let heap = |number: u32| proto::Heap {
+            file: format!("app.heap-{number}.json"),
+            classes: vec!["x".repeat(600)],
+            ..proto::Heap::default()
+        };
         let whole = proto::Block {
             c_names: (0..200).map(name).collect(),
             sources: vec![source(500), source(3)],
             packages: vec!["/app/deps".to_owned()],
+            not_followed: vec![proto::NotFollowed { name: "/bin/cat".to_owned(), ..Default::default() }],
+            heaps: (1..4).map(heap).collect(),
             recorder: Some(proto::Recorder { wall_ns: 7, ..proto::Recorder::default() }),
             ..proto::Block::default()
         };
@@ -117,6 +130,10 @@ mod tests {
         assert!(blocks.iter().all(|block| block.encoded_len() <= 2_000), "{blocks:?}");
         let names: Vec<_> = blocks.iter().flat_map(|block| block.c_names.clone()).collect();
         assert_eq!(names, whole.c_names);
+        let heaps: Vec<_> = blocks.iter().flat_map(|block| block.heaps.clone()).collect();
+        assert_eq!(heaps, whole.heaps);
+        let not_followed: Vec<_> = blocks.iter().flat_map(|block| block.not_followed.clone()).collect();
+        assert_eq!(not_followed, whole.not_followed);
         let mut profile = genba_profile::source_text::Sources::default();
         blocks.iter().flat_map(|block| &block.sources).for_each(|source| profile.add(source));
         let text = profile.get("/app/long.py").expect("a text");

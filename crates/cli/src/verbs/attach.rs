@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use genba_entry::Door;
+use genba_format::proto;
 use genba_process::interpreter::{self, Interpreter};
 use genba_process::maps;
 use genba_process::refusal::Refusal;
@@ -85,6 +86,7 @@ struct Recorded {
     ended_ns: u64,
     /// Where its paths lead.
     root: Root,
+    heaps: Vec<proto::Heap>,
     /// What did not go as asked.
     notes: Vec<String>,
 }
@@ -198,13 +200,11 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         notes.push("genba's thread in the process has not ended yet: it waits for a CPU or for the disk".to_owned());
     }
     let ended_ns = monotonic_ns();
-    if let Some(keeping) = keeping {
-        keeping.finish(options.quiet);
-    }
+    let heaps = keeping.map(|keeping| keeping.finish(options.quiet)).unwrap_or_default();
     if let Err(failure) = place.bring(&output.path) {
         notes.push(format!("the recording is cut: {failure}"));
     }
-    Ok(Recorded { wall, ended_ns, root, notes })
+    Ok(Recorded { wall, ended_ns, root, heaps, notes })
 }
 
 /// Names, sources and the report, as after `genba run`.
@@ -219,17 +219,11 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     })?;
     drop(bytes);
     let options = &arguments.recording;
-    let recorder = recorder(0, 0, recorded.wall);
+    let recorder = Some(recorder(0, 0, recorded.wall));
+    let seen = finish::Seen { recorder, heaps: recorded.heaps, ..finish::Seen::default() };
     let finished = during("naming C functions", || {
         let places = Places { root: &recorded.root, told: &finish::Told::new(), source: options.source };
-        finish::append_names_and_sources(
-            &output.path,
-            &recording,
-            Some(recorder),
-            Vec::new(),
-            places,
-            recorded.ended_ns,
-        )
+        finish::append_names_and_sources(&output.path, &recording, seen, places, recorded.ended_ns)
     });
     drop(recording);
     recorded.notes.iter().for_each(|words| say(&format!("note: {words}")));

@@ -158,9 +158,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let started =
         start::run(&program, &session, &libraries, mask, chain, signals::Answers { farewell, leave_wait, heap });
-    if let (Some(keeping), Ok(_)) = (keeping, &started) {
-        keeping.finish(options.quiet);
-    }
+    let heaps = match (keeping, &started) {
+        (Some(keeping), Ok(_)) => keeping.finish(options.quiet),
+        _ => Vec::new(),
+    };
     let (ending, _pid) = started.inspect_err(|_| give_up())?;
 
     let ended_ns = monotonic_ns();
@@ -197,13 +198,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
     let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     let status = &ending.status;
-    let recorder = recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall);
+    let recorder = Some(recorder(status.code().unwrap_or(0), status.signal().unwrap_or(0), ending.wall));
+    let seen = finish::Seen { recorder, not_followed, heaps };
     let finished = during("naming C functions", || {
         finish::append_names_and_sources(
             &output.path,
             &recording,
-            Some(recorder),
-            not_followed,
+            seen,
             Places::own(&finish::Told::new(), options.source),
             ended_ns,
         )

@@ -64,8 +64,7 @@ pub fn within(arguments: &Arguments) -> Result<ExitCode, Failure> {
             finish::append_names_and_sources(
                 file,
                 &recording,
-                None,
-                Vec::new(),
+                finish::Seen::default(),
                 Places::own(&told, *source),
                 monotonic_ns(),
             )?;

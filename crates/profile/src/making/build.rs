@@ -5,8 +5,8 @@
 mod c_functions;
 mod c_places;
 mod clocks;
-mod collections;
 mod contexts;
+mod memory;
 mod moments;
 mod overlaps;
 mod promotion;
@@ -184,11 +184,12 @@ fn build(recording: &Recording, additions: &Additions, mut depth: Depth) -> Prof
             contexts::counted(stored, &threads, &contexts, window, &mut stacks, &mut profile);
             contexts::weights(stored, &threads, &contexts, &mut stacks, &mut profile);
             steps_and_lock_waits(stored, &threads, &mut stacks, &mut profile);
-            collections::add(stored, process, &threads, &clock, &mut stacks, &mut profile);
+            memory::collections::add(stored, process, &threads, &clock, &mut stacks, &mut profile);
         }
         marks(stored, process, &clock, &mut profile);
         ends.add(stored, process, &clock);
     }
+    memory::heaps::add(recording, &mut profile);
     ends.settle(&mut profile);
     threads::settle_kernel_names(&mut profile);
     profile.packages = packages;

@@ -9,7 +9,7 @@ use crate::tables::locations::Location;
 use crate::tables::owner::is_nameless;
 use crate::tables::profile::{
     CLine, Collection, Collector, Context, ContextIndex, File, FileIndex, Frame, FrameIndex, FrameKind, Function,
-    FunctionIndex, Home, LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile,
+    FunctionIndex, Heap, Home, LockWait, Mark, Module, ModuleIndex, Node, NodeIndex, Process, ProcessIndex, Profile,
     Recorder, Rss, SampleGroup, Step, Thread, ThreadIndex, WeightGroup,
 };
 use crate::tables::source_text::Expression;
@@ -89,6 +89,13 @@ fn add(joined: &mut Profile, tables: &mut Tables, name: &str, profile: Profile) 
     }
     let rss = profile.rss.iter().map(|row| Rss { process: process(row.process), at_ns: at(row.at_ns), ..*row });
     joined.rss.extend(rss);
+    let heaps = profile.heaps.iter();
+    joined.heaps.extend(heaps.map(|row| Heap {
+        process: row.process.map(process),
+        at_ns: at(row.at_ns),
+        file: format!("{} of {name}", row.file),
+        ..row.clone()
+    }));
     joined.packages.extend_from_slice(&profile.packages);
     joined.not_followed.extend_from_slice(&profile.not_followed);
     let marks = profile.marks.iter();

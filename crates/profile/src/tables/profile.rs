@@ -69,6 +69,8 @@ pub struct Profile {
     /// Those of a process stand together, in the order of processes and of time.
     pub rss: Vec<Rss>,
     pub marks: Vec<Mark>,
+    /// In the order of their walks.
+    pub heaps: Vec<Heap>,
     /// Those that the run started and genba was not in.
     pub not_followed: Vec<NotFollowed>,
     /// One sentence for each thing that is wrong with the file.
@@ -99,6 +101,34 @@ pub struct NotFollowed {
     pub cpu_ns: u64,
     /// Of a CPython, secrets masked.
     pub command: String,
+}
+
+/// What the heap of a process held at one moment, by class. The largest classes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Heap {
+    /// None: it is not in this recording.
+    pub process: Option<ProcessIndex>,
+    pub at_ns: u64,
+    /// `signal`, `interval`, `rss`, `before_gc`, `after_gc` or `exit`.
+    pub moment: String,
+    /// A full collection ran just before.
+    pub is_collected: bool,
+    /// Of all classes.
+    pub objects: u64,
+    pub bytes: u64,
+    /// The GIL was held for so long.
+    pub pause_ns: u64,
+    /// Name of the file that has all classes.
+    pub file: String,
+    pub classes: Vec<HeapClass>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeapClass {
+    /// With its module.
+    pub name: String,
+    pub objects: u64,
+    pub bytes: u64,
 }
 
 /// One process image: a fork or an exec begins another. Fields that only a start block tells are `None` or empty

@@ -1,5 +1,5 @@
-//! The heaps that agents walk while `genba run` and `genba attach` record: each becomes a file that `genba heap diff` reads.
-//! Owns: the file that the agents append to, the names of what is kept, the words about it. Never: fails a recording: what goes wrong is a
+//! The heaps that agents walk while `genba run` and `genba attach` record: each becomes a file that `genba heap diff` reads, and its largest
+//! classes go into the recording. Owns: the file that the agents append to, the names of what is kept, the words about it. Never: fails a recording: what goes wrong is a
 //! line on stderr. Partner: crates/agent/src/heap/moments.rs.
 
 use std::collections::BTreeMap;
@@ -12,13 +12,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use genba_format::proto;
 use genba_heap::answer::{self, Outcome};
 use genba_heap::pieces::{ASKED_BYTES, Head, InPlace, Moment, Piece, read_piece};
 use genba_process::facts::Facts;
 use genba_profile::figures;
 
 use super::asking::{self, Wants};
-use super::page::{Page, Process};
+use super::page::{Page, Process, Row};
 use crate::recording::agent_file;
 use crate::recording::output::Output;
 use crate::verbs::attach::placed::{Lock, Place};
@@ -37,6 +38,11 @@ pub struct Room {
     _lock: Lock,
     file: tempfile::NamedTempFile,
 }
+
+/// What the recording holds of one heap. The page shows fewer classes.
+const CLASSES_MAX: usize = 1_000;
+/// And of heaps. Beyond that every second one is in its file only, so the earlier ones are farther apart than the last.
+const HEAPS_MAX: usize = 256;
 
 /// The thread that keeps what comes.
 pub struct Keeping {
@@ -59,6 +65,8 @@ pub struct Asking(Arc<Shared>);
 #[derive(Default)]
 struct Kept {
     files: Vec<PathBuf>,
+    /// For the recording.
+    heaps: Vec<proto::Heap>,
     /// Walks that began, and did not come to their end.
     unfinished: usize,
     /// Why is said.
@@ -121,10 +129,10 @@ impl Keeping {
         Asking(Arc::clone(&self.shared))
     }
 
-    /// The program has ended, or the recording: reads what is there, and says what was kept.
-    pub fn finish(self, is_quiet: bool) {
+    /// The program has ended, or the recording: reads what is there, and says what was kept. What it gives is for the recording.
+    pub fn finish(self, is_quiet: bool) -> Vec<proto::Heap> {
         self.shared.ends.store(true, Ordering::SeqCst);
-        let Ok(kept) = self.thread.join() else { return };
+        let Ok(kept) = self.thread.join() else { return Vec::new() };
         if kept.unfinished > 0 {
             let walks = figures::counted(kept.unfinished as u64, "heap was", "heaps were");
             say(&format!("note: {walks} not kept: the process ended before the walk did"));
@@ -142,6 +150,10 @@ impl Keeping {
                 last = shown(last)
             )),
         }
+        if !is_quiet && kept.heaps.len() < kept.files.len() {
+            say(&format!("note: the recording itself has {} of them", kept.heaps.len()));
+        }
+        kept.heaps
     }
 }
 
@@ -249,6 +261,11 @@ impl Keeper {
                 figures::size(page.bytes)
             ));
         }
+        let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.kept.heaps.push(of_recording(&page, file));
+        if self.kept.heaps.len() > HEAPS_MAX {
+            thin_out(&mut self.kept.heaps);
+        }
         self.kept.files.push(path);
         Ok(())
     }
@@ -278,6 +295,31 @@ impl Keeper {
     fn ended(mut self) -> Kept {
         self.kept.unfinished = self.open.len();
         self.kept
+    }
+}
+
+/// The first and the last stay.
+fn thin_out(heaps: &mut Vec<proto::Heap>) {
+    let last = heaps.len() - 1;
+    let mut at = 0..;
+    heaps.retain(|_| at.next().is_some_and(|at| at % 2 == 0 || at == last));
+}
+
+/// Its largest classes. `page` has them in that order.
+fn of_recording(page: &Page, file: String) -> proto::Heap {
+    let rows = &page.classes[..page.classes.len().min(CLASSES_MAX)];
+    proto::Heap {
+        pid: page.pid,
+        realtime_ns: page.walked_realtime_ns.unwrap_or(0),
+        moment: page.moment.clone().unwrap_or_default(),
+        collected: page.collection.is_some(),
+        objects: page.objects,
+        bytes: page.bytes,
+        pause_ns: page.pause_ns,
+        file,
+        classes: rows.iter().map(Row::full_name).collect(),
+        class_objects: rows.iter().map(|row| row.count).collect(),
+        class_bytes: rows.iter().map(|row| row.bytes).collect(),
     }
 }
 
@@ -313,7 +355,21 @@ fn command_line(words: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{command_line, version};
+    use genba_format::proto;
+
+    use super::{command_line, thin_out, version};
+
+    #[test]
+    fn the_first_and_the_last_heap_stay() {
+        for length in 2..9 {
+            let mut heaps: Vec<proto::Heap> =
+                (0..length).map(|pid| proto::Heap { pid, ..proto::Heap::default() }).collect();
+            thin_out(&mut heaps);
+            let left: Vec<u32> = heaps.iter().map(|heap| heap.pid).collect();
+            assert_eq!((left.first(), left.last()), (Some(&0), Some(&(length - 1))));
+            assert!(left.len() <= length as usize / 2 + 1, "{left:?}");
+        }
+    }
 
     #[test]
     fn versions_are_told_as_python_does() {

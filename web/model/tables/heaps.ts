@@ -1,0 +1,33 @@
+// The heaps in the page's JSON (crates/profile/src/views/heaps.rs): columns of classes there, maps here.
+import type { Heap, Heaps } from "./profile";
+import { damaged, index, list, object, orNull, text, whole } from "./read";
+import type { Value } from "./read";
+import type { Bytes, Count, Ns, ProcessIndex } from "../units";
+
+export function decodeHeaps(at: Value, processes: number): Heaps {
+  const top = object(at);
+  const classes = list(top("classes"), text);
+  return { classes, rows: list(top("rows"), (row) => decodeHeap(row, processes, classes.length)), leftOut: whole(top("left_out")) };
+}
+
+function decodeHeap(at: Value, processes: number, classes: number): Heap {
+  const row = object(at);
+  const of = list(row("class"), (one) => index(one, classes));
+  const numbers = (key: string): number[] => {
+    const found = list(row(key), whole);
+    if (found.length !== of.length) throw damaged({ field: row(key).field, value: found.length }, `${of.length} rows`);
+    return found;
+  };
+  const [objects, bytes] = [numbers("class_objects"), numbers("class_bytes")];
+  return {
+    process: orNull(row("process"), (one) => index(one, processes) as ProcessIndex),
+    at: whole(row("at_ns")) as Ns,
+    moment: text(row("moment")),
+    isCollected: row("collected").value === true,
+    objects: whole(row("objects")) as Count,
+    bytes: whole(row("bytes")) as Bytes,
+    pause: whole(row("pause_ns")) as Ns,
+    file: text(row("file")),
+    classes: new Map(of.map((name, at) => [name, { objects: (objects[at] ?? 0) as Count, bytes: (bytes[at] ?? 0) as Bytes }])),
+  };
+}
