@@ -8,6 +8,7 @@ use std::panic::catch_unwind;
 use genba_format::{
     Event, Fault, FaultKind, MAGIC, NotARecording, ReadBlock, Reader, Recording, compress, encode_block, laws, read,
 };
+use genba_import::Imported;
 use genba_profile::build::Import;
 use genba_pstats::{Order, Restriction, Stats, difference, is_prof};
 
@@ -49,7 +50,13 @@ pub fn judge(bytes: &[u8]) -> Result<u64, Wrong> {
             again(&recording)?;
             fed(bytes, &recording)?;
             page(&recording, None)?;
-            Ok((recording.faults.len() + violations.len()) as u64)
+            let faults = (recording.faults.len() + violations.len()) as u64;
+            match catch_unwind(|| genba_import::traced(recording)) {
+                Ok(Ok(traced)) => holds(&traced)?,
+                Ok(Err(_)) => {}
+                Err(cause) => return Err(Wrong::Panic(panic_text(&*cause))),
+            }
+            Ok(faults)
         }
     }
 }
@@ -64,25 +71,26 @@ fn imported(bytes: &[u8]) -> Result<u64, Wrong> {
         Ok(imported) => {
             let violations = laws::check(&imported.recording);
             hold(violations.is_empty(), "an imported file that breaks a law")?;
-            // What is imported is written and read as any recording, where a block has room for it.
-            let read_block = &imported.recording.blocks[0];
-            let mut written = Vec::new();
-            if encode_block(&read_block.header, read_block.whole(), &mut compress, &mut written).is_ok() {
-                let second = read(&written).map_err(|error| Wrong::Answer(error.to_string()))?;
-                let faults: Vec<String> = second.faults.iter().map(ToString::to_string).collect();
-                hold(faults.is_empty(), &format!("an imported file that is a damaged recording: {faults:?}"))?;
-            }
-            page(
-                &imported.recording,
-                Some(Import {
-                    words: imported.words,
-                    faults: imported.faults.clone(),
-                    counts_calls: imported.counts_calls,
-                }),
-            )?;
+            holds(&imported)?;
             Ok(imported.faults.len() as u64)
         }
     }
+}
+
+/// What is imported is written and read as any recording, where a block has room for it.
+fn holds(imported: &Imported) -> Result<(), Wrong> {
+    // A recording of counts has blocks of the command's own behind it, as they were.
+    if let Some(read_block) = imported.recording.blocks.first().filter(|read| read.header.sequence == 0) {
+        let mut written = Vec::new();
+        if encode_block(&read_block.header, read_block.whole(), &mut compress, &mut written).is_ok() {
+            let second = read(&written).map_err(|error| Wrong::Answer(error.to_string()))?;
+            let faults: Vec<String> = second.faults.iter().map(ToString::to_string).collect();
+            hold(faults.is_empty(), &format!("an imported file that is a damaged recording: {faults:?}"))?;
+        }
+    }
+    let import =
+        Import { words: imported.words.clone(), faults: imported.faults.clone(), counts_calls: imported.counts_calls };
+    page(&imported.recording, Some(import))
 }
 
 /// What can be read as a `.prof` file can be added up, ordered and listed, with as many rows as it has functions.

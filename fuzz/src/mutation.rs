@@ -1,7 +1,8 @@
 //! Makes inputs for the reader: golden recordings with wrong bytes, wrong headers, wrong payloads under right checksums,
 //! and random bytes. Owns: a writer of headers of its own, after FORMAT.md. Never: judges the answer.
 
-use genba_format::{HEADER_BYTES, MAGIC, ReadBlock, compress, encode_block, read};
+use genba_format::{BlockHeader, HEADER_BYTES, MAGIC, ReadBlock, VERSION, compress, encode_block, proto, read};
+use prost::Message;
 
 use crate::random::Random;
 
@@ -22,6 +23,22 @@ struct SeedBlock {
     start_ns: u64,
     end_ns: u64,
     plain: Vec<u8>,
+}
+
+/// The recording that `genba trace` writes of these counts, in two parts, and its blocks.
+fn traced(prof: &[u8]) -> (Vec<u8>, Vec<SeedBlock>) {
+    let (mut recording, mut blocks) = (Vec::new(), Vec::new());
+    let (first, rest) = prof.split_at(prof.len() / 2);
+    for (sequence, part) in [(0, first), (1, rest)] {
+        let traced = proto::Traced { prof: part.to_vec(), call_ps: 50_000 };
+        let start = (sequence == 0).then(|| proto::Start { pid: 7, ..proto::Start::default() });
+        let block = proto::Block { start, traced: Some(traced), ..proto::Block::default() };
+        let header = BlockHeader { version: VERSION, process_key: [9; 16], sequence, start_ns: 1, end_ns: 2 };
+        encode_block(&header, block.clone(), &mut compress, &mut recording).expect("a small block");
+        let plain = block.encode_to_vec();
+        blocks.push(SeedBlock { version: VERSION, process_key: [9; 16], sequence, start_ns: 1, end_ns: 2, plain });
+    }
+    (recording, blocks)
 }
 
 /// The payload before it is compressed, samples and all.
@@ -49,8 +66,14 @@ impl Seeds {
             end_ns: read.header.end_ns,
             plain: plain(&read),
         });
-        let owned = |files: &[&[u8]]| files.iter().map(|bytes| bytes.to_vec()).collect();
-        Seeds { blocks: blocks.collect(), recordings: owned(recordings), foreign: owned(foreign) }
+        let owned = |files: &[&[u8]]| -> Vec<Vec<u8>> { files.iter().map(|bytes| bytes.to_vec()).collect() };
+        let mut seeds = Seeds { blocks: blocks.collect(), recordings: owned(recordings), foreign: owned(foreign) };
+        if let Some(prof) = foreign.iter().find(|bytes| genba_pstats::is_prof(bytes)) {
+            let (recording, blocks) = traced(prof);
+            seeds.recordings.push(recording);
+            seeds.blocks.extend(blocks);
+        }
+        seeds
     }
 
     /// One input, made of nothing but these seeds and `random`.

@@ -3,15 +3,19 @@
 Owns: what is left out of the comparison, in words. cProfile starts the program by `exec` and ends itself by `disable`, which genba does not.
 """
 
+import base64
+import gzip
+import json
 import marshal
 import os
 import random
+import re
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from recording import RUN_SECONDS_MAX, Workshop
+from recording import RUN_SECONDS_MAX, Workshop, genba, genba_said
 
 Function = tuple[str, int, str]
 # (primitive calls, calls) of a function, and (calls, primitive calls) by caller.
@@ -208,6 +212,70 @@ def test_children_write_their_own_files(workshop: Workshop) -> None:
     rest = set(folder.glob("p.*.prof")) - {folder / f"p.{child}.prof", folder / f"p.{other}.prof"}
     assert [called(path, "f") for path in rest] == [7]
     assert "3 other processes wrote their own counts" in done.stderr
+
+
+PROCESSES = """
+import os, subprocess, sys
+
+def f():
+    pass  # It is gone when the page is made.
+
+for _ in range(3):
+    f()
+child = os.fork()
+if child == 0:
+    f()
+    sys.exit(0)
+os.waitpid(child, 0)
+subprocess.run([sys.executable, "-c", "def f(): pass\\nfor _ in range(5): f()"])
+sys.exit(4)
+"""
+
+
+def test_a_recording_has_the_counts_of_all_processes_and_the_sources(workshop: Workshop) -> None:
+    inside, outside = workshop.place.inside, workshop.place.outside
+    program = workshop.write("calls.py", PROCESSES)
+    done = traced(workshop, "-o", f"{inside}/calls.genba", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 4, done.stderr
+    assert "genba view" in done.stderr and not list(outside.glob("*.prof"))
+    (outside / "calls.py").unlink()
+
+    listed = genba_said("pstats", outside / "calls.genba", "--stats", r"\(f\)$")
+    calls = [(line.split()[0], line.split()[-1]) for line in listed.splitlines() if line.rstrip().endswith("(f)")]
+    assert sorted(number for number, _ in calls) == ["4", "5"], listed
+
+    report = json.loads(genba_said("report", outside / "calls.genba", "--format", "json", "--weight", "samples", "--by", "function", "--limit", "0"))
+    calls = {row["function"]: row["samples"] for row in report["rows"] if row["file"] and row["file"].endswith("calls.py")}
+    assert calls["f"] == 4
+    assert len(report["processes"]) == 3
+    for process in report["processes"]:
+        assert process["imported"].startswith("traced: counts exact, times include the tracer's (about ")
+    assert report["processes"][0]["python"] == workshop.interpreter.version
+    # The page has the text of the file that is gone.
+    page = genba_said("html", "-o", "-", outside / "calls.genba")
+    (packed,) = re.findall(r'data-numbers="gzip\+base64">([^<]+)<', page)
+    assert "It is gone when the page is made." in gzip.decompress(base64.b64decode(packed)).decode()
+
+
+def test_two_recordings_of_counts_differ_exactly(workshop: Workshop) -> None:
+    inside, outside = workshop.place.inside, workshop.place.outside
+    for name, calls in (("a", 3), ("b", 5)):
+        program = workshop.write("twice.py", f"def f(): pass\nfor _ in range({calls}): f()\n")
+        done = traced(workshop, "-o", f"{inside}/{name}.genba", "--quiet", "--python", workshop.interpreter.path, program)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    said = json.loads(genba_said("diff", outside / "a.genba", outside / "b.genba", "--format", "json"))
+    (row,) = [row for row in said["rows"] if row["function"].endswith("(f)")]
+    assert row["calls"] == [3, 5]
+
+
+def test_a_name_says_what_is_written(workshop: Workshop) -> None:
+    program = workshop.write("one.py", "pass\n")
+    done = traced(workshop, "-o", f"{workshop.place.inside}/one.txt", program)
+    assert done.returncode == 2
+    assert "ends in neither .prof nor .genba" in done.stderr and "hint: -o " in done.stderr
+    sampled = workshop.run(program)
+    refused = genba("pstats", sampled.recording, "--stats")
+    assert refused.returncode == 1 and "a recording of samples, which tell no calls" in refused.stderr
 
 
 @pytest.mark.parametrize("way", ["cProfile", "setprofile", "monitoring"])

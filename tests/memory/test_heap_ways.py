@@ -86,7 +86,7 @@ def test_at_intervals(workshop: Workshop) -> None:
     assert times == sorted(times)
     # The recording has the same, for the page.
     heaps = of_page(run)
-    assert [heap["file"] for heap in heaps["rows"]] == [f"app.heap-{number}.json" for number in range(1, len(pages) + 1)]
+    assert [heap["file"] for heap in heaps["rows"]] == [f"{run.recording.stem}.heap-{number}.json" for number in range(1, len(pages) + 1)]
     assert [(heap["objects"], heap["bytes"], heap["moment"]) for heap in heaps["rows"]] == [(page["objects"], page["bytes"], "interval") for page in pages]
     last = heaps["rows"][-1]
     objects = dict(zip((heaps["classes"][at] for at in last["class"]), last["class_objects"], strict=True))

@@ -26,7 +26,7 @@ use genba_profile::build::Additions;
 use genba_profile::hits::{self, HitAddresses, HitModule, Hits};
 use genba_profile::owner::is_in;
 
-use crate::words::failure::Failure;
+use crate::words::failure::{self, Failure};
 pub use elf_files::{SymbolsAt, symbols_of};
 pub use root::Root;
 pub use sources::encoding::decoded;
@@ -53,14 +53,47 @@ pub fn append_names_and_sources(
     places: Places<'_>,
     ended_ns: u64,
 ) -> Result<Vec<String>, Failure> {
-    let (found, mut left_out) = found(recording, places);
+    let (found, left_out) = found(recording, places);
+    append_seen(path, found, left_out, seen, ended_ns)
+}
+
+/// The same of a recording of `genba trace`, which names its functions by itself.
+pub fn append_sources(
+    path: &Path,
+    recording: &Recording,
+    seen: Seen,
+    places: Places<'_>,
+    ended_ns: u64,
+) -> Result<Vec<String>, Failure> {
+    let hits = Hits { modules: BTreeMap::new(), ..hits::hits(recording) };
+    let (found, left_out) = of_hits(hits, places);
+    append_seen(path, found, left_out, seen, ended_ns)
+}
+
+/// What `genba trace` counted, as the first blocks of a recording: of each process some blocks, in one write.
+pub fn append_traced(path: &Path, processes: Vec<Vec<proto::Block>>, times_ns: (u64, u64)) -> Result<(), Failure> {
+    for blocks in processes {
+        encoded(blocks, times_ns).and_then(|bytes| append(path, &bytes)).map_err(|error| {
+            Failure::no(format!("cannot write the counts to {}: {}", path.display(), failure::of_system(&error)))
+        })?;
+    }
+    Ok(())
+}
+
+fn append_seen(
+    path: &Path,
+    found: Additions,
+    mut left_out: Vec<String>,
+    seen: Seen,
+    ended_ns: u64,
+) -> Result<Vec<String>, Failure> {
     let Seen { recorder, not_followed, heaps } = seen;
     let Additions { c_names, c_places, sources, packages, .. } = found;
     let block =
         proto::Block { c_names, c_places, sources, packages, recorder, not_followed, heaps, ..Default::default() };
     let (blocks, too_large) = blocks::of_format(block);
     left_out.extend(too_large);
-    let encoded = encoded(blocks, ended_ns).map_err(|error| cannot_append(path, &error.to_string()))?;
+    let encoded = encoded(blocks, (ended_ns, ended_ns)).map_err(|error| cannot_append(path, &error.to_string()))?;
     append(path, &encoded).map_err(|error| cannot_append(path, &error.to_string()))?;
     Ok(left_out)
 }
@@ -114,12 +147,12 @@ fn of_hits(mut hits: Hits, places: Places<'_>) -> (Additions, Vec<String>) {
     (Additions { c_names, c_places, sources, packages, ..Additions::default() }, left_out)
 }
 
-/// The blocks' time is the moment when the program ended.
-fn encoded(blocks: Vec<proto::Block>, ended_ns: u64) -> std::io::Result<Vec<u8>> {
+/// With a process key of their own. `times_ns`: when they begin and end.
+fn encoded(blocks: Vec<proto::Block>, (start_ns, end_ns): (u64, u64)) -> std::io::Result<Vec<u8>> {
     let process_key = random_key()?;
     let mut bytes = Vec::new();
     for (sequence, block) in (0..).zip(blocks) {
-        let header = BlockHeader { version: VERSION, process_key, sequence, start_ns: ended_ns, end_ns: ended_ns };
+        let header = BlockHeader { version: VERSION, process_key, sequence, start_ns, end_ns };
         encode_block(&header, block, &mut compress, &mut bytes).map_err(std::io::Error::other)?;
     }
     Ok(bytes)

@@ -57,6 +57,9 @@ pub struct Block {
     /// as c_names: heaps that were walked meanwhile, in the order of their walks
     #[prost(message, repeated, tag = "19")]
     pub heaps: ::prost::alloc::vec::Vec<Heap>,
+    /// a process key of `genba trace`: what was counted in place of samples
+    #[prost(message, optional, tag = "20")]
+    pub traced: ::core::option::Option<Traced>,
 }
 /// Who is recorded. Nothing of the environment is ever stored (docs/privacy.md).
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -654,6 +657,16 @@ pub struct Heap {
     /// likewise
     #[prost(uint64, repeated, tag = "11")]
     pub class_bytes: ::prost::alloc::vec::Vec<u64>,
+}
+/// What `genba trace` counted in a process: the .prof file that pstats reads, in parts, since blocks have a limit.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Traced {
+    /// the next part
+    #[prost(bytes = "vec", tag = "1")]
+    pub prof: ::prost::alloc::vec::Vec<u8>,
+    /// in the first: picoseconds that counting one call of a Python function took, measured behind the run; 0 = not measured
+    #[prost(uint64, tag = "2")]
+    pub call_ps: u64,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

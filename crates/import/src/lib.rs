@@ -9,9 +9,12 @@ mod builder;
 mod collapsed;
 mod compressed;
 mod prof;
+mod traced;
 mod vmprof;
 
 use std::fmt;
+
+pub use traced::{profs, traced};
 
 use genba_format::{MAGIC, Recording};
 

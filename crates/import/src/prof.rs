@@ -2,7 +2,7 @@
 //! Owns: what a sample stands for, and the words about it. Never: makes a call tree: a stack is a function below one caller, or alone
 //! where the file does not tell what a caller had of its time.
 
-use genba_format::proto;
+use genba_format::{Recording, proto};
 use genba_pstats::{Callers, Function, Prof, Row};
 
 use crate::builder::{Builder, Frame, Sample};
@@ -11,29 +11,40 @@ use crate::{Imported, Refused};
 const KIND: &str = "a .prof file";
 
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
-    let prof = genba_pstats::read(bytes).map_err(|damaged| Refused::Damaged {
-        kind: KIND,
-        byte: damaged.byte,
-        expected: damaged.expected,
-        found: damaged.found,
-    })?;
+    let prof = prof_of(bytes)?;
     if prof.rows.is_empty() {
         return Err(Refused::Unsupported("a .prof file without functions: nothing was profiled".to_owned()));
     }
-    let mut samples = Samples::new(prof.is_sampled);
-    prof.rows.iter().for_each(|row| samples.row(row));
     let rest = prof.rest_bytes;
     let faults = (rest > 0).then(|| format!("{rest} bytes behind the end of the profile are not read"));
     Ok(Imported {
-        recording: samples.builder.finish(bytes, proto::Start { native: true, ..proto::Start::default() }, 0),
+        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }),
         words: words(&prof).to_owned(),
-        unknown: "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1"
-            .to_owned(),
+        unknown: UNKNOWN.to_owned(),
         faults: Vec::from_iter(faults),
         notes: Vec::new(),
         timeless: Some("a .prof file tells sums, not moments"),
         counts_calls: !prof.is_sampled,
     })
+}
+
+pub(crate) const UNKNOWN: &str =
+    "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1";
+
+pub(crate) fn prof_of(bytes: &[u8]) -> Result<Prof, Refused> {
+    genba_pstats::read(bytes).map_err(|damaged| Refused::Damaged {
+        kind: KIND,
+        byte: damaged.byte,
+        expected: damaged.expected,
+        found: damaged.found,
+    })
+}
+
+/// `bytes`: of the file.
+pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start) -> Recording {
+    let mut samples = Samples::new(prof.is_sampled);
+    prof.rows.iter().for_each(|row| samples.row(row));
+    samples.builder.finish(bytes, start, 0)
 }
 
 struct Samples {

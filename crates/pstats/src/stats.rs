@@ -71,6 +71,11 @@ impl Stats {
         self.files.clear();
     }
 
+    /// Counts of the same file.
+    pub fn add_part(&mut self, other: Stats) {
+        self.add(Stats { files: Vec::new(), ..other });
+    }
+
     pub fn add(&mut self, other: Stats) {
         self.files.extend(other.files);
         self.calls = self.calls.saturating_add(other.calls);

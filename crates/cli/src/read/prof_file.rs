@@ -6,7 +6,8 @@ use std::io::Read;
 use std::path::Path;
 
 use chrono::{DateTime, Local};
-use genba_pstats::{NotLoaded, Stats, is_prof};
+use genba_format::MAGIC;
+use genba_pstats::{NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
 use crate::words::failure::Failure;
@@ -14,14 +15,22 @@ use crate::words::failure::Failure;
 /// As many of a foreign file's first bytes as an error shows.
 const SHOWN_BYTES: usize = 8;
 
-/// Whether the file begins as a `.prof` file does. One that cannot be opened does not.
-pub fn is_prof_file(path: &Path) -> bool {
+/// Whether the file has counted calls: it begins as a `.prof` file does, or `genba trace` recorded it. One that cannot be opened has none.
+pub fn has_counts(path: &Path) -> bool {
     if !path.is_file() {
         return false;
     }
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(SHOWN_BYTES as u64).read_to_end(&mut begin));
-    read.is_ok() && is_prof(&begin)
+    if read.is_err() || !begin.starts_with(&MAGIC) {
+        return read.is_ok() && is_prof(&begin);
+    }
+    std::fs::read(path).is_ok_and(|bytes| !traced_profs(&bytes).is_empty())
+}
+
+/// Of a recording of `genba trace`, one of each process; else none.
+fn traced_profs(bytes: &[u8]) -> Vec<Vec<u8>> {
+    genba_format::read(bytes).map(|recording| genba_import::profs(&recording)).unwrap_or_default()
 }
 
 pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
@@ -36,12 +45,37 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
         return Err(NotLoaded::Content("it is no regular file".to_owned()));
     }
     let bytes = std::fs::read(path).map_err(system)?;
-    if !is_prof(&bytes) {
+    let profs = match bytes.starts_with(&MAGIC) {
+        true => traced_profs(&bytes),
+        false => vec![bytes],
+    };
+    if profs.is_empty() {
+        let words = "a recording of samples, which tell no calls: genba trace counts them";
+        return Err(NotLoaded::Content(words.to_owned()));
+    }
+    let shown = path.display();
+    let called = match found.modified() {
+        Ok(modified) => format!("{}    {shown}", DateTime::<Local>::from(modified).format("%a %b %e %H:%M:%S %Y")),
+        Err(_) => shown.to_string(),
+    };
+    let mut stats: Option<Stats> = None;
+    for bytes in &profs {
+        let more = Stats::new(prof_of(bytes)?, called.clone());
+        match &mut stats {
+            Some(stats) => stats.add_part(more),
+            None => stats = Some(more),
+        }
+    }
+    stats.ok_or_else(|| NotLoaded::Content("nothing in it can be read".to_owned()))
+}
+
+fn prof_of(bytes: &[u8]) -> Result<Prof, NotLoaded> {
+    if !is_prof(bytes) {
         let begins = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
         let words = format!("not a .prof file: it begins with \"{}\"", begins.escape_ascii());
         return Err(NotLoaded::Content(words));
     }
-    let prof = genba_pstats::read(&bytes).map_err(|damaged| {
+    let prof = genba_pstats::read(bytes).map_err(|damaged| {
         NotLoaded::Content(format!(
             "damaged at byte {}: expected {}, found {}",
             damaged.byte, damaged.expected, damaged.found
@@ -50,12 +84,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     if prof.rows.is_empty() {
         return Err(NotLoaded::Content("a .prof file without functions: nothing was profiled".to_owned()));
     }
-    let shown = path.display();
-    let called = match found.modified() {
-        Ok(modified) => format!("{}    {shown}", DateTime::<Local>::from(modified).format("%a %b %e %H:%M:%S %Y")),
-        Err(_) => shown.to_string(),
-    };
-    Ok(Stats::new(prof, called))
+    Ok(prof)
 }
 
 /// The same for a file that is named on the command line.

@@ -53,14 +53,12 @@ impl RecordingFile {
             check_is_file(&path)?;
             let bytes = std::fs::read(&path).map_err(|error| cannot_open(&path, &error))?;
             let size = bytes.len() as u64;
-            let why = match genba_format::read(&bytes) {
-                Ok(recording) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
-                Err(why) => why,
+            let imported = match genba_format::read(&bytes).map(genba_import::traced) {
+                Ok(Ok(traced)) => traced,
+                Ok(Err(recording)) => return Ok(RecordingFile { path, bytes: size, recording, import: None }),
+                Err(why) if matches!(why, NotARecording::Empty) => return Err(empty(&path, &why)),
+                Err(_) => genba_import::read(&bytes).map_err(|refused| not_read(&path, &refused))?,
             };
-            if matches!(why, NotARecording::Empty) {
-                return Err(empty(&path, &why));
-            }
-            let imported = genba_import::read(&bytes).map_err(|refused| not_read(&path, &refused))?;
             let Imported { recording, words, unknown, faults, notes, timeless, counts_calls } = imported;
             let import = Some(ImportedFile { faults, notes, words, unknown, timeless, counts_calls });
             Ok(RecordingFile { path, bytes: size, recording, import })
@@ -122,7 +120,10 @@ impl RecordingFile {
                 // Without the time of the run nothing tells whether a file is still the one that ran.
                 let starts = self.recording.blocks.iter().filter_map(|read| read.block.start.as_ref());
                 let is_dated = starts.into_iter().any(|start| start.realtime_ns > 0);
-                let found = if is_dated { finish::sources_beside(&self.recording) } else { Additions::default() };
+                // Those that genba trace stored are the ones that ran.
+                let has_own = self.recording.blocks.iter().any(|read| read.block.recorder.is_some());
+                let found =
+                    if is_dated && !has_own { finish::sources_beside(&self.recording) } else { Additions::default() };
                 Additions { import: Some(imported.import()), ..found }
             }
         }

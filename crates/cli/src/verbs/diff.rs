@@ -61,8 +61,8 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let weight: Option<Weight> = arguments.weight.map(Into::into);
     read::check_is_compared(weight)?;
     if let ([before, after], []) | ([before], [after]) = (arguments.before.as_slice(), arguments.after.as_slice())
-        && prof_file::is_prof_file(before)
-        && prof_file::is_prof_file(after)
+        && prof_file::has_counts(before)
+        && prof_file::has_counts(after)
     {
         return difference_of_calls(before, after, arguments, weight);
     }

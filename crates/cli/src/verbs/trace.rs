@@ -2,7 +2,11 @@
 //! Owns: the order of those steps, the options, the words at the end. Never: counts (the agent does), adds up or lays out (genba-pstats does),
 //! stands in the program's way: its input, output, signals, directory and exit code are its own.
 
-use std::ffi::OsString;
+mod calibration;
+mod recording;
+mod written;
+
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -21,10 +25,12 @@ use super::run::start::{self, Ending};
 use super::run::target::{Asked, Program};
 use crate::read::{self, prof_file};
 use crate::recording::agent_file;
-use crate::recording::notes::{Note, Notes};
+use crate::recording::notes::Notes;
 use crate::recording::output::{Holds, Output};
 use crate::recording::session::Session;
 use crate::words::failure::{self, Failure, say};
+use recording::Moment;
+use written::{Place, Written};
 
 /// At most this many files of other processes are named one by one.
 const NAMED_MAX: usize = 3;
@@ -34,11 +40,11 @@ const NAMED_MAX: usize = 3;
     override_usage = "genba trace [OPTIONS] TARGET [ARGUMENTS]...\n       genba trace [OPTIONS] -m MODULE [ARGUMENTS]..."
 )]
 pub struct Arguments {
-    /// Write the counts to FILE, whose name ends in .prof [default: app.prof, app-2.prof, …]
+    /// Write the counts to FILE: a name in .prof makes a file of pstats, one in .genba a recording with the sources and all processes [default: app.prof, app-2.prof, …]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// Replace the file named with -o if it is empty or a .prof file
+    /// Replace the file named with -o if it is empty or of the same kind
     #[arg(long, requires = "output")]
     force: bool,
 
@@ -86,17 +92,18 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
         python_of_genba: arguments.python_of_genba.as_deref(),
     })
     .map_err(of_trace)?;
-    check_name(arguments.output.as_deref())?;
+    let holds = holds(arguments.output.as_deref())?;
     let _ = interpreter::check(&program).map_err(of_trace)?;
     let agent = agent_file::unpacked()?;
-    let output =
-        Output::create(Holds::Prof, arguments.output.as_deref(), arguments.force, &program.stem, &program.words())
-            .map_err(of_trace)?;
+    let output = Output::create(holds, arguments.output.as_deref(), arguments.force, &program.stem, &program.words())
+        .map_err(of_trace)?;
     if let Some(moved) = &output.moved {
         say(&format!("note: {moved}"));
     }
     let notes = Notes::create();
-    let session = Session::of_trace(output.path.clone(), notes.as_ref().map(Notes::name));
+    let place = Place::of(holds, &output, &program.stem)?;
+    let session = Session::of_trace(place.prof.clone(), notes.as_ref().map(Notes::name));
+    let began = Moment::now();
     let mask = Mask::block_all()
         .map_err(|error| Failure::ours(format!("cannot block signals: {}", failure::of_system(&error))))?;
     let (left, shown) = (output.clone(), output.shown.clone());
@@ -106,18 +113,23 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let answers = Answers { farewell, leave_wait: || false, heap: None };
     let started = start::run(&program, &session, &[agent.as_path()], mask, Chain::default(), answers);
-    let (ending, _pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;
+    let (ending, pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;
     let said = notes.map(|notes| notes.read()).unwrap_or_default();
-    let written = Written::sorted(&output, &said);
-    if !written.has_main {
+    let written = Written::sorted(&place, &said);
+    let still = still_running(&session);
+    if !written.has_any(&place) {
         output.give_up();
-        if written.others.is_empty() {
-            return Err(nothing_written(&ending, &written.refusals, &still_running(&session)));
-        }
-    } else {
-        output.keep();
+        return Err(nothing_written(&ending, &written.refusals, &still));
     }
-    if let Err(failure) = report(arguments, &output, &written, &still_running(&session), &keys) {
+    if place.is_within() {
+        let run = recording::Run { program: &program, agent: &agent, ending: &ending, pid, began };
+        recording::write(&run, &output.path, &place.prof, &written).inspect_err(|_| output.give_up())?;
+    }
+    match written.has_main || place.is_within() {
+        true => output.keep(),
+        false => output.give_up(),
+    }
+    if let Err(failure) = report(arguments, &output, &place, &written, &still, &keys) {
         // The counts are there, and the program's exit code stays its own.
         let _ = failure.print();
     }
@@ -128,11 +140,13 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn report(
     arguments: &Arguments,
     output: &Output,
+    place: &Place,
     written: &Written,
     still: &[StillRunning],
     keys: &[String],
 ) -> Result<(), Failure> {
-    if written.has_main && !(arguments.quiet && keys.is_empty()) {
+    let has_output = written.has_main || place.is_within();
+    if has_output && !(arguments.quiet && keys.is_empty()) {
         let stats = prof_file::open(&output.path)?;
         if keys.is_empty() {
             say(&summary(&stats));
@@ -146,7 +160,7 @@ fn report(
     if arguments.quiet {
         return Ok(());
     }
-    if !written.others.is_empty() {
+    if !written.others.is_empty() && !place.is_within() {
         let mut named: Vec<String> =
             written.others.iter().take(NAMED_MAX).map(|path| path.display().to_string()).collect();
         if written.others.len() > NAMED_MAX {
@@ -156,55 +170,22 @@ fn report(
             figures::counted(written.others.len() as u64, "other process wrote its", "other processes wrote their");
         say(&format!("note: {wrote} own counts ({}); genba pstats FILE… adds files up", named.join(", ")));
     }
-    if written.has_main {
+    if has_output {
         let bytes = fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         if !still.is_empty() {
-            let count = figures::counted(
-                still.len() as u64,
-                "process still runs, and writes its",
-                "processes still run, and write their",
-            );
-            say(&format!("note: {count} own counts at the end"));
+            let count = figures::counted(still.len() as u64, "process still runs", "processes still run");
+            say(&match place.is_within() {
+                true => {
+                    format!("note: {count}, and what they count is not in the recording; -o app.prof keeps it in files")
+                }
+                false => format!("note: {count}, and own counts are written at the end"),
+            });
         }
-        say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba report {shown}"));
+        let next = if place.is_within() { "view" } else { "report" };
+        say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba {next} {shown}"));
     }
     Ok(())
-}
-
-/// The files of one run.
-struct Written {
-    /// The one that was asked for.
-    has_main: bool,
-    /// As the user would write them.
-    others: Vec<PathBuf>,
-    refusals: Vec<String>,
-}
-
-impl Written {
-    /// Behind a launcher no process is genba's own child: where one process alone wrote a file, that is the one that was asked for.
-    fn sorted(output: &Output, said: &[Note]) -> Written {
-        let mut written = Written { has_main: false, others: Vec::new(), refusals: Vec::new() };
-        for note in said {
-            match note {
-                Note::Wrote(path) if *path == output.path => written.has_main = true,
-                Note::Wrote(path) => written.others.push(path.clone()),
-                Note::Refused(words) if !written.refusals.contains(words) => written.refusals.push(words.clone()),
-                Note::Refused(_) => {}
-            }
-        }
-        written.has_main |= fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
-        if let (false, [only]) = (written.has_main, &*written.others)
-            && fs::rename(only, &output.path).is_ok()
-        {
-            (written.has_main, written.others) = (true, Vec::new());
-        }
-        let folder = Path::new(&output.shown).parent().unwrap_or(Path::new(""));
-        for path in &mut written.others {
-            *path = folder.join(path.file_name().unwrap_or_default());
-        }
-        written
-    }
 }
 
 fn nothing_written(ending: &Ending, refusals: &[String], running: &[StillRunning]) -> Failure {
@@ -236,16 +217,17 @@ fn sort_keys(asked: Option<&str>) -> Result<Vec<String>, Failure> {
     Ok(keys)
 }
 
-fn check_name(asked: Option<&Path>) -> Result<(), Failure> {
-    match asked {
-        Some(path) if path != Path::new("-") && path.extension().is_none_or(|ending| ending != "prof") => {
-            Err(Failure::usage(format!("cannot write {}: its name does not end in .prof", path.display()))
-                .detail(
-                    "genba trace writes .prof files, which genba pstats and genba report read; it makes no recording",
-                )
-                .hint(format!("-o {}", path.with_extension("prof").display())))
-        }
-        _ => Ok(()),
+/// By the name that is asked for.
+fn holds(asked: Option<&Path>) -> Result<Holds, Failure> {
+    let Some(path) = asked.filter(|path| *path != Path::new("-")) else { return Ok(Holds::Prof) };
+    match path.extension().and_then(OsStr::to_str) {
+        Some("prof") => Ok(Holds::Prof),
+        Some("genba") => Ok(Holds::Recording),
+        _ => Err(Failure::usage(format!("cannot write {}: its name ends in neither .prof nor .genba", path.display()))
+            .detail(
+                "a .prof file is read by pstats of every version; a recording has the sources and all processes, too",
+            )
+            .hint(format!("-o {}", path.with_extension("prof").display()))),
     }
 }
 

@@ -72,6 +72,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
         collector,
         not_followed,
         heaps,
+        traced,
     } = &read.whole();
     // Fields that came later are left out where they are empty: the text stays what it was.
     lines.extend(start.iter().map(|start| format!("  {start:?}").replace(", continues_key: []", "")));
@@ -107,6 +108,7 @@ fn dump_block(read: &ReadBlock, lines: &mut Vec<String>) {
     lines.extend(packages.iter().map(|package| format!("  package {package}")));
     lines.extend(recorder.iter().map(|recorder| format!("  {recorder:?}")));
     lines.extend(not_followed.iter().map(|row| format!("  {row:?}")));
+    lines.extend(traced.iter().map(|traced| format!("  {traced:?}")));
     lines.extend(heaps.iter().map(|heap| format!("  {heap:?}")));
     assert_eq!(*columns, None, "samples are shown as samples");
 }

@@ -4,4 +4,5 @@ mod any_bytes;
 mod collapsed;
 mod prof;
 mod shown;
+mod traced;
 mod vmprof;

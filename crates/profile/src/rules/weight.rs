@@ -192,7 +192,8 @@ pub fn tells(profile: &Profile, weight: Weight) -> bool {
 
 /// What every recording tells: CPU, else wall, else a count of samples.
 fn choose_of_import(profile: &Profile) -> Choice {
-    let without = |what: &str| Some(format!("an imported file tells no {what}"));
+    let whose = if profile.counts_calls() { "counts of calls tell" } else { "an imported file tells" };
+    let without = |what: &str| Some(format!("{whose} no {what}"));
     if tells(profile, Weight::Cpu) {
         Choice { weight: Weight::Cpu, why: None }
     } else if tells(profile, Weight::Wall) {

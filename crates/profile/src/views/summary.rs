@@ -275,7 +275,8 @@ fn cpu(clocks: &Clocks) -> String {
 pub fn law_line(profile: &Profile) -> String {
     let ticks = profile.accounting().words();
     if profile.is_imported() {
-        return format!("{ticks} · an imported file tells only its samples");
+        let words = if profile.counts_calls() { "counted calls" } else { "an imported file tells only its samples" };
+        return format!("{ticks} · {words}");
     }
     let clocks = profile.clocks();
     let missing = clocks.much_not_recorded().map_or(String::new(), |ns| format!(", {} not recorded", duration(ns)));

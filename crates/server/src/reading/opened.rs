@@ -40,14 +40,16 @@ impl Opened {
     }
 
     fn of(bytes: &[u8]) -> Result<Opened, Refusal> {
-        let why = match genba_format::read(bytes) {
-            Ok(recording) => return Ok(Opened { recording, additions: Additions::default(), is_timeless: false }),
-            Err(why) => why,
+        let imported = match genba_format::read(bytes).map(genba_import::traced) {
+            Ok(Ok(traced)) => traced,
+            Ok(Err(recording)) => {
+                return Ok(Opened { recording, additions: Additions::default(), is_timeless: false });
+            }
+            Err(why) if matches!(why, NotARecording::Empty) => {
+                return Err(Refusal::new("the file is empty").detail(why.to_string()));
+            }
+            Err(_) => genba_import::read(bytes).map_err(|why| not_read(&why))?,
         };
-        if matches!(why, NotARecording::Empty) {
-            return Err(Refusal::new("the file is empty").detail(why.to_string()));
-        }
-        let imported = genba_import::read(bytes).map_err(|why| not_read(&why))?;
         let faults = imported.faults.into_iter().chain(imported.notes).collect();
         let import = Some(Import { words: imported.words, faults, counts_calls: imported.counts_calls });
         Ok(Opened {

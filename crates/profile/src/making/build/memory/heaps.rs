@@ -36,7 +36,7 @@ fn heap(row: &proto::Heap, profile: &Profile) -> Heap {
 /// The last image of the process that had begun by then; of a clock that was set meanwhile, the first.
 fn process_of(pid: u32, at_ns: u64, profile: &Profile) -> Option<ProcessIndex> {
     let of_pid = || profile.processes.enumerate().filter(|(_, process)| process.pid == Some(pid));
-    let begun = of_pid().filter(|(_, process)| process.start_ns <= at_ns).last();
+    let begun = of_pid().rfind(|(_, process)| process.start_ns <= at_ns);
     begun.or_else(|| of_pid().next()).map(|(index, _)| index)
 }
 

@@ -1,0 +1,82 @@
+//! Recordings of `genba trace`: in place of samples each process has a `.prof` file, in parts.
+//! Owns: putting the parts together, and the words about what was counted. Never: loses one process because another is damaged.
+
+use std::collections::BTreeMap;
+
+use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
+
+use crate::{Imported, prof};
+
+/// The `.prof` files of a recording, in the order in which its processes were written.
+#[must_use]
+pub fn profs(recording: &Recording) -> Vec<Vec<u8>> {
+    processes(recording).into_iter().map(|process| process.bytes).collect()
+}
+
+/// # Errors
+/// The recording itself, which has samples.
+pub fn traced(recording: Recording) -> Result<Imported, Recording> {
+    let processes = processes(&recording);
+    let Some(call_ps) = processes.iter().map(|process| process.call_ps).max() else { return Err(recording) };
+    let mut faults: Vec<String> = recording.faults.iter().map(ToString::to_string).collect();
+    let mut blocks = Vec::new();
+    for process in processes {
+        let pid = process.start.pid;
+        match prof::prof_of(&process.bytes) {
+            Ok(read) => {
+                blocks.extend(prof::recording(&read, &process.bytes, process.start).blocks.into_iter().map(|counted| {
+                    // One block now, in place of all that the file's parts were in.
+                    let header = BlockHeader { sequence: 0, ..process.header };
+                    ReadBlock { header, ..counted }
+                }))
+            }
+            Err(damaged) => faults.push(format!("the counts of process {pid} cannot be read: {damaged}")),
+        }
+    }
+    // What the command wrote at the end: sources, and how the program ended.
+    blocks.extend(recording.blocks.into_iter().filter(|read| read.block.traced.is_none()));
+    Ok(Imported {
+        recording: Recording { blocks, lost: recording.lost, ..Recording::default() },
+        words: words(call_ps),
+        unknown: prof::UNKNOWN.to_owned(),
+        faults,
+        notes: Vec::new(),
+        timeless: Some("genba trace counts, and tells no moments"),
+        counts_calls: true,
+    })
+}
+
+struct Process {
+    header: BlockHeader,
+    start: proto::Start,
+    bytes: Vec<u8>,
+    call_ps: u64,
+}
+
+fn processes(recording: &Recording) -> Vec<Process> {
+    let mut found: Vec<Process> = Vec::new();
+    let mut at_of: BTreeMap<ProcessKey, usize> = BTreeMap::new();
+    for read in &recording.blocks {
+        let Some(traced) = &read.block.traced else { continue };
+        let at = *at_of.entry(read.header.process_key).or_insert_with(|| {
+            let start = read.block.start.clone().unwrap_or_default();
+            found.push(Process { header: read.header, start, bytes: Vec::new(), call_ps: 0 });
+            found.len() - 1
+        });
+        let process = &mut found[at];
+        process.bytes.extend_from_slice(&traced.prof);
+        process.call_ps = process.call_ps.max(traced.call_ps);
+    }
+    found
+}
+
+fn words(call_ps: u64) -> String {
+    let each = match call_ps {
+        0 => String::new(),
+        ps => format!(" (about {} ns a call of a Python function here)", ps.div_ceil(1_000)),
+    };
+    format!(
+        "traced: counts exact, times include the tracer's{each}; one sample is one call; wall is the time in a function itself, below \
+         the function that called it; no call tree; genba pstats has cumulative times"
+    )
+}

@@ -1,0 +1,69 @@
+//! Recordings of `genba trace`: what a `.prof` file tells, told by a recording that has it in parts.
+
+use genba_format::{BlockHeader, Recording, VERSION, compress, encode_block, proto, read};
+use genba_import::{Imported, profs, traced};
+
+use crate::shown::golden;
+
+/// Of each process its counts in `parts` blocks, and one of the command's behind them.
+fn recording(processes: &[(u32, &[u8])], parts: usize) -> Recording {
+    let mut bytes = Vec::new();
+    let mut add = |key: u8, sequence: u64, block: proto::Block| {
+        let header = BlockHeader { version: VERSION, process_key: [key; 16], sequence, start_ns: 5, end_ns: 9 };
+        encode_block(&header, block, &mut compress, &mut bytes).expect("a small block");
+    };
+    for (key, (pid, prof)) in (1..).zip(processes) {
+        for (sequence, part) in (0..).zip(prof.chunks(prof.len().div_ceil(parts))) {
+            let start = (sequence == 0).then(|| proto::Start { pid: *pid, ..proto::Start::default() });
+            let traced = Some(proto::Traced { prof: part.to_vec(), call_ps: 41_200 });
+            add(key, sequence, proto::Block { start, traced, ..proto::Block::default() });
+        }
+    }
+    let recorder = Some(proto::Recorder { exit_code: 3, ..proto::Recorder::default() });
+    add(99, 0, proto::Block { recorder, ..proto::Block::default() });
+    read(&bytes).expect("a recording")
+}
+
+fn imported(recording: Recording) -> Imported {
+    traced(recording).unwrap_or_else(|_| panic!("no traced recording"))
+}
+
+#[test]
+fn parts_are_put_together() {
+    let prof = golden("cprofile-3.13.0.prof");
+    let whole = genba_import::read(&prof).expect("a .prof file");
+    for parts in [1, 2, 7] {
+        let recording = recording(&[(7, &prof)], parts);
+        assert_eq!(profs(&recording), std::slice::from_ref(&prof));
+        let imported = imported(recording);
+        assert_eq!(imported.faults, [] as [String; 0]);
+        let [counted, of_command] = imported.recording.blocks.as_slice() else { panic!("two blocks") };
+        let (ours, theirs) = (counted.samples.as_ref(), whole.recording.blocks[0].samples.as_ref());
+        assert_eq!(ours.map(|rows| rows.rows().collect::<Vec<_>>()), theirs.map(|rows| rows.rows().collect()));
+        assert_eq!(counted.block.tables, whole.recording.blocks[0].block.tables);
+        assert_eq!(counted.block.start.as_ref().map(|start| start.pid), Some(7));
+        assert_eq!((counted.header.start_ns, counted.header.end_ns), (5, 9));
+        assert_eq!(of_command.block.recorder.as_ref().map(|recorder| recorder.exit_code), Some(3));
+        assert!(imported.words.starts_with("traced: counts exact, times include the tracer's (about 42 ns"));
+    }
+}
+
+#[test]
+fn one_damaged_process_takes_no_other_with_it() {
+    let prof = golden("cprofile-3.13.0.prof");
+    let cut = &prof[..prof.len() / 2];
+    let imported = imported(recording(&[(7, &prof), (8, cut)], 2));
+    assert_eq!(imported.recording.blocks.len(), 2);
+    let [fault] = imported.faults.as_slice() else { panic!("{:?}", imported.faults) };
+    assert!(fault.starts_with("the counts of process 8 cannot be read: a .prof file, damaged at byte "), "{fault}");
+}
+
+#[test]
+fn a_recording_of_samples_stays_one() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v3.genba");
+    let recording = read(&std::fs::read(golden).expect("the golden file")).expect("a recording");
+    let blocks = recording.blocks.len();
+    let same = traced(recording).expect_err("it has samples");
+    assert_eq!(same.blocks.len(), blocks);
+    assert_eq!(profs(&same), Vec::<Vec<u8>>::new());
+}
