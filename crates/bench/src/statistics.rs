@@ -4,4 +4,5 @@
 pub mod comparison;
 pub mod earlier;
 pub mod needed;
+pub mod noise;
 pub mod summary;

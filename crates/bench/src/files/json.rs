@@ -54,6 +54,7 @@ struct More<'a> {
     voluntary_switches: Vec<u64>,
     involuntary_switches: Vec<u64>,
     loops: Option<u64>,
+    noise_floor: Option<f64>,
     relative: Option<Relative<'a>>,
     against: Option<Against>,
 }
@@ -147,6 +148,7 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
             voluntary_switches: counts(&|run| run.voluntary_switches),
             involuntary_switches: counts(&|run| run.involuntary_switches),
             loops: measured.loops.map(|loops| loops.turns),
+            noise_floor: row.noise,
             relative,
             against,
         },

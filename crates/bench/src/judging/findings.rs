@@ -4,6 +4,7 @@
 use crate::statistics::comparison::{Comparison, Ratio, all_pairs};
 use crate::statistics::earlier::{Apart, Sample};
 use crate::statistics::needed::runs_needed;
+use crate::statistics::noise;
 use crate::statistics::summary::Summary;
 use crate::subjects::measured::{Measured, Session};
 
@@ -43,6 +44,8 @@ pub struct Findings<'a> {
 pub struct Row<'a> {
     pub measured: &'a Measured,
     pub summary: Summary,
+    /// So far apart two commands may seem that are both this one; 0.01 is 1 %. None: too few runs.
+    pub noise: Option<f64>,
     /// None: it is the reference, or there is no ratio.
     pub ratio: Option<Beside>,
     /// To the same command at other times.
@@ -109,7 +112,13 @@ impl<'a> Findings<'a> {
         let besides = besides(session, &measured, reference, asked);
         let aparts = aparts(&measured, &asked.earlier);
         let rows = measured.into_iter().zip(summaries).zip(besides).zip(aparts);
-        let rows = rows.map(|(((measured, summary), ratio), apart)| Row { measured, summary, ratio, apart });
+        let rows = rows.map(|(((measured, summary), ratio), apart)| Row {
+            noise: noise::floor(&measured.times()),
+            measured,
+            summary,
+            ratio,
+            apart,
+        });
         Some(Findings {
             session,
             rows: rows.collect(),

@@ -96,15 +96,21 @@ pub fn all_pairs(commands: usize) -> Vec<(usize, usize)> {
 /// The last block takes a round that has no partner.
 fn blocks(times: &[Vec<f64>]) -> Vec<Vec<f64>> {
     let rounds = times.iter().map(Vec::len).min().unwrap_or(0);
+    times.iter().map(|times| block_sums(&times[..rounds])).collect()
+}
+
+/// Of one command.
+pub(super) fn block_sums(times: &[f64]) -> Vec<f64> {
+    let rounds = times.len();
     let blocks = (rounds / ROUNDS_IN_BLOCK).max(1);
-    let block = |times: &Vec<f64>, number: usize| {
+    let block = |number: usize| {
         let end = if number + 1 == blocks { rounds } else { (number + 1) * ROUNDS_IN_BLOCK };
         times[number * ROUNDS_IN_BLOCK..end].iter().sum::<f64>()
     };
-    times.iter().map(|times| (0..blocks).map(|number| block(times, number)).collect()).collect()
+    (0..blocks).map(block).collect()
 }
 
-fn mean(sums: &[f64]) -> f64 {
+pub(super) fn mean(sums: &[f64]) -> f64 {
     sums.iter().sum::<f64>() / sums.len().max(1) as f64
 }
 

@@ -163,6 +163,7 @@ fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
         )
     };
     let mut page = format!("{} {}\n", paint.strong("Summary"), paint.quiet(&format!("({how})")));
+    page += &noise(findings, paint);
     page += &format!("  {} ran\n", paint.strong(&name(findings.reference)));
     let order = if shown.is_in_order { (0..findings.rows.len()).collect() } else { findings.by_time() };
     for position in order.into_iter().filter(|position| *position != findings.reference) {
@@ -177,6 +178,16 @@ fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
         }
     }
     page
+}
+
+/// Of the command with the most of it. Commands that were measured one after the other differ by more than their own runs do.
+fn noise(findings: &Findings<'_>, paint: Paint) -> String {
+    let most = findings.rows.iter().filter_map(|row| row.noise).reduce(f64::max);
+    let Some(most) = most.filter(|_| findings.session.is_interleaved) else { return String::new() };
+    paint.quiet(&format!(
+        "  noise: two equal commands seem up to {:.1} % apart here (each command against itself)",
+        most * 100.0
+    )) + "\n"
 }
 
 fn beside_words(beside: &Beside, name: &str, findings: &Findings<'_>, paint: Paint) -> String {
