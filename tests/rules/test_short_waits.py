@@ -103,11 +103,19 @@ def test_a_commit_for_each_row_waits_for_the_disk(workshop: Workshop, machine: s
 
 @pytest.mark.parametrize("name", WORK)
 def test_work_is_never_a_wait(workshop: Workshop, machine: str, name: str) -> None:
-    assert_work(recorded(workshop, machine, "never_waiting", name, WORK[name]))
+    for _ in range(RUNS_MAX if machine == "quiet" else 1):
+        run = recorded(workshop, machine, "never_waiting", name, WORK[name])
+        if is_work(run) or not was_disturbed(run):
+            break
+    assert_work(run)
+
+
+def is_work(run: Run) -> bool:
+    return run.report_json()["verdict"]["name"] not in ("waiting", "too short to judge")
 
 
 def assert_work(run: Run) -> None:
-    assert run.report_json()["verdict"]["name"] not in ("waiting", "too short to judge"), run.report()
+    assert is_work(run), run.report()
 
 
 # What a thread did before the recording and in its pauses: `copies` is work (inside.py), `answers` is a wait for each of them.

@@ -307,6 +307,7 @@ fn what_is_no_pair() {
         exit code 0
         stdout
           too few samples to tell: A has 450, B has 0, and genba compares from 100 on one side and 10 on the other; record longer runs, or with a higher --rate
+          the sides are unlike: 1 thread against 0 threads
           A: a1.genba · CPython 3.13.0 · 720 ms wall · 720 ms CPU · 1 process, 1 thread · sampled every 1.6 ms
              ticks 450 = sampled 450 + dropped 0 + refused 0 · CPU covered 100.0 %
           B: nothing.genba · CPython 3.13.0 · 0 ns wall · 0 ns CPU · 1 process, 0 threads · sampled every 1.6 ms

@@ -361,7 +361,7 @@ fn prof_files_in_all_readers() {
         exit code 0
         stdout
           imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below the function that called it; no call tree, no accounting; genba pstats has cumulative times · 1 process, 1 thread
-          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · an imported file tells only its samples
+          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · counted calls
           not judged: 19,953 samples, and no CPU time for a verdict; the rows below count what there is
           weight: samples
 
@@ -373,7 +373,7 @@ fn prof_files_in_all_readers() {
         exit code 0
         stdout
           imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below the function that called it; no call tree, no accounting; genba pstats has cumulative times · 1 process, 1 thread
-          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · an imported file tells only its samples
+          ticks 19,953 = sampled 19,953 + dropped 0 + refused 0 · counted calls
           weight: samples
 
             share      CPU     self     wall     self  path
@@ -390,8 +390,8 @@ fn prof_files_in_all_readers() {
         exit code 0
         stdout
           imported from a .prof file: one sample is one call, and all were counted; wall is the time in a function itself, below its caller where it has one caller alone; no call tree, no accounting; genba pstats has the others · 1 process, 1 thread
-          ticks 19,954 = sampled 19,954 + dropped 0 + refused 0 · an imported file tells only its samples
-          weight: wall, because an imported file tells no CPU time
+          ticks 19,954 = sampled 19,954 + dropped 0 + refused 0 · counted calls
+          weight: wall, because counts of calls tell no CPU time
 
             share      CPU     self     wall     self  path
            98.5 %        –        –  16.5 ms  16.5 ms  fibonacci (counted.py:8)

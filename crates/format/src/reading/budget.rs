@@ -91,7 +91,7 @@ const fn message<Message>(shape: &'static Shape) -> Field {
     Field::Message(size_of::<Message>(), shape)
 }
 
-const BLOCK: [(u32, Field); 16] = [
+const BLOCK: [(u32, Field); 17] = [
     (1, one::<proto::Start>(&[(5, Field::Text), (12, Field::Text)])),
     (2, one::<proto::Tables>(&TABLES)),
     (3, one::<proto::Samples>(&[(1, U64), (2, U32), (3, U32), (4, U32), (5, U32), (6, U64), (7, U64), (8, U32)])),
@@ -116,6 +116,7 @@ const BLOCK: [(u32, Field); 16] = [
     (16, message::<proto::Collection>(&[])),
     (17, one::<proto::Collector>(&[(1, U64)])),
     (18, message::<proto::NotFollowed>(&[])),
+    (19, message::<proto::Heap>(&[(9, Field::Text), (10, U64), (11, U64)])),
 ];
 const TABLES: [(u32, Field); 8] = [
     (2, Field::Text),

@@ -6,6 +6,7 @@ pub mod aligned;
 pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
+pub mod comparable;
 mod division;
 mod files;
 mod homonyms;
@@ -19,6 +20,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
 use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+pub use crate::rules::difference::comparable::Run;
+use crate::rules::difference::comparable::{Facts, obstacles, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::{FileIndex, Files};
 use crate::rules::difference::homonyms::{FirstLines, Homonyms, Instance};
@@ -59,6 +62,10 @@ pub struct Difference {
     /// Functions of one name in one file that nothing tells apart, each name once: their rows are of all of them.
     pub merged: Vec<(String, String)>,
     pub advice: Option<Advice>,
+    /// What stands in the way: then nothing is certain.
+    pub obstacles: Vec<String>,
+    /// In what else the sides differ.
+    pub unlike: Vec<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -121,14 +128,6 @@ enum Side {
     After,
 }
 
-/// One recording, its samples' moments included.
-#[derive(Debug)]
-pub struct Run {
-    /// Of its file.
-    pub name: String,
-    pub reading: Reading,
-}
-
 /// The bins that a recording with these accounts is to be built with.
 #[must_use]
 pub fn bins_of(accounts: &Profile) -> Bins {
@@ -149,7 +148,18 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
         table.add(side, reading, position, met);
     }
     table.add_up();
-    table.settled(choice)
+    let weight = choice.weight;
+    let mut difference = table.settled(choice);
+    let facts = |runs: &[Run]| runs.iter().map(Facts::of).collect::<Vec<_>>();
+    let (before, after) = (facts(before), facts(after));
+    difference.obstacles = obstacles(&before, &after, weight);
+    difference.unlike = unlike(&before, &after);
+    if !difference.obstacles.is_empty() {
+        let rows = difference.rows.iter_mut().chain(&mut difference.functions);
+        rows.map(|row| &mut row.estimate).chain([&mut difference.whole]).for_each(|estimate| estimate.certain = false);
+        difference.advice = None;
+    }
+    difference
 }
 
 /// The first run that does not tell that weight.
@@ -410,6 +420,8 @@ impl Table {
             samples_after: self.whole.samples_after,
             merged: merged.into_iter().collect(),
             advice,
+            obstacles: Vec::new(),
+            unlike: Vec::new(),
         }
     }
 
@@ -436,14 +448,6 @@ impl Table {
             Key::NoPython => Subject::NoPython,
         }
     }
-}
-
-/// Of the time in which its threads had something to do, as the kernel counted it.
-fn waited_for_cpu(profile: &Profile) -> f64 {
-    let threads = profile.threads.iter().filter_map(|thread| Some((thread.cpu_queue_ns?, thread.cpu_ns?)));
-    let (queue_ns, cpu_ns) =
-        threads.fold((0.0, 0.0), |sum, (queue_ns, cpu_ns)| (sum.0 + queue_ns as f64, sum.1 + cpu_ns as f64));
-    if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 }
 }
 
 /// The first file that the first process's command line names.

@@ -27,6 +27,7 @@ pub struct Kept {
     /// As on the command line, in one order.
     pub flags: Vec<String>,
     pub whole: Totals,
+    pub has_window: bool,
     /// Of the samples that are not kept, where moments were asked for. What remains is a part of a run, and only the run tells how certain it is.
     pub left_out: Vec<Moment>,
 }
@@ -46,7 +47,17 @@ impl Reading {
         let _ = whole.verdict();
         let (flags, totals) = (filter.flags(), Totals::of_profile(&whole.profile));
         let (profile, left_out) = filter::apply(whole.profile, filter)?;
-        Ok(Reading { profile, kept: Some(Kept { flags, whole: totals, left_out }), ..whole })
+        Ok(Reading {
+            profile,
+            kept: Some(Kept { flags, whole: totals, has_window: filter.window.is_some(), left_out }),
+            ..whole
+        })
+    }
+
+    /// A part of the time was asked for.
+    #[must_use]
+    pub fn has_window(&self) -> bool {
+        self.kept.as_ref().is_some_and(|kept| kept.has_window)
     }
 
     #[must_use]

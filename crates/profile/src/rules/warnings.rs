@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use crate::rules::pace::higher_rate;
 use crate::rules::verdict::not_followed;
+use crate::rules::waits::pauses;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Clocks, Mark, MarkKind, Process, ProcessIndex, Profile, Thread};
 use crate::tables::source_text::Lack;
@@ -268,25 +269,6 @@ fn what_happened(reason: &str) -> Option<&'static str> {
     }
 }
 
-/// How long programs paused the sampling, up to the end of their recordings.
-fn paused_ns(profile: &Profile) -> u64 {
-    let mut paused_ns: u64 = 0;
-    for (index, process) in profile.processes.enumerate() {
-        let mut since_ns = None;
-        for mark in profile.marks.iter().filter(|mark| mark.process == index && mark.kind == MarkKind::Pause) {
-            match (mark.value, since_ns.take()) {
-                (Some(0), None) => since_ns = Some(mark.at_ns),
-                (Some(0), before) => since_ns = before,
-                (_, Some(begin_ns)) => paused_ns = paused_ns.saturating_add(mark.at_ns.saturating_sub(begin_ns)),
-                (_, None) => {}
-            }
-        }
-        let end_ns = process.start_ns.saturating_add(process.wall_ns);
-        paused_ns = paused_ns.saturating_add(since_ns.map_or(0, |begin_ns| end_ns.saturating_sub(begin_ns)));
-    }
-    paused_ns
-}
-
 /// Threads that block the signal that asks them, with the CPU that is in no sample of theirs: more than 1 % of the program's.
 pub(crate) fn masked(profile: &Profile) -> Option<String> {
     let all_ns = profile.clocks().cpu_ns;
@@ -355,7 +337,7 @@ fn coverage(profile: &Profile) -> Option<String> {
         warning +=
             &format!("; {} of {killed} came after the last block and was not recorded", duration(not_recorded_ns));
     }
-    let paused_ns = paused_ns(profile);
+    let paused_ns = pauses::of_all_processes_ns(profile);
     if paused_ns > 0 {
         warning += &format!("; the program paused the sampling for {}", duration(paused_ns));
     }

@@ -6,6 +6,7 @@ use std::fmt;
 use genba_format::measure::{self, Measure};
 
 use crate::rules::waits::for_work::ForWork;
+use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::profile::{ProcessIndex, Profile, SampleGroup};
 use crate::words::figures;
@@ -206,7 +207,7 @@ fn choose_of_import(profile: &Profile) -> Choice {
 /// CPU, or wall for a program that mostly waited: in less than half of the wall time that was
 /// recorded, added up over its threads, did any of them have work to do. Waits shorter than a tick are not work. Time
 /// without a CPU on a busy machine is not work either. What passed before the first process was
-/// recorded and after `--duration` is no waiting. Nor are waits for work (`ForWork`), where there is enough besides.
+/// recorded, in pauses and after `--duration` is no waiting. Nor are waits for work (`ForWork`), where there is enough besides.
 pub fn choose(profile: &Profile) -> Choice {
     if profile.is_imported() {
         return choose_of_import(profile);
@@ -214,7 +215,8 @@ pub fn choose(profile: &Profile) -> Choice {
     let short_waits = ShortWaits::of(profile);
     let working_ns = short_waits.working_ns();
     let besides = ForWork::set_apart(profile, &short_waits).map(|for_work| for_work.sums.besides_ns());
-    let wall_ns = besides.map_or(profile.span_ns, |besides_ns| besides_ns.min(profile.span_ns));
+    let recorded_ns = recorded_ns(profile);
+    let wall_ns = besides.map_or(recorded_ns, |besides_ns| besides_ns.min(recorded_ns));
     if working_ns.saturating_mul(2) >= wall_ns {
         return Choice { weight: Weight::Cpu, why: None };
     }

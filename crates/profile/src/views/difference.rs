@@ -71,13 +71,23 @@ impl Comparison<'_> {
             Choice { weight, why: Some(why) } => Some(format!("weight: {weight}, because {why}")),
             Choice { weight, why: None } => Some(format!("weight: {weight}")),
         };
-        of_side("A", self.before).into_iter().chain(of_side("B", self.after)).chain(weight).collect()
+        let unlike = &self.difference.unlike;
+        let unlike = (!unlike.is_empty()).then(|| format!("the sides are unlike: {}", unlike.join(", ")));
+        unlike.into_iter().chain(of_side("A", self.before)).chain(of_side("B", self.after)).chain(weight).collect()
     }
 
     /// The answer in a sentence or two.
     #[must_use]
     pub fn verdict(&self) -> String {
         let difference = &self.difference;
+        if !difference.obstacles.is_empty() {
+            let whole = self.margin(&difference.whole);
+            return format!(
+                "not comparable: {}. Nothing below is certain; B − A is {whole}{}",
+                difference.obstacles.join("; "),
+                self.of_each()
+            );
+        }
         let (a, b) = (difference.samples_before, difference.samples_after);
         if self.is_too_few() {
             let have = format!("too few samples to tell: A has {}, B has {}", count(a), count(b));

@@ -16,6 +16,9 @@ fn machines_read_the_same() {
     expect![[r#"
         {
           "version": 1,
+          "comparable": true,
+          "reason": null,
+          "unlike": [],
           "weight": "cpu",
           "weight_why": null,
           "unit": "ns",
@@ -32,6 +35,14 @@ fn machines_read_the_same() {
             "recordings": [
               {
                 "recording": "before-1.genba",
+                "pythons": [
+                  "3.13.0"
+                ],
+                "processes": 1,
+                "threads": 1,
+                "end": "ended with exit code 0",
+                "cpu_covered": 1.0,
+                "waited_for_cpu": 0.0,
                 "wall_ns": 1200000000,
                 "cpu_ns": 1200000000,
                 "cpu_sampled_ns": 1200000000,
@@ -53,6 +64,14 @@ fn machines_read_the_same() {
             "recordings": [
               {
                 "recording": "after-1.genba",
+                "pythons": [
+                  "3.13.0"
+                ],
+                "processes": 1,
+                "threads": 1,
+                "end": "ended with exit code 0",
+                "cpu_covered": 1.0,
+                "waited_for_cpu": 0.0,
                 "wall_ns": 2000000000,
                 "cpu_ns": 2000000000,
                 "cpu_sampled_ns": 2000000000,

@@ -186,6 +186,9 @@ fn settled(
         };
         boxes.push(CallBox { parent, step: named(tree.steps[at].as_ref()), estimate });
     }
+    if !difference.obstacles.is_empty() {
+        boxes.iter_mut().for_each(|found| found.estimate.certain = false);
+    }
     CallTree { boxes, compared, left_out }
 }
 

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use syscalls::x86_64::Sysno;
 
 use crate::rules::verdict::thresholds::{SAMPLES_MIN, TIME_NS_MIN};
+use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::waits::short::ShortWaits;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
@@ -138,7 +139,7 @@ pub struct ForWork {
 impl ForWork {
     /// Of a whole recording. None: the program had work for half of its time, or does little but wait for some.
     pub fn set_apart(profile: &Profile, short_waits: &ShortWaits) -> Option<ForWork> {
-        if profile.is_imported() || short_waits.working_ns().saturating_mul(2) >= profile.span_ns {
+        if profile.is_imported() || short_waits.working_ns().saturating_mul(2) >= recorded_ns(profile) {
             return None;
         }
         Some(ForWork::of(profile, short_waits)).filter(|found| found.sums.tell_enough())

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::rules::difference::certainty::{ERRORS_IN_ALL_ROWS, Estimate};
+use crate::rules::difference::comparable::{End, Facts};
 use crate::rules::difference::{ADVISED_CHANGE, Code, Row, Run, Subject};
 use crate::rules::phase::Phase;
 use crate::rules::weight::Weight;
@@ -13,6 +14,9 @@ use crate::views::report::json::{AccountingPage, FiltersPage, accounting_page, f
 #[derive(Serialize)]
 struct Page<'a> {
     version: u32,
+    comparable: bool,
+    reason: Option<String>,
+    unlike: &'a [String],
     weight: &'static str,
     weight_why: Option<&'a str>,
     unit: &'static str,
@@ -46,6 +50,12 @@ struct SidePage<'a> {
 #[derive(Serialize)]
 struct RecordingPage<'a> {
     recording: &'a str,
+    pythons: Vec<String>,
+    processes: usize,
+    threads: usize,
+    end: Option<String>,
+    cpu_covered: Option<f64>,
+    waited_for_cpu: f64,
     wall_ns: u64,
     cpu_ns: u64,
     cpu_sampled_ns: u64,
@@ -121,6 +131,9 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
     let (shown, functions) = (rows(&difference.rows), rows(&difference.functions));
     let page = Page {
         version: 1,
+        comparable: difference.obstacles.is_empty(),
+        reason: (!difference.obstacles.is_empty()).then(|| difference.obstacles.join("; ")),
+        unlike: &difference.unlike,
         weight: weight.key(),
         weight_why: difference.choice.why.as_deref(),
         unit: if weight == Weight::Samples { "samples" } else { "ns" },
@@ -160,8 +173,15 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
 fn side<'a>(runs: &'a [Run], accountings: &'a [Accounting], samples: u64, weight: Weight) -> SidePage<'a> {
     let recordings = runs.iter().zip(accountings).map(|(run, accounting)| {
         let clocks = run.reading.clocks();
+        let facts = Facts::of(run);
         RecordingPage {
             recording: &run.name,
+            pythons: facts.pythons.into_iter().collect(),
+            processes: facts.processes,
+            threads: facts.threads,
+            end: facts.end.map(End::words),
+            cpu_covered: facts.covered_per_mille.map(|per_mille| per_mille as f64 / 1_000.0),
+            waited_for_cpu: facts.waited_for_cpu,
             wall_ns: run.reading.wall_ns(),
             cpu_ns: clocks.cpu_ns,
             cpu_sampled_ns: clocks.cpu_sampled_ns,

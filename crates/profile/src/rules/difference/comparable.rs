@@ -1,0 +1,267 @@
+//! Whether two sides can be compared at all, and in what they are unlike.
+//! Owns: what stands in the way, in words. Keeps: where something does, nothing is certain.
+
+use std::collections::BTreeSet;
+
+use crate::rules::pace::Pace;
+use crate::rules::reading::Reading;
+use crate::rules::weight::Weight;
+use crate::tables::profile::Profile;
+use crate::words::figures::{counted, duration};
+
+/// Of the CPU of the side that has more, in thousandths: one side's samples may miss so much more than the other's. What passed before genba
+/// was loaded is as long in a short run as in a long one.
+const UNCOVERED_PER_MILLE_MAX: u64 = 50;
+/// Programs that went on: recorded so much longer on one side, in thousandths of the shorter.
+const LONGER_PER_MILLE_MAX: u64 = 50;
+
+/// One recording, its samples' moments included.
+#[derive(Debug)]
+pub struct Run {
+    /// Of its file.
+    pub name: String,
+    pub reading: Reading,
+}
+
+/// What one recording tells about itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    pub pythons: BTreeSet<String>,
+    pub processes: usize,
+    pub threads: usize,
+    /// Of its program's CPU, in thousandths. None: it used none, or the file does not tell.
+    pub covered_per_mille: Option<u64>,
+    /// None: the file does not tell.
+    pub end: Option<End>,
+    /// The part of its time that it was ready to run and had no CPU.
+    pub waited_for_cpu: f64,
+    wall_ns: u64,
+    cpu_ns: u64,
+    uncovered_ns: u64,
+    counts_calls: bool,
+    has_window: bool,
+    interval_ns: Option<u64>,
+}
+
+/// How a recording ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum End {
+    ExitCode(i32),
+    Signal(i32),
+    /// The program went on.
+    Recorded,
+    /// No process wrote its end.
+    Cut,
+}
+
+impl End {
+    #[must_use]
+    pub fn words(self) -> String {
+        match self {
+            End::ExitCode(code) => format!("ended with exit code {code}"),
+            End::Signal(signal) => format!("was ended by signal {signal}"),
+            End::Recorded => "went on when its recording ended".to_owned(),
+            End::Cut => "was killed, or still runs".to_owned(),
+        }
+    }
+}
+
+impl Facts {
+    #[must_use]
+    pub fn of(run: &Run) -> Facts {
+        let reading = &run.reading;
+        let profile: &Profile = &reading.profile;
+        let clocks = profile.clocks();
+        let uncovered_ns = clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns);
+        Facts {
+            pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
+            processes: profile.processes.len(),
+            threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
+            covered_per_mille: clocks.covered_per_mille().filter(|_| !profile.is_imported()),
+            end: end_of(profile),
+            waited_for_cpu: waited_for_cpu(profile),
+            wall_ns: profile.wall_ns(),
+            cpu_ns: clocks.cpu_sampled_ns.saturating_add(uncovered_ns),
+            uncovered_ns,
+            counts_calls: profile.counts_calls(),
+            has_window: reading.has_window(),
+            interval_ns: Pace::of(profile).mostly_ns,
+        }
+    }
+}
+
+/// Of the process that was started first.
+fn end_of(profile: &Profile) -> Option<End> {
+    let first = profile.processes.iter().next()?;
+    if first.imported.is_some() {
+        return None;
+    }
+    if first.ended.as_deref() == Some("duration") {
+        return Some(End::Recorded);
+    }
+    let Some(recorder) = &profile.recorder else {
+        // A recording that the program began itself has no recorder.
+        return Some(if first.ended.is_some() { End::ExitCode(0) } else { End::Cut });
+    };
+    match (recorder.exit_code, recorder.exit_signal) {
+        (_, Some(signal)) => Some(End::Signal(signal)),
+        (Some(code), None) => Some(End::ExitCode(code)),
+        (None, None) => None,
+    }
+}
+
+/// The part of its time that a run was ready and had no CPU, by the kernel's count.
+pub fn waited_for_cpu(profile: &Profile) -> f64 {
+    let threads = profile.threads.iter().filter_map(|thread| Some((thread.cpu_queue_ns?, thread.cpu_ns?)));
+    let (queue_ns, cpu_ns) =
+        threads.fold((0.0, 0.0), |sum, (queue_ns, cpu_ns)| (sum.0 + queue_ns as f64, sum.1 + cpu_ns as f64));
+    if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 }
+}
+
+/// What stands in the way of a comparison: each of them alone makes all differences uncertain.
+#[must_use]
+pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
+    let mut found = Vec::new();
+    let ends = |side: &[Facts]| side.iter().filter_map(|facts| facts.end).collect::<BTreeSet<End>>();
+    let (ends_before, ends_after) = (ends(before), ends(after));
+    let all = || before.iter().chain(after);
+    let is_whole = !all().any(|facts| facts.has_window);
+    if is_whole && !ends_before.is_empty() && !ends_after.is_empty() && ends_before != ends_after {
+        let words = |ends: &BTreeSet<End>| ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ");
+        found.push(format!("A {}, B {}: they did not do the same work", words(&ends_before), words(&ends_after)));
+    }
+    if is_whole && ends_before == ends_after && ends_before.contains(&End::Recorded) {
+        let longest = |side: &[Facts]| side.iter().map(|facts| facts.wall_ns).max().unwrap_or(0);
+        let (a, b) = (longest(before), longest(after));
+        if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
+            found.push(format!(
+                "A was recorded for {}, B for {}, of programs that went on: record both with the same --duration",
+                duration(a),
+                duration(b)
+            ));
+        }
+    }
+    if weight == Weight::Cpu && all().all(|facts| facts.covered_per_mille.is_some()) {
+        let mean = |side: &[Facts], of: fn(&Facts) -> u64| {
+            side.iter().map(of).fold(0, u64::saturating_add) / side.len().max(1) as u64
+        };
+        let [(a, of_a), (b, of_b)] =
+            [before, after].map(|side| (mean(side, |facts| facts.uncovered_ns), mean(side, |facts| facts.cpu_ns)));
+        if a.abs_diff(b).saturating_mul(1_000) > of_a.max(of_b).saturating_mul(UNCOVERED_PER_MILLE_MAX) {
+            found.push(format!(
+                "{} of A's {} of CPU are in no sample, {} of B's {}: what is in no sample is in no row",
+                duration(a),
+                duration(of_a),
+                duration(b),
+                duration(of_b)
+            ));
+        }
+    }
+    if all().any(|facts| facts.counts_calls) && all().any(|facts| !facts.counts_calls) {
+        found.push(
+            "one side counts calls, the other has samples: the times of counted calls include the tracer's".to_owned(),
+        );
+    }
+    found
+}
+
+/// In what else the sides are unlike: it may be the change itself.
+#[must_use]
+pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
+    let mut found = Vec::new();
+    let pythons = |side: &[Facts]| side.iter().flat_map(|facts| facts.pythons.clone()).collect::<BTreeSet<String>>();
+    let (a, b) = (pythons(before), pythons(after));
+    if a != b && !a.is_empty() && !b.is_empty() {
+        let words = |side: BTreeSet<String>| side.into_iter().collect::<Vec<_>>().join(" or ");
+        found.push(format!("CPython {} against {}", words(a), words(b)));
+    }
+    // One more or less from run to run is nothing to tell.
+    let mut compare = |of: &dyn Fn(&Facts) -> Option<u64>, words: &dyn Fn(u64) -> String| {
+        let most = |side: &[Facts]| side.iter().filter_map(of).max();
+        if let (Some(a), Some(b)) = (most(before), most(after))
+            && a.max(b) > a.min(b).saturating_mul(3) / 2
+        {
+            found.push(format!("{} against {}", words(a), words(b)));
+        }
+    };
+    compare(&|facts| Some(facts.processes as u64), &|number| counted(number, "process", "processes"));
+    compare(&|facts| Some(facts.threads as u64), &|number| counted(number, "thread", "threads"));
+    compare(&|facts| facts.interval_ns, &|ns| format!("a sample every {}", duration(ns)));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts() -> Facts {
+        Facts {
+            pythons: BTreeSet::from(["3.13.0".to_owned()]),
+            processes: 1,
+            threads: 2,
+            covered_per_mille: Some(995),
+            end: Some(End::ExitCode(0)),
+            waited_for_cpu: 0.0,
+            wall_ns: 5_000_000_000,
+            cpu_ns: 4_000_000_000,
+            uncovered_ns: 20_000_000,
+            counts_calls: false,
+            has_window: false,
+            interval_ns: Some(1_000_000),
+        }
+    }
+
+    fn of(after: Facts) -> Vec<String> {
+        obstacles(&[facts()], &[after], Weight::Cpu)
+    }
+
+    #[test]
+    fn equal_sides_have_nothing_in_the_way() {
+        assert_eq!(of(facts()), [] as [String; 0]);
+        assert_eq!(unlike(&[facts()], &[facts(), facts()]), [] as [String; 0]);
+        assert_eq!(of(Facts { end: None, covered_per_mille: None, ..facts() }), [] as [String; 0]);
+        assert_eq!(of(Facts { uncovered_ns: 219_000_000, ..facts() }), [] as [String; 0]);
+        // A short run, of which genba did not see the beginning, beside a long one.
+        let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
+        assert_eq!(of(short), [] as [String; 0]);
+    }
+
+    #[test]
+    fn each_obstacle_has_its_words() {
+        let killed = of(Facts { end: Some(End::Signal(9)), ..facts() });
+        assert_eq!(killed, ["A ended with exit code 0, B was ended by signal 9: they did not do the same work"]);
+        let uncovered = Facts { uncovered_ns: 221_000_000, ..facts() };
+        assert_eq!(
+            of(uncovered.clone()),
+            ["20.0 ms of A's 4.00 s of CPU are in no sample, 221 ms of B's 4.00 s: what is in no sample is in no row"]
+        );
+        assert_eq!(obstacles(&[facts()], &[uncovered], Weight::Wall), [] as [String; 0]);
+        assert_eq!(of(Facts { counts_calls: true, ..facts() }).len(), 1);
+    }
+
+    #[test]
+    fn programs_that_went_on_have_to_be_recorded_for_as_long() {
+        let went_on = |wall_ns| Facts { end: Some(End::Recorded), wall_ns, ..facts() };
+        let of = |a, b| obstacles(&[went_on(a)], &[went_on(b)], Weight::Cpu);
+        assert_eq!(of(5_000_000_000, 5_200_000_000), [] as [String; 0]);
+        assert_eq!(
+            of(5_000_000_000, 10_000_000_000),
+            ["A was recorded for 5.00 s, B for 10.0 s, of programs that went on: record both with the same --duration"]
+        );
+        let window = |wall_ns| Facts { has_window: true, ..went_on(wall_ns) };
+        assert_eq!(obstacles(&[window(5_000_000_000)], &[window(10_000_000_000)], Weight::Cpu), [] as [String; 0]);
+    }
+
+    #[test]
+    fn one_thread_more_is_nothing_to_tell() {
+        let with = |threads| Facts { threads, ..facts() };
+        assert_eq!(unlike(&[with(8)], &[with(12)]), [] as [String; 0]);
+        assert_eq!(unlike(&[with(8)], &[with(13)]), ["8 threads against 13 threads"]);
+    }
+
+    #[test]
+    fn what_is_unlike_is_told_side_by_side() {
+        let other = Facts { pythons: BTreeSet::from(["3.14.5".to_owned()]), processes: 4, ..facts() };
+        assert_eq!(unlike(&[facts()], &[other]), ["CPython 3.13.0 against 3.14.5", "1 process against 4 processes"]);
+    }
+}

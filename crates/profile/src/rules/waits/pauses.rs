@@ -1,0 +1,82 @@
+//! Time that a program took out of its recording by `pause` and `resume`.
+//! Owns: how long that was. Never: takes a process that ended in a pause for one that was resumed.
+
+use std::collections::BTreeMap;
+
+use crate::tables::profile::{MarkKind, Process, ProcessIndex, Profile};
+
+/// Up to the end of its recording.
+fn of_process_ns(profile: &Profile, index: ProcessIndex, process: &Process) -> u64 {
+    let mut paused_ns: u64 = 0;
+    let mut since_ns = None;
+    for mark in profile.marks.iter().filter(|mark| mark.process == index && mark.kind == MarkKind::Pause) {
+        match (mark.value, since_ns.take()) {
+            (Some(0), None) => since_ns = Some(mark.at_ns),
+            (Some(0), before) => since_ns = before,
+            (_, Some(begin_ns)) => paused_ns = paused_ns.saturating_add(mark.at_ns.saturating_sub(begin_ns)),
+            (_, None) => {}
+        }
+    }
+    let end_ns = process.start_ns.saturating_add(process.wall_ns);
+    paused_ns.saturating_add(since_ns.map_or(0, |begin_ns| end_ns.saturating_sub(begin_ns)))
+}
+
+#[must_use]
+pub fn of_all_processes_ns(profile: &Profile) -> u64 {
+    let each = profile.processes.enumerate().map(|(index, process)| of_process_ns(profile, index, process));
+    each.fold(0, u64::saturating_add)
+}
+
+/// How long something was recorded: `span_ns` without the pauses. Of several processes the one that paused least counts: while it was recorded, something was.
+#[must_use]
+pub fn recorded_ns(profile: &Profile) -> u64 {
+    let mut least: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+    for (index, process) in profile.processes.enumerate() {
+        let paused_ns = of_process_ns(profile, index, process);
+        let of_recording = least.entry(process.recording.as_deref()).or_insert(paused_ns);
+        *of_recording = paused_ns.min(*of_recording);
+    }
+    let paused_ns = least.into_values().fold(0, u64::saturating_add);
+    profile.span_ns.saturating_sub(paused_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::profile::Mark;
+
+    fn profile(marks: &[(usize, u64, u64)], processes: usize) -> Profile {
+        let mut profile = Profile { span_ns: 100, ..Profile::default() };
+        for _ in 0..processes {
+            profile.processes.push(Process { start_ns: 0, wall_ns: 100, ..Process::default() });
+        }
+        for &(process, at_ns, value) in marks {
+            profile.marks.push(Mark {
+                process: crate::table::TableIndex::new(process),
+                at_ns,
+                kind: MarkKind::Pause,
+                text: None,
+                value: Some(value),
+            });
+        }
+        profile
+    }
+
+    #[test]
+    fn a_pause_is_no_part_of_what_was_recorded() {
+        assert_eq!(recorded_ns(&profile(&[], 1)), 100);
+        assert_eq!(recorded_ns(&profile(&[(0, 20, 0), (0, 50, 1)], 1)), 70);
+        assert_eq!(
+            recorded_ns(&profile(&[(0, 20, 0), (0, 50, 1), (0, 90, 0)], 1)),
+            60,
+            "the second goes on to the end"
+        );
+        assert_eq!(recorded_ns(&profile(&[(0, 20, 0), (0, 30, 0), (0, 50, 1)], 1)), 70, "twice is once");
+    }
+
+    #[test]
+    fn while_one_process_is_recorded_something_is() {
+        let profile = profile(&[(0, 20, 0), (0, 50, 1)], 2);
+        assert_eq!((recorded_ns(&profile), of_all_processes_ns(&profile)), (100, 30));
+    }
+}
