@@ -1,0 +1,5 @@
+"""Each layer in eight chunks."""
+
+from pull import main
+
+main(8)

@@ -1,0 +1,5 @@
+"""Each layer over one connection."""
+
+from pull import main
+
+main(1)
