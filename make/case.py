@@ -109,6 +109,14 @@ class Stage:
         libraries = [ROOT / "python", *([packages(python, self.version, wanted["pip"], folder / "packages")] if "pip" in wanted else [])]
         self.environment["PYTHONPATH"] = os.pathsep.join(map(str, libraries))
 
+    def forget(self, before: set[Path]) -> None:
+        """What a command left in the folder: it would find it there."""
+        for made in set(self.folder.iterdir()) - before:
+            if made.is_dir() and not made.is_symlink():
+                shutil.rmtree(made)
+            else:
+                made.unlink()
+
     def run(self, step: Step, seconds: float) -> tuple[int, str]:
         """The exit code, and what a terminal shows."""
         done = subprocess.run(
@@ -191,12 +199,14 @@ def run(name: str, genba: str, python: str, update: bool) -> int:
         for step in steps(text):
             print(f"$ {step.command}", flush=True)
             try:
+                before = set(stage.folder.iterdir())
                 for left in reversed(range(TRIES)):
                     code, said = stage.run(step, max(1.0, end - time.monotonic()))
                     # By what genba itself says of the machine; another answer than that of a quiet one is no news then.
                     if left == 0 or code != 0 or not missing(step, said, stage.version) or not was_disturbed(said):
                         break
                     print(f"{said}\nonce more: others took the CPU from it", flush=True)
+                    stage.forget(before)
             except subprocess.TimeoutExpired:
                 failures.append(f"not done within the {CASE_SECONDS_MAX} s of a case: {step.command}")
                 break

@@ -146,7 +146,8 @@ def start(workshop: Workshop, *more: str) -> subprocess.Popen:
     path = f"{workshop.program('build/tools/site-packages')}:{workshop.program('tests/programs')}"
     target = [workshop.interpreter.path, "-m", "gunicorn", *more, "--bind", "127.0.0.1:0"]
     target += ["--no-control-socket", "served:application"]
-    return workshop.start(target, ["-o", f"{workshop.place.inside}/served.genba"], {"PYTHONPATH": path})
+    # A rate that is asked for is kept: the budget of a worker that mostly waits would make it look less often than once a request.
+    return workshop.start(target, ["-o", f"{workshop.place.inside}/served.genba", "--rate", "1000"], {"PYTHONPATH": path})
 
 
 def wait_for_address(process: subprocess.Popen) -> tuple[int, str]:

@@ -212,7 +212,7 @@ export function threeCollections() {
 /** Heaps of a program that leaks: three of the first process, in the shape of the page's `heaps`. */
 export function threeHeaps() {
   const heap = (number, at_ms, objects, bytes, classes) => ({
-    process: 0, at_ns: at_ms * MS, moment: "interval", collected: false, objects, bytes, pause_ns: 2 * MS, file: `two.heap-${number}.json`,
+    process: 0, at_ns: at_ms * MS, moment: "interval", collected: false, objects, bytes, pause_ns: 2 * MS, unlisted_bytes_max: 500, file: `two.heap-${number}.json`,
     class: classes.map(([name]) => name), class_objects: classes.map(([, count]) => count), class_bytes: classes.map(([, , size]) => size),
   });
   return {

@@ -172,7 +172,7 @@ fn append(path: &Path, block: &[u8]) -> std::io::Result<()> {
 
 fn cannot_append(path: &Path, words: &str) -> Failure {
     Failure::no(format!("cannot add C names and sources to {}: {words}", path.display()))
-        .detail("the samples in it are intact")
+        .detail("what was recorded is in it, and intact")
         .hint("genba report finds the names while the program's files are still where they were")
 }
 

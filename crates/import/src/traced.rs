@@ -24,6 +24,9 @@ pub fn traced(recording: Recording) -> Result<Imported, Recording> {
         let pid = process.start.pid;
         match prof::prof_of(&process.bytes) {
             Ok(read) => {
+                if read.rest_bytes > 0 {
+                    faults.push(format!("{} bytes behind the counts of process {pid} are not read", read.rest_bytes));
+                }
                 blocks.extend(prof::recording(&read, &process.bytes, process.start).blocks.into_iter().map(|counted| {
                     // One block now, in place of all that the file's parts were in.
                     let header = BlockHeader { sequence: 0, ..process.header };

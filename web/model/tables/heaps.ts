@@ -28,6 +28,7 @@ function decodeHeap(at: Value, processes: number, classes: number): Heap {
     bytes: whole(row("bytes")) as Bytes,
     pause: whole(row("pause_ns")) as Ns,
     file: text(row("file")),
+    unlistedMax: whole(row("unlisted_bytes_max")) as Bytes,
     classes: new Map(of.map((name, at) => [name, { objects: (objects[at] ?? 0) as Count, bytes: (bytes[at] ?? 0) as Bytes }])),
   };
 }

@@ -300,6 +300,8 @@ export interface Heap {
   readonly pause: Ns;
   /** Name of the file that has all classes. */
   readonly file: string;
+  /** A class that is not in `classes` had at most so much; 0: it had nothing. */
+  readonly unlistedMax: Bytes;
   /** By row of `Heaps.classes`. */
   readonly classes: ReadonlyMap<number, { readonly objects: Count; readonly bytes: Bytes }>;
 }

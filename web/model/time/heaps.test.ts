@@ -10,7 +10,7 @@ type Class = readonly [number, number, number];
 
 function row(at: number, process: number | null, [objects, bytes]: readonly [number, number], classes: readonly Class[]): Record<string, unknown> {
   const [of, counts, sizes] = [0, 1, 2].map((column) => classes.map((one) => one[column]));
-  return { process, at_ns: at, moment: "interval", collected: false, objects, bytes, pause_ns: 5, file: `app.heap-${at}.json`, class: of, class_objects: counts, class_bytes: sizes };
+  return { process, at_ns: at, moment: "interval", collected: false, objects, bytes, pause_ns: 5, unlisted_bytes_max: 40, file: `app.heap-${at}.json`, class: of, class_objects: counts, class_bytes: sizes };
 }
 
 const PAGE = {
@@ -37,6 +37,7 @@ test("what grew most comes first, and no object is left out", () => {
     rows.map(({ name, bytesGrown, objectsGrown, objects }) => [name, bytesGrown, objectsGrown, objects]),
     [["app.Leak", 4_900, 49, 50], [null, 400, 4, 6], ["str", 400, 4, 4], ["list", -900, -9, 0]],
   );
+  assert.deepEqual(rows.filter(({ isAbout }) => isAbout).map(({ name }) => name), [null, "str", "list"], "these are not among the largest of one heap");
   assert.equal(rows.reduce((sum, { bytesGrown }) => sum + bytesGrown, 0), 6_000 - 1_200);
 });
 

@@ -16,6 +16,8 @@ export interface HeapRow {
   /** Since `before`; 0 where nothing is compared. */
   readonly objectsGrown: number;
   readonly bytesGrown: number;
+  /** One of the two heaps does not tell the class: it is not among its largest, and is taken for nothing there. */
+  readonly isAbout: boolean;
 }
 
 /** The first and the last heap of the process that has most of them. `process`: that one alone. Null: it has none. */
@@ -38,9 +40,10 @@ export function heapRows({ classes, rows }: Pick<Heaps, "classes" | "rows">, { b
   const found = classes.flatMap((name, at): HeapRow[] => {
     const [ours, theirs] = [now.classes.get(at), then?.classes.get(at)];
     if (ours === undefined && theirs === undefined) return [];
-    return [rowOf(name, ours ?? NONE, then === undefined ? null : (theirs ?? NONE))];
+    const isAbout = then !== undefined && ((ours === undefined && now.unlistedMax > 0) || (theirs === undefined && then.unlistedMax > 0));
+    return [rowOf(name, ours ?? NONE, then === undefined ? null : (theirs ?? NONE), isAbout)];
   });
-  const others = rowOf(null, rest(now), then === undefined ? null : rest(then));
+  const others = rowOf(null, rest(now), then === undefined ? null : rest(then), then !== undefined && found.some(({ isAbout }) => isAbout));
   if (others.objects > 0 || others.objectsGrown !== 0) found.push(others);
   return found.sort((a, b) => (then === undefined ? 0 : b.bytesGrown - a.bytesGrown) || b.bytes - a.bytes);
 }
@@ -51,8 +54,8 @@ interface Sums {
 }
 const NONE: Sums = { objects: 0, bytes: 0 };
 
-function rowOf(name: string | null, now: Sums, then: Sums | null): HeapRow {
-  return { name, objects: now.objects, bytes: now.bytes, objectsGrown: then === null ? 0 : now.objects - then.objects, bytesGrown: then === null ? 0 : now.bytes - then.bytes };
+function rowOf(name: string | null, now: Sums, then: Sums | null, isAbout: boolean): HeapRow {
+  return { name, isAbout, objects: now.objects, bytes: now.bytes, objectsGrown: then === null ? 0 : now.objects - then.objects, bytesGrown: then === null ? 0 : now.bytes - then.bytes };
 }
 
 function rest({ objects, bytes, classes }: Heap): Sums {

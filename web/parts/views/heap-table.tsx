@@ -64,6 +64,7 @@ function Compared({ state, heaps, pair }: { state: PageState; heaps: Heaps; pair
         </button>
       ) : null}
       <p class="quiet">
+        {rows.some(({ isAbout }) => isAbout) ? <>≈: not among the largest classes of one of the two heaps; it had at most {bytesWords(Math.max(after.unlistedMax, before?.unlistedMax ?? 0))} there. </> : null}
         {before === undefined ? null : <>With all classes: <code>genba heap diff {before.file} {after.file}</code>. </>}
         What keeps the objects of a class alive in a running program: <code>genba heap refs PID --class CLASS</code>.
       </p>
@@ -101,10 +102,10 @@ function Row({ row, isCompared, whole }: { row: HeapRow; isCompared: boolean; wh
   const tone = row.bytesGrown > 0 ? "more" : row.bytesGrown < 0 ? "less" : undefined;
   return (
     <tr data-row>
-      {isCompared ? <td data-tone={tone}><b>{row.bytesGrown === 0 ? "–" : signed(row.bytesGrown, bytesWords)}</b></td> : null}
+      {isCompared ? <td data-tone={tone}><b>{row.isAbout ? "≈ " : ""}{row.bytesGrown === 0 ? "–" : signed(row.bytesGrown, bytesWords)}</b></td> : null}
       <td title={`${grouped(row.bytes)} bytes`}>{bytesWords(row.bytes)} <span class="quiet">{shareWords(share(row.bytes, whole))}</span></td>
       <td>{grouped(row.objects)}</td>
-      {isCompared ? <td>{row.objectsGrown === 0 ? "–" : signed(row.objectsGrown, grouped)}</td> : null}
+      {isCompared ? <td>{row.isAbout ? "≈ " : ""}{row.objectsGrown === 0 ? "–" : signed(row.objectsGrown, grouped)}</td> : null}
       <td class="name">{row.name ?? "all other classes"}</td>
     </tr>
   );

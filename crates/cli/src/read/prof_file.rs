@@ -1,5 +1,5 @@
 //! A `.prof` file on disk, as pstats reads it.
-//! Owns: what the listing calls the file, and the words when it cannot be read. Never: prints.
+//! Owns: what the listing calls the file, and the words when it cannot be read. Never: prints anything but a note about a part of it.
 
 use std::fs::File;
 use std::io::Read;
@@ -10,7 +10,7 @@ use genba_format::MAGIC;
 use genba_pstats::{NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
-use crate::words::failure::Failure;
+use crate::words::failure::{Failure, say};
 
 /// As many of a foreign file's first bytes as an error shows.
 const SHOWN_BYTES: usize = 8;
@@ -59,8 +59,17 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
         Err(_) => shown.to_string(),
     };
     let mut stats: Option<Stats> = None;
+    let is_only = profs.len() == 1;
     for bytes in &profs {
-        let more = Stats::new(prof_of(bytes)?, called.clone());
+        let prof = match prof_of(bytes) {
+            Ok(prof) => prof,
+            Err(why) if is_only => return Err(why),
+            Err(NotLoaded::Content(words) | NotLoaded::System(_, words)) => {
+                say(&format!("note: the counts of one process in {shown} are left out: {words}"));
+                continue;
+            }
+        };
+        let more = Stats::new(prof, called.clone());
         match &mut stats {
             Some(stats) => stats.add_part(more),
             None => stats = Some(more),

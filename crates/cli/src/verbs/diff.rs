@@ -102,14 +102,14 @@ fn difference_of_calls(
     weight: Option<Weight>,
 ) -> Result<ExitCode, Failure> {
     if arguments.filters.are_any() || arguments.times.before_time.is_some() {
-        return Err(Failure::usage("filters do not apply to .prof files: they tell functions, not samples")
+        return Err(Failure::usage("filters do not apply to counts of calls: they tell functions, not samples")
             .hint(format!("genba pstats {} --stats REGEX lists some functions", before.display())));
     }
     let order = match weight {
         None | Some(Weight::Wall) => Order::Time,
         Some(Weight::Samples) => Order::Calls,
         Some(_) => {
-            return Err(Failure::usage("a .prof file tells no CPU time")
+            return Err(Failure::usage("counts of calls tell no CPU time")
                 .hint("--weight wall orders functions by their time, --weight samples by their calls"));
         }
     };

@@ -10,6 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::{Args, ValueHint};
 use genba_parent::Mask;
@@ -106,24 +108,50 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let began = Moment::now();
     let mask = Mask::block_all()
         .map_err(|error| Failure::ours(format!("cannot block signals: {}", failure::of_system(&error))))?;
-    let (left, shown) = (output.clone(), output.shown.clone());
-    let farewell = move |pid| {
-        left.leave();
-        format!("genba ends at the second Ctrl-C; process {pid} goes on and writes {shown} when it ends")
+    let (left, shown, within) = (output.clone(), output.shown.clone(), place.folder_within());
+    let has_ended = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&has_ended);
+    let farewell = move |pid| match within {
+        None => {
+            left.leave();
+            format!("genba ends at the second Ctrl-C; process {pid} goes on and writes {shown} when it ends")
+        }
+        Some(folder) => {
+            left.give_up();
+            let folder = folder.display();
+            match ended.load(Ordering::SeqCst) {
+                true => format!(
+                    "genba ends before it has made {shown}; the counts are in {folder}: genba pstats {folder}/*.prof"
+                ),
+                false => format!(
+                    "genba ends at the second Ctrl-C, and there will be no {shown}; process {pid} goes on and writes its counts into {folder} when it ends: genba pstats {folder}/*.prof"
+                ),
+            }
+        }
     };
     let answers = Answers { farewell, leave_wait: || false, heap: None };
     let started = start::run(&program, &session, &[agent.as_path()], mask, Chain::default(), answers);
+    has_ended.store(true, Ordering::SeqCst);
     let (ending, pid) = started.inspect_err(|_| output.give_up()).map_err(of_trace)?;
     let said = notes.map(|notes| notes.read()).unwrap_or_default();
     let written = Written::sorted(&place, &said);
     let still = still_running(&session);
     if !written.has_any(&place) {
         output.give_up();
-        return Err(nothing_written(&ending, &written.refusals, &still));
+        return Err(nothing_written(&ending, &place, &written.refusals, &still));
     }
     if place.is_within() {
         let run = recording::Run { program: &program, agent: &agent, ending: &ending, pid, began };
-        recording::write(&run, &output.path, &place.prof, &written).inspect_err(|_| output.give_up())?;
+        if let Err(failure) = recording::write(&run, &output.path, &place.prof, &written) {
+            output.give_up();
+            let failure = match place.keep() {
+                Some(folder) => failure
+                    .detail(format!("the counts are in {}, and not in a recording", folder.display()))
+                    .hint(format!("genba pstats {}/*.prof", folder.display())),
+                None => failure,
+            };
+            return Err(failure.with_exit_code(ending.exit_code().max(1)));
+        }
     }
     match written.has_main || place.is_within() {
         true => output.keep(),
@@ -188,7 +216,7 @@ fn report(
     Ok(())
 }
 
-fn nothing_written(ending: &Ending, refusals: &[String], running: &[StillRunning]) -> Failure {
+fn nothing_written(ending: &Ending, place: &Place, refusals: &[String], running: &[StillRunning]) -> Failure {
     let mut failure = Failure::no("nothing was traced: no process wrote its counts")
         .detail(format!("the program {}", ending.words()));
     for words in refusals {
@@ -196,7 +224,12 @@ fn nothing_written(ending: &Ending, refusals: &[String], running: &[StillRunning
     }
     if !running.is_empty() {
         let count = figures::counted(running.len() as u64, "process", "processes");
-        failure = failure.detail(format!("{count} that it started still run, and write their own files when they end"));
+        failure = failure.detail(match place.is_within() {
+            true => format!(
+                "{count} that it started still run, and what they count is lost; with -o app.prof they write files"
+            ),
+            false => format!("{count} that it started still run, and write their own files when they end"),
+        });
     }
     if refusals.is_empty() {
         failure = failure

@@ -441,21 +441,21 @@ fn two_prof_files_are_compared_by_function() {
     sandbox.check(
         "diff cprofile-2.7.18.prof cprofile-3.13.0.prof --focus f",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: filters do not apply to .prof files: they tell functions, not samples
-          hint: genba pstats cprofile-2.7.18.prof --stats REGEX lists some functions
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: filters do not apply to counts of calls: they tell functions, not samples
+              hint: genba pstats cprofile-2.7.18.prof --stats REGEX lists some functions
+        "#]],
     );
     sandbox.check(
         "diff cprofile-2.7.18.prof cprofile-3.13.0.prof --weight cpu",
         expect![[r#"
-        exit code 2
-        stdout
-        stderr
-          error: a .prof file tells no CPU time
-          hint: --weight wall orders functions by their time, --weight samples by their calls
-    "#]],
+            exit code 2
+            stdout
+            stderr
+              error: counts of calls tell no CPU time
+              hint: --weight wall orders functions by their time, --weight samples by their calls
+        "#]],
     );
 }

@@ -15,6 +15,7 @@ mod waited_for_work;
 pub mod words;
 
 use crate::rules::verdict::not_followed::Pythons;
+use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::warnings::QUANTILE_95;
 use crate::rules::weight::{Weight, choose};
 use crate::tables::profile::Profile;
@@ -75,7 +76,9 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
     let waits = choose(profile).weight == Weight::Wall;
     let native = || facts.native_threads().map(|(_, cpu_ns)| cpu_ns);
     let native_cpu_ns = native().fold(0, u64::saturating_add);
-    let wall_ns = profile.wall_ns();
+    // Without what the program paused.
+    let recorded_ns = recorded_ns(profile);
+    let wall_ns = profile.wall_ns().saturating_sub(profile.span_ns.saturating_sub(recorded_ns));
     let elsewhere = Pythons::of(&profile.not_followed);
     if profile.is_imported() && choose(profile).weight != Weight::Cpu {
         Reason::NoClock { samples: facts.running_samples }
@@ -90,7 +93,7 @@ fn reason(profile: &Profile, facts: &Facts) -> Reason {
         Reason::Waiting { wall_ns, cpu_ns, in_queue_ns: facts.in_queue_ns }
     } else if facts.gil_threads() > 1 && share(facts.gil_wait_ns, facts.wanting_ns) >= GIL_WAIT_MIN {
         let (waited_ns, wanting_ns) = (facts.gil_wait_ns, facts.wanting_ns);
-        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: profile.span_ns, waited_ns, wanting_ns }
+        Reason::Gil { threads: facts.gil_threads() as u64, cpu_ns, span_ns: recorded_ns, waited_ns, wanting_ns }
     } else if of_cpu(native_cpu_ns) >= NATIVE_MIN {
         Reason::NativeThreads { threads: native().count() as u64, native_cpu_ns, cpu_ns }
     } else if of_cpu(facts.gc_cpu_ns) >= GC_MIN {

@@ -2,6 +2,7 @@
 //! Owns: which heaps and classes are left out where there are too many. Never: leaves one out without counting it.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use serde::Serialize;
 
@@ -31,6 +32,8 @@ struct Row<'a> {
     bytes: u64,
     pause_ns: u64,
     file: &'a str,
+    /// A class that has no row here had at most so many bytes.
+    unlisted_bytes_max: u64,
     /// Rows of `classes`, each once.
     class: Vec<usize>,
     class_objects: Vec<u64>,
@@ -46,19 +49,35 @@ fn json_of(heaps: &[Heap], heaps_max: usize, classes_max: usize) -> serde_json::
     if heaps.is_empty() {
         return Ok("null".to_owned());
     }
-    let kept = evenly(heaps.len(), heaps_max);
-    let classes = largest(kept.iter().map(|&at| &heaps[at]), classes_max);
+    let kept = thinned(heaps.iter().collect(), heaps_max, |heap| (heap.process, &*heap.moment));
+    let classes = largest(kept.iter().copied(), classes_max);
     let row_of: HashMap<&str, usize> = classes.iter().enumerate().map(|(row, name)| (*name, row)).collect();
-    let rows = kept.iter().map(|&at| row(&heaps[at], &row_of)).collect();
+    let rows = kept.iter().map(|heap| row(heap, &row_of)).collect();
     serde_json::to_string(&Page { rows, left_out: heaps.len() - kept.len(), classes })
 }
 
-/// The first and the last, and in between as many as there is room for.
-fn evenly(length: usize, max: usize) -> Vec<usize> {
-    if length <= max {
-        return (0..length).collect();
+/// At most `max` of them: of each kind (process and moment) every second one goes until there is room, never its first or last. Where that is
+/// not enough, the latest stay.
+#[must_use]
+pub fn thinned<T, Kind: Eq + Hash>(mut items: Vec<T>, max: usize, kind_of: impl Fn(&T) -> Kind) -> Vec<T> {
+    while items.len() > max {
+        let before = items.len();
+        let mut counts: HashMap<Kind, usize> = HashMap::new();
+        items.iter().for_each(|item| *counts.entry(kind_of(item)).or_default() += 1);
+        let mut seen: HashMap<Kind, usize> = HashMap::new();
+        items.retain(|item| {
+            let kind = kind_of(item);
+            let last = counts.get(&kind).map_or(0, |count| count - 1);
+            let at = seen.entry(kind).or_default();
+            let is_kept = at.is_multiple_of(2) || *at == last;
+            *at += 1;
+            is_kept
+        });
+        if items.len() == before {
+            items.drain(..before - max);
+        }
     }
-    (0..max).map(|at| at * (length - 1) / (max - 1)).collect()
+    items
 }
 
 /// In the order of the most bytes that they had in any heap.
@@ -74,6 +93,12 @@ fn largest<'a>(heaps: impl Iterator<Item = &'a Heap>, max: usize) -> Vec<&'a str
     classes.into_iter().map(|(name, _)| name).collect()
 }
 
+/// A recording has the largest classes: of all, none has more than the least of these.
+fn unlisted_bytes_max(heap: &Heap) -> u64 {
+    let listed = heap.classes.iter().fold(0_u64, |sum, class| sum.saturating_add(class.objects));
+    if listed >= heap.objects { 0 } else { heap.classes.iter().map(|class| class.bytes).min().unwrap_or(heap.bytes) }
+}
+
 fn row<'a>(heap: &'a Heap, row_of: &HashMap<&str, usize>) -> Row<'a> {
     let mut row = Row {
         process: heap.process.map(TableIndex::position),
@@ -84,6 +109,7 @@ fn row<'a>(heap: &'a Heap, row_of: &HashMap<&str, usize>) -> Row<'a> {
         bytes: heap.bytes,
         pause_ns: heap.pause_ns,
         file: &heap.file,
+        unlisted_bytes_max: unlisted_bytes_max(heap),
         class: Vec::new(),
         class_objects: Vec::new(),
         class_bytes: Vec::new(),
@@ -150,11 +176,30 @@ mod tests {
     }
 
     #[test]
+    fn no_kind_is_thinned_out_whole() {
+        let kinds = ["before", "after"].into_iter().cycle().zip(0..400).collect::<Vec<_>>();
+        let left = thinned(kinds, 64, |(kind, _)| *kind);
+        assert!(left.len() <= 64);
+        let of = |kind| left.iter().filter(|(found, _)| *found == kind).map(|(_, at)| *at).collect::<Vec<_>>();
+        assert_eq!((of("before").first(), of("before").last()), (Some(&0), Some(&398)));
+        assert_eq!((of("after").first(), of("after").last()), (Some(&1), Some(&399)));
+        // As many kinds as items: the latest stay.
+        assert_eq!(thinned((0..10).collect(), 4, |at| *at), [6, 7, 8, 9]);
+    }
+
+    #[test]
+    fn a_class_without_a_row_has_a_bound() {
+        let whole = Heap { objects: 4, ..heap(1, &[("list", 3, 300), ("str", 1, 50)]) };
+        assert_eq!(unlisted_bytes_max(&whole), 0);
+        assert_eq!(unlisted_bytes_max(&Heap { objects: 5, ..whole }), 50);
+    }
+
+    #[test]
     fn what_there_is_no_room_for_is_counted() {
         let heaps: Vec<Heap> = (0..10).map(|at| heap(at, &[("small", 1, 1), ("large", 1, 9)])).collect();
         let page = page(&heaps, 4, 1);
         let times: Vec<_> = page["rows"].as_array().expect("rows").iter().map(|row| row["at_ns"].clone()).collect();
-        assert_eq!(times, [0, 3, 6, 9]);
+        assert_eq!(times, [0, 4, 8, 9]);
         assert_eq!((page["left_out"].clone(), page["classes"].clone()), (6.into(), serde_json::json!(["large"])));
         assert_eq!(page["rows"][0]["class_bytes"], serde_json::json!([9]));
     }

@@ -17,6 +17,7 @@ use genba_heap::answer::{self, Outcome};
 use genba_heap::pieces::{ASKED_BYTES, Head, InPlace, Moment, Piece, read_piece};
 use genba_process::facts::Facts;
 use genba_profile::figures;
+use genba_profile::heaps::thinned;
 
 use super::asking::{self, Wants};
 use super::page::{Page, Process, Row};
@@ -41,7 +42,7 @@ pub struct Room {
 
 /// What the recording holds of one heap. The page shows fewer classes.
 const CLASSES_MAX: usize = 1_000;
-/// And of heaps. Beyond that every second one is in its file only, so the earlier ones are farther apart than the last.
+/// And of heaps. Beyond that every second one of each process and moment is in its file only, so the earlier ones are farther apart than the last.
 const HEAPS_MAX: usize = 256;
 
 /// The thread that keeps what comes.
@@ -264,7 +265,9 @@ impl Keeper {
         let file = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         self.kept.heaps.push(of_recording(&page, file));
         if self.kept.heaps.len() > HEAPS_MAX {
-            thin_out(&mut self.kept.heaps);
+            let heaps = std::mem::take(&mut self.kept.heaps);
+            // So that there is room for as many again.
+            self.kept.heaps = thinned(heaps, HEAPS_MAX / 2, |heap| (heap.pid, heap.moment.clone()));
         }
         self.kept.files.push(path);
         Ok(())
@@ -296,13 +299,6 @@ impl Keeper {
         self.kept.unfinished = self.open.len();
         self.kept
     }
-}
-
-/// The first and the last stay.
-fn thin_out(heaps: &mut Vec<proto::Heap>) {
-    let last = heaps.len() - 1;
-    let mut at = 0..;
-    heaps.retain(|_| at.next().is_some_and(|at| at % 2 == 0 || at == last));
 }
 
 /// Its largest classes. `page` has them in that order.
@@ -355,21 +351,7 @@ fn command_line(words: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use genba_format::proto;
-
-    use super::{command_line, thin_out, version};
-
-    #[test]
-    fn the_first_and_the_last_heap_stay() {
-        for length in 2..9 {
-            let mut heaps: Vec<proto::Heap> =
-                (0..length).map(|pid| proto::Heap { pid, ..proto::Heap::default() }).collect();
-            thin_out(&mut heaps);
-            let left: Vec<u32> = heaps.iter().map(|heap| heap.pid).collect();
-            assert_eq!((left.first(), left.last()), (Some(&0), Some(&(length - 1))));
-            assert!(left.len() <= length as usize / 2 + 1, "{left:?}");
-        }
-    }
+    use super::{command_line, version};
 
     #[test]
     fn versions_are_told_as_python_does() {

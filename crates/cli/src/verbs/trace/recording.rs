@@ -41,7 +41,7 @@ pub struct Run<'a> {
     pub began: Moment,
 }
 
-/// Into the empty file at `path`. `prof`: the file of the program's own process.
+/// Into the empty file at `path`. `prof`: the file of the program's own process. Err: the counts are not in it.
 pub fn write(run: &Run<'_>, path: &Path, prof: &Path, written: &Written) -> Result<(), Failure> {
     let ended_ns = run.began.monotonic_ns.saturating_add(u64::try_from(run.ending.wall.as_nanos()).unwrap_or(0));
     let found = calibration::measure(run.program, run.agent).unwrap_or_default();
@@ -69,11 +69,15 @@ pub fn write(run: &Run<'_>, path: &Path, prof: &Path, written: &Written) -> Resu
         run.ending.wall,
     );
     let seen = Seen { recorder: Some(recorder), ..Seen::default() };
-    let left_out = during("reading sources", || {
+    let added = during("reading sources", || {
         let told = Told::new();
         finish::append_sources(path, &traced.recording, seen, Places::own(&told, SourceText::All), ended_ns)
-    })?;
-    left_out.iter().for_each(|words| say(&format!("note: {words}")));
+    });
+    match added {
+        Ok(left_out) => left_out.iter().for_each(|words| say(&format!("note: {words}"))),
+        // The counts are there.
+        Err(failure) => drop(failure.print()),
+    }
     Ok(())
 }
 
@@ -84,8 +88,10 @@ fn pid_of(path: &Path) -> u32 {
     last.split('-').next().and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
+/// Of another process than the program's own only the number is known.
 fn start(run: &Run<'_>, pid: u32, version: &str) -> proto::Start {
     let is_main = pid == run.pid;
+    let of_main = |text: String| if is_main { text } else { String::new() };
     let words: Vec<String> = [&run.program.name]
         .into_iter()
         .chain(&run.program.arguments)
@@ -93,16 +99,16 @@ fn start(run: &Run<'_>, pid: u32, version: &str) -> proto::Start {
         .collect();
     proto::Start {
         pid,
-        parent_pid: if is_main { std::process::id() } else { run.pid },
-        executable: if is_main { run.program.path.display().to_string() } else { String::new() },
+        parent_pid: if is_main { std::process::id() } else { 0 },
+        executable: of_main(run.program.path.display().to_string()),
         argv: if is_main { masking::masked(words.iter().map(String::as_str)) } else { Vec::new() },
-        python_version: version.to_owned(),
+        python_version: of_main(version.to_owned()),
         agent_version: env!("CARGO_PKG_VERSION").to_owned(),
         realtime_ns: run.began.realtime_ns,
         monotonic_ns: run.began.monotonic_ns,
         began_realtime_ns: run.began.realtime_ns,
         native: true,
-        cwd: std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default(),
+        cwd: of_main(std::env::current_dir().map(|folder| folder.display().to_string()).unwrap_or_default()),
         ..proto::Start::default()
     }
 }

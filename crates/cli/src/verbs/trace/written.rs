@@ -2,6 +2,7 @@
 //! Owns: the folder for what goes into a recording. Never: reads what was counted.
 
 use std::fs;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::recording::notes::Note;
@@ -30,11 +31,27 @@ impl Place {
                 .hint("TMPDIR=/path/to/folder genba trace …")
         })?;
         let prof = made.path().join(format!("{stem}.prof"));
+        // There before it is written, as the file of -o is: by that the program's own process knows that it is its.
+        let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&prof);
+        file.map_err(|error| {
+            output.give_up();
+            Failure::no(format!("cannot make a file for counts: {}", failure::of_system(&error)))
+        })?;
         Ok(Place { prof, folder: made.path().to_owned(), within: Some(made) })
     }
 
     pub fn is_within(&self) -> bool {
         self.within.is_some()
+    }
+
+    /// Where counts stay that no recording has; else nothing.
+    pub fn folder_within(&self) -> Option<PathBuf> {
+        self.is_within().then(|| self.folder.clone())
+    }
+
+    /// The counts are nowhere else.
+    pub fn keep(self) -> Option<PathBuf> {
+        self.within.map(tempfile::TempDir::keep)
     }
 }
 
@@ -60,7 +77,7 @@ impl Written {
             }
         }
         written.has_main |= fs::metadata(&place.prof).is_ok_and(|found| found.len() > 0);
-        if let (false, [only]) = (written.has_main, &*written.others)
+        if let (false, false, [only]) = (written.has_main, place.is_within(), &*written.others)
             && fs::rename(only, &place.prof).is_ok()
         {
             (written.has_main, written.others) = (true, Vec::new());

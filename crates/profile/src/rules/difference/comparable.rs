@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::rules::pace::Pace;
 use crate::rules::reading::Reading;
+use crate::rules::waits::pauses::recorded_ns;
 use crate::rules::weight::Weight;
 use crate::tables::profile::Profile;
 use crate::words::figures::{counted, duration};
@@ -12,7 +13,9 @@ use crate::words::figures::{counted, duration};
 /// Of the CPU of the side that has more, in thousandths: one side's samples may miss so much more than the other's. What passed before genba
 /// was loaded is as long in a short run as in a long one.
 const UNCOVERED_PER_MILLE_MAX: u64 = 50;
-/// Programs that went on: recorded so much longer on one side, in thousandths of the shorter.
+/// And the difference is then more than such a part of the change itself.
+const UNCOVERED_OF_CHANGE_MAX: u64 = 4;
+/// Programs that did not end by themselves: recorded so much longer on one side, in thousandths of the shorter.
 const LONGER_PER_MILLE_MAX: u64 = 50;
 
 /// One recording, its samples' moments included.
@@ -33,9 +36,9 @@ pub struct Facts {
     pub covered_per_mille: Option<u64>,
     /// None: the file does not tell.
     pub end: Option<End>,
-    /// The part of its time that it was ready to run and had no CPU.
-    pub waited_for_cpu: f64,
-    wall_ns: u64,
+    /// The part of its time that it was ready to run and had no CPU. None: the kernel did not tell.
+    pub waited_for_cpu: Option<f64>,
+    recorded_ns: u64,
     cpu_ns: u64,
     uncovered_ns: u64,
     counts_calls: bool,
@@ -55,6 +58,16 @@ pub enum End {
 }
 
 impl End {
+    /// Ends of one kind can be those of equal work: exit codes tell too little about that.
+    const fn kind(self) -> u8 {
+        match self {
+            End::ExitCode(_) => 0,
+            End::Signal(_) => 1,
+            End::Recorded => 2,
+            End::Cut => 3,
+        }
+    }
+
     #[must_use]
     pub fn words(self) -> String {
         match self {
@@ -79,8 +92,8 @@ impl Facts {
             threads: profile.threads.iter().filter(|thread| !thread.is_of_many()).count(),
             covered_per_mille: clocks.covered_per_mille().filter(|_| !profile.is_imported()),
             end: end_of(profile),
-            waited_for_cpu: waited_for_cpu(profile),
-            wall_ns: profile.wall_ns(),
+            waited_for_cpu: told_wait_for_cpu(profile),
+            recorded_ns: recorded_ns(profile),
             cpu_ns: clocks.cpu_sampled_ns.saturating_add(uncovered_ns),
             uncovered_ns,
             counts_calls: profile.counts_calls(),
@@ -96,7 +109,8 @@ fn end_of(profile: &Profile) -> Option<End> {
     if first.imported.is_some() {
         return None;
     }
-    if first.ended.as_deref() == Some("duration") {
+    // `exit` is the process's own; "detached", "duration", "stop" and others are its recording's.
+    if first.ended.as_deref().is_some_and(|why| why != "exit") {
         return Some(End::Recorded);
     }
     let Some(recorder) = &profile.recorder else {
@@ -112,30 +126,37 @@ fn end_of(profile: &Profile) -> Option<End> {
 
 /// The part of its time that a run was ready and had no CPU, by the kernel's count.
 pub fn waited_for_cpu(profile: &Profile) -> f64 {
+    told_wait_for_cpu(profile).unwrap_or(0.0)
+}
+
+fn told_wait_for_cpu(profile: &Profile) -> Option<f64> {
     let threads = profile.threads.iter().filter_map(|thread| Some((thread.cpu_queue_ns?, thread.cpu_ns?)));
-    let (queue_ns, cpu_ns) =
-        threads.fold((0.0, 0.0), |sum, (queue_ns, cpu_ns)| (sum.0 + queue_ns as f64, sum.1 + cpu_ns as f64));
-    if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 }
+    let sum = threads.map(|(queue_ns, cpu_ns)| (queue_ns as f64, cpu_ns as f64));
+    let (queue_ns, cpu_ns) = sum.reduce(|sum, one| (sum.0 + one.0, sum.1 + one.1))?;
+    Some(if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 })
 }
 
 /// What stands in the way of a comparison: each of them alone makes all differences uncertain.
 #[must_use]
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
     let mut found = Vec::new();
-    let ends = |side: &[Facts]| side.iter().filter_map(|facts| facts.end).collect::<BTreeSet<End>>();
     let (ends_before, ends_after) = (ends(before), ends(after));
+    let kinds = |ends: &BTreeSet<End>| ends.iter().map(|end| end.kind()).collect::<BTreeSet<u8>>();
     let all = || before.iter().chain(after);
     let is_whole = !all().any(|facts| facts.has_window);
-    if is_whole && !ends_before.is_empty() && !ends_after.is_empty() && ends_before != ends_after {
-        let words = |ends: &BTreeSet<End>| ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ");
-        found.push(format!("A {}, B {}: they did not do the same work", words(&ends_before), words(&ends_after)));
+    let has_ends = !ends_before.is_empty() && !ends_after.is_empty();
+    let is_of_one_kind = kinds(&ends_before) == kinds(&ends_after);
+    if is_whole && has_ends && !is_of_one_kind {
+        let (a, b) = (ends_in_words(&ends_before), ends_in_words(&ends_after));
+        found.push(format!("A {a}, B {b}: they did not do the same work"));
     }
-    if is_whole && ends_before == ends_after && ends_before.contains(&End::Recorded) {
-        let longest = |side: &[Facts]| side.iter().map(|facts| facts.wall_ns).max().unwrap_or(0);
+    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_));
+    if is_whole && is_of_one_kind && ends_before.iter().any(is_open) {
+        let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
         let (a, b) = (longest(before), longest(after));
         if a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(LONGER_PER_MILLE_MAX) {
             found.push(format!(
-                "A was recorded for {}, B for {}, of programs that went on: record both with the same --duration",
+                "A was recorded for {}, B for {}, of programs that did not end by themselves: record both with the same --duration",
                 duration(a),
                 duration(b)
             ));
@@ -147,7 +168,11 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         };
         let [(a, of_a), (b, of_b)] =
             [before, after].map(|side| (mean(side, |facts| facts.uncovered_ns), mean(side, |facts| facts.cpu_ns)));
-        if a.abs_diff(b).saturating_mul(1_000) > of_a.max(of_b).saturating_mul(UNCOVERED_PER_MILLE_MAX) {
+        let apart = a.abs_diff(b);
+        let change = of_a.saturating_sub(a).abs_diff(of_b.saturating_sub(b));
+        if apart.saturating_mul(1_000) > of_a.max(of_b).saturating_mul(UNCOVERED_PER_MILLE_MAX)
+            && apart.saturating_mul(UNCOVERED_OF_CHANGE_MAX) > change
+        {
             found.push(format!(
                 "{} of A's {} of CPU are in no sample, {} of B's {}: what is in no sample is in no row",
                 duration(a),
@@ -165,10 +190,22 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
     found
 }
 
+fn ends(side: &[Facts]) -> BTreeSet<End> {
+    side.iter().filter_map(|facts| facts.end).collect()
+}
+
+fn ends_in_words(ends: &BTreeSet<End>) -> String {
+    ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ")
+}
+
 /// In what else the sides are unlike: it may be the change itself.
 #[must_use]
 pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
     let mut found = Vec::new();
+    let (a, b) = (ends(before), ends(after));
+    if a != b && !a.is_empty() && !b.is_empty() {
+        found.push(format!("A {}, B {}", ends_in_words(&a), ends_in_words(&b)));
+    }
     let pythons = |side: &[Facts]| side.iter().flat_map(|facts| facts.pythons.clone()).collect::<BTreeSet<String>>();
     let (a, b) = (pythons(before), pythons(after));
     if a != b && !a.is_empty() && !b.is_empty() {
@@ -201,8 +238,8 @@ mod tests {
             threads: 2,
             covered_per_mille: Some(995),
             end: Some(End::ExitCode(0)),
-            waited_for_cpu: 0.0,
-            wall_ns: 5_000_000_000,
+            waited_for_cpu: Some(0.0),
+            recorded_ns: 5_000_000_000,
             cpu_ns: 4_000_000_000,
             uncovered_ns: 20_000_000,
             counts_calls: false,
@@ -221,6 +258,14 @@ mod tests {
         assert_eq!(unlike(&[facts()], &[facts(), facts()]), [] as [String; 0]);
         assert_eq!(of(Facts { end: None, covered_per_mille: None, ..facts() }), [] as [String; 0]);
         assert_eq!(of(Facts { uncovered_ns: 219_000_000, ..facts() }), [] as [String; 0]);
+        // Five times as fast, with the same part of it in no sample.
+        let slow = Facts { cpu_ns: 10_000_000_000, uncovered_ns: 800_000_000, ..facts() };
+        let fast = Facts { cpu_ns: 2_000_000_000, uncovered_ns: 160_000_000, ..facts() };
+        assert_eq!(obstacles(&[slow], &[fast], Weight::Cpu), [] as [String; 0]);
+        // A test that fails before the change, and passes behind it.
+        let failed = Facts { end: Some(End::ExitCode(1)), ..facts() };
+        assert_eq!(obstacles(std::slice::from_ref(&failed), &[facts()], Weight::Cpu), [] as [String; 0]);
+        assert_eq!(unlike(&[failed], &[facts()]), ["A ended with exit code 1, B ended with exit code 0"]);
         // A short run, of which genba did not see the beginning, beside a long one.
         let short = Facts { cpu_ns: 25_000_000, covered_per_mille: Some(200), ..facts() };
         assert_eq!(of(short), [] as [String; 0]);
@@ -241,14 +286,16 @@ mod tests {
 
     #[test]
     fn programs_that_went_on_have_to_be_recorded_for_as_long() {
-        let went_on = |wall_ns| Facts { end: Some(End::Recorded), wall_ns, ..facts() };
+        let went_on = |recorded_ns| Facts { end: Some(End::Recorded), recorded_ns, ..facts() };
         let of = |a, b| obstacles(&[went_on(a)], &[went_on(b)], Weight::Cpu);
         assert_eq!(of(5_000_000_000, 5_200_000_000), [] as [String; 0]);
         assert_eq!(
             of(5_000_000_000, 10_000_000_000),
-            ["A was recorded for 5.00 s, B for 10.0 s, of programs that went on: record both with the same --duration"]
+            [
+                "A was recorded for 5.00 s, B for 10.0 s, of programs that did not end by themselves: record both with the same --duration"
+            ]
         );
-        let window = |wall_ns| Facts { has_window: true, ..went_on(wall_ns) };
+        let window = |recorded_ns| Facts { has_window: true, ..went_on(recorded_ns) };
         assert_eq!(obstacles(&[window(5_000_000_000)], &[window(10_000_000_000)], Weight::Cpu), [] as [String; 0]);
     }
 

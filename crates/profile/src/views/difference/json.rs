@@ -55,7 +55,7 @@ struct RecordingPage<'a> {
     threads: usize,
     end: Option<String>,
     cpu_covered: Option<f64>,
-    waited_for_cpu: f64,
+    waited_for_cpu: Option<f64>,
     wall_ns: u64,
     cpu_ns: u64,
     cpu_sampled_ns: u64,
