@@ -53,6 +53,8 @@ pub enum End {
     Signal(i32),
     /// The program went on.
     Recorded,
+    /// The program itself ended its recording: what it recorded is a piece of work.
+    Part,
     /// No process wrote its end.
     Cut,
 }
@@ -65,6 +67,7 @@ impl End {
             End::Signal(_) => 1,
             End::Recorded => 2,
             End::Cut => 3,
+            End::Part => 4,
         }
     }
 
@@ -73,6 +76,7 @@ impl End {
         match self {
             End::ExitCode(code) => format!("ended with exit code {code}"),
             End::Signal(signal) => format!("was ended by signal {signal}"),
+            End::Part => "recorded a part of itself".to_owned(),
             End::Recorded => "went on when its recording ended".to_owned(),
             End::Cut => "was killed, or still runs".to_owned(),
         }
@@ -109,9 +113,12 @@ fn end_of(profile: &Profile) -> Option<End> {
     if first.imported.is_some() {
         return None;
     }
-    // `exit` is the process's own; "detached", "duration", "stop" and others are its recording's.
-    if first.ended.as_deref().is_some_and(|why| why != "exit") {
-        return Some(End::Recorded);
+    match first.ended.as_deref() {
+        Some("duration" | "detached") => return Some(End::Recorded),
+        Some("stop") => return Some(End::Part),
+        Some("exit" | "last thread") | None => {}
+        // The disk was full, or another reason of a newer genba.
+        Some(_) => return Some(End::Cut),
     }
     let Some(recorder) = &profile.recorder else {
         // A recording that the program began itself has no recorder.
@@ -150,7 +157,7 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
         let (a, b) = (ends_in_words(&ends_before), ends_in_words(&ends_after));
         found.push(format!("A {a}, B {b}: they did not do the same work"));
     }
-    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_));
+    let is_open = |end: &End| matches!(end, End::Recorded | End::Signal(_) | End::Cut);
     if is_whole && is_of_one_kind && ends_before.iter().any(is_open) {
         let longest = |side: &[Facts]| side.iter().map(|facts| facts.recorded_ns).max().unwrap_or(0);
         let (a, b) = (longest(before), longest(after));
@@ -230,6 +237,7 @@ pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::profile::{Process, Recorder};
 
     fn facts() -> Facts {
         Facts {
@@ -297,6 +305,36 @@ mod tests {
         );
         let window = |recorded_ns| Facts { has_window: true, ..went_on(recorded_ns) };
         assert_eq!(obstacles(&[window(5_000_000_000)], &[window(10_000_000_000)], Weight::Cpu), [] as [String; 0]);
+    }
+
+    #[test]
+    fn an_end_is_the_programs_or_its_recordings() {
+        let end = |ended: Option<&str>, recorder: Option<(Option<i32>, Option<i32>)>| {
+            let mut profile = Profile::default();
+            profile.processes.push(Process { ended: ended.map(str::to_owned), ..Process::default() });
+            profile.recorder = recorder.map(|(exit_code, exit_signal)| Recorder {
+                argv: Vec::new(),
+                exit_code,
+                exit_signal,
+                wall_ns: 1,
+            });
+            end_of(&profile)
+        };
+        let exited = Some((Some(3), None));
+        assert_eq!(end(Some("exit"), exited), Some(End::ExitCode(3)));
+        assert_eq!(end(None, Some((None, Some(9)))), Some(End::Signal(9)), "killed: no block tells its end");
+        assert_eq!(end(Some("duration"), exited), Some(End::Recorded));
+        assert_eq!(end(Some("detached"), Some((Some(0), None))), Some(End::Recorded), "genba attach");
+        assert_eq!(end(Some("stop"), None), Some(End::Part), "genba.record()");
+        assert_eq!(end(Some("stopped"), exited), Some(End::Cut));
+        assert_eq!(end(None, None), Some(End::Cut));
+    }
+
+    #[test]
+    fn a_part_that_became_faster_is_no_shorter_recording() {
+        let part = |recorded_ns| Facts { end: Some(End::Part), recorded_ns, ..facts() };
+        let found = obstacles(&[part(10_000_000_000)], &[part(5_000_000_000)], Weight::Cpu);
+        assert_eq!(found, [] as [String; 0]);
     }
 
     #[test]
