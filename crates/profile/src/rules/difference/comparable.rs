@@ -41,7 +41,6 @@ pub struct Facts {
     recorded_ns: u64,
     cpu_ns: u64,
     uncovered_ns: u64,
-    counts_calls: bool,
     has_window: bool,
     interval_ns: Option<u64>,
 }
@@ -100,7 +99,6 @@ impl Facts {
             recorded_ns: recorded_ns(profile),
             cpu_ns: clocks.cpu_sampled_ns.saturating_add(uncovered_ns),
             uncovered_ns,
-            counts_calls: profile.counts_calls(),
             has_window: reading.has_window(),
             interval_ns: Pace::of(profile).mostly_ns,
         }
@@ -189,11 +187,6 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
             ));
         }
     }
-    if all().any(|facts| facts.counts_calls) && all().any(|facts| !facts.counts_calls) {
-        found.push(
-            "one side counts calls, the other has samples: the times of counted calls include the tracer's".to_owned(),
-        );
-    }
     found
 }
 
@@ -250,7 +243,6 @@ mod tests {
             recorded_ns: 5_000_000_000,
             cpu_ns: 4_000_000_000,
             uncovered_ns: 20_000_000,
-            counts_calls: false,
             has_window: false,
             interval_ns: Some(1_000_000),
         }
@@ -289,7 +281,6 @@ mod tests {
             ["20.0 ms of A's 4.00 s of CPU are in no sample, 221 ms of B's 4.00 s: what is in no sample is in no row"]
         );
         assert_eq!(obstacles(&[facts()], &[uncovered], Weight::Wall), [] as [String; 0]);
-        assert_eq!(of(Facts { counts_calls: true, ..facts() }).len(), 1);
     }
 
     #[test]
