@@ -143,3 +143,20 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
     assert row["low"] > 0 and row["change"] > 0, row
     if SOAK:
         assert row["low"] <= 9 * row["before_ns"] <= row["high"], row
+
+
+def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> None:
+    text = "import os, sys, time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: sum(range(200))\n"
+    whole = workshop.run(workshop.write("whole.py", text))
+    killed = workshop.run(workshop.write("killed.py", text + "os.kill(os.getpid(), 9)\n"))
+    said = genba_said("diff", whole.recording, killed.recording)
+    assert said.startswith("not comparable: A ended with exit code 0, B was ended by signal 9: they did not do the same work. Nothing below is certain; "), said
+    page = json.loads(genba_said("diff", whole.recording, killed.recording, "--format", "json"))
+    assert list(page)[:4] == ["version", "comparable", "reason", "unlike"]
+    assert page["comparable"] is False and page["reason"] in said
+    assert [side["recordings"][0]["end"] for side in (page["before"], page["after"])] == ["ended with exit code 0", "was ended by signal 9"]
+    assert not any(row["certain"] for row in [page["whole"], *page["differences"], *page["functions"]])
+    # The same program twice has nothing in the way.
+    again = workshop.run(workshop.write("whole.py", text))
+    page = json.loads(genba_said("diff", whole.recording, again.recording, "--format", "json"))
+    assert (page["comparable"], page["reason"], page["unlike"]) == (True, None, [])
