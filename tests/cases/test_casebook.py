@@ -75,6 +75,18 @@ def test_a_command_that_fails(made) -> None:
     assert (done.returncode, "exit code 1: echo said; false" in done.stderr) == (1, True)
 
 
+def test_a_command_on_a_disturbed_machine_is_run_again(made) -> None:
+    """By the involuntary switches that a bench counts. It finds its folder as before: what it made is gone."""
+    counted = "n=$(cat casebook/n 2> /dev/null); echo x$n > casebook/n; mkdir made && echo tries x$n"
+    run, page = made(f"<!-- case: {counted}; echo '1,444 involuntary'\nshows: xxx$\n-->\n")
+    assert run().returncode == 0
+    assert (page.parent.parent / "n").read_text() == "xxx\n"
+    quiet, page = made(f"<!-- case: {counted}; echo '12 involuntary'\nshows: xxx$\n-->\n")
+    (page.parent.parent / "n").unlink()
+    assert quiet().returncode == 1
+    assert (page.parent.parent / "n").read_text() == "x\n", "once"
+
+
 def test_an_update_puts_the_output_into_the_page(made) -> None:
     run, page = made("Before.\n<!-- case: echo new\nshows: new\n-->\n```console\n$ echo old\nold\n```\nAfter.\n<!-- case: echo unseen\n-->\n")
     assert run().returncode == 0 and "old" in page.read_text()

@@ -268,6 +268,22 @@ def test_two_recordings_of_counts_differ_exactly(workshop: Workshop) -> None:
     assert row["calls"] == [3, 5]
 
 
+def test_a_full_disk_takes_no_counts_and_no_exit_code(workshop: Workshop) -> None:
+    """Of the two writes of a recording the second, with the sources, comes to a file-size limit: what was counted is there."""
+    text = "".join(f"# {random.Random(line).randbytes(40).hex()}\n" for line in range(1_500))
+    program = workshop.write("large.py", "def f(): pass\nfor _ in range(3): f()\n" + text + "raise SystemExit(4)\n")
+    # So that genba's library lies in its folder before files may not be as large as it is.
+    assert traced(workshop, "-o", "first.prof", "--python", workshop.interpreter.path, workshop.write("first.py", "")).returncode == 0
+    command = f"ulimit -f 64; exec {workshop.place.genba_inside} trace -o limited.genba --python {workshop.interpreter.path} {program}"
+    done = subprocess.run(
+        workshop.place.command(["sh", "-c", command]),
+        cwd=workshop.place.outside, env=workshop.place.environment({}), capture_output=True, text=True, timeout=RUN_SECONDS_MAX,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "cannot add C names and sources to " in done.stderr and "what was recorded is in it, and intact" in done.stderr
+    assert any(line.split()[0] == "3" for line in genba_said("pstats", workshop.place.outside / "limited.genba", "--stats", r"\(f\)$").splitlines() if line.endswith("(f)"))
+
+
 def test_samples_tell_no_calls(workshop: Workshop) -> None:
     sampled = workshop.run(workshop.write("one.py", "pass\n"))
     refused = genba("pstats", sampled.recording, "--stats")

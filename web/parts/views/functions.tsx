@@ -5,7 +5,8 @@ import { GROUPINGS, groupRows } from "../../model/groups";
 import type { Grouping, GroupRow } from "../../model/groups";
 import { placeOf, share, weightOf, ROOT } from "../../model/tree/tree";
 import type { Ns, Weighed, Weight } from "../../model/units";
-import { exactTime, fileName, originName, ownerName, placeWhere, plural, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import { exactTime, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
+import { More } from "../more";
 import type { PageState } from "../state/page-state";
 
 const ROWS_FIRST = 200;
@@ -71,17 +72,7 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
         </tbody>
       </table>
       {rows.value.length === 0 ? <p class="quiet">Nothing of this kind was seen in this weight.</p> : null}
-      {more > 0 ? (
-        <button
-          type="button"
-          class="more"
-          onClick={() => {
-            shown.value += 10 * ROWS_FIRST;
-          }}
-        >
-          {plural(more, "more row")}
-        </button>
-      ) : null}
+      <More count={more} one="row" onMore={() => { shown.value += 10 * ROWS_FIRST; }} />
     </section>
   );
 }

@@ -6,6 +6,7 @@ import { firstPair, heapRows } from "../../model/time/heaps";
 import type { HeapPair, HeapRow } from "../../model/time/heaps";
 import { bytesWords, grouped, momentWords, plural, shareWords, timeWords } from "../../model/words";
 import { share } from "../../model/tree/tree";
+import { More } from "../more";
 import type { PageState } from "../state/page-state";
 
 const ROWS_FIRST = 30;
@@ -52,17 +53,7 @@ function Compared({ state, heaps, pair }: { state: PageState; heaps: Heaps; pair
           {rows.slice(0, shown.value).map((row) => <Row key={row.name ?? ""} row={row} isCompared={before !== undefined} whole={after.bytes} />)}
         </tbody>
       </table>
-      {more > 0 ? (
-        <button
-          type="button"
-          class="more"
-          onClick={() => {
-            shown.value += 10 * ROWS_FIRST;
-          }}
-        >
-          {plural(more, "more class", "more classes")}
-        </button>
-      ) : null}
+      <More count={more} one="class" many="classes" onMore={() => { shown.value += 10 * ROWS_FIRST; }} />
       <p class="quiet">
         {rows.some(({ isAbout }) => isAbout) ? <>≈: not among the largest classes of one of the two heaps; it had at most {bytesWords(Math.max(after.unlistedMax, before?.unlistedMax ?? 0))} there. </> : null}
         {before === undefined ? null : <>With all classes: <code>genba heap diff {before.file} {after.file}</code>. </>}

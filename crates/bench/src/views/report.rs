@@ -340,6 +340,7 @@ mod tests {
     fn the_summary_says_what_is_shown() {
         let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &Asked { difference: 0.01, ..Asked::default() });
         assert!(page.contains("Summary (8 rounds forward and backward by turns;"), "{page}");
+        assert!(page.contains("\n  noise: two equal commands seem up to "), "{page}");
         assert!(page.contains("  a ran\n    1.99 times faster than b ("), "{page}");
         let asked = Asked { difference: 0.01, reference: Some(1), ..Asked::default() };
         let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &asked);

@@ -141,8 +141,12 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(nothing_written(&ending, &place, &written.refusals, &still));
     }
     if place.is_within() {
+        // A file-size limit makes a write fail; it must not end genba and lose the program's exit code.
+        let _kept = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
         let run = recording::Run { program: &program, agent: &agent, ending: &ending, pid, began };
         if let Err(failure) = recording::write(&run, &output.path, &place.prof, &written) {
+            // What is in it is a part of the processes.
+            let _ = fs::remove_file(&output.path);
             output.give_up();
             let failure = match place.keep() {
                 Some(folder) => failure
@@ -203,12 +207,11 @@ fn report(
         let (shown, size) = (&output.shown, figures::size(bytes));
         if !still.is_empty() {
             let count = figures::counted(still.len() as u64, "process still runs", "processes still run");
-            say(&match place.is_within() {
-                true => {
-                    format!("note: {count}, and what they count is not in the recording; -o app.prof keeps it in files")
-                }
-                false => format!("note: {count}, and own counts are written at the end"),
-            });
+            let then = match place.is_within() {
+                true => "what they count from now on is not in the recording; with -o app.prof each writes a file",
+                false => "each writes its own counts when it ends",
+            };
+            say(&format!("note: {count}: {then}"));
         }
         let next = if place.is_within() { "view" } else { "report" };
         say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba {next} {shown}"));

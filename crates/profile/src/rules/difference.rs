@@ -62,9 +62,9 @@ pub struct Difference {
     /// Functions of one name in one file that nothing tells apart, each name once: their rows are of all of them.
     pub merged: Vec<(String, String)>,
     pub advice: Option<Advice>,
-    /// What stands in the way: then nothing is certain.
+    /// Why the sides cannot be compared: with any of these nothing is certain.
     pub obstacles: Vec<String>,
-    /// In what else the sides differ.
+    /// How else the sides differ.
     pub unlike: Vec<String>,
 }
 

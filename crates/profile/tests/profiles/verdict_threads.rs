@@ -109,6 +109,27 @@ fn waiting_where_there_was_work_for_less_than_half_of_the_time() {
 }
 
 #[test]
+fn a_pause_is_no_wait() {
+    // The marks belong to the process, whichever thread stands before them.
+    let notation = |marks: &str| {
+        format!("{PROCESS}work@app.py:1[4-9] x80\n{marks}thread 8 other\nother@app.py:3[4-9] x375 futex\n")
+    };
+    check(
+        &notation("pause 128ms\nresume 600ms\n"),
+        expect![[r#"
+        one place: 100.0 % of 128 ms CPU is app.py:1 work
+    "#]],
+    );
+    check(
+        &notation(""),
+        expect![[r#"
+        waiting: 728 ms wall, 128 ms CPU (17.6 %)
+         82.4 %   600 ms  app.py:3 other   waiting for a lock (futex)
+    "#]],
+    );
+}
+
+#[test]
 fn waits_are_counted_where_they_begin() {
     let wait = "recv@app.py:1[4-9] > poll[libc.so.6] x20 poll\n";
     let run = "main@app.py:2[4-9] x1\n";

@@ -1,5 +1,5 @@
-//! Whether two sides can be compared at all, and in what they are unlike.
-//! Owns: what stands in the way, in words. Keeps: where something does, nothing is certain.
+//! Whether two sides can be compared at all, and how else they differ.
+//! Owns: the obstacles, in words. Keeps: with an obstacle nothing is certain.
 
 use std::collections::BTreeSet;
 
@@ -141,7 +141,7 @@ fn told_wait_for_cpu(profile: &Profile) -> Option<f64> {
     Some(if queue_ns > 0.0 { queue_ns / (queue_ns + cpu_ns) } else { 0.0 })
 }
 
-/// What stands in the way of a comparison: each of them alone makes all differences uncertain.
+/// Obstacles to a comparison: each of them alone makes all differences uncertain.
 #[must_use]
 pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<String> {
     let mut found = Vec::new();
@@ -198,7 +198,7 @@ fn ends_in_words(ends: &BTreeSet<End>) -> String {
     ends.iter().map(|end| end.words()).collect::<Vec<_>>().join(" or ")
 }
 
-/// In what else the sides are unlike: it may be the change itself.
+/// How else the sides differ: it may be the change itself.
 #[must_use]
 pub fn unlike(before: &[Facts], after: &[Facts]) -> Vec<String> {
     let mut found = Vec::new();
