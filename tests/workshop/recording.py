@@ -146,9 +146,9 @@ class Workshop:
         shutil.copy2(source, self.place.outside / source.name)
         return f"{self.place.inside}/{source.name}"
 
-    def start(self, target: list[str], flags: list[str], environment: dict[str, str], **options: Any) -> subprocess.Popen:
+    def start(self, target: list[str], flags: list[str], environment: dict[str, str], verb: str = "run", **options: Any) -> subprocess.Popen:
         options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
-        command = self.place.command([self.place.genba_inside, "run", *flags, *target])
+        command = self.place.command([self.place.genba_inside, verb, *flags, *target])
         return subprocess.Popen(
             command, cwd=self.place.outside, env=self.place.environment(environment), **options
         )
