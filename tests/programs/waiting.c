@@ -3,10 +3,15 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ipc.h>
+#include <sys/msg.h>
 #include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,22 +34,57 @@ static void work(long rounds)
     kept = sum;
 }
 
-static int wait_once(int way, const sigset_t *mask)
+enum { PAUSE, SIGSUSPEND, PPOLL, PSELECT, EPOLL_PWAIT, POLL, SELECT, NANOSLEEP, CLOCK_NANOSLEEP, EPOLL_WAIT, USLEEP, SEM_TIMEDWAIT, SEMTIMEDOP, SEMOP, MSGRCV };
+
+static int semaphores = -1, queue = -1;
+
+static int wait_once(int way, const sigset_t *mask, long wait_ms)
 {
-    struct timespec long_time = {60, 0};
+    struct timespec time = {wait_ms / 1000, wait_ms % 1000 * 1000000};
+    struct timeval as_timeval = {wait_ms / 1000, wait_ms % 1000 * 1000};
+    struct sembuf less = {0, -1, 0};
     switch (way) {
-    case 0:
+    case PAUSE:
         return pause();
-    case 1:
+    case SIGSUSPEND:
         return sigsuspend(mask);
-    case 2:
-        return ppoll(0, 0, &long_time, mask);
-    case 3:
-        return pselect(0, 0, 0, 0, &long_time, mask);
+    case PPOLL:
+        return ppoll(0, 0, &time, mask);
+    case PSELECT:
+        return pselect(0, 0, 0, 0, &time, mask);
+    case POLL:
+        return poll(0, 0, (int)wait_ms);
+    case SELECT:
+        return select(0, 0, 0, 0, &as_timeval);
+    case NANOSLEEP:
+        return nanosleep(&time, 0);
+    case CLOCK_NANOSLEEP:
+        errno = clock_nanosleep(CLOCK_MONOTONIC, 0, &time, 0);
+        return errno ? -1 : 0;
+    case USLEEP:
+        return usleep((useconds_t)(wait_ms * 1000));
+    case SEM_TIMEDWAIT: {
+        sem_t semaphore;
+        struct timespec until;
+        sem_init(&semaphore, 0, 0);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += time.tv_nsec;
+        until.tv_sec += time.tv_sec + until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        return sem_timedwait(&semaphore, &until);
+    }
+    case SEMTIMEDOP:
+        return semtimedop(semaphores, &less, 1, &time);
+    case SEMOP:
+        return semop(semaphores, &less, 1);
+    case MSGRCV: {
+        struct { long kind; char text[8]; } message;
+        return (int)msgrcv(queue, &message, sizeof message.text, 0, 0);
+    }
     default: {
         struct epoll_event event;
         int events = epoll_create1(0);
-        int result = epoll_pwait(events, &event, 1, 60000, mask);
+        int result = way == EPOLL_WAIT ? epoll_wait(events, &event, 1, (int)wait_ms) : epoll_pwait(events, &event, 1, (int)wait_ms, mask);
         int failed = errno;
         close(events);
         errno = failed;
@@ -53,7 +93,7 @@ static int wait_once(int way, const sigset_t *mask)
     }
 }
 
-/* Waits `count` times for a timer's signal in one of the five ways, after work of a changing length. Returns how often the wait
+/* Waits `count` times for a timer's signal in one of the ways, after work of a changing length. Returns how often the wait
    ended although no handler of the program had run. The timer goes on, so that a signal before the wait is not the last. */
 long spurious(long way, long count)
 {
@@ -62,29 +102,50 @@ long spurious(long way, long count)
     sigset_t mask;
     long bad = 0;
     sigemptyset(&mask);
+    semaphores = semget(IPC_PRIVATE, 1, 0600);
+    queue = msgget(IPC_PRIVATE, 0600);
     sigaction(SIGALRM, &action, &before);
     setitimer(ITIMER_REAL, &every, 0);
     for (long turn = 0; turn < count; turn++) {
         work(turn % 97 * 300);
         long seen = handled;
-        if (wait_once((int)way, &mask) != -1 || errno != EINTR || handled == seen) {
+        if (wait_once((int)way, &mask, 60000) != -1 || errno != EINTR || handled == seen) {
             bad++;
         }
     }
     setitimer(ITIMER_REAL, &never, 0);
     sigaction(SIGALRM, &before, 0);
+    semctl(semaphores, 0, IPC_RMID);
+    msgctl(queue, IPC_RMID, 0);
     return bad;
 }
 
-/* Waits a millisecond, `count` times, with poll (0), select (1) or nanosleep (2). Returns how many waits were interrupted. */
+/* Waits a millisecond, `count` times, in one of the ways with a time limit. Returns how many waits were interrupted. */
 long interrupted(long way, long count)
+{
+    long interruptions = 0;
+    sigset_t mask;
+    sigemptyset(&mask);
+    semaphores = semget(IPC_PRIVATE, 1, 0600);
+    for (long turn = 0; turn < count; turn++) {
+        work(turn % 97 * 30);
+        if (wait_once((int)way, &mask, 1) == -1 && errno == EINTR) {
+            interruptions++;
+        }
+    }
+    semctl(semaphores, 0, IPC_RMID);
+    return interruptions;
+}
+
+/* The same by raw system calls: poll (0), select (1) and nanosleep (2). */
+long interrupted_raw(long way, long count)
 {
     long interruptions = 0;
     for (long turn = 0; turn < count; turn++) {
         struct timespec time = {0, 1000000};
         struct timeval short_time = {0, 1000};
         work(turn % 97 * 30);
-        int result = way == 0 ? poll(0, 0, 1) : way == 1 ? select(0, 0, 0, 0, &short_time) : nanosleep(&time, 0);
+        long result = way == 0 ? syscall(SYS_poll, 0, 0, 1) : way == 1 ? syscall(SYS_select, 0, 0, 0, 0, &short_time) : syscall(SYS_nanosleep, &time, 0);
         if (result == -1 && errno == EINTR) {
             interruptions++;
         }

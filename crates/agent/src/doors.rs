@@ -5,4 +5,5 @@ pub mod api;
 pub mod attached;
 pub mod heap;
 pub mod interpose;
+pub mod late;
 pub mod visited;

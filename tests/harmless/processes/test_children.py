@@ -1,8 +1,11 @@
 """Every way of starting children: each Python process is in the one recording with its own accounting (I-05: one writer a
 buffer, also after a fork), and programs that are not Python are left alone."""
 
+import subprocess
+
 import pytest
 
+from built import PROGRAMS
 from profile_tables import RUNNING, Profile
 from recording import Run, Workshop
 from stalls import Stalls
@@ -106,3 +109,26 @@ def test_a_fork_that_becomes_another_program_at_once_leaves_no_trace(workshop: W
     """It is that program's process. The first look comes half a second after a start here, long after the exec."""
     run = workshop.run(workshop.write("execs.py", EXECS), flags=("--interval", "1s"))
     assert [process["pid"] for process in run.profile()["processes"]] == [run.answer()]
+
+
+LISTS = ("execl", "five", "six", "long", "execlp", "execle", "execle4", "execle9")
+TOLD = """#!{python}
+import os, sys, time
+print(sys.argv, os.environ.get("A"), "PATH" in os.environ)
+while time.process_time() < 0.1: sum(range(1000))
+"""
+
+
+def test_a_program_that_c_starts_by_a_list_of_words(workshop: Workshop) -> None:
+    """`execl` and its kind: words in registers, and more of them on the stack."""
+    subprocess.run(["cc", "-O1", "-w", str(PROGRAMS / "lists.c"), "-o", "lists"], cwd=workshop.place.outside, check=True)
+    told = workshop.write("told", TOLD.format(python=workshop.interpreter.path), mode=0o755)
+    lists = f"{workshop.place.inside}/lists"
+    script = "; ".join(f"{lists} {how} {told}" for how in LISTS)
+    alone = subprocess.run(
+        workshop.place.command(["sh", "-c", script]), env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside
+    )
+    assert alone.returncode == 0 and alone.stdout.count(" 0\n") == len(LISTS) and alone.stdout.count("1 False") == 3, alone
+    run = workshop.run_target(["sh", "-c", script], flags=("--quiet",))
+    assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
+    assert len(run.profile()["processes"]) == len(LISTS)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from built import PROGRAMS
 from recording import Run, Workshop
 
 # As crates/bells/src/programs.rs has it.
@@ -77,6 +78,18 @@ def test_programs_of_musl(workshop: Workshop, of_musl: Path) -> None:
     assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
     assert len(run.profile()["processes"]) >= 2
     assert_counted(run, [(other, "musl", 13), ("./other", "musl", 1)])
+
+
+@pytest.mark.parametrize("how", ["execl", "execlp", "execle"])
+def test_a_program_of_musl_that_c_starts_by_a_list_of_words(workshop: Workshop, of_musl: Path, how: str) -> None:
+    if workshop.interpreter.root is not None:
+        pytest.skip("the Debian sid folder has no musl")
+    subprocess.run(["cc", "-O1", "-w", str(PROGRAMS / "lists.c"), "-o", "lists"], cwd=workshop.place.outside, check=True)
+    other = workshop.take(of_musl)
+    program = "import subprocess, sys\nprint(subprocess.run(sys.argv[1:], capture_output=True, text=True).stdout)"
+    run = workshop.run(workshop.write("starts.py", program), f"{workshop.place.inside}/lists", how, other)
+    assert (run.exit_code, run.stdout) == (0, f"hello\n{how} 0\n\n"), run
+    assert_counted(run, [(other, "musl", 1)])
 
 
 def assert_counted(run: Run, programs: list[tuple[str, str, int]]) -> None:

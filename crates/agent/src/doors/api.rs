@@ -13,7 +13,7 @@ use crate::process::room;
 use crate::process::session::Session;
 use crate::system::alternate::{self, fitted};
 use crate::system::proc;
-use crate::system::symbols::Linker;
+use crate::system::symbols::{self, Linker};
 use crate::tracing::within::{self, Unbegun};
 use genba_format::proto;
 use genba_python::find::{Found, find};
@@ -208,6 +208,8 @@ pub(super) enum Beginner {
     /// By a call of the program's own.
     Program,
     Command,
+    /// `genba run`, before the interpreter was loaded.
+    Loader,
 }
 
 pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
@@ -219,16 +221,24 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
     if within::is_on() {
         return refused("the calls of this process are being counted: samples and exact counts exclude each other");
     }
+    symbols::find_local_python();
     match find(&Guarded, &Linker) {
         Found::No => return refused("no interpreter is found in this process"),
         Found::Refused { version, reason } => return (Outcome::Refused, format!("{version}: {reason}").into()),
         Found::Yes { python, version } => {
             let described = start_block::describe(&session, &version);
-            let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
-            let start = proto::Start { within: true, began_realtime_ns, ..described };
-            LIFE.set_by_command(beginner == Beginner::Command);
-            // No call of the program's is wrapped here: where its threads go is not seen.
-            files_over_fork::goes_elsewhere();
+            let start = if beginner == Beginner::Loader {
+                // All of the process is to be recorded: what came before counts, as not sampled.
+                described
+            } else {
+                let began_realtime_ns = proc::began_realtime_ns().unwrap_or(0);
+                proto::Start { within: true, began_realtime_ns, ..described }
+            };
+            LIFE.set_by_command(beginner != Beginner::Program);
+            if beginner != Beginner::Loader {
+                // No call of the program's is wrapped here: where its threads go is not seen.
+                files_over_fork::goes_elsewhere();
+            }
             if beginner == Beginner::Command {
                 alternate::begin_late(python.runtime.0);
                 fitted::begin();

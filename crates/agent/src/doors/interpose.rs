@@ -9,4 +9,5 @@ mod filters;
 mod handlers;
 mod masks;
 mod namespaces;
+mod unbroken;
 mod waits;

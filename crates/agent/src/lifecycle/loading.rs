@@ -1,6 +1,7 @@
 //! The library is loaded: by the dynamic linker before `main`, or by `import genba`.
 //! Owns: what a process that was told to record does then. Never: records an interpreter that it does not know, without saying so.
 
+use super::awaited;
 use super::beginning::{begin, prepare};
 use super::ending::without_file_size_signal;
 use super::last_thread;
@@ -51,22 +52,16 @@ fn on_load_with_room() {
         }
     }
     match find(&Guarded, &Linker) {
+        // A library with an interpreter may be loaded later (doors/late.rs).
+        Found::No if session.trace.is_none() => awaited::begin(&text),
         Found::No => {}
         Found::Refused { version, reason } if session.trace.is_some() => {
             tracing::begin(session, Some(&format!("{version}: {reason}")));
         }
         Found::Yes { .. } if session.trace.is_some() => tracing::begin(session, None),
-        Found::Refused { version, reason } => {
-            let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(&session, &version) };
-            announce(&session, start);
-        }
+        Found::Refused { version, reason } => announce(&session, &version, &reason),
         Found::Yes { python, version } => {
-            if !session.children {
-                environment::leave();
-                if let Some(table) = &session.bells {
-                    bells::open(table);
-                }
-            }
+            leave_alone(&session);
             last_thread::watch();
             LIFE.set_by_command(true);
             alternate::begin(python.runtime.0);
@@ -80,8 +75,19 @@ fn on_load_with_room() {
     }
 }
 
-/// One block that says why this process is not sampled. The descriptor is open for a moment before `main`.
-fn announce(session: &Session, start: proto::Start) {
+/// This process is the one that is recorded: where no other is to be, none hears of it.
+pub fn leave_alone(session: &Session) {
+    if !session.children {
+        environment::leave();
+        if let Some(table) = &session.bells {
+            bells::open(table);
+        }
+    }
+}
+
+/// One block that says why this process is not sampled. The descriptor is open for a moment only.
+pub fn announce(session: &Session, version: &str, reason: &str) {
+    let start = proto::Start { refused: format!("{version}: {reason}"), ..describe(session, version) };
     let Ok(out) = CString::new(session.out.as_bytes()) else { return };
     let mut recorder = Recorder::new(random_key(), start);
     recorder.set_file(Descriptor::open_at(None, &out, libc::O_WRONLY | libc::O_APPEND).ok());

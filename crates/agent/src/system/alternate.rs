@@ -11,7 +11,7 @@ mod frame;
 mod stack;
 mod view;
 
-pub use bolt::{begin, begin_late, is_needed};
+pub use bolt::{begin, begin_late, is_in_bolted_file, is_needed};
 pub use frame::distance_to_programs_stack;
 pub use stack::{Room, room, set_for_thread};
 pub use view::program_sigaltstack;

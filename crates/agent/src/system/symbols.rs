@@ -2,7 +2,8 @@
 //! Owns: the one use of dlsym, and of dladdr. Never: calls what it finds.
 
 use genba_python::symbols::Symbols;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 /// The dynamic linker of this process.
 #[derive(Clone, Copy)]
@@ -14,12 +15,90 @@ impl Symbols for Linker {
     }
 }
 
-/// In the order of the dynamic linker.
+/// A libpython that only one library of the program's sees (`RTLD_LOCAL`); null: none was found.
+static LOCAL_PYTHON: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// In the order of the dynamic linker; then in an interpreter that `find_local_python` has found.
 #[must_use]
 pub fn address(name: &CStr) -> Option<u64> {
-    // SAFETY: the name ends in NUL; dlsym reads the linker's tables under the linker's own lock.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    in_handle(libc::RTLD_DEFAULT, name).or_else(|| {
+        let local = LOCAL_PYTHON.load(SeqCst);
+        in_handle((!local.is_null()).then_some(local)?, name)
+    })
+}
+
+fn in_handle(handle: *mut c_void, name: &CStr) -> Option<u64> {
+    // SAFETY: a handle of the linker's and a name that ends in NUL; dlsym reads the linker's tables under the linker's own lock.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
     (!found.is_null()).then_some(found as u64)
+}
+
+/// Looks for a libpython that is loaded for one library alone: mod_wsgi's, say. Once found it stays loaded.
+pub fn find_local_python() {
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, found: *mut c_void) -> c_int {
+        // SAFETY: the linker's record, whose name is its own; `found` is the caller's below.
+        unsafe {
+            let name = (*info).dlpi_name;
+            if name.is_null() {
+                return 0;
+            }
+            let bytes = CStr::from_ptr(name).to_bytes();
+            let base = bytes.rsplit(|&byte| byte == b'/').next().unwrap_or(bytes);
+            if !base.starts_with(b"libpython3.") || bytes.len() >= NAME_BYTES {
+                return 0;
+            }
+            core::ptr::copy_nonoverlapping(name, found.cast::<c_char>(), bytes.len() + 1);
+        }
+        1
+    }
+    const NAME_BYTES: usize = 4096;
+    if in_handle(libc::RTLD_DEFAULT, c"_PyRuntime").is_some() || !LOCAL_PYTHON.load(SeqCst).is_null() {
+        return;
+    }
+    let mut name = [0 as c_char; NAME_BYTES];
+    // SAFETY: `each` writes at most the name's bytes. What is opened is loaded already, under that name.
+    unsafe {
+        if libc::dl_iterate_phdr(Some(each), name.as_mut_ptr().cast()) == 1 {
+            LOCAL_PYTHON.store(libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD), SeqCst);
+        }
+    }
+}
+
+/// How many files the linker has loaded since the program began, and has taken out again; 0: it does not say.
+#[must_use]
+pub fn loaded_count() -> u64 {
+    unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, bytes: usize, count: *mut c_void) -> c_int {
+        // SAFETY: the linker's record, as long as it says; `count` is the caller's below.
+        unsafe {
+            if bytes >= size_of::<libc::dl_phdr_info>() {
+                *count.cast::<u64>() = (*info).dlpi_adds;
+            }
+        }
+        1
+    }
+    let mut count = 0_u64;
+    // SAFETY: `first` writes the number alone.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut count).cast()) };
+    count
+}
+
+/// libc's own `dlsym`, which genba's stands in front of (doors/late.rs).
+#[must_use]
+pub fn real_dlsym() -> u64 {
+    static REAL: AtomicU64 = AtomicU64::new(0);
+    unsafe extern "C" {
+        fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+    }
+    let mut real = REAL.load(SeqCst);
+    // It has moved from libdl to libc.
+    for version in [c"GLIBC_2.34", c"GLIBC_2.2.5"] {
+        if real == 0 {
+            // SAFETY: names that end in NUL; RTLD_NEXT starts behind the library that this code is in.
+            real = unsafe { dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) } as u64;
+        }
+    }
+    REAL.store(real, SeqCst);
+    real
 }
 
 /// glibc's own definition, whatever an executable or another library has under that name. None: there is no glibc.

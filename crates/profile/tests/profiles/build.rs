@@ -42,6 +42,25 @@ fn an_inferred_frame_that_repeats_its_neighbour_is_one() {
     );
 }
 
+/// What genba's library only hands on is no step of the program's.
+#[test]
+fn a_call_through_genba_s_library_is_one_call() {
+    let recording = notation::recording(
+        "
+        process 7 3.13.0 cwd=/app
+        f@a.py:1 > time_sleep[time.so] > nanosleep[genba-agent-0a1b] > nanosleep[libc.so.6] x1
+        nanosleep[genba-agent-0a1b] > g@a.py:1 x1
+        ",
+    );
+    check_stacks(
+        &recording,
+        expect![[r#"
+            f (/app/a.py:1);time_sleep [time.so];nanosleep [libc.so.6] 1
+            nanosleep [genba-agent-0a1b];g (/app/a.py:1) 1
+        "#]],
+    );
+}
+
 /// The call names the function, the return address lies in the part of it that the compiler moved away.
 #[test]
 fn a_function_and_its_cold_part_are_one() {

@@ -39,7 +39,9 @@ pub fn begin(address: u64) {
     }
 }
 
-fn is_in_bolted_file(address: u64) -> bool {
+/// Whether the threads of a program with what lies there need alternate stacks.
+#[must_use]
+pub fn is_in_bolted_file(address: u64) -> bool {
     let file = symbols::file_around(address).and_then(|path| Descriptor::open_at(None, path, libc::O_RDONLY).ok());
     file.is_some_and(|file| is_made_by_bolt(&file))
 }

@@ -21,6 +21,8 @@ use crate::tables::stored::{Stored, StoredNode, absolute};
 const LOST: &str = "the rest was lost with a damaged block";
 /// How the names of inlined functions were found.
 const DEBUG_INFORMATION: &str = "debug information";
+/// genba's library, as `genba run` and `genba attach` name it. It stands in front of functions of libc.
+const OWN_LIBRARY: &str = "genba-agent-";
 /// Stands for a frame whose code object, module or text a lost block took away.
 const LOST_FRAME: &str = "a frame lost with a damaged block";
 
@@ -124,9 +126,23 @@ impl<'a> Stacks<'a> {
         parent.expect("a leaf that is not known was pushed, and one that is known has a node")
     }
 
+    /// Whether it is a call that genba's library only hands on, so no step of the program's.
+    fn is_handed_on(&self, row: &StoredNode) -> bool {
+        row.kind == proto::NodeKind::CReturn as u32
+            && self
+                .stored
+                .modules
+                .get(row.table)
+                .and_then(|module| self.stored.string(module.path))
+                .is_some_and(|path| path.rsplit('/').next().unwrap_or(&path).starts_with(OWN_LIBRARY))
+    }
+
     /// Puts a row under its parent, unless one of the two is an inferred frame that repeats the other: the callee that
     /// a tail call hid, and the cold part of the same function that was found on the stack.
     fn placed(&mut self, parent: Option<NodeIndex>, row: StoredNode, profile: &mut Profile) -> NodeIndex {
+        if let Some(parent) = parent.filter(|_| self.is_handed_on(&row)) {
+            return parent;
+        }
         let Frames { own: frame, inlined } = self.frames(row, profile);
         let mut own_parent = parent;
         let is_inlined = |node: &NodeIndex| profile.frames[profile.nodes[*node].frame].kind == FrameKind::Inlined;

@@ -1,0 +1,67 @@
+//! Calls of libc that every signal ends with `EINTR`, also one after whose handler other calls go on: genba's signal waits until they are over.
+//! Owns: those with a time limit, and System V's. Never: ends one for genba's signal, or keeps a signal of the program's from ending it. Frames
+//! here may be unwound by `pthread_cancel`: nothing in them needs a drop.
+//! Source: signal(7), "Interruption of system calls and library functions by signal handlers".
+//!
+//! Genba asks running threads only. One that it has just found so may begin to wait before the signal comes, or may wait for a CPU on its way
+//! out of the call. A library that takes `EINTR` for a failure would fail there.
+
+use crate::system::real::next;
+use crate::system::signals;
+use std::ffi::{c_int, c_long, c_uint, c_void};
+
+type Time = *const libc::timespec;
+type Left = *mut libc::timespec;
+type Files = *mut libc::fd_set;
+
+/// Runs a call that waits while genba's signal is blocked.
+fn unbroken<T>(call: impl FnOnce() -> T) -> T {
+    let unblock = signals::samples_are_ours() && !signals::block_sample();
+    let result = call();
+    if unblock {
+        signals::unblock_sample();
+    }
+    result
+}
+
+/// Whether nothing of it can be had now.
+fn is_taken(semaphore: *mut libc::sem_t) -> bool {
+    let mut value = 0;
+    // SAFETY: the caller's semaphore; the value is on this stack.
+    unsafe { libc::sem_getvalue(semaphore, &raw mut value) };
+    value <= 0
+}
+
+/// `$waits`: whether it may wait at all; a call that only asks is made as it is.
+macro_rules! unbroken {
+    ($($name:ident $text:literal ($($argument:ident: $type:ty),*) -> $result:ty, $missing:expr, $waits:expr;)*) => {$(
+        /// # Safety
+        /// As libc's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C-unwind" fn $name($($argument: $type),*) -> $result {
+            let real = next!($text, unsafe extern "C-unwind" fn($($type),*) -> $result, $missing);
+            // SAFETY: libc's function with the caller's arguments.
+            let call = || unsafe { real($($argument),*) };
+            if $waits { unbroken(call) } else { call() }
+        }
+    )*};
+}
+
+unbroken! {
+    poll c"poll" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int) -> c_int, -1, wait_ms != 0;
+    __poll_chk c"__poll_chk" (files: *mut libc::pollfd, count: libc::nfds_t, wait_ms: c_int, bytes: usize) -> c_int, -1, wait_ms != 0;
+    select c"select" (count: c_int, reading: Files, writing: Files, failing: Files, wait: *mut libc::timeval) -> c_int, -1,
+        // SAFETY: null or valid, as the caller promises.
+        unsafe { wait.as_ref() }.is_none_or(|wait| wait.tv_sec != 0 || wait.tv_usec != 0);
+    epoll_wait c"epoll_wait" (poll: c_int, events: *mut libc::epoll_event, count: c_int, wait_ms: c_int) -> c_int, -1, wait_ms != 0;
+    nanosleep c"nanosleep" (wait: Time, left: Left) -> c_int, -1, true;
+    clock_nanosleep c"clock_nanosleep" (clock: libc::clockid_t, flags: c_int, wait: Time, left: Left) -> c_int, libc::ENOSYS, true;
+    usleep c"usleep" (wait_us: c_uint) -> c_int, -1, wait_us != 0;
+    sleep c"sleep" (wait_s: c_uint) -> c_uint, wait_s, wait_s != 0;
+    sem_timedwait c"sem_timedwait" (semaphore: *mut libc::sem_t, until: Time) -> c_int, -1, is_taken(semaphore);
+    sem_clockwait c"sem_clockwait" (semaphore: *mut libc::sem_t, clock: libc::clockid_t, until: Time) -> c_int, -1, is_taken(semaphore);
+    semop c"semop" (set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int, -1, true;
+    semtimedop c"semtimedop" (set: c_int, operations: *mut libc::sembuf, count: usize, wait: Time) -> c_int, -1, true;
+    msgrcv c"msgrcv" (queue: c_int, message: *mut c_void, bytes: usize, kind: c_long, flags: c_int) -> isize, -1, true;
+    msgsnd c"msgsnd" (queue: c_int, message: *const c_void, bytes: usize, flags: c_int) -> c_int, -1, true;
+}

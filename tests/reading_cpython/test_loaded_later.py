@@ -1,0 +1,78 @@
+"""Programs that load an interpreter after their start: a plugin of a server, an embedding, a packed program."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import interpreters
+from built import PROGRAMS
+from recording import Workshop
+
+PROGRAM = """
+import sys, threading, time
+import {extension}
+
+def in_a_thread():
+    while time.thread_time() < 0.2: sum(range(1000))
+
+def spins():
+    while time.thread_time() < 0.5: sum(range(1000))
+
+thread = threading.Thread(target=in_a_thread)
+thread.start(); spins(); thread.join()
+print(1)
+"""
+
+
+@pytest.fixture(scope="session")
+def embeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("embeds") / "embeds"
+    subprocess.run(["cc", "-O1", "-w", str(PROGRAMS / "embeds.c"), "-o", str(made), "-ldl"], check=True)
+    return made
+
+
+def libpython(workshop: Workshop) -> str:
+    """Where the program finds it."""
+    interpreter = workshop.interpreter
+    name = f"libpython{interpreter.minor}.so.1.0"
+    if interpreter.root is not None:
+        return f"/usr/lib/x86_64-linux-gnu/{name}"
+    library = Path(interpreter.path).resolve().parents[1] / "lib" / name
+    if not library.exists():
+        pytest.skip(f"this CPython has no {name}")
+    return str(library)
+
+
+@pytest.mark.parametrize("scope", ["global", "local"])
+def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: str) -> None:
+    home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
+    # An extension module of a libpython that nobody else sees finds no symbols of it: a built-in one must do there.
+    program = PROGRAM.format(extension="_json" if scope == "global" else "errno")
+    run = workshop.run_target([workshop.take(embeds), libpython(workshop), scope, program], environment={"PYTHONHOME": home})
+    assert (run.exit_code, run.stdout.strip()) == (0, "1"), run.stderr
+    run.check_laws()
+    profile = run.profile()
+    [process] = profile["processes"]
+    if process["refused"]:
+        # Its threads would need alternate stacks before the first signal.
+        assert "BOLT" in process["refused"] and "genba attach" in process["refused"], process
+        assert "BOLT" in run.stderr
+        return
+    assert process["python"].startswith(workshop.interpreter.minor)
+    # What came before is the program's, and in no sample.
+    assert process["cpu_before_ns"] >= 95_000_000, process
+    report = run.report()
+    assert "spins" in report and "in_a_thread" in report, report
+
+
+def test_one_that_genba_does_not_know(workshop: Workshop, embeds: Path) -> None:
+    if workshop.interpreter.root is not None:
+        pytest.skip("the Debian sid folder has no CPython 3.10")
+    older = next(iter(interpreters.pyenv_candidates("3.10")), None)
+    library = older and Path(older).parents[1] / "lib/libpython3.10.so.1.0"
+    if library is None or not library.exists():
+        pytest.skip("no libpython of CPython 3.10 in pyenv")
+    run = workshop.run_target([workshop.take(embeds), str(library), "global", "print(1)"], environment={"PYTHONHOME": str(library.parents[1])})
+    assert (run.exit_code, run.stdout.strip()) == (0, "1"), run.stderr
+    assert "older than CPython 3.11" in run.stderr
