@@ -49,13 +49,14 @@ fn a_call_through_genba_s_library_is_one_call() {
         "
         process 7 3.13.0 cwd=/app
         f@a.py:1 > time_sleep[time.so] > nanosleep[genba-agent-0a1b] > nanosleep[libc.so.6] x1
+        f@a.py:1 > time_sleep[time.so] > ?nanosleep[genba-agent-0a1b] > nanosleep[libc.so.6] x1
         nanosleep[genba-agent-0a1b] > g@a.py:1 x1
         ",
     );
     check_stacks(
         &recording,
         expect![[r#"
-            f (/app/a.py:1);time_sleep [time.so];nanosleep [libc.so.6] 1
+            f (/app/a.py:1);time_sleep [time.so];nanosleep [libc.so.6] 2
             nanosleep [genba-agent-0a1b];g (/app/a.py:1) 1
         "#]],
     );

@@ -128,7 +128,8 @@ impl<'a> Stacks<'a> {
 
     /// Whether it is a call that genba's library only hands on, so no step of the program's.
     fn is_handed_on(&self, row: &StoredNode) -> bool {
-        row.kind == proto::NodeKind::CReturn as u32
+        let hands_on = [proto::NodeKind::CReturn, proto::NodeKind::CInferredCall, proto::NodeKind::CInferredOperands];
+        hands_on.iter().any(|kind| *kind as u32 == row.kind)
             && self
                 .stored
                 .modules
