@@ -101,8 +101,32 @@ def test_a_known_difference_is_shown_and_fails(tmp_path: Path) -> None:
     assert found["shown"] and 1.03 < found["low"] <= found["ratio"] <= found["high"] and found["to"] == short, found
     assert exported(tmp_path, *options[:3], "-r", "8", long, short), "faster is no failure"
     # Few rounds are never certain.
-    done = genba("bench", *options[:3], "-r", "4", short, long)
+    done = genba("bench", "-N", "-r", "4", short, long)
     assert done.returncode == 0 and "8 rounds or more give an interval" in done.stdout, done
+
+
+def test_too_few_runs_are_no_claim_and_do_not_pass(tmp_path: Path) -> None:
+    short, long = "sleep 0.004", "sleep 0.05"
+    found = exported(tmp_path, "-N", "-r", "1", "--sequential", short, long)["results"][1]["genba"]["relative"]
+    assert not found["shown"] and found["low"] is None and found["ratio"] > 2, found
+    done = genba("bench", "-N", "-r", "1", "--sequential", short, long)
+    assert done.returncode == 0 and "2 runs or more of each command give an interval" in done.stdout, done
+    fails = ["bench", "--fail-if-slower", "3%", "-N"]
+    # Nothing is measured where nothing could be judged.
+    for words, needed in ((["-r", "4"], 8), (["-M", "1", "--sequential"], 2)):
+        done = genba(*fails, *words, short, "touch measured", cwd=tmp_path)
+        assert done.returncode == 2 and f"of the {needed} runs that it needs" in done.stderr and f"hint: --runs {needed}" in done.stderr, done
+    assert not (tmp_path / "measured").exists()
+    # The file has a single run of one command, and none of the other.
+    exported(tmp_path, "-N", "-r", "1", short)
+    done = genba(*fails, "-r", "2", "--against", "bench.json", short, cwd=tmp_path)
+    assert done.returncode == 2 and "2 runs or more in each give an interval" in done.stdout, done
+    assert done.stderr.startswith("error: --fail-if-slower could judge nothing\n  sleep 0.004: too few runs") and "hint: " in done.stderr, done
+    done = genba(*fails, "-r", "2", "--against", "bench.json", long, cwd=tmp_path)
+    assert done.returncode == 2 and "sleep 0.05: no file of --against has it" in done.stderr, done
+    exported(tmp_path, "-N", "-r", "2", short)
+    done = genba(*fails, "-r", "2", "--against", "bench.json", short, long, cwd=tmp_path)
+    assert done.returncode == 0 and "warning: --fail-if-slower did not judge sleep 0.05: too few runs" in done.stderr, done
 
 
 def test_against_earlier_files(tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ struct Relative<'a> {
 struct Against {
     sessions: usize,
     ratio: f64,
-    low: f64,
-    high: f64,
+    low: Option<f64>,
+    high: Option<f64>,
     shown: bool,
     spread: f64,
     spread_is_assumed: bool,
@@ -120,8 +120,8 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
     let against = row.apart.map(|apart| Against {
         sessions: apart.sessions,
         ratio: apart.ratio,
-        low: apart.low,
-        high: apart.high,
+        low: apart.interval.map(|(low, _)| low),
+        high: apart.interval.map(|(_, high)| high),
         shown: apart.is_shown(),
         spread: apart.spread,
         spread_is_assumed: apart.is_spread_assumed,

@@ -78,7 +78,7 @@ impl Beside {
     pub fn interval(&self) -> Option<(f64, f64)> {
         match self {
             Beside::Interleaved { ratio, .. } => ratio.interval,
-            Beside::Apart(apart) => Some((apart.low, apart.high)),
+            Beside::Apart(apart) => apart.interval,
         }
     }
 
@@ -147,7 +147,7 @@ impl<'a> Findings<'a> {
         for row in &self.rows {
             let name = &row.measured.line.name;
             let beside = row.ratio.filter(|_| self.is_reference_asked).and_then(|ratio| ratio.interval());
-            let apart = row.apart.map(|apart| (apart.low, apart.high));
+            let apart = row.apart.and_then(|apart| apart.interval);
             for (interval, than) in [(beside, reference.as_str()), (apart, "at other times")] {
                 if let Some((low, high)) = interval.filter(|(low, _)| *low > 1.0 + most) {
                     slower.push(Slower { name: name.clone(), than: than.to_owned(), low, high });
@@ -156,25 +156,71 @@ impl<'a> Findings<'a> {
         }
         slower
     }
+
+    /// Commands of which nobody can say whether they are slower.
+    #[must_use]
+    pub fn unjudged(&self) -> Unjudged {
+        let mut unjudged = Unjudged::default();
+        let is_asked = |position: &usize| self.is_beside_asked(*position) || self.sessions > 0;
+        for position in (0..self.rows.len()).filter(|position| self.slower_max.is_some() && is_asked(position)) {
+            let row = &self.rows[position];
+            let beside = row.ratio.filter(|_| self.is_beside_asked(position));
+            let has_interval = beside.and_then(|beside| beside.interval()).is_some();
+            if has_interval || row.apart.is_some_and(|apart| apart.interval.is_some()) {
+                unjudged.is_any_judged = true;
+                continue;
+            }
+            let why = match (beside.is_some() || row.apart.is_some(), row.summary.mean > 0.0) {
+                (true, _) => Why::TooFewRuns,
+                (false, true) if self.sessions > 0 => Why::NotInFiles,
+                (false, _) => Why::NoTime,
+            };
+            unjudged.commands.push((row.measured.line.name.clone(), why));
+        }
+        unjudged
+    }
+
+    /// Its ratio to the first command is judged.
+    fn is_beside_asked(&self, position: usize) -> bool {
+        self.is_reference_asked && position != self.reference
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unjudged {
+    pub commands: Vec<(String, Why)>,
+    /// There are others.
+    pub is_any_judged: bool,
+}
+
+/// Why `slower_max` cannot judge a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// A ratio without an interval.
+    TooFewRuns,
+    /// Of `--against`.
+    NotInFiles,
+    /// It took none that could be measured, or what it is compared with did.
+    NoTime,
 }
 
 fn besides(session: &Session, measured: &[&Measured], reference: usize, asked: &Asked) -> Vec<Option<Beside>> {
     let times: Vec<Vec<f64>> = measured.iter().map(|one| one.times()).collect();
     let others = (0..times.len()).map(|other| (other != reference).then_some(other));
+    // The fastest is chosen by the same times: then each pair may be the one that is shown.
+    let pairs = match asked.reference {
+        Some(_) => (0..times.len()).filter(|other| *other != reference).map(|other| (reference, other)).collect(),
+        None => all_pairs(times.len()),
+    };
     if !session.is_interleaved {
         let samples: Vec<Option<Sample>> = times.iter().map(|times| Sample::of(times)).collect();
-        let compared = times.len().saturating_sub(1).max(1);
+        let compared = pairs.len();
         let beside = |other: usize| {
             let (one, other) = (samples[reference].as_ref()?, samples[other].as_ref()?);
             Apart::of(std::slice::from_ref(one), other, compared).map(Beside::Apart)
         };
         return others.map(|other| other.and_then(beside)).collect();
     }
-    // The fastest is chosen by the same times: then each pair may be the one that is shown.
-    let pairs = match asked.reference {
-        Some(_) => (0..times.len()).filter(|other| *other != reference).map(|other| (reference, other)).collect(),
-        None => all_pairs(times.len()),
-    };
     let comparison = Comparison::of(&times, &pairs);
     let beside = |other: usize| {
         let ratio = comparison.ratio(reference, other)?;
@@ -202,7 +248,7 @@ fn aparts(measured: &[&Measured], earlier: &[Earlier]) -> Vec<Option<Apart>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Beside, Earlier, Findings};
+    use super::{Asked, Beside, Earlier, Findings, Why};
     use crate::subjects::lines::{Line, Parameters};
     use crate::subjects::measured::{Measured, Run, Session};
 
@@ -251,6 +297,57 @@ mod tests {
         assert_eq!(slower(&session(&[("a", &A), ("b", &B)], false), 0.03), [""; 0]);
         let none = Findings::of(&clear, &Asked { reference: Some(0), ..Asked::default() }).unwrap().slower();
         assert!(none.is_empty(), "{none:?}");
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_named() {
+        let unjudged = |session: &Session, earlier: &[(&str, &[f64])]| {
+            let file = |(name, times): &(&str, &[f64])| Earlier {
+                file: "1".into(),
+                times: vec![((*name).into(), times.to_vec())],
+            };
+            let earlier: Vec<Earlier> = earlier.iter().map(file).collect();
+            let reference = (session.measured.len() > 1).then_some(0);
+            let asked = Asked { reference, slower_max: Some(0.01), earlier, ..Asked::default() };
+            let findings = Findings::of(session, &asked).unwrap();
+            assert!(findings.slower().is_empty(), "{findings:?}");
+            let unjudged = findings.unjudged();
+            let commands: Vec<_> =
+                unjudged.commands.iter().map(|(name, why)| (name.as_str().to_owned(), *why)).collect();
+            (commands, unjudged.is_any_judged)
+        };
+        let too_few = |name: &str| vec![(name.to_owned(), Why::TooFewRuns)];
+        let pair = |runs: usize, is_interleaved| session(&[("a", &A[..runs]), ("b", &A[..runs])], is_interleaved);
+        assert_eq!(unjudged(&pair(10, true), &[]), (vec![], true));
+        assert_eq!(unjudged(&pair(7, true), &[]), (too_few("b"), false));
+        assert_eq!(unjudged(&pair(2, false), &[]), (vec![], true));
+        assert_eq!(unjudged(&session(&[("a", &A[..1]), ("b", &B[..1])], false), &[]), (too_few("b"), false));
+        let alone = session(&[("a", &A)], true);
+        assert_eq!(unjudged(&alone, &[("a", &A[..2])]), (vec![], true));
+        assert_eq!(unjudged(&alone, &[("a", &[1.0])]), (too_few("a"), false));
+        assert_eq!(unjudged(&session(&[("a", &B[..1])], true), &[("a", &A)]), (too_few("a"), false));
+        assert_eq!(unjudged(&alone, &[("x", &A)]), (vec![("a".to_owned(), Why::NotInFiles)], false));
+        let no_time = session(&[("a", &A), ("b", &[0.0; 10])], true);
+        assert_eq!(unjudged(&no_time, &[]), (vec![("b".to_owned(), Why::NoTime)], false));
+    }
+
+    /// Of four equal commands the fastest is chosen by the same times.
+    #[test]
+    fn equal_commands_one_after_the_other_seldom_differ() {
+        let mut random = fastrand::Rng::with_seed(12);
+        let mut times = || {
+            let mut run = || 100.0 * (1.0 + 0.1 * ((0..12).map(|_| random.f64()).sum::<f64>() - 6.0));
+            (0..8).map(|_| run()).collect::<Vec<f64>>()
+        };
+        let claims = (0..1_000).filter(|_| {
+            let times = [times(), times(), times(), times()];
+            let session = session(&[("a", &times[0]), ("b", &times[1]), ("c", &times[2]), ("d", &times[3])], false);
+            let findings = Findings::of(&session, &Asked::default()).unwrap();
+            findings.rows.iter().any(|row| row.ratio.is_some_and(|ratio| ratio.is_shown()))
+        });
+        // 5 % are 50; five standard deviations (6.9) above.
+        let claims = claims.count();
+        assert!(claims <= 84, "{claims} of 1000");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use genba_profile::report::printable;
 
 use crate::judging::findings::{Beside, Findings, Row};
 use crate::statistics::comparison::ROUNDS_MIN;
-use crate::statistics::earlier::{ASSUMED_SPREAD, SESSIONS_MIN};
+use crate::statistics::earlier::{ASSUMED_SPREAD, RUNS_MIN, SESSIONS_MIN};
 use crate::statistics::summary::Outliers;
 use crate::subjects::measured::Run;
 use crate::words::units::Unit;
@@ -193,7 +193,11 @@ fn noise(findings: &Findings<'_>, paint: Paint) -> String {
 fn beside_words(beside: &Beside, name: &str, findings: &Findings<'_>, paint: Paint) -> String {
     let ratio = beside.ratio();
     let Some((low, high)) = beside.interval() else {
-        return format!("    {} ({ROUNDS_MIN} rounds or more give an interval)\n", faster(ratio, name, paint));
+        let needed = match beside {
+            Beside::Interleaved { .. } => format!("{ROUNDS_MIN} rounds or more give an interval"),
+            Beside::Apart(_) => format!("{RUNS_MIN} runs or more of each command give an interval"),
+        };
+        return format!("    {} ({needed})\n", faster(ratio, name, paint));
     };
     if beside.is_shown() {
         // The interval of a number below 1 turns round with it.
@@ -248,9 +252,16 @@ fn against(findings: &Findings<'_>, shown: &Shown) -> String {
             page += &format!("  {name}: not in these files\n");
             continue;
         };
-        is_assumed |= apart.is_spread_assumed;
+        is_assumed |= apart.is_spread_assumed && apart.interval.is_some();
         let sessions = counted(apart.sessions as u64, "session", "sessions");
-        let interval = format!("({} … {})", digits(apart.low), digits(apart.high));
+        let Some((low, high)) = apart.interval else {
+            page += &format!(
+                "  {name}: {} times as long as in {sessions} before ({RUNS_MIN} runs or more in each give an interval)\n",
+                digits(apart.ratio)
+            );
+            continue;
+        };
+        let interval = format!("({} … {})", digits(low), digits(high));
         page += &match apart.is_shown() {
             true => format!(
                 "  {name}: {} times as long as in {sessions} before {interval}\n",
@@ -359,5 +370,25 @@ mod tests {
         let page = shown(&session(&[("a", 1.0), ("b", 2.0)], None), &asked);
         assert!(page.contains("  a: no difference shown from 1 session before: 1.000 times as long ("), "{page}");
         assert!(page.contains("  b: not in these files\n") && page.contains("2.5 % are assumed"), "{page}");
+        let asked = Asked { earlier: vec![earlier(&[1e9])], ..Asked::default() };
+        let page = shown(&session(&[("a", 1.0)], None), &asked);
+        assert!(
+            page.contains("  a: 0.10 times as long as in 1 session before (2 runs or more in each give an interval)"),
+            "{page}"
+        );
+        assert!(!page.contains("are assumed"), "{page}");
+    }
+
+    #[test]
+    fn one_after_the_other_says_how_many_runs_are_needed() {
+        let mut session = session(&[("a", 1.0), ("b", 2.0)], None);
+        session.is_interleaved = false;
+        assert!(shown(&session, &Asked::default()).contains("    1.99 times faster than b (1.8"), "{session:?}");
+        session.measured.iter_mut().for_each(|one| one.runs.truncate(1));
+        let page = shown(&session, &Asked::default());
+        assert!(
+            page.contains("    2.00 times faster than b (2 runs or more of each command give an interval)"),
+            "{page}"
+        );
     }
 }

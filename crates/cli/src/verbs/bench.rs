@@ -5,6 +5,7 @@
 mod choice;
 mod exports;
 mod interrupting;
+mod outcome;
 mod why;
 
 use std::collections::VecDeque;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 
 use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Failures, Host};
-use genba_bench::findings::{Asked as Judged, Earlier, Findings, Slower};
+use genba_bench::findings::{Asked as Judged, Earlier, Findings};
 use genba_bench::interrupt::Interrupt;
 use genba_bench::lines::{Asked, Line, values_of};
 use genba_bench::measured::Session;
@@ -34,6 +35,7 @@ use crate::words::failure::{self, Failure};
 use crate::words::progress::during_change;
 use choice::{InUnit, Sort, Style, failures, input, output};
 use exports::{ExportOptions, Exports};
+use outcome::{ended, refused};
 
 /// For how large a difference genba says how many runs would show it.
 const DIFFERENCE: MinShare = MinShare(0.01);
@@ -267,10 +269,8 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
             .detail("what was measured until then is shown and exported")
             .with_exit_code(130));
     }
-    match findings.slower().as_slice() {
-        [] => Ok(ExitCode::SUCCESS),
-        slower => Err(too_slow(slower, judged.slower_max.unwrap_or(0.0))),
-    }
+    outcome::judge(&findings)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 impl Arguments {
@@ -303,6 +303,9 @@ impl Arguments {
         if most.is_some_and(|most| most < least) {
             return Err(Failure::usage(format!("--min-runs {least} is more than --max-runs {}", most.unwrap_or(0)))
                 .hint("leave one of them out"));
+        }
+        if self.fail_if_slower.is_some() {
+            outcome::check_can_judge(most, is_interleaved && self.against.is_empty())?;
         }
         Ok(Plan { warmups: self.warmup, runs_min: least, runs_max: most, is_interleaved })
     }
@@ -414,24 +417,4 @@ impl Arguments {
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
         rounds::measure(&mut subjects, &self.plan(!self.sequential)?, progress).map_err(ended)
     }
-}
-
-fn refused(refusal: Refusal) -> Failure {
-    let failure = if refusal.is_usage { Failure::usage(refusal.what) } else { Failure::no(refusal.what) };
-    refusal.details.into_iter().fold(failure, Failure::detail).hint(refusal.hint)
-}
-
-fn ended(ended: Ended) -> Failure {
-    match ended {
-        Ended::Interrupted => Failure::no("interrupted before anything was measured").with_exit_code(130),
-        Ended::Refused(refusal) => refused(refusal),
-    }
-}
-
-fn too_slow(slower: &[Slower], most: f64) -> Failure {
-    let percent = most * 100.0;
-    let failure = Failure::no(format!("slower by more than {percent} %, and certainly so"));
-    slower.iter().fold(failure, |failure, one| {
-        failure.detail(format!("{}: {:.3} to {:.3} times as long as {}", one.name, one.low, one.high, one.than))
-    })
 }

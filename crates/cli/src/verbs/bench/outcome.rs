@@ -1,0 +1,81 @@
+//! How `genba bench` ends when not all is well: the words of each failure, and its exit code.
+//! Owns: the words. Never: shows what was measured; `bench` does before.
+
+use genba_bench::Ended;
+use genba_bench::comparison::ROUNDS_MIN;
+use genba_bench::earlier::RUNS_MIN;
+use genba_bench::findings::{Findings, Slower, Unjudged, Why};
+use genba_bench::refusal::Refusal;
+
+use crate::words::failure::{self, Failure};
+
+pub fn refused(refusal: Refusal) -> Failure {
+    let failure = if refusal.is_usage { Failure::usage(refusal.what) } else { Failure::no(refusal.what) };
+    refusal.details.into_iter().fold(failure, Failure::detail).hint(refusal.hint)
+}
+
+pub fn ended(ended: Ended) -> Failure {
+    match ended {
+        Ended::Interrupted => Failure::no("interrupted before anything was measured").with_exit_code(130),
+        Ended::Refused(refusal) => refused(refusal),
+    }
+}
+
+/// Fewer runs give no interval: before they cost any time. `is_beside`: the first command is measured in the same rounds.
+pub fn check_can_judge(runs_max: Option<usize>, is_beside: bool) -> Result<(), Failure> {
+    let needed = if is_beside { ROUNDS_MIN } else { RUNS_MIN };
+    match runs_max {
+        Some(runs) if runs < needed => {
+            Err(Failure::usage(format!("--fail-if-slower cannot judge {runs} of the {needed} runs that it needs"))
+                .detail("fewer runs have no interval, so nothing would ever be slower")
+                .hint(format!("--runs {needed}, or more")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// By `--fail-if-slower`.
+pub fn judge(findings: &Findings<'_>) -> Result<(), Failure> {
+    let slower = findings.slower();
+    if !slower.is_empty() {
+        return Err(too_slow(&slower, findings.slower_max.unwrap_or(0.0)));
+    }
+    let unjudged = findings.unjudged();
+    match (unjudged.commands.as_slice(), unjudged.is_any_judged) {
+        ([], _) => Ok(()),
+        (_, false) => Err(not_judged(&unjudged)),
+        (commands, true) => {
+            for (name, why) in commands {
+                failure::say(&format!("warning: --fail-if-slower did not judge {name}: {}", reason(*why)));
+            }
+            Ok(())
+        }
+    }
+}
+
+fn not_judged(unjudged: &Unjudged) -> Failure {
+    let failure = Failure::usage("--fail-if-slower could judge nothing");
+    let failure = unjudged
+        .commands
+        .iter()
+        .fold(failure, |failure, (name, why)| failure.detail(format!("{name}: {}", reason(*why))));
+    failure.hint("--runs 10, here and for the files of --against")
+}
+
+fn reason(why: Why) -> String {
+    match why {
+        Why::TooFewRuns => format!(
+            "too few runs for an interval: {ROUNDS_MIN} beside the first command, {RUNS_MIN} in each session or one after the other"
+        ),
+        Why::NotInFiles => "no file of --against has it".to_owned(),
+        Why::NoTime => "no time that could be measured".to_owned(),
+    }
+}
+
+fn too_slow(slower: &[Slower], most: f64) -> Failure {
+    let percent = most * 100.0;
+    let failure = Failure::no(format!("slower by more than {percent} %, and certainly so"));
+    slower.iter().fold(failure, |failure, one| {
+        failure.detail(format!("{}: {:.3} to {:.3} times as long as {}", one.name, one.low, one.high, one.than))
+    })
+}
