@@ -6,7 +6,6 @@ The truth is known without genba: commands write down that they ran, sleep for a
 import csv
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -170,6 +169,8 @@ REFUSED = {
     "--export-json none/x|true": "cannot write none/x",
     "--input nothing|cat": "cannot read the input nothing",
     "--shell nothing-of-that-name|true": "cannot start nothing-of-that-name",
+    "--export-json o --export-csv o|true": "--export-json and --export-csv both write o",
+    "--export-csv o --export-markdown ./o|true": "--export-csv and --export-markdown both write ./o",
     "--py|1 +": "the snippet `1 +` failed in calibration",
     "--py --python nothing|1": "--python nothing: no such interpreter",
 }
@@ -179,22 +180,56 @@ REFUSED = {
 def test_bad_input(line: str, tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("nothing to run\n")
     words = line.split("|") if "|" in line else ["", line]
-    done = genba("bench", *words[0].split(), *words[1:], cwd=tmp_path)
+    done = genba("bench", "--export-orgmode", "new", *words[0].split(), *words[1:], cwd=tmp_path)
     assert done.returncode in (1, 2) and done.stdout == "", done
+    assert [path.name for path in tmp_path.iterdir()] == ["notes"], "an export of nothing stays behind"
     assert done.stderr.startswith("error: ") and REFUSED[line] in done.stderr and "hint: " in done.stderr, done
 
 
+# The largest of all processes below it, in kB. A process of its own has no other children.
+LARGEST = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+
+
 def test_output_is_not_kept() -> None:
-    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    done = genba("bench", "-N", "-r", "2", "--output", "pipe", "head -c 200000000 /dev/zero")
+    command = [sys.executable, "-c", LARGEST, str(binary()), "bench", "-N", "-r", "2", "--output", "pipe", "head -c 200000000 /dev/zero"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert 1_000 < int(done.stdout) < 100_000, done
+
+
+def test_what_was_there_stays_until_something_takes_its_place(tmp_path: Path) -> None:
+    (tmp_path / "old").write_text("of yesterday")
+    done = genba("bench", "-N", "-r", "3", "--export-json", "old", "--export-csv", "new", "false", cwd=tmp_path)
+    assert done.returncode == 1 and (tmp_path / "old").read_text() == "of yesterday", done
+    assert not (tmp_path / "new").exists()
+    # No plain file: both may write there.
+    done = genba("bench", "-N", "-r", "1", "--export-json", "/dev/null", "--export-csv", "/dev/null", "true")
     assert done.returncode == 0, done
-    assert max(before, 60_000) >= resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+
+
+def test_a_failure_keeps_what_was_measured(tmp_path: Path) -> None:
+    nine = "echo run >> log; test $(wc -l < log) -lt 9"
+    page = exported(tmp_path, "-r", "9", "-c", "echo cleanup >> log", nine, code=1)
+    assert [len(result["times"]) for result in page["results"]] == [8], page
+    assert page["genba"]["failed"] == f"`{nine}` ended with exit code 1 in run 9" and not page["genba"]["interrupted"], page
+    assert (tmp_path / "log").read_text().split() == ["run"] * 9 + ["cleanup"]
+    (tmp_path / "log").unlink()
+    done = genba("bench", "-r", "9", "-c", "echo lost; exit 3", nine, cwd=tmp_path)
+    assert done.returncode == 1 and "    8 runs\n" in done.stdout, done
+    assert done.stderr.startswith(f"error: `{nine}` ended with exit code 1 in run 9\n") and "hint: " in done.stderr, done
+    assert "\n  what was measured until then is shown and exported\n" in done.stderr and "afterwards the cleanup command ended with exit code 3" in done.stderr, done
+    # All was measured: only the cleanup failed.
+    page = exported(tmp_path, "-r", "2", "-c", "exit 3", "true", code=1)
+    assert len(page["results"][0]["times"]) == 2 and page["genba"]["failed"] == "the cleanup command ended with exit code 3", page
+    # What was not set up is not cleaned up.
+    done = genba("bench", "-r", "2", "-s", "exit 4", "-c", "touch cleaned", "true", cwd=tmp_path)
+    assert done.returncode == 1 and done.stdout == "" and not (tmp_path / "cleaned").exists(), done
 
 
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     # Of the second round the first command is B, which then never ends.
     hangs = "test -e second && { echo $$ > hangs; exec sleep 600; }; touch second"
-    command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", "true", hangs]
+    around = ["-s", "touch log", "-c", "echo cleanup >> log"]
+    command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", *around, "true", hangs]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
         while not (tmp_path / "hangs").exists() or not (tmp_path / "hangs").read_text():
             assert bench.poll() is None, bench.communicate()
@@ -205,6 +240,24 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     assert "Benchmark 1: true" in stdout, stdout
     assert [len(result["times"]) for result in json.loads((tmp_path / "bench.json").read_text())["results"]] == [1, 1]
     assert not Path(f"/proc/{(tmp_path / 'hangs').read_text().strip()}").exists()
+    assert (tmp_path / "log").read_text() == "cleanup\n"
+
+
+def test_a_second_ctrl_c_ends_the_cleanup(tmp_path: Path) -> None:
+    # The first ignores SIGINT, so genba kills it; what begins then is not killed for it.
+    stays = "trap '' INT; echo run > run; sleep 600; true"
+    cleans = "echo $$ > cleanup; exec sleep 600"
+    command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", "-c", cleans, stays]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        for name in ("run", "cleanup"):
+            while not (tmp_path / name).exists() or not (tmp_path / name).read_text():
+                assert bench.poll() is None, bench.communicate()
+                time.sleep(0.01)
+            bench.send_signal(signal.SIGINT)
+        stdout, stderr = bench.communicate(timeout=60)
+    assert bench.returncode == 130 and stderr.startswith("error: interrupted before anything was measured"), stderr
+    assert stdout == "" and not (tmp_path / "bench.json").exists()
+    assert not Path(f"/proc/{(tmp_path / 'cleanup').read_text().strip()}").exists()
 
 
 def test_snippets_of_python(tmp_path: Path) -> None:

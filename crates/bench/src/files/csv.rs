@@ -68,7 +68,7 @@ mod tests {
             is_interleaved: true,
             shell_ns: None,
             memory_floor_bytes: 0,
-            interrupted_of: None,
+            ended_early: None,
         };
         let page = csv(&Findings::of(&session, &Asked::default()).unwrap());
         let (head, row) = page.trim_end().split_once('\n').unwrap();

@@ -13,15 +13,16 @@ use crate::words::refusal::Refusal;
 #[derive(Serialize)]
 struct Page<'a> {
     results: Vec<OneResult<'a>>,
-    genba: About,
+    genba: About<'a>,
 }
 
 #[derive(Serialize)]
-struct About {
+struct About<'a> {
     version: &'static str,
     interleaved: bool,
     rounds: usize,
     interrupted: bool,
+    failed: Option<&'a str>,
     shell_seconds: Option<f64>,
     memory_floor_byte: u64,
 }
@@ -87,11 +88,13 @@ const NS: f64 = 1e9;
 /// A number that JSON has no word for.
 pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
     let session = findings.session;
+    let early = session.ended_early.as_ref();
     let genba = About {
         version: env!("CARGO_PKG_VERSION"),
         interleaved: session.is_interleaved,
         rounds: session.rounds(),
-        interrupted: session.interrupted_of.is_some(),
+        interrupted: early.is_some_and(|early| early.failure.is_none()),
+        failed: early.and_then(|early| early.failure.as_ref()).map(|failure| failure.what.as_str()),
         shell_seconds: session.shell_ns.map(|time| time / NS),
         memory_floor_byte: session.memory_floor_bytes,
     };
@@ -200,7 +203,7 @@ mod tests {
             is_interleaved: true,
             shell_ns: Some(1e6),
             memory_floor_bytes: 0,
-            interrupted_of: None,
+            ended_early: None,
         };
         let text = json(&Findings::of(&session, &Asked::default()).unwrap()).unwrap();
         let page: serde_json::Value = serde_json::from_str(&text).unwrap();

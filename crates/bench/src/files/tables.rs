@@ -102,7 +102,7 @@ mod tests {
             is_interleaved: true,
             shell_ns: None,
             memory_floor_bytes: 0,
-            interrupted_of: None,
+            ended_early: None,
         };
         let findings = Findings::of(&session, &Asked::default()).unwrap();
         let page = |table: Table| table.page(&findings, &[0, 1], None);

@@ -263,7 +263,7 @@ mod tests {
             is_interleaved,
             shell_ns: None,
             memory_floor_bytes: 0,
-            interrupted_of: None,
+            ended_early: None,
         }
     }
 

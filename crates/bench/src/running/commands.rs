@@ -110,7 +110,8 @@ impl Subject for CommandRuns<'_> {
     }
 
     fn clean_up(&mut self) -> Result<(), Ended> {
-        self.beside("cleanup", "cleanup", self.cleanup.clone())
+        let interrupt = self.host.interrupt;
+        interrupt.during_clean_up(|| self.beside("cleanup", "cleanup", self.cleanup.clone()))
     }
 }
 

@@ -118,7 +118,7 @@ pub fn run_once(
     let before = counts();
     let reaped = interrupt.end(|| child.wait4());
     let after = counts();
-    if interrupt.has_come() {
+    if interrupt.is_stopped() {
         return Err(Ended::Interrupted);
     }
     let reaped = ended.and(reaped).map_err(|error| {

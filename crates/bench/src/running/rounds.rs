@@ -1,6 +1,6 @@
 //! The order of all runs: setup, warm-up, rounds, cleanup.
 //! Owns: how many rounds, and that every other one goes backward (A B, B A): what becomes slower with time is the same for all. Never: starts
-//! a process; forgets a run when genba is interrupted.
+//! a process; forgets a run when a later one fails or genba is interrupted; leaves out the cleanup of what was set up.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::Ended;
 use super::process::memory_floor_bytes;
 use crate::subjects::lines::Line;
-use crate::subjects::measured::{Loops, Measured, Run, Session};
+use crate::subjects::measured::{Early, Loops, Measured, Run, Session};
+use crate::words::refusal::Refusal;
 
 pub const RUNS_MIN: usize = 10;
 /// Each command is measured for so long at least, as hyperfine does.
@@ -27,6 +28,8 @@ pub trait Subject {
     /// # Errors
     /// It failed.
     fn run(&mut self, name: &str) -> Result<Run, Ended>;
+    /// Also runs after an interrupt.
+    ///
     /// # Errors
     /// It failed.
     fn clean_up(&mut self) -> Result<(), Ended>;
@@ -57,8 +60,8 @@ impl Progress {
 }
 
 /// # Errors
-/// Something failed, or genba was interrupted before any run was whole.
-pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progress) -> Result<Session, Ended> {
+/// Something failed, or genba was interrupted, before any run was whole.
+pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progress) -> Result<Session, Early> {
     let runs = vec![Vec::new(); subjects.len()];
     let mut measuring = Measuring { runs, spent: Duration::ZERO, counted: 0, planned: plan.runs_min, progress };
     let ended = if plan.is_interleaved {
@@ -66,11 +69,14 @@ pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progre
     } else {
         (0..subjects.len()).try_for_each(|position| measuring.one(subjects, position, plan))
     };
-    let interrupted_of = match ended {
+    let planned = measuring.planned;
+    let ended_early = match ended {
         Ok(()) => None,
-        Err(Ended::Interrupted) if measuring.runs.iter().any(|runs| !runs.is_empty()) => Some(measuring.planned),
-        Err(ended) => return Err(ended),
+        Err(Cut { why, cleanup_failure }) => Some(Early { planned, failure: refusal(why), cleanup_failure }),
     };
+    if let Some(early) = ended_early.as_ref().filter(|_| measuring.runs.iter().all(Vec::is_empty)) {
+        return Err(early.clone());
+    }
     let measured = subjects.iter().zip(measuring.runs);
     let measured = measured.map(|(one, runs)| Measured { line: one.line().clone(), runs, loops: one.loops() });
     Ok(Session {
@@ -78,8 +84,27 @@ pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progre
         is_interleaved: plan.is_interleaved,
         shell_ns: None,
         memory_floor_bytes: memory_floor_bytes(),
-        interrupted_of,
+        ended_early,
     })
+}
+
+struct Cut {
+    why: Ended,
+    cleanup_failure: Option<Box<Refusal>>,
+}
+
+impl From<Ended> for Cut {
+    fn from(why: Ended) -> Cut {
+        Cut { why, cleanup_failure: None }
+    }
+}
+
+/// None: an interrupt.
+fn refusal(ended: Ended) -> Option<Refusal> {
+    match ended {
+        Ended::Interrupted => None,
+        Ended::Refused(refusal) => Some(refusal),
+    }
 }
 
 struct Measuring<'a> {
@@ -93,11 +118,27 @@ struct Measuring<'a> {
 
 impl Measuring<'_> {
     /// All have the same setup and cleanup, which are done once.
-    fn all(&mut self, subjects: &mut [&mut dyn Subject], plan: &Plan) -> Result<(), Ended> {
-        let count = subjects.len();
-        if let Some(first) = subjects.first_mut() {
-            first.set_up()?;
+    fn all(&mut self, subjects: &mut [&mut dyn Subject], plan: &Plan) -> Result<(), Cut> {
+        if subjects.is_empty() {
+            return Ok(());
         }
+        subjects[0].set_up()?;
+        let made = self.in_turns(subjects, plan);
+        self.clean_up(subjects[0], made)
+    }
+
+    /// What was set up is cleaned up however it was measured.
+    fn clean_up(&self, subject: &mut dyn Subject, made: Result<(), Ended>) -> Result<(), Cut> {
+        self.progress.say("cleaning up".to_owned());
+        let cleaned = subject.clean_up();
+        match made {
+            Ok(()) => cleaned.map_err(Cut::from),
+            Err(why) => Err(Cut { why, cleanup_failure: cleaned.err().and_then(refusal).map(Box::new) }),
+        }
+    }
+
+    fn in_turns(&mut self, subjects: &mut [&mut dyn Subject], plan: &Plan) -> Result<(), Ended> {
+        let count = subjects.len();
         for number in 0..plan.warmups {
             for position in order(number, count) {
                 self.warm_up(subjects[position], number)?;
@@ -115,11 +156,16 @@ impl Measuring<'_> {
             }
             round += 1;
         }
-        subjects.first_mut().map_or(Ok(()), |first| first.clean_up())
+        Ok(())
     }
 
-    fn one(&mut self, subjects: &mut [&mut dyn Subject], position: usize, plan: &Plan) -> Result<(), Ended> {
+    fn one(&mut self, subjects: &mut [&mut dyn Subject], position: usize, plan: &Plan) -> Result<(), Cut> {
         subjects[position].set_up()?;
+        let made = self.in_a_row(subjects, position, plan);
+        self.clean_up(subjects[position], made)
+    }
+
+    fn in_a_row(&mut self, subjects: &mut [&mut dyn Subject], position: usize, plan: &Plan) -> Result<(), Ended> {
         for number in 0..plan.warmups {
             self.warm_up(subjects[position], number)?;
         }
@@ -134,7 +180,7 @@ impl Measuring<'_> {
             }
             number += 1;
         }
-        subjects[position].clean_up()
+        Ok(())
     }
 
     fn warm_up(&self, subject: &mut dyn Subject, number: usize) -> Result<(), Ended> {
@@ -184,15 +230,18 @@ mod tests {
     use std::cell::RefCell;
     use std::time::Duration;
 
-    use super::{Ended, Line, Loops, Plan, Progress, Run, Subject, measure};
+    use super::{Early, Ended, Line, Loops, Plan, Progress, Refusal, Run, Subject, measure};
     use crate::subjects::lines::Parameters;
 
     /// Writes down what happens.
     struct Noted<'a> {
         line: Line,
         log: &'a RefCell<Vec<String>>,
-        /// How many runs are possible before Ctrl-C.
+        /// How many runs are possible before `then`.
         left: &'a RefCell<usize>,
+        then: Ended,
+        /// What becomes of setup and cleanup.
+        around: [Result<(), Ended>; 2],
     }
 
     impl Noted<'_> {
@@ -212,19 +261,19 @@ mod tests {
 
         fn set_up(&mut self) -> Result<(), Ended> {
             self.note("setup ");
-            Ok(())
+            self.around[0].clone()
         }
 
         fn run(&mut self, name: &str) -> Result<Run, Ended> {
             let mut left = self.left.borrow_mut();
-            *left = left.checked_sub(1).ok_or(Ended::Interrupted)?;
+            *left = left.checked_sub(1).ok_or(self.then.clone())?;
             self.note(if name.starts_with("warm") { "warm " } else { "" });
             Ok(Run::default())
         }
 
         fn clean_up(&mut self) -> Result<(), Ended> {
             self.note("cleanup ");
-            Ok(())
+            self.around[1].clone()
         }
     }
 
@@ -232,18 +281,35 @@ mod tests {
         Plan { warmups, runs_min: runs, runs_max: Some(runs), is_interleaved }
     }
 
-    /// The log, runs of each, and the planned rounds if it was interrupted.
-    fn measured(plan: &Plan, left: usize) -> (String, Vec<usize>, Option<usize>) {
+    fn failed(what: &str) -> Ended {
+        Ended::Refused(Refusal::no(what, ""))
+    }
+
+    /// The log, runs of each, and why it ended early.
+    fn ended(
+        plan: &Plan,
+        left: usize,
+        then: &Ended,
+        around: [Result<(), Ended>; 2],
+    ) -> (String, Vec<usize>, Option<Early>) {
         let (log, left) = (RefCell::default(), RefCell::new(left));
         let noted = |name: &str| Noted {
             line: Line { name: name.into(), command: String::new(), parameters: Parameters::default() },
             log: &log,
             left: &left,
+            then: then.clone(),
+            around: around.clone(),
         };
         let (mut a, mut b) = (noted("A"), noted("B"));
-        let session = measure(&mut [&mut a, &mut b], plan, &Progress::default()).unwrap();
-        let runs = session.measured.iter().map(|one| one.runs.len()).collect();
-        (log.borrow().join(" "), runs, session.interrupted_of)
+        let (runs, early) = match measure(&mut [&mut a, &mut b], plan, &Progress::default()) {
+            Ok(session) => (session.measured.iter().map(|one| one.runs.len()).collect(), session.ended_early),
+            Err(early) => (vec![], Some(early)),
+        };
+        (log.borrow().join(" "), runs, early)
+    }
+
+    fn measured(plan: &Plan, left: usize) -> (String, Vec<usize>, Option<Early>) {
+        ended(plan, left, &Ended::Interrupted, [Ok(()), Ok(())])
     }
 
     #[test]
@@ -261,14 +327,38 @@ mod tests {
 
     #[test]
     fn an_interrupt_keeps_what_was_measured() {
-        let (log, runs, interrupted_of) = measured(&plan(0, 4, true), 5);
-        assert_eq!(log, "setup A A B B A A");
-        assert_eq!((runs, interrupted_of), (vec![3, 2], Some(4)));
-        let (log, left) = (RefCell::default(), RefCell::new(1));
-        let line = Line { name: "A".into(), command: String::new(), parameters: Parameters::default() };
-        let mut alone = Noted { line, log: &log, left: &left };
-        let ended = measure(&mut [&mut alone], &plan(1, 4, true), &Progress::default());
-        assert_eq!(ended, Err(Ended::Interrupted), "a warm-up is no measurement");
+        let (log, runs, early) = measured(&plan(0, 4, true), 5);
+        assert_eq!(log, "setup A A B B A A cleanup A");
+        let interrupted = Early { planned: 4, failure: None, cleanup_failure: None };
+        assert_eq!((runs, early), (vec![3, 2], Some(interrupted.clone())));
+        let (log, runs, early) = measured(&plan(1, 4, true), 1);
+        assert_eq!((runs, early), (vec![], Some(interrupted)), "a warm-up is no measurement");
+        assert_eq!(log, "setup A warm A cleanup A");
+    }
+
+    #[test]
+    fn a_failure_keeps_what_was_measured_and_cleans_up() {
+        let [run, setup, cleanup] = ["run", "setup", "cleanup"].map(failed);
+        let what = |early: Option<Early>| {
+            let early = early.unwrap();
+            let cleanup = early.cleanup_failure.map(|failure| *failure);
+            [early.failure, cleanup].map(|failure| failure.map_or(String::new(), |failure| failure.what))
+        };
+        let (log, runs, early) = ended(&plan(0, 4, true), 3, &run, [Ok(()), Ok(())]);
+        assert_eq!(
+            (log.as_str(), runs, what(early)),
+            ("setup A A B B cleanup A", vec![1, 2], ["run".into(), String::new()])
+        );
+        let (log, runs, early) = ended(&plan(0, 2, false), 3, &run, [Ok(()), Err(cleanup.clone())]);
+        assert_eq!((log.as_str(), runs), ("setup A A A cleanup A", vec![2, 0]), "B is not begun");
+        assert_eq!(what(early), ["cleanup", ""]);
+        let (log, runs, early) = ended(&plan(0, 4, true), 1, &run, [Ok(()), Err(cleanup)]);
+        assert_eq!(
+            (log.as_str(), runs, what(early)),
+            ("setup A A cleanup A", vec![1, 0], ["run", "cleanup"].map(String::from))
+        );
+        let (log, runs, early) = ended(&plan(0, 4, true), 3, &run, [Err(setup), Ok(())]);
+        assert_eq!((log.as_str(), runs, what(early)), ("setup A", vec![], ["setup".into(), String::new()]));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! Owns: the shape. Never: adds anything up.
 
 use crate::subjects::lines::Line;
+use crate::words::refusal::Refusal;
 
 /// One run. Times and counts are those of the process that was started and of all its children that it waited for, as the kernel adds them
 /// up for wait4(2).
@@ -54,8 +55,19 @@ pub struct Session {
     pub shell_ns: Option<f64>,
     /// What `Run::memory_bytes` is at least, whatever ran.
     pub memory_floor_bytes: u64,
-    /// Rounds that were planned, where Ctrl-C ended them.
-    pub interrupted_of: Option<usize>,
+    /// None: all rounds were made.
+    pub ended_early: Option<Early>,
+}
+
+/// Why a session ended before all rounds were made, or after its cleanup failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Early {
+    /// Rounds.
+    pub planned: usize,
+    /// None: Ctrl-C.
+    pub failure: Option<Refusal>,
+    /// Of the cleanup that followed.
+    pub cleanup_failure: Option<Box<Refusal>>,
 }
 
 impl Session {

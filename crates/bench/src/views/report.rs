@@ -316,7 +316,7 @@ mod tests {
             is_interleaved: true,
             shell_ns: Some(1e6),
             memory_floor_bytes: 0,
-            interrupted_of: None,
+            ended_early: None,
         }
     }
 

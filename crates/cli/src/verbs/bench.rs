@@ -18,8 +18,9 @@ use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Failures, Host};
 use genba_bench::findings::{Asked as Judged, Earlier, Findings};
 use genba_bench::interrupt::Interrupt;
+use genba_bench::json;
 use genba_bench::lines::{Asked, Line, values_of};
-use genba_bench::measured::Session;
+use genba_bench::measured::{Early, Session};
 use genba_bench::process::{Input, Output, Random};
 use genba_bench::refusal::Refusal;
 use genba_bench::report::{self, Shown};
@@ -27,7 +28,6 @@ use genba_bench::rounds::{self, Plan, Progress, RUNS_MIN, Subject};
 use genba_bench::scan::Scan;
 use genba_bench::shell::Shell;
 use genba_bench::snippets::SnippetRuns;
-use genba_bench::{Ended, json};
 
 use crate::files::interpreter::{self, Named};
 use crate::read::{self, MinShare};
@@ -253,21 +253,12 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
             read::Stream::Stderr => failure::show(page.trim_end()),
         }
     }
-    if let Some(recordings) = recordings.filter(|_| session.interrupted_of.is_none() && arguments.style != Style::None)
-    {
-        recorded.map_err(|why| match why {
-            Ended::Interrupted => Failure::no("interrupted while the commands were recorded")
-                .detail("what was measured is shown and exported")
-                .with_exit_code(130),
-            Ended::Refused(refusal) => why::not_recorded(&refusal),
-        })?;
-        recordings.say(&lines, if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout })?;
+    if let Some(early) = &session.ended_early {
+        return Err(outcome::ended_early(early, Some(session.rounds())));
     }
-    if let Some(planned) = session.interrupted_of {
-        let made = session.rounds();
-        return Err(Failure::no(format!("interrupted after {made} of {planned} rounds"))
-            .detail("what was measured until then is shown and exported")
-            .with_exit_code(130));
+    if let Some(recordings) = recordings.filter(|_| arguments.style != Style::None) {
+        recorded.map_err(|early| why::ended_early(&early))?;
+        recordings.say(&lines, if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout })?;
     }
     outcome::judge(&findings)?;
     Ok(ExitCode::SUCCESS)
@@ -337,7 +328,7 @@ impl Arguments {
         recordings: Option<&why::Recordings>,
         interrupt: &Interrupt,
         progress: &Progress,
-    ) -> Result<(Session, Result<(), Ended>), Failure> {
+    ) -> Result<(Session, Result<(), Early>), Failure> {
         let check = |option: &str, count: usize| match count {
             0 | 1 => Ok(()),
             count if count == lines.len() => Ok(()),
@@ -380,9 +371,13 @@ impl Arguments {
         });
         let mut runs: Vec<CommandRuns<'_>> = runs.collect();
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
-        let mut session = rounds::measure(&mut subjects, &plan, progress).map_err(ended)?;
+        let mut session = rounds::measure(&mut subjects, &plan, progress).map_err(nothing_measured)?;
         session.shell_ns = (*shell != Shell::None).then_some(shell_time.time_ns);
-        let recorded = match recordings.filter(|_| session.interrupted_of.is_none()) {
+        // Ctrl-C between the last run and the cleanup.
+        if session.ended_early.is_none() && interrupt.has_come() {
+            session.ended_early = Some(Early { planned: session.rounds(), failure: None, cleanup_failure: None });
+        }
+        let recorded = match recordings.filter(|_| session.ended_early.is_none()) {
             Some(recordings) => recordings.make(&mut runs, plan.is_interleaved, progress),
             None => Ok(()),
         };
@@ -415,6 +410,10 @@ impl Arguments {
         });
         let mut runs: Vec<SnippetRuns<'_>> = runs.collect::<Result<_, Refusal>>().map_err(refused)?;
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
-        rounds::measure(&mut subjects, &self.plan(!self.sequential)?, progress).map_err(ended)
+        rounds::measure(&mut subjects, &self.plan(!self.sequential)?, progress).map_err(nothing_measured)
     }
+}
+
+fn nothing_measured(early: Early) -> Failure {
+    outcome::ended_early(&early, None)
 }

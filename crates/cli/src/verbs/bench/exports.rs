@@ -1,8 +1,10 @@
 //! Files that `genba bench` writes.
-//! Owns: when they are opened: before anything is measured, so that a mistyped folder costs no time. Never: lays out their content.
+//! Owns: when they are opened: before anything is measured, so that a mistyped folder costs no time. Never: lays out their content; leaves an
+//! empty file of its own behind.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
@@ -44,9 +46,57 @@ enum Kind {
     Table(Table),
 }
 
+impl Kind {
+    fn option(self) -> &'static str {
+        match self {
+            Kind::Json => "--export-json",
+            Kind::Csv => "--export-csv",
+            Kind::Table(Table::Markdown) => "--export-markdown",
+            Kind::Table(Table::AsciiDoc) => "--export-asciidoc",
+            Kind::Table(Table::Org) => "--export-orgmode",
+        }
+    }
+}
+
+struct Target {
+    path: PathBuf,
+    file: File,
+    /// It was not there before.
+    is_new: bool,
+}
+
+impl Target {
+    fn open(path: &Path) -> std::io::Result<Target> {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        let (file, is_new) = match options.clone().create_new(true).open(path) {
+            // What is there already stays until there is something to put in its place.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                (options.create(true).truncate(false).open(path)?, false)
+            }
+            opened => (opened?, true),
+        };
+        Ok(Target { path: path.to_path_buf(), file, is_new })
+    }
+
+    /// By what it is, not by its name. None: no plain file, such as a terminal, which holds what several write.
+    fn identity(&self) -> Option<(u64, u64)> {
+        let found = self.file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        Some((found.dev(), found.ino()))
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if self.is_new && self.file.metadata().is_ok_and(|found| found.len() == 0) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
 pub struct Exports {
     /// None: stdout.
-    files: Vec<(Kind, Option<(PathBuf, File)>)>,
+    files: Vec<(Kind, Option<Target>)>,
     pub has_stdout: bool,
 }
 
@@ -59,23 +109,28 @@ impl Exports {
             (Kind::Table(Table::AsciiDoc), &options.export_asciidoc),
             (Kind::Table(Table::Org), &options.export_orgmode),
         ];
-        let mut files = Vec::new();
+        let mut files: Vec<(Kind, Option<Target>)> = Vec::new();
         for (kind, path) in all {
             let Some(path) = path else { continue };
             let is_stdout = path == Path::new("-");
-            // What is there already stays until there is something to put in its place.
-            let open = || OpenOptions::new().create(true).truncate(false).write(true).open(path);
-            let file = (!is_stdout).then(open).transpose();
-            let file = file.map_err(|error| cannot_write(path, &error))?.map(|file| (path.clone(), file));
-            files.push((kind, file));
+            let target = (!is_stdout).then(|| Target::open(path)).transpose();
+            let target = target.map_err(|error| cannot_write(path, &error))?;
+            if let Some(identity) = target.as_ref().and_then(Target::identity) {
+                let is_same =
+                    |(_, other): &&(Kind, Option<Target>)| other.as_ref().and_then(Target::identity) == Some(identity);
+                if let Some((other, _)) = files.iter().find(is_same) {
+                    return Err(named_twice(path, *other, kind));
+                }
+            }
+            files.push((kind, target));
         }
-        let has_stdout = files.iter().any(|(_, file)| file.is_none());
+        let has_stdout = files.iter().any(|(_, target)| target.is_none());
         Ok(Exports { files, has_stdout })
     }
 
     pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, unit: Option<Unit>) -> Result<(), Failure> {
         let order = if is_by_time { findings.by_time() } else { (0..findings.rows.len()).collect() };
-        for (kind, file) in &self.files {
+        for (kind, target) in &self.files {
             let text = match kind {
                 Kind::Json => {
                     json::json(findings).map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?
@@ -83,9 +138,9 @@ impl Exports {
                 Kind::Csv => csv::csv(findings),
                 Kind::Table(table) => table.page(findings, &order, unit),
             };
-            match file {
+            match target {
                 None => read::print(&text)?,
-                Some((path, file)) => {
+                Some(Target { path, file, .. }) => {
                     let mut file = file;
                     let is_plain = file.metadata().is_ok_and(|found| found.is_file());
                     let emptied = if is_plain { file.set_len(0) } else { Ok(()) };
@@ -96,6 +151,12 @@ impl Exports {
         }
         Ok(())
     }
+}
+
+fn named_twice(path: &Path, one: Kind, other: Kind) -> Failure {
+    Failure::usage(format!("{} and {} both write {}", one.option(), other.option(), path.display()))
+        .detail("the second would replace the first")
+        .hint("a file for each")
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -21,9 +21,9 @@ pub fn watch(interrupt: &Arc<Interrupt>) -> Result<(), Failure> {
     let interrupt = Arc::clone(interrupt);
     let watch = move || {
         for signal in signals.forever() {
-            interrupt.interrupt(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
-            if !interrupt.ends_within(GRACE) {
-                interrupt.interrupt(Signal::KILL);
+            let hit = interrupt.interrupt(Signal::from_named_raw(signal).unwrap_or(Signal::TERM));
+            if let Some(running) = hit.filter(|running| !interrupt.ends_within(*running, GRACE)) {
+                interrupt.kill(running);
             }
         }
     };

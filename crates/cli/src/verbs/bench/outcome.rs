@@ -5,6 +5,7 @@ use genba_bench::Ended;
 use genba_bench::comparison::ROUNDS_MIN;
 use genba_bench::earlier::RUNS_MIN;
 use genba_bench::findings::{Findings, Slower, Unjudged, Why};
+use genba_bench::measured::Early;
 use genba_bench::refusal::Refusal;
 
 use crate::words::failure::{self, Failure};
@@ -19,6 +20,22 @@ pub fn ended(ended: Ended) -> Failure {
         Ended::Interrupted => Failure::no("interrupted before anything was measured").with_exit_code(130),
         Ended::Refused(refusal) => refused(refusal),
     }
+}
+
+/// `made`: rounds that are shown. None: nothing was measured.
+pub fn ended_early(early: &Early, made: Option<usize>) -> Failure {
+    let failure = match (&early.failure, made) {
+        (Some(refusal), _) => refused(refusal.clone()),
+        (None, None) => Failure::no("interrupted before anything was measured").with_exit_code(130),
+        (None, Some(made)) => {
+            Failure::no(format!("interrupted after {made} of {} rounds", early.planned)).with_exit_code(130)
+        }
+    };
+    let kept = made.map(|_| "what was measured until then is shown and exported");
+    let failure = kept.into_iter().fold(failure, Failure::detail);
+    let Some(cleanup) = &early.cleanup_failure else { return failure };
+    let failure = failure.detail(format!("afterwards {}", cleanup.what));
+    cleanup.details.iter().fold(failure, |failure, line| failure.detail(line.clone()))
 }
 
 /// Fewer runs give no interval: before they cost any time. `is_beside`: the first command is measured in the same rounds.

@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use genba_bench::Ended;
 use genba_bench::commands::CommandRuns;
 use genba_bench::lines::Line;
+use genba_bench::measured::Early;
 use genba_bench::refusal::Refusal;
 use genba_bench::rounds::{self, Plan, Progress, Subject};
 use tempfile::TempDir;
@@ -35,11 +35,21 @@ pub fn kept(text: &str) -> Result<Kept, String> {
 }
 
 /// A run that is not recorded fails for reasons of its own.
-pub fn not_recorded(refusal: &Refusal) -> Failure {
+fn not_recorded(refusal: &Refusal) -> Failure {
     Failure::no("the commands could not be recorded")
         .detail(refusal.what.clone())
         .detail("so it is where no Python runs in a command; what was measured is shown and exported")
         .hint("genba run in front of that command says why")
+}
+
+pub fn ended_early(early: &Early) -> Failure {
+    let failure = match &early.failure {
+        None => Failure::no("interrupted while the commands were recorded")
+            .detail("what was measured is shown and exported")
+            .with_exit_code(130),
+        Some(refusal) => not_recorded(refusal),
+    };
+    early.cleanup_failure.iter().fold(failure, |failure, cleanup| failure.detail(cleanup.what.clone()))
 }
 
 /// The recordings of all commands, in their order.
@@ -77,7 +87,7 @@ impl Recordings {
     }
 
     /// In turns, as they were measured.
-    pub fn make(&self, runs: &mut [CommandRuns<'_>], is_interleaved: bool, progress: &Progress) -> Result<(), Ended> {
+    pub fn make(&self, runs: &mut [CommandRuns<'_>], is_interleaved: bool, progress: &Progress) -> Result<(), Early> {
         let own = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("genba")).display().to_string();
         let words =
             |path: &Path| ["run", "--quiet", "-o"].map(str::to_owned).into_iter().chain([path.display().to_string()]);
@@ -91,7 +101,7 @@ impl Recordings {
         let plan = Plan { warmups: 0, runs_min: RUNS, runs_max: Some(RUNS), is_interleaved };
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
         let session = rounds::measure(&mut subjects, &plan, progress)?;
-        if session.interrupted_of.is_some() { Err(Ended::Interrupted) } else { Ok(()) }
+        session.ended_early.map_or(Ok(()), Err)
     }
 
     fn path(&self, position: usize, number: usize) -> PathBuf {
