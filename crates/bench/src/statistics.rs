@@ -6,3 +6,4 @@ pub mod earlier;
 pub mod needed;
 pub mod noise;
 pub mod summary;
+pub mod trend;

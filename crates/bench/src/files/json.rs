@@ -56,8 +56,18 @@ struct More<'a> {
     involuntary_switches: Vec<u64>,
     loops: Option<u64>,
     noise_floor: Option<f64>,
+    noise_left_out: Option<usize>,
+    trend: Option<OneTrend>,
     relative: Option<Relative<'a>>,
     against: Option<Against>,
+}
+
+#[derive(Serialize)]
+struct OneTrend {
+    correlation: f64,
+    p: f64,
+    first_third: f64,
+    last_third: f64,
 }
 
 #[derive(Serialize)]
@@ -151,7 +161,14 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
             voluntary_switches: counts(&|run| run.voluntary_switches),
             involuntary_switches: counts(&|run| run.involuntary_switches),
             loops: measured.loops.map(|loops| loops.turns),
-            noise_floor: row.noise,
+            noise_floor: row.noise.map(|noise| noise.part),
+            noise_left_out: row.noise.map(|noise| noise.left_out),
+            trend: row.trend.map(|trend| OneTrend {
+                correlation: trend.correlation,
+                p: trend.p,
+                first_third: trend.first_third / NS,
+                last_third: trend.last_third / NS,
+            }),
             relative,
             against,
         },

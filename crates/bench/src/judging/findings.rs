@@ -4,8 +4,9 @@
 use crate::statistics::comparison::{Comparison, Ratio, all_pairs};
 use crate::statistics::earlier::{Apart, Sample};
 use crate::statistics::needed::runs_needed;
-use crate::statistics::noise;
+use crate::statistics::noise::{self, Floor};
 use crate::statistics::summary::Summary;
+use crate::statistics::trend::Trend;
 use crate::subjects::measured::{Measured, Session};
 
 #[derive(Clone, Debug, Default)]
@@ -44,8 +45,10 @@ pub struct Findings<'a> {
 pub struct Row<'a> {
     pub measured: &'a Measured,
     pub summary: Summary,
-    /// So far apart two commands may seem that are both this one; 0.01 is 1 %. None: too few runs.
-    pub noise: Option<f64>,
+    /// So far apart two commands may seem that are both this one. None: too few runs.
+    pub noise: Option<Floor>,
+    /// From its first run to its last.
+    pub trend: Option<Trend>,
     /// None: it is the reference, or there is no ratio.
     pub ratio: Option<Beside>,
     /// To the same command at other times.
@@ -114,6 +117,7 @@ impl<'a> Findings<'a> {
         let rows = measured.into_iter().zip(summaries).zip(besides).zip(aparts);
         let rows = rows.map(|(((measured, summary), ratio), apart)| Row {
             noise: noise::floor(&measured.times()),
+            trend: Trend::of(&measured.times()),
             measured,
             summary,
             ratio,

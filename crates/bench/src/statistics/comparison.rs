@@ -13,7 +13,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// Fewer rounds tell next to nothing about how much they differ.
 pub const ROUNDS_MIN: usize = ROUNDS_IN_BLOCK * BLOCKS_MIN;
-const ROUNDS_IN_BLOCK: usize = 2;
+pub(super) const ROUNDS_IN_BLOCK: usize = 2;
 const BLOCKS_MIN: usize = 4;
 const BLOCKS_DRAWN_MIN: usize = 10;
 const DRAWS_MAX: usize = 9_999;

@@ -53,19 +53,25 @@ fn median(values: &[f64]) -> f64 {
 }
 
 fn outliers(times: &[f64], middle: f64) -> Outliers {
-    let distances: Vec<f64> = times.iter().map(|time| (time - middle).abs()).collect();
-    let far = median(&distances) / MEDIAN_DISTANCE * OUTLIER_DEVIATIONS;
-    let is_far = |distance: &f64| *distance > far && *distance > f64::EPSILON * middle;
-    match distances.iter().position(is_far) {
+    match far_outside(times, middle).first() {
         Some(0) if times[0] > middle => Outliers::First,
         Some(_) => Outliers::Later,
         None => Outliers::None,
     }
 }
 
+/// Which times lie far outside of the others, in their order. `middle`: their median.
+#[must_use]
+pub fn far_outside(times: &[f64], middle: f64) -> Vec<usize> {
+    let distances: Vec<f64> = times.iter().map(|time| (time - middle).abs()).collect();
+    let far = median(&distances) / MEDIAN_DISTANCE * OUTLIER_DEVIATIONS;
+    let is_far = |distance: f64| distance > far && distance > f64::EPSILON * middle;
+    (0..times.len()).filter(|position| is_far(distances[*position])).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Outliers, Summary};
+    use super::{Outliers, Summary, far_outside};
 
     /// By Python's statistics module: mean, stdev and median of the same ten numbers.
     #[test]
@@ -99,6 +105,7 @@ mod tests {
         assert_eq!(with(0, 11.6), Outliers::First);
         assert_eq!(with(0, 8.0), Outliers::Later, "a fast first run filled no cache");
         assert_eq!(with(3, 11.6), Outliers::Later);
+        assert_eq!(far_outside(&[10.0, 10.1, 30.0, 9.9, 10.0, 10.1, 0.5], 10.0), [2, 6]);
         assert_eq!(Summary::of(&[10.0, 10.0, 10.0, 10.0]).unwrap().outliers, Outliers::None);
     }
 }

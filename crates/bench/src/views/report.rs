@@ -8,7 +8,9 @@ use genba_profile::report::printable;
 use crate::judging::findings::{Beside, Findings, Row};
 use crate::statistics::comparison::ROUNDS_MIN;
 use crate::statistics::earlier::{ASSUMED_SPREAD, RUNS_MIN, SESSIONS_MIN};
-use crate::statistics::summary::Outliers;
+use crate::statistics::noise::Floor;
+use crate::statistics::summary::{Outliers, far_outside};
+use crate::statistics::trend::{P_MAX, Trend};
 use crate::subjects::measured::Run;
 use crate::words::units::Unit;
 
@@ -92,6 +94,7 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
             each(&|run| run.involuntary_switches)
         ))
     );
+    page += &noise_alone(findings, row, paint);
     for warning in warnings(findings, row) {
         page += &format!("  {} {warning}\n", paint.warning("warning:"));
     }
@@ -134,15 +137,54 @@ fn warnings(findings: &Findings<'_>, row: &Row<'_>) -> Vec<String> {
             counted(runs.len() as u64, "run", "runs")
         ));
     }
-    match row.summary.outliers {
-        Outliers::None => {}
-        Outliers::First => warnings.push(format!(
+    let is_first_slow = row.summary.outliers == Outliers::First;
+    if is_first_slow {
+        warnings.push(format!(
             "the first run was much slower than the others ({}): --warmup 1 fills caches, --prepare CMD empties them before each run",
             Unit::fitting(runs[0].time_ns).text(runs[0].time_ns)
-        )),
-        Outliers::Later => warnings.push("some runs lie far outside of the others: something else ran on this machine".to_owned()),
+        ));
+    }
+    warnings.extend(far_runs(&row.measured.times(), row.summary.median, is_first_slow));
+    if let Some(trend) = &row.trend {
+        warnings.push(trend_words(trend, row.measured.loops.is_some()));
     }
     warnings
+}
+
+/// Names the farthest. `is_first_told`: the first run has its own warning. None: no other lies far outside.
+fn far_runs(times_ns: &[f64], median_ns: f64, is_first_told: bool) -> Option<String> {
+    let far = far_outside(times_ns, median_ns);
+    let far = if is_first_told { &far[1..] } else { &far };
+    let distance = |run: &usize| (times_ns[*run] - median_ns).abs();
+    let farthest = far.iter().max_by(|one, other| distance(one).total_cmp(&distance(other))).copied()?;
+    let lies = if far.len() == 1 { "lies" } else { "lie" };
+    Some(format!(
+        "{} of {} {lies} far outside of the others (run {}: {}): something else ran on this machine",
+        far.len(),
+        counted(times_ns.len() as u64, "run", "runs"),
+        farthest + 1,
+        Unit::fitting(times_ns[farthest]).text(times_ns[farthest])
+    ))
+}
+
+fn trend_words(trend: &Trend, is_snippet: bool) -> String {
+    let unit = Unit::fitting(trend.first_third.max(trend.last_third));
+    let how = if trend.correlation > 0.0 { "slower" } else { "faster" };
+    let cause = match (is_snippet, trend.correlation > 0.0) {
+        (true, _) => "processes of the snippet find what those before them left, or the machine changed",
+        (false, true) => {
+            "the command changes its own input, or the machine changed; --prepare CMD gives the input back before each run"
+        }
+        (false, false) => {
+            "caches fill, or the command uses up its input; --warmup 3 fills caches, --prepare CMD gives the input back before each run"
+        }
+    };
+    format!(
+        "runs become {how}, from {} in the first third to {} in the last (Spearman's ρ {:.2}, p < {P_MAX}): {cause}",
+        unit.text(trend.first_third),
+        unit.text(trend.last_third),
+        trend.correlation
+    )
 }
 
 fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
@@ -182,12 +224,31 @@ fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
 
 /// Of the command with the most of it. Commands that were measured one after the other differ by more than their own runs do.
 fn noise(findings: &Findings<'_>, paint: Paint) -> String {
-    let most = findings.rows.iter().filter_map(|row| row.noise).reduce(f64::max);
-    let Some(most) = most.filter(|_| findings.session.is_interleaved) else { return String::new() };
+    let noises = findings.rows.iter().filter_map(|row| row.noise);
+    let most = noises.clone().map(|noise| noise.part).reduce(f64::max);
+    let Some(part) = most.filter(|_| findings.session.is_interleaved) else { return String::new() };
+    let all = Floor { part, left_out: noises.map(|noise| noise.left_out).sum() };
     paint.quiet(&format!(
-        "  noise: two equal commands seem up to {:.1} % apart here (each command against itself)",
-        most * 100.0
+        "  noise: two equal commands seem up to {:.1} % apart here (each command against itself{})",
+        part * 100.0,
+        left_out(&all)
     )) + "\n"
+}
+
+/// A command alone, as it would be beside itself.
+fn noise_alone(findings: &Findings<'_>, row: &Row<'_>, paint: Paint) -> String {
+    let is_alone = findings.rows.len() == 1 && findings.session.is_interleaved;
+    let Some(noise) = row.noise.filter(|_| is_alone) else { return String::new() };
+    let how = format!("[two such commands, in turns, seem up to that far apart{}]", left_out(&noise));
+    format!("  Noise:               {:>8}    {}\n", format!("{:.1} %", noise.part * 100.0), paint.quiet(&how))
+}
+
+fn left_out(noise: &Floor) -> String {
+    match noise.left_out {
+        0 => String::new(),
+        1 => ", without 1 run that lies far outside".to_owned(),
+        runs => format!(", without {runs} runs that lie far outside"),
+    }
 }
 
 fn beside_words(beside: &Beside, name: &str, findings: &Findings<'_>, paint: Paint) -> String {
@@ -197,7 +258,8 @@ fn beside_words(beside: &Beside, name: &str, findings: &Findings<'_>, paint: Pai
             Beside::Interleaved { .. } => format!("{ROUNDS_MIN} rounds or more give an interval"),
             Beside::Apart(_) => format!("{RUNS_MIN} runs or more of each command give an interval"),
         };
-        return format!("    {} ({needed})\n", faster(ratio, name, paint));
+        let none = paint.strong("too few runs to tell");
+        return format!("    {none} from {name}, which took {} times as long ({needed})\n", digits(ratio));
     };
     if beside.is_shown() {
         // The interval of a number below 1 turns round with it.
@@ -256,7 +318,8 @@ fn against(findings: &Findings<'_>, shown: &Shown) -> String {
         let sessions = counted(apart.sessions as u64, "session", "sessions");
         let Some((low, high)) = apart.interval else {
             page += &format!(
-                "  {name}: {} times as long as in {sessions} before ({RUNS_MIN} runs or more in each give an interval)\n",
+                "  {name}: {} from {sessions} before: {} times as long ({RUNS_MIN} runs or more in each give an interval)\n",
+                paint.strong("too few runs to tell"),
                 digits(apart.ratio)
             );
             continue;
@@ -331,7 +394,8 @@ mod tests {
             page,
             "Benchmark 1: sleep 0.1\n  Time (mean ± σ):     100.0 ms ±   1.3 ms    [User: 50.0 ms, System: 1.0 ms]\n  \
              Range (min … max):    98.0 ms … 102.0 ms    8 runs\n  \
-             Memory (max):         9.80 MB    [Faults: 1,234 minor, 0 major; switches: 2 voluntary, 0 involuntary]\n"
+             Memory (max):         9.80 MB    [Faults: 1,234 minor, 0 major; switches: 2 voluntary, 0 involuntary]\n  \
+             Noise:                  1.9 %    [two such commands, in turns, seem up to that far apart]\n"
         );
         let page = shown(&session(&[("x\u{1b}[2J", 1.0)], Some(Loops { turns: 1024, values: 2 })), &Asked::default());
         assert!(page.contains("[2 loops of 1,024 turns in each process]") && !page.contains('\u{1b}'), "{page}");
@@ -364,6 +428,42 @@ mod tests {
     }
 
     #[test]
+    fn a_far_run_and_a_trend_are_named() {
+        let mut session = session(&[("a", 1.0)], None);
+        let runs = session.measured[0].runs.clone();
+        session.measured[0].runs = [runs.clone(), runs.clone()].concat();
+        session.measured[0].runs[6].time_ns = 1.3e9;
+        let page = shown(&session, &Asked::default());
+        assert!(
+            page.contains("warning: 1 of 16 runs lies far outside of the others (run 7: 1.300 s): something else"),
+            "{page}"
+        );
+        assert!(page.contains("seem up to that far apart, without 1 run that lies far outside]\n"), "{page}");
+        session.measured[0].runs[0].time_ns = 5e9;
+        let page = shown(&session, &Asked::default());
+        assert!(page.contains("the first run was much slower than the others (5.000 s)"), "{page}");
+        assert!(page.contains("warning: 1 of 16 runs lies far outside of the others (run 7"), "{page}");
+        assert!(!page.contains(", without"), "two of sixteen are part of the noise: {page}");
+        session.measured[0].runs[0].time_ns = 1e8;
+        session.measured.push(session.measured[0].clone());
+        let page = shown(&session, &Asked::default());
+        assert!(page.contains("(each command against itself, without 2 runs that lie far outside)\n"), "{page}");
+        session.measured.truncate(1);
+        session.measured[0].runs = runs;
+        let grow = |(number, run): (usize, &mut Run)| run.time_ns *= 1.0 + 0.3 * number as f64;
+        session.measured[0].runs.iter_mut().enumerate().for_each(grow);
+        let page = shown(&session, &Asked::default());
+        let words = "warning: runs become slower, from 116.3 ms in the first third to 294.9 ms in the last (Spearman's ρ 1.00, p < 0.001): the command changes its own input";
+        assert!(page.contains(words) && page.contains("--prepare CMD"), "{page}");
+        session.measured[0].runs.reverse();
+        let page = shown(&session, &Asked::default());
+        assert!(page.contains("warning: runs become faster, from 294.9 ms") && page.contains("--warmup 3"), "{page}");
+        session.measured[0].loops = Some(Loops { turns: 1024, values: 2 });
+        let page = shown(&session, &Asked::default());
+        assert!(page.contains("p < 0.001): processes of the snippet find") && !page.contains("--prepare"), "{page}");
+    }
+
+    #[test]
     fn other_times_say_what_they_assume() {
         let earlier = |times: &[f64]| Earlier { file: "x".into(), times: vec![("a".into(), times.to_vec())] };
         let asked = Asked { earlier: vec![earlier(&[1e8, 1e8])], ..Asked::default() };
@@ -373,7 +473,7 @@ mod tests {
         let asked = Asked { earlier: vec![earlier(&[1e9])], ..Asked::default() };
         let page = shown(&session(&[("a", 1.0)], None), &asked);
         assert!(
-            page.contains("  a: 0.10 times as long as in 1 session before (2 runs or more in each give an interval)"),
+            page.contains("  a: too few runs to tell from 1 session before: 0.10 times as long (2 runs or more in each give an interval)"),
             "{page}"
         );
         assert!(!page.contains("are assumed"), "{page}");
@@ -387,7 +487,7 @@ mod tests {
         session.measured.iter_mut().for_each(|one| one.runs.truncate(1));
         let page = shown(&session, &Asked::default());
         assert!(
-            page.contains("    2.00 times faster than b (2 runs or more of each command give an interval)"),
+            page.contains("    too few runs to tell from b, which took 2.00 times as long (2 runs or more of each command give an interval)"),
             "{page}"
         );
     }
