@@ -1,7 +1,8 @@
 """`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times beside hyperfine's.
 
 Owns: the commands, and the counting. Never: judges by a bound: the counts vary by chance (docs/bench.md says what is expected). hyperfine is measured where it is
-installed. Setting: COMPARISONS.
+installed. Setting: COMPARISONS. For the rows of docs/measured.md: GENBA_FIGURES=build/turns.jsonl COMPARISONS=200 PARTS=turns make bench, then
+python make/measured.py build/turns.jsonl.
 """
 
 import json
@@ -26,8 +27,8 @@ BESIDE_ROUNDS = 6
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
     start = f"{options.python} {START}"
-    found = [differing("equal commands that seem to differ", options, folder, (start, start))]
-    found.append(differing("a difference of 3 % that is shown", options, folder, (SHORTER, LONGER)))
+    found = [differing("bench: equal commands that seem to differ", options, folder, (start, start))]
+    found.append(differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER)))
     if shutil.which("hyperfine"):
         found += beside_hyperfine(options, folder, (start, "seq 100000"))
     return found
@@ -36,8 +37,9 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
 def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str]) -> Row:
     relatives = [relative(options, folder, commands) for _ in range(COMPARISONS)]
     widths = [(one["high"] - one["low"]) / 2 * 100 for one in relatives]
-    yardstick = f"of {COMPARISONS} comparisons, {RUNS} rounds each; the median interval is ± {statistics.median(widths):.1f} %"
-    return Row(goal, sum(one["shown"] for one in relatives), "", yardstick=yardstick)
+    yardstick = f"{RUNS} rounds each; the median interval is ± {statistics.median(widths):.1f} %"
+    # A count says nothing without the number that it is of, which docs/measured.md shows, too.
+    return Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", yardstick=yardstick)
 
 
 def relative(options: Namespace, folder: Path, commands: tuple[str, str]) -> dict:
