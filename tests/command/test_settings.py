@@ -95,6 +95,20 @@ def test_the_stronger_place_decides(tmp_path: Path) -> None:
     assert (page["budget"], page["interval"][0]) == (("5%", "--budget"), None)
 
 
+def test_allocations_are_a_setting_of_run_alone(tmp_path: Path) -> None:
+    """attach cannot record them, and refuses who types it; a setting for `run` must not shut it."""
+    write(tmp_path, "genba.toml", "alloc = true\n")
+    variables = {"GENBA_ALLOC": "1"}
+    assert shown(tmp_path, "run", "--show-config")["alloc"] == (True, "genba.toml:1")
+    assert shown(tmp_path, "run", "--show-config", variables=variables)["alloc"] == (True, "GENBA_ALLOC")
+    assert shown(tmp_path, "attach", "--show-config", "1", variables=variables)["alloc"] == (False, "default")
+    done = genba(tmp_path, "attach", "4000000", variables=variables)
+    assert (done.returncode, done.stderr.splitlines()[0]) == (1, "error: there is no process 4000000")
+    done = genba(tmp_path, "attach", "--alloc", "4000000")
+    assert (done.returncode, done.stderr.splitlines()[0]) == (2, "error: attach cannot record allocated bytes yet")
+    assert "\nhint: " in done.stderr, done.stderr
+
+
 def test_every_verb_says_what_holds(tmp_path: Path) -> None:
     write(tmp_path, "genba.toml", 'color = "never"\n')
     for verb in verbs():

@@ -318,6 +318,86 @@ def test_a_program_that_it_starts_and_that_ends(window: Callable[..., Window], t
     assert code == 0 and "the recording ended (exit code 3): app.genba; what it printed is in app.out · next: genba report app.genba" in " ".join(page.split()), page
 
 
+class Plain:
+    """A program that nobody records yet; `state` is what a recording must leave as it was."""
+
+    def __init__(self, folder: Path) -> None:
+        (folder / "app.py").write_text("print('ready', flush=True)\n" + APP)
+        command = [interpreters.from_pyenv()[-1].path, "app.py"]
+        self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+        assert self.process.stdout and self.process.stdout.readline() == "ready\n"
+        assert until(lambda: len(self.threads()) == 2)
+        self.before = self.state()
+
+    @property
+    def pid(self) -> int:
+        return self.process.pid
+
+    def threads(self) -> list[str]:
+        names = [Path(task, "comm") for task in Path(f"/proc/{self.pid}/task").iterdir()]
+        return sorted(name.read_text().strip() for name in names if name.exists())
+
+    def state(self) -> tuple[list[str], list[str]]:
+        return self.threads(), sorted(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def is_as_before(self) -> bool:
+        return self.process.poll() is None and self.state() == self.before
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Iterator[Plain]:
+    made = Plain(tmp_path)
+    yield made
+    (tmp_path / "stop").touch()
+    assert made.process.wait(timeout=60) == 0
+
+
+# What is set for `genba run` is not meant for a screen without options.
+SETTINGS = {"plain": {}, "quiet": {"GENBA_QUIET": "1"}, "duration": {"GENBA_DURATION": "50us"}, "alloc": {"GENBA_ALLOC": "1"}}
+
+
+@pytest.mark.parametrize("settings", [*SETTINGS, "file"])
+def test_a_process_that_runs_is_recorded_while_the_screen_is_shown(plain: Plain, window: Callable[..., Window], tmp_path: Path, settings: str) -> None:
+    if settings == "file":
+        (tmp_path / "genba.toml").write_text("quiet = true\nalloc = true\n")
+    top = window(f"{TOP} {plain.pid}", 200, 60, **SETTINGS.get(settings, {}))
+    page = top.until("b[i:]")
+    assert "app.py:7 slices" in heaviest(page) and "genba" in plain.threads(), page
+    top.types("q")
+    code, page = top.ends()
+    assert (code, page.strip().splitlines()[-1]) == (0, "the process goes on, its recording has ended: app.genba · next: genba report app.genba")
+    assert until(plain.is_as_before), (plain.state(), plain.before)
+    assert genba("check", tmp_path / "app.genba").returncode == 0
+    assert "b[i:]" in genba_said("report", tmp_path / "app.genba")
+
+
+def test_a_screen_that_is_killed_ends_its_recording(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
+    top = window(f"sh -c 'echo $$ >pid; exec {TOP} {plain.pid}'", 200, 60)
+    top.until("b[i:]")
+    pid = (tmp_path / "pid").read_text().strip()
+    (attach,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    os.kill(int(pid), signal.SIGKILL)
+    assert until(plain.is_as_before), (plain.state(), plain.before)
+    # It writes names and sources yet.
+    assert until(lambda: not Path(f"/proc/{attach}").exists() or "State:\tZ" in Path(f"/proc/{attach}/status").read_text(), seconds=60)
+    assert genba("check", tmp_path / "app.genba").returncode == 0
+    assert "b[i:]" in genba_said("report", tmp_path / "app.genba")
+
+
+def test_a_process_that_cannot_be_recorded(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
+    """What `genba attach` says of it is on the terminal, and no file stays."""
+    with subprocess.Popen([str(binary()), "attach", str(plain.pid), "-o", "other.genba"], cwd=tmp_path, stderr=subprocess.PIPE, text=True) as other:
+        try:
+            assert other.stderr and other.stderr.readline().startswith("recording process")
+            code, page = window(f"{TOP} {plain.pid}", 200, 60).ends()
+        finally:
+            other.send_signal(signal.SIGINT)
+            other.communicate(timeout=60)
+    assert (code, page.splitlines()[0]) == (1, f"error: process {plain.pid} is being recorded already"), page
+    assert "hint: end that recording first" in page and not (tmp_path / "app.genba").exists(), page
+    assert until(plain.is_as_before), (plain.state(), plain.before)
+
+
 def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) -> None:
     (tmp_path / "app.py").write_text(APP)
     shutil.copy(GOLDEN, tmp_path / "app.genba")

@@ -46,7 +46,6 @@ pub const KEYS: [(&str, &[&str]); 9] = [
     (
         "attach",
         &[
-            "alloc",
             "budget",
             "children",
             "color",

@@ -26,6 +26,7 @@ use genba_profile::figures;
 
 use crate::finish::{self, Places, Root};
 use crate::recording::heap_options::HeapWishes;
+use crate::read;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
 use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
@@ -46,6 +47,8 @@ const ENDED_MAX: Duration = Duration::from_secs(5);
 const ABSENT_LOOKS: u32 = 5;
 
 #[derive(Args)]
+/// The line on stdout, with `--until-stdin-ends`, when the agent has begun: for `genba top`, whatever the user is told on stderr.
+pub const BEGAN: &str = "began\n";
 #[command(override_usage = "genba attach [OPTIONS] PID")]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
@@ -55,7 +58,7 @@ pub struct Arguments {
     #[command(flatten)]
     recording: RecordingOptions,
 
-    /// The recording ends when stdin does: genba top holds its other end
+    /// The recording ends when stdin does, and stdout says when it has begun: genba top holds their other ends
     #[arg(long, hide = true)]
     until_stdin_ends: bool,
 
@@ -67,6 +70,7 @@ pub fn attach(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let pid = arguments.pid;
     if arguments.recording.records_allocations() {
         return Err(Failure::usage("attach cannot record allocated bytes yet")
+    // No setting comes here: `alloc` is one of `run` alone.
             .detail("the functions that count them must be there when the program is loaded")
             .hint("start the program with it: genba run --alloc app.py"));
     }
@@ -154,6 +158,9 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
     }
     if let Some(entered) = entered.filter(|_| !options.quiet) {
         say(&entered.words(pid, visiting.longest()));
+    if arguments.until_stdin_ends {
+        read::print(BEGAN)?;
+    }
     }
     let keeping = room.map(|room| room.keep(output));
     if let Some(signal) = options.heap.signal().filter(|_| !options.quiet) {

@@ -9,12 +9,9 @@ use std::process::{Child, Command, Stdio};
 use genba_process::interpreter::{self, Interpreter};
 
 use crate::recording::output::{Holds, Output};
-use crate::verbs::attach::{entering, family};
+use crate::verbs::attach::{BEGAN, entering, family};
 use crate::words::failure::{self, Failure};
 use crate::words::refused::refused;
-
-/// What `genba attach` says first when the agent has begun.
-pub const BEGAN: &str = "recording process ";
 
 pub struct Attaching {
     child: Child,
@@ -37,34 +34,41 @@ impl Attaching {
         let cannot =
             |error: std::io::Error| Failure::ours(format!("cannot start genba attach: {}", failure::of_system(&error)));
         let mut child = Command::new(std::env::current_exe().map_err(cannot)?)
-            .args(["attach", "--until-stdin-ends", "--force", "-o"])
+            .args(["attach", "--until-stdin-ends", "--quiet", "--force", "-o"])
             .arg(&output.path)
             .arg(pid.to_string())
+            // The screen has no options, so there is nothing to set: a `duration` would end the recording under it.
+            .env("GENBA_SETTINGS", "none")
             .stdin(Stdio::piped())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             // Ctrl-C is for the screen.
             .process_group(0)
             .spawn()
             .map_err(cannot)?;
-        let mut said = BufReader::new(child.stderr.take().ok_or_else(|| Failure::ours("genba attach has no pipe"))?);
+        let no_pipe = || Failure::ours("genba attach has no pipe");
+        let mut stdout = child.stdout.take().ok_or_else(no_pipe)?;
+        let mut stderr = child.stderr.take().ok_or_else(no_pipe)?;
+        // What it says when all went well is not shown: the screen showed it.
+        let said = std::thread::spawn(move || {
+            let mut words = Vec::new();
+            let _ = stderr.read_to_end(&mut words);
+            String::from_utf8_lossy(&words).into_owned()
+        });
         let mut first = String::new();
-        said.read_line(&mut first).map_err(cannot)?;
-        if !first.starts_with(BEGAN) {
-            let mut rest = String::new();
-            let _ = said.read_to_string(&mut rest);
+        let has_begun = BufReader::new(&mut stdout).read_line(&mut first).is_ok() && first == BEGAN;
+        if !has_begun {
             let _ = child.wait();
             output.give_up();
-            let words = format!("{first}{rest}");
+            let words = said.join().unwrap_or_default();
             let mut lines = words.lines().map(str::trim);
-            let what = lines.next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            let what =
+                lines.next().unwrap_or("genba attach ended without a word").trim_start_matches("error: ").to_owned();
             return Err(lines.fold(Failure::no(what), |failure, line| match line.strip_prefix("hint: ") {
                 Some(hint) => failure.hint(hint),
                 None => failure.detail(line),
             }));
         }
-        // What it says at the end is not shown: the screen showed it.
-        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
         Ok(Attaching { child, recording: output.path })
     }
 
