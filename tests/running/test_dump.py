@@ -128,6 +128,15 @@ def check_possible(thread: dict) -> bool:
     """Whether the rule of never_the_same.py can be tried on it: a verified look at one of its threads."""
     frames = [frame for frame in thread["frames"] if frame["file"] and frame["file"].endswith("never_the_same.py")]
     is_turning = bool(frames) and frames[-1]["name"] == "turns"
+def test_sizes_are_those_of_getsizeof(place: Place) -> None:
+    with running(place, "sized.py") as program:
+        expected = json.loads(program.said)
+        frame = next(frame for frame in next(iter(program.threads("--locals").values()))["frames"] if frame["name"] == "holds")
+        found = {local["name"]: local["bytes"] for local in frame["locals"]}
+        assert {name: found[name] for name in expected} == expected
+        assert f"1000000 items, {expected['million']} bytes of memory" in genba_said("dump", str(program.pid), "--locals")
+
+
     if not is_turning or thread["certainty"].startswith("unverified") or thread["end"] != "complete":
         return False
     assert all(frame["locals"] is not None for frame in frames) or thread["is_cut_by_time"], thread

@@ -6,4 +6,5 @@ pub mod codes;
 pub mod interpreter;
 pub mod look;
 pub mod objects;
+mod sizes;
 pub mod snapshot;

@@ -1,5 +1,5 @@
 //! Objects of Python in another process: types, texts, numbers.
-//! Owns: the offsets that only a look from outside needs. Never: follows an object whose type is not the exact one it knows. Keeps: I-06, I-07.
+//! Owns: the offsets that only a look from outside needs, except those for sizes (sizes.rs). Never: follows an object whose type is not the exact one it knows. Keeps: I-06, I-07.
 //! Partner: crates/python/src/interpreter/objects.rs, which reads dictionaries and attributes.
 //! Sources: CPython 3.11.7, 3.12.1, 3.13.0, 3.14.10, 3.15.2 headers (dictobject.h, pycore_dict.h, longintrepr.h, object.h,
 //! pycore_interp_structs.h), printed by offsetof.
@@ -17,12 +17,10 @@ use genba_python::symbols::Symbols;
 
 const TYPE: u64 = 8;
 /// `ob_size` of what has one.
-const SIZE: u64 = 16;
+pub(super) const SIZE: u64 = 16;
 const TYPE_NAME: u64 = 24;
-const TYPE_BASICSIZE: u64 = 32;
-const TYPE_ITEMSIZE: u64 = 40;
 const FLOAT_VALUE: u64 = 16;
-const INT_DIGITS: u64 = 24;
+pub(super) const INT_DIGITS: u64 = 24;
 const DIGIT_BITS: u64 = 30;
 const SET_USED: u64 = 24;
 const CELL_CONTENT: u64 = 16;
@@ -37,18 +35,18 @@ pub const SHOWN_MAX: u64 = 60;
 /// The exact types whose values are shown. `None`: that interpreter does not export it, so nothing is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Types {
-    int: Option<u64>,
-    float: Option<u64>,
-    bool: Option<u64>,
-    none: Option<u64>,
-    text: u64,
-    bytes: u64,
-    list: Option<u64>,
-    tuple: Option<u64>,
-    dict: Option<u64>,
-    set: Option<u64>,
-    frozenset: Option<u64>,
-    bytearray: Option<u64>,
+    pub(super) int: Option<u64>,
+    pub(super) float: Option<u64>,
+    pub(super) bool: Option<u64>,
+    pub(super) none: Option<u64>,
+    pub(super) text: u64,
+    pub(super) bytes: u64,
+    pub(super) list: Option<u64>,
+    pub(super) tuple: Option<u64>,
+    pub(super) dict: Option<u64>,
+    pub(super) set: Option<u64>,
+    pub(super) frozenset: Option<u64>,
+    pub(super) bytearray: Option<u64>,
     cell: Option<u64>,
 }
 
@@ -78,7 +76,7 @@ impl Types {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Value {
     pub type_name: String,
-    /// Of the object itself, without what it refers to. `None`: its type does not say so.
+    /// As `sys.getsizeof` counts. `None`: only code of its type could say it (sizes.rs).
     pub bytes: Option<u64>,
     /// Characters, bytes, items or bits, by the type.
     pub length: Option<u64>,
@@ -97,7 +95,7 @@ pub struct Objects<'a> {
 }
 
 impl Objects<'_> {
-    fn word(&self, at: u64) -> Result<u64, Fault> {
+    pub(super) fn word(&self, at: u64) -> Result<u64, Fault> {
         self.memory.word(Address(at))
     }
 
@@ -146,16 +144,11 @@ impl Objects<'_> {
         let name = self.memory.c_string(name, TYPE_NAME_BYTES_MAX).ok_or(Fault)?;
         let mut value = Value {
             type_name: String::from_utf8(name).map_err(|_| Fault)?,
-            bytes: None,
+            bytes: self.bytes_of(object, class)?,
             length: None,
             text: None,
             cut: 0,
         };
-        let (basic, item) = (self.word(class + TYPE_BASICSIZE)?, self.word(class + TYPE_ITEMSIZE)?);
-        if basic > 1 << 20 || item > 1 << 20 {
-            return Err(Fault);
-        }
-        value.bytes = (item == 0).then_some(basic);
         if Some(object) == self.types.none {
             value.text = Some("None".to_owned());
         } else if is(self.types.bool) || is(self.types.int) {
@@ -166,20 +159,14 @@ impl Objects<'_> {
             let (text, cut) = self.text(object, SHOWN_MAX)?;
             let length = self.word(object + self.python.layout.strings.length)?;
             (value.text, value.length, value.cut) = (Some(quoted(&text)), Some(length), cut);
-            value.bytes = None;
         } else if class == self.types.bytes {
             let length = self.word(object + SIZE)?;
             let mut shown = vec![0; length.min(SHOWN_MAX) as usize];
             self.copy(object + self.python.layout.strings.bytes_value, &mut shown)?;
             (value.text, value.length) = (Some(bytes_words(&shown)), Some(length));
             value.cut = length.saturating_sub(SHOWN_MAX);
-            value.bytes = basic.checked_add(length.saturating_mul(item));
         } else if is(self.types.list) || is(self.types.tuple) || is(self.types.bytearray) {
-            let length = self.word(object + SIZE)?;
-            value.length = Some(length);
-            if item > 0 {
-                value.bytes = Some(basic.saturating_add(length.saturating_mul(item)));
-            }
+            value.length = Some(self.word(object + SIZE)?);
         } else if is(self.types.dict) {
             value.length = Some(self.word(object + DICT_USED)?);
         } else if is(self.types.set) || is(self.types.frozenset) {
@@ -191,11 +178,11 @@ impl Objects<'_> {
     /// 3.11: the sign is that of `ob_size`; later the lowest bits of the tag (0 positive, 1 zero, 2 negative), the count above bit 2.
     fn int(&self, object: u64, is_bool: bool, value: &mut Value) -> Result<(), Fault> {
         let tag = self.word(object + SIZE)?;
-        let (digits, is_negative) = match self.python.layout.minor {
-            ..=11 => (tag.cast_signed().unsigned_abs(), tag.cast_signed() < 0),
-            _ => (if tag & 3 == 1 { 0 } else { tag >> 3 }, tag & 3 == 2),
+        let digits = self.digits(tag);
+        let is_negative = match self.python.layout.minor {
+            ..=11 => tag.cast_signed() < 0,
+            _ => tag & 3 == 2,
         };
-        value.bytes = Some(INT_DIGITS + 4 * digits.clamp(1, 1 << 40));
         if digits > INT_DIGITS_MAX {
             let highest = self.memory.half(Address((object + INT_DIGITS).wrapping_add(4 * (digits - 1))))?;
             let bits = DIGIT_BITS * (digits - 1) + u64::from(32 - highest.leading_zeros());
@@ -213,6 +200,15 @@ impl Objects<'_> {
             (false, false) => number.to_string(),
         });
         Ok(())
+    }
+
+    /// How many digits an int has whose tag this is.
+    pub(super) const fn digits(&self, tag: u64) -> u64 {
+        match self.python.layout.minor {
+            ..=11 => tag.cast_signed().unsigned_abs(),
+            _ if tag & 3 == 1 => 0,
+            _ => tag >> 3,
+        }
     }
 
     /// What a cell contains, else the object itself. `None`: an empty cell.
