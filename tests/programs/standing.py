@@ -3,11 +3,16 @@
 import json
 import os
 import queue
+import select
 import sys
 import threading
 
 READ, WRITE = os.pipe()
 HELD = threading.RLock()
+TAKEN = threading.Lock()
+NEVER = threading.Event()
+# The second one lies in another word of the kernel's sets.
+FAR = os.dup2(READ, 100)
 NUMBERS = {}
 
 
@@ -46,6 +51,18 @@ def rlock():
     HELD.acquire()  # acquires
 
 
+def lock():
+    TAKEN.acquire()  # acquires the lock
+
+
+def event():
+    NEVER.wait()  # waits for the event
+
+
+def selects():
+    return select.select([READ], [], [FAR])  # selects
+
+
 def spins():
     while True: pass  # spins
 
@@ -73,11 +90,15 @@ THREADS = {
     "generator": (generator,),
     "coroutine": (coroutine,),
     "rlock": (rlock,),
+    "lock": (lock,),
+    "event": (event,),
+    "selects": (selects,),
     "plain": (plain,),
     "spins": (spins,),
 }
 
 HELD.acquire()
+TAKEN.acquire()
 for name, what in THREADS.items():
     threading.Thread(target=enters, args=what, name=name, daemon=True).start()
 while len(NUMBERS) < len(THREADS):

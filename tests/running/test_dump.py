@@ -25,6 +25,8 @@ STACKS = {
     "generator": [("numbers", "yields"), ("generator", "sums")],
     "coroutine": [("inner", "awaits"), ("outer", "awaited"), ("coroutine", "sends")],
     "rlock": [("rlock", "acquires")],
+    "lock": [("lock", "acquires the lock")],
+    "selects": [("selects", "selects")],
     "spins": [("spins", "spins")],
     "plain": [("plain", "plain")],
 }
@@ -34,6 +36,8 @@ EXPRESSIONS = {
     "generator": "os.read(READ, 1)",
     "coroutine": "os.read(READ, 1)",
     "rlock": "HELD.acquire()",
+    "lock": "TAKEN.acquire()",
+    "selects": "select.select([READ], [], [FAR])",
     "plain": "os.read(READ, 1)",
 }
 
@@ -45,7 +49,7 @@ def place(python: Interpreter, request: pytest.FixtureRequest) -> Place:
 
 def stands(threads: dict) -> bool:
     """Each thread but the one that spins is in the kernel, below its own function. The main one too: until it is, it and the one that spins take the GIL in turn."""
-    stays = {"MainThread", *STACKS} - {"spins"}
+    stays = {"MainThread", "event", *STACKS} - {"spins"}
     return set(STACKS) <= set(threads) and all(threads[name]["certainty"] == "slept" and threads[name]["state"].startswith("in ") for name in stays)
 
 
@@ -79,10 +83,19 @@ def test_each_thread_with_its_stack_and_what_it_waits_for(place: Place) -> None:
             (descriptor,) = threads[name]["system_call"]["descriptors"]
             assert threads[name]["state"] == "in read(2) on a pipe"
             assert descriptor["target"].startswith("pipe:["), descriptor
-        assert threads["rlock"]["system_call"]["name"] == "futex"
+        (read,) = threads["plain"]["system_call"]["descriptors"]
+        assert threads["selects"]["system_call"]["descriptors"] == [read, {**read, "number": 100}]
+        assert threads["selects"]["state"] in ("in select(2) on a pipe", "in pselect6(2) on a pipe")
+        event = [(frame["name"], frame["line"]) for frame in threads["event"]["frames"]]
+        assert [name for name, _ in event[:2]] == ["Condition.wait", "Event.wait"] and event[2] == ("event", line_of(PROGRAM, "waits for the event"))
+        for name in ("rlock", "lock", "event"):
+            assert threads[name]["system_call"]["name"] == "futex"
+        # A Lock does not know its holder, and an Event has none.
+        assert (threads["lock"]["held_by"], threads["event"]["held_by"]) == (None, None)
         if place.interpreter.lists_lock_waits:
             assert threads["rlock"]["state"] == "in futex(2) on a threading.RLock"
             assert threads["rlock"]["held_by"] == program.pid
+            assert threads["lock"]["state"] == threads["event"]["state"] == "in futex(2) on a threading.Lock"
             assert threads[LONG]["state"] == "in futex(2) on a queue.SimpleQueue"
         spins = threads["spins"]
         assert (spins["certainty"], spins["state"] in ("running", "waiting for CPU")) == ("stopped", True), spins
@@ -115,6 +128,35 @@ def test_local_variables(place: Place) -> None:
         assert "big: int, 201 bits, 201 not shown" in text
 
 
+def test_who_waits_for_the_gil_and_who_collects_with_it(place: Place) -> None:
+    with running(place, "collecting.py") as program:
+        numbers = json.loads(program.said)
+        for _ in range(LOOKS_MAX):
+            threads = program.threads()
+            collects, wants = threads["collects"], threads["wants"]
+            assert (collects["own_tid"], wants["own_tid"]) == (numbers["collects"], numbers["wants"])
+            is_waiting, is_collecting = wants["state"] == "waiting for GIL", collects["state"] == "in gc"
+            # Nobody else can have it.
+            assert not is_waiting or wants["held_by"] in (collects["tid"], None), wants
+            assert not is_collecting or collects["holds_gil"], collects
+            if is_waiting and is_collecting and wants["held_by"] is not None:
+                break
+        else:
+            raise AssertionError(threads)
+        assert (wants["holds_gil"], wants["certainty"]) == (False, "slept")
+        assert [frame["name"] for frame in wants["frames"]][:2] == ["wants", "Thread.run"]
+        assert collects["frames"][0]["expression"] == "gc.collect()"
+
+
+def test_sizes_are_those_of_getsizeof(place: Place) -> None:
+    with running(place, "sized.py") as program:
+        expected = json.loads(program.said)
+        frame = next(frame for frame in next(iter(program.threads("--locals").values()))["frames"] if frame["name"] == "holds")
+        found = {local["name"]: local["bytes"] for local in frame["locals"]}
+        assert {name: found[name] for name in expected} == expected
+        assert f"1000000 items, {expected['million']} bytes of memory" in genba_said("dump", str(program.pid), "--locals")
+
+
 def test_more_variables_than_are_shown(tmp_path) -> None:
     names = [f"name{index}" for index in range(130)]
     text = f"import sys\ndef many():\n    {' = '.join(names)} = 1\n    print('ready', flush=True)\n    sys.stdin.read()\nmany()\n"
@@ -128,15 +170,6 @@ def check_possible(thread: dict) -> bool:
     """Whether the rule of never_the_same.py can be tried on it: a verified look at one of its threads."""
     frames = [frame for frame in thread["frames"] if frame["file"] and frame["file"].endswith("never_the_same.py")]
     is_turning = bool(frames) and frames[-1]["name"] == "turns"
-def test_sizes_are_those_of_getsizeof(place: Place) -> None:
-    with running(place, "sized.py") as program:
-        expected = json.loads(program.said)
-        frame = next(frame for frame in next(iter(program.threads("--locals").values()))["frames"] if frame["name"] == "holds")
-        found = {local["name"]: local["bytes"] for local in frame["locals"]}
-        assert {name: found[name] for name in expected} == expected
-        assert f"1000000 items, {expected['million']} bytes of memory" in genba_said("dump", str(program.pid), "--locals")
-
-
     if not is_turning or thread["certainty"].startswith("unverified") or thread["end"] != "complete":
         return False
     assert all(frame["locals"] is not None for frame in frames) or thread["is_cut_by_time"], thread
@@ -192,7 +225,7 @@ def test_c_frames(place: Place) -> None:
             if name != "spins":
                 # It waits in the kernel, below a function of the interpreter's, below a Python frame.
                 assert frames[0]["kind"] == "c" and modules[0] == "libc.so.6", frames
-                assert frames[1]["kind"] == "c" and "python" in modules[1] or modules[1] == "libc.so.6", frames
+                assert frames[1]["kind"] == "c" and ("python" in modules[1] or modules[1] == "libc.so.6"), frames
                 assert not cut or cut == ["[C stack cut: read from outside]"], cut
             else:
                 assert (cut, modules[-1]) == ([], "libc.so.6"), frames

@@ -9,7 +9,7 @@ use std::ffi::OsString;
 
 pub use genba_python::locks::Lock;
 use genba_python::locks::{lock_at, owner_of_rlock};
-use genba_python::memory::{Address, Memory};
+use genba_python::memory::{Address, Fault, Memory};
 use nix::libc;
 
 use crate::kernel::refusal::Refusal;
@@ -23,8 +23,10 @@ use crate::python::look::{Look, Looker, Merged};
 const TRIES: usize = 12;
 /// Stops of one thread until its frames were read in time: each copies more of the names.
 const STOPS_MAX: usize = 3;
-/// `poll` on more descriptors than these is shown without them.
+/// `poll` or `select` on more descriptors than these is shown without them.
 const POLLED_MAX: u64 = 8;
+/// `FD_SETSIZE`: a program that goes beyond it has sets of its own length.
+const SELECTED_MAX: u64 = 1024;
 const POLL_ENTRY_BYTES: u64 = 8;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,7 +222,7 @@ fn asleep(looker: &Looker, pid: u32, task: &Task, doing: Doing, look: &Look, num
         _ if look.in_gc => return State::InGc,
         _ => return State::Asleep,
     };
-    let [first, second, ..] = call.arguments;
+    let [first, second, third, fourth, ..] = call.arguments;
     let number = i64::from(call.number);
     if number == libc::SYS_futex {
         if looker.states.is_gil(&looker.interpreter.python, first) {
@@ -249,9 +251,27 @@ fn asleep(looker: &Looker, pid: u32, task: &Task, doing: Doing, look: &Look, num
                 .filter_map(named)
                 .collect()
         }
+        libc::SYS_select | libc::SYS_pselect6 if first <= SELECTED_MAX => {
+            let selected = selected(memory, first, [second, third, fourth]).unwrap_or_default();
+            let is_short = selected.len() as u64 <= POLLED_MAX;
+            selected.into_iter().filter(|_| is_short).filter_map(named).collect()
+        }
         _ => Vec::new(),
     };
     State::InCall(Waiting { call, descriptors, lock: None, holder: None })
+}
+
+/// The descriptors below `end` that are in one of the sets, which begin at these addresses. 0: no set.
+fn selected(memory: &impl Memory, end: u64, sets: [u64; 3]) -> Result<Vec<u32>, Fault> {
+    let mut found = Vec::new();
+    for first in (0..end).step_by(64) {
+        let mut bits = 0;
+        for set in sets.into_iter().filter(|&set| set != 0) {
+            bits |= memory.word(Address(set.wrapping_add(first / 8)))?;
+        }
+        found.extend((first..end.min(first + 64)).filter(|bit| bits >> (bit - first) & 1 == 1).map(|bit| bit as u32));
+    }
+    Ok(found)
 }
 
 /// Calls whose first argument is the descriptor that they wait on.
