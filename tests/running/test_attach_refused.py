@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from entered import COUNTED, few, refused, running, state
+from interpreters import from_pyenv, pyenv_candidates
+from looked_at import refusal
+from looked_at import started as waiting
 from recording import Workshop, binary
 from running_program import Program, until
-from test_dump_refusals import NOBODY, elf, needs_root
+from test_dump_refusals import NOBODY, elf, goes_on, needs_root
 
 
 def plain(pid: int, tmp_path: Path, *, command: Path | None = None, **options) -> str:
@@ -56,6 +59,55 @@ def test_programs_without_an_interpreter_to_find(tmp_path: Path, bits: int, word
     finally:
         process.kill()
         process.wait()
+
+
+# Maps the file that is named, if one is.
+MAPS = """\
+import mmap, sys
+for path in sys.argv[1:]:
+    with open(path, "rb") as file:
+        loader = mmap.mmap(file.fileno(), 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_python_that_genba_does_not_know(tmp_path: Path) -> None:
+    older = next(iter(pyenv_candidates("3.10")), None)
+    if older is None:
+        pytest.skip("no CPython 3.10 in pyenv")
+    with waiting([str(older), "-c", MAPS], cwd=tmp_path) as program:
+        said = plain(program.pid, tmp_path)
+        assert said == refusal(program.pid)
+        assert f"error: genba does not know the Python of process {program.pid}\n" in said and "older than CPython 3.11" in said
+        assert "hint: genba knows CPython 3.11 to 3.15" in said
+        goes_on(program)
+
+
+def test_a_python_for_musl(tmp_path: Path) -> None:
+    """The linker of musl is among its files. The same Python without it is not refused."""
+    linker = tmp_path / "ld-musl-x86_64.so.1"
+    linker.write_bytes(bytes(4096))
+    python = from_pyenv()[-1].path
+    with waiting([python, "-c", MAPS, str(linker)], cwd=tmp_path) as program:
+        said = plain(program.pid, tmp_path)
+        assert said == refusal(program.pid)
+        assert f"error: genba does not know the Python of process {program.pid}\n" in said and "built for musl; genba knows builds for glibc" in said
+        assert "hint: genba knows CPython 3.11 to 3.15 (releases for x86-64 with glibc)" in said
+        goes_on(program)
+    with waiting([python, "-c", MAPS], cwd=tmp_path) as program:
+        assert program.threads()
+        goes_on(program)
+
+
+def test_what_is_no_number_of_a_process(tmp_path: Path) -> None:
+    for verb in ("attach", "dump", "heap", "doctor"):
+        for word in ("abc", "0", "1.5"):
+            done = subprocess.run([binary(), verb, word], capture_output=True, text=True, cwd=tmp_path, timeout=60)
+            first, *_, last = done.stderr.splitlines()
+            assert (done.returncode, done.stdout) == (2, ""), done
+            assert f"'{word}'" in first and first.endswith("expected the number of a process; genba ps lists those of Python"), done.stderr
+            assert last == f"hint: genba {verb} --help tells its options", done.stderr
 
 
 @needs_root

@@ -4,6 +4,7 @@
 pub mod durations;
 pub mod failure;
 pub mod of_others;
+pub mod pids;
 pub mod progress;
 pub mod refused;
 pub mod tags;

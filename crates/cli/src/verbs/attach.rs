@@ -34,6 +34,7 @@ use crate::verbs::heap::keeping::Room;
 use crate::verbs::report;
 use crate::words::failure::{self, Failure, say, show};
 use crate::words::progress::during;
+use crate::words::pids;
 use crate::words::refused::refused;
 use entering::Entering;
 use family::Family;
@@ -52,7 +53,7 @@ pub const BEGAN: &str = "began\n";
 #[command(override_usage = "genba attach [OPTIONS] PID")]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: u32,
 
     #[command(flatten)]

@@ -31,12 +31,13 @@ use self::share::SharePage;
 use crate::files::interpreter::{Named, chosen};
 use crate::read::{self, RecordingFile, Stream};
 use crate::words::failure::Failure;
+use crate::words::pids;
 use crate::words::refused::refused;
 
 #[derive(Args)]
 pub struct Arguments {
     /// Judge one process too: what genba may do to it, and what would allow the rest
-    #[arg(value_name = "PID")]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: Option<u32>,
 
     /// Measure what reading the time costs here; with FILE also how much of that recording's CPU it took

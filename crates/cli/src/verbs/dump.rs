@@ -17,13 +17,14 @@ use genba_process::threads;
 
 use crate::read::{self, ColourWhen, Stream};
 use crate::words::failure::Failure;
+use crate::words::pids;
 use crate::words::refused::refused;
 use dumped::{dumped, dumped_core};
 
 #[derive(Args)]
 pub struct Arguments {
     /// The process
-    #[arg(value_name = "PID")]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: Option<u32>,
 
     /// Read a core file in place of a process

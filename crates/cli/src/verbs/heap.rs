@@ -24,6 +24,7 @@ use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::durations;
 use crate::words::failure::{self, Failure, say};
+use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
 use asking::Wants;
@@ -41,7 +42,7 @@ pub struct Arguments {
     question: Option<Question>,
 
     /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: Option<u32>,
 
     /// Walk a copy of the process, or fail: the program is held only while the copy is made

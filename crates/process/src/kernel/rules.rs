@@ -42,6 +42,11 @@ pub fn why_not(facts: &Facts) -> NotPermitted {
     if own.seccomp != Seccomp::Off && !may_read_itself() {
         return NotPermitted::OwnSeccomp;
     }
+    rule_between(&own, facts, ptrace_scope())
+}
+
+/// Of two processes whose system calls are allowed, by their facts.
+fn rule_between(own: &Facts, facts: &Facts, scope: Option<u8>) -> NotPermitted {
     // The kernel compares the real user and group with all three of the other process.
     let [user, ..] = own.users;
     let [group, ..] = own.groups;
@@ -61,10 +66,55 @@ pub fn why_not(facts: &Facts) -> NotPermitted {
             return NotPermitted::MoreRights;
         }
     }
-    match ptrace_scope() {
+    match scope {
         Some(scope @ 1..=2) if !has_right => NotPermitted::PtraceScope(scope),
         Some(scope @ 3..) => NotPermitted::PtraceScope(scope),
         _ if has_right => NotPermitted::EvenWithRights,
         _ => NotPermitted::NotDumpable,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rule_between;
+    use crate::kernel::facts::{Facts, Namespaces, SYS_PTRACE};
+    use crate::kernel::refusal::NotPermitted;
+
+    const SETUID: u64 = 1 << 7;
+
+    fn process(user: u32, group: u32, capabilities: u64) -> Facts {
+        let namespaces = Namespaces { user: Some(1), ..Namespaces::default() };
+        let facts = Facts { capabilities, permitted: capabilities, namespaces, ..Facts::parse(1, "") };
+        Facts { users: [user; 4], groups: [group; 4], ..facts }
+    }
+
+    /// In the order of the kernel: what an earlier rule forbids no later one explains.
+    #[test]
+    fn the_first_rule_that_forbids_it_is_named() {
+        let (plain, root) = (process(1000, 100, 0), process(0, 0, 1 << SYS_PTRACE));
+        let effective = Facts { users: [1000, 0, 0, 0], ..process(1000, 100, 0) };
+        let in_container = Facts { namespaces: Namespaces { user: Some(2), ..plain.namespaces }, ..plain.clone() };
+        let other_user = NotPermitted::OtherUser { owner: 33, own: 1000 };
+        let table = [
+            (&plain, process(33, 33, 0), None, other_user),
+            (&plain, process(33, 33, SETUID), Some(1), other_user),
+            (&plain, effective, Some(1), NotPermitted::OtherUser { owner: 0, own: 1000 }),
+            (&plain, process(1000, 33, 0), Some(1), NotPermitted::NotDumpable),
+            (&plain, process(1000, 100, SETUID), Some(1), NotPermitted::MoreRights),
+            (&plain, process(1000, 100, 0), Some(1), NotPermitted::PtraceScope(1)),
+            (&plain, process(1000, 100, 0), Some(2), NotPermitted::PtraceScope(2)),
+            (&plain, process(1000, 100, 0), Some(3), NotPermitted::PtraceScope(3)),
+            (&plain, process(1000, 100, 0), Some(0), NotPermitted::NotDumpable),
+            (&plain, process(1000, 100, 0), None, NotPermitted::NotDumpable),
+            (&plain, in_container.clone(), Some(1), NotPermitted::OtherUserNamespace),
+            (&root, in_container, Some(3), NotPermitted::OtherUserNamespace),
+            (&root, process(33, 33, SETUID), Some(1), NotPermitted::EvenWithRights),
+            (&root, process(33, 33, 0), Some(2), NotPermitted::EvenWithRights),
+            (&root, process(33, 33, 0), Some(3), NotPermitted::PtraceScope(3)),
+            (&root, process(33, 33, 0), None, NotPermitted::EvenWithRights),
+        ];
+        for (own, other, scope, expected) in table {
+            assert_eq!(rule_between(own, &other, scope), expected, "{:?} {:?} {scope:?}", own.users, other.users);
+        }
     }
 }

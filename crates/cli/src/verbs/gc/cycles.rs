@@ -19,6 +19,7 @@ use crate::verbs::heap::asking::{self, Wants};
 use crate::verbs::heap::choice::{self, Wish};
 use crate::verbs::heap::interrupt::Interrupt;
 use crate::words::failure::Failure;
+use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
 use page::Page;
@@ -28,7 +29,7 @@ const KINDS_ON_SCREEN: usize = 10;
 #[derive(Args)]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: u32,
 
     /// Show so many kinds of cycles; 0 shows all [default: 10, in JSON 0]

@@ -16,6 +16,7 @@ use super::ways::{Ways, text};
 use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::failure::Failure;
+use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
 
@@ -27,7 +28,7 @@ const NEAR_MIN: f64 = 0.75;
 #[derive(Args)]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
-    #[arg(value_name = "PID", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(value_name = "PID", value_parser = pids::pid)]
     pid: u32,
 
     /// The class: module.Name, or Name where no other has it
