@@ -253,7 +253,7 @@ def test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end(work
         f"{call}\nROUNDS = int(ROUNDS * 20 / (time.process_time() - before))\nprint('ready', flush=True)\n{call}\nsys.stdin.readline()\nprint('{{}}')\n",
     )
     with started(workshop, program_file) as program:
-        done = program.attach("blocked.genba", "--duration", "300ms")
+        done = program.attach("blocked.genba", "--duration", "300ms", umask=0)
         assert (done.returncode, "its main thread runs no Python code" in done.stderr) == (1, True), done.stderr
         stdout, stderr = program.process.communicate("\n", timeout=120)
         # What it runs after all does nothing but remove itself.
@@ -308,6 +308,9 @@ exec(open(sys.argv[1]).read())
 def filtered():
     install([219], 0, 0)
     json.dumps(select.poll().poll(1500))
+        (folder,) = re.findall(r"^  (/\S+) stays until then", done.stderr, re.MULTILINE)
+        # Whatever the umask is, nobody else may put code there that this program would run.
+        assert [(path.name, path.stat().st_mode & 0o777) for path in (Path(folder), *Path(folder).iterdir())] == [(Path(folder).name, 0o700), ("begin.py", 0o600)]
 exec(FILTER.replace("0x00050000 | error", "0x80000000"))
 print("ready", flush=True)
 while not select.select([sys.stdin], [], [], 0.1)[0]:

@@ -27,11 +27,11 @@ class Program:
     def pid(self) -> int:
         return self.process.pid
 
-    def attach(self, name: str, *flags: str, pid: int | None = None) -> subprocess.CompletedProcess[str]:
+    def attach(self, name: str, *flags: str, pid: int | None = None, umask: int = -1) -> subprocess.CompletedProcess[str]:
         recording = self.workshop.place.outside / name
         command = [str(binary()), "attach", str(pid or self.pid), "-o", str(recording), "--force", *flags]
         environment = {**os.environ, **self.workshop.place.environment({})}
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, umask=umask)
         if done.returncode == 0:
             self.workshop.runs.append(Run(0, "", done.stderr, recording))
         return done

@@ -4,6 +4,7 @@
 //! Begin at `rounds` (the order of runs), `comparison` (whether they differ) and `report` (the screen).
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod files;
 mod judging;

@@ -5,3 +5,4 @@ pub mod cache_folder;
 pub mod interpreter;
 pub mod own_file;
 pub mod packages;
+pub mod private_folder;

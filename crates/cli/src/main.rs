@@ -2,6 +2,7 @@
 //! Owns: the list of verbs and the groups they stand in. Never: does a verb's work (a file per verb), decides about
 //! another process, prints to stdout except help and version.
 #![forbid(unsafe_code)]
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
 
 mod files;
 mod finish;

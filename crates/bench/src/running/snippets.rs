@@ -35,19 +35,18 @@ pub struct SnippetRuns<'a> {
 }
 
 impl<'a> SnippetRuns<'a> {
-    /// # Errors
-    /// There is no room for temporary files.
+    /// `folder`: for what a snippet's process says; nobody else may write there.
     pub fn new(
         line: &'a Line,
         python: &Path,
         setup: &str,
         interrupt: &'a Interrupt,
         seed: u64,
-    ) -> Result<SnippetRuns<'a>, Refusal> {
-        let folder = tempfile::Builder::new().prefix("genba-bench-").tempdir().map_err(|error| no_room(&error))?;
+        folder: tempfile::TempDir,
+    ) -> SnippetRuns<'a> {
         let random = Random::with_seed(seed);
         let (python, setup) = (python.to_path_buf(), setup.to_owned());
-        Ok(SnippetRuns { line, python, setup, interrupt, folder, turns: 0, random })
+        SnippetRuns { line, python, setup, interrupt, folder, turns: 0, random }
     }
 
     fn process(&mut self, name: &str) -> Result<Run, Ended> {
@@ -91,7 +90,8 @@ fn parse(text: &str) -> Option<(u64, f64)> {
     (values.len() as u64 == VALUES).then(|| (turns, values.iter().sum::<f64>() / VALUES as f64 * 1e9))
 }
 
-fn no_room(error: &std::io::Error) -> Refusal {
+/// Why there is no folder or file for what a snippet's process says.
+pub fn no_room(error: &std::io::Error) -> Refusal {
     Refusal::no(format!("cannot write temporary files: {}", of_system(error)), "TMPDIR names a folder with room")
 }
 

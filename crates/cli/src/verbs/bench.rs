@@ -27,9 +27,10 @@ use genba_bench::report::{self, Shown};
 use genba_bench::rounds::{self, Plan, Progress, RUNS_MIN, Subject};
 use genba_bench::scan::Scan;
 use genba_bench::shell::Shell;
-use genba_bench::snippets::SnippetRuns;
+use genba_bench::snippets::{self, SnippetRuns};
 
 use crate::files::interpreter::{self, Named};
+use crate::files::private_folder;
 use crate::read::{self, MinShare};
 use crate::words::failure::{self, Failure};
 use crate::words::progress::during_change;
@@ -406,7 +407,8 @@ impl Arguments {
         let runs = all.iter().enumerate().map(|(position, (python, line))| {
             let setup = self.setup.as_deref().unwrap_or("pass");
             let setup = line.parameters.replaced_in(setup);
-            SnippetRuns::new(line, &pythons[*python], &setup, interrupt, position as u64)
+            let folder = private_folder::make("genba-bench-").map_err(|error| snippets::no_room(&error))?;
+            Ok(SnippetRuns::new(line, &pythons[*python], &setup, interrupt, position as u64, folder))
         });
         let mut runs: Vec<SnippetRuns<'_>> = runs.collect::<Result<_, Refusal>>().map_err(refused)?;
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();

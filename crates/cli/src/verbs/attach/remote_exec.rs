@@ -2,8 +2,9 @@
 //! the agent, when it next runs Python code.
 //! Owns: when that may be asked, and the script. Never: runs an interpreter that another user could have written, waits without an end.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -13,6 +14,7 @@ use genba_process::interpreter::Interpreter;
 use rustix::process::geteuid;
 
 use super::placed::sees_as_we_do;
+use crate::files::private_folder;
 use crate::words::failure::{self, Failure};
 
 const MINOR_MIN: u32 = 14;
@@ -47,9 +49,11 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
     };
     let program = interpreter.facts.executable.as_deref().unwrap_or(Path::new("python3"));
     // Only its owner may look into it, who runs the process, too.
-    let folder = tempfile::Builder::new().prefix("genba-").tempdir().map_err(cannot)?;
+    let folder = private_folder::make("genba-").map_err(cannot)?;
     let (script, answer) = (folder.path().join("begin.py"), folder.path().join("answer"));
-    fs::write(&script, source(library, door, session, &answer)).map_err(cannot)?;
+    let text = source(library, door, session, folder.path());
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&script);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(cannot)?;
     let asked = Command::new(program)
         .args(["-I", "-S", "-c", "import sys; sys.remote_exec(int(sys.argv[1]), sys.argv[2])", &pid.to_string()])
         .arg(&script)
@@ -89,7 +93,7 @@ fn removal(folder: &Path, script: &Path) -> String {
 }
 
 /// Leaves no name and no module behind in the program.
-fn source(library: &str, door: Door, session: &str, answer: &Path) -> String {
+fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
     // JSON's texts are Python's.
     let text = |text: &str| serde_json::Value::from(text).to_string();
     format!(
@@ -113,7 +117,7 @@ del begin
         library = text(library),
         function = text(door.function()),
         session = text(session),
-        new = text(&format!("{}.new", answer.display())),
-        answer = text(&answer.display().to_string()),
+        new = text(&folder.join("answer.new").display().to_string()),
+        answer = text(&folder.join("answer").display().to_string()),
     )
 }

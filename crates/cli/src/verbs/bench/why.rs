@@ -13,6 +13,7 @@ use genba_bench::refusal::Refusal;
 use genba_bench::rounds::{self, Plan, Progress, Subject};
 use tempfile::TempDir;
 
+use crate::files::private_folder;
 use crate::read;
 use crate::words::failure::{self, Failure};
 
@@ -68,7 +69,7 @@ impl Recordings {
         };
         match kept {
             Kept::Not => {
-                let passing = tempfile::Builder::new().prefix("genba-why-").tempdir();
+                let passing = private_folder::make("genba-why-");
                 let passing = passing.map_err(|error| cannot("a temporary folder", &error))?;
                 Ok(Recordings { folder: passing.path().to_path_buf(), passing: Some(passing) })
             }

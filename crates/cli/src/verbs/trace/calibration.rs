@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::files::private_folder;
 use crate::recording::session::Session;
 use crate::verbs::run::target::{Kind, Program};
 
@@ -30,7 +31,7 @@ pub fn measure(program: &Program, agent: &Path) -> Option<Found> {
     if program.kind != Kind::Interpreter {
         return None;
     }
-    let folder = tempfile::Builder::new().prefix("genba-trace-").tempdir().ok()?;
+    let folder = private_folder::make("genba-trace-").ok()?;
     let session = Session::of_trace(folder.path().join("calibration.prof"), None);
     let (alone_ps, version) = answer(Command::new(&program.path).env_remove("LD_PRELOAD"))?;
     let (traced_ps, _) =

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::files::private_folder;
 use crate::recording::notes::Note;
 use crate::recording::output::{Holds, Output};
 use crate::words::failure::{self, Failure};
@@ -25,7 +26,7 @@ impl Place {
             let folder = Path::new(&output.shown).parent().unwrap_or(Path::new("")).to_owned();
             return Ok(Place { prof: output.path.clone(), folder, within: None });
         }
-        let made = tempfile::Builder::new().prefix("genba-trace-").tempdir().map_err(|error| {
+        let made = private_folder::make("genba-trace-").map_err(|error| {
             output.give_up();
             Failure::no(format!("cannot make a folder for counts: {}", failure::of_system(&error)))
                 .hint("TMPDIR=/path/to/folder genba trace …")

@@ -16,6 +16,7 @@ use genba_profile::collections::{Run, summary};
 use rustix::process::{Pid, Signal, kill_process};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use crate::files::private_folder;
 use crate::read::RecordingFile;
 use crate::words::failure::{self, Failure};
 
@@ -61,7 +62,7 @@ impl<'a> Runs<'a> {
         Ok(Runs {
             asked,
             genba: std::env::current_exe().map_err(cannot)?,
-            folder: tempfile::Builder::new().prefix("genba-try-").tempdir().map_err(cannot)?,
+            folder: private_folder::make("genba-try-").map_err(cannot)?,
             begun: Arc::new(AtomicUsize::new(0)),
             interrupted,
             signal: Cell::new(false),
