@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from entered import on
 from recording import Run, Workshop, binary
 from running_program import Program, started, until
 from soak import SOAK
@@ -132,6 +133,34 @@ def test_killed_at_any_moment_of_the_entry(workshop: Workshop) -> None:
         program.recorded("after.genba", "--duration", "200ms", "--quiet")
         said = program.end()
     assert said["shortest_nap_ms"] >= 200
+
+
+@on("3.13")
+def test_the_file_for_heaps_of_a_killed_command_goes_with_the_next_one(workshop: Workshop) -> None:
+    temporary = workshop.place.outside / "temporary"
+    temporary.mkdir()
+    environment = {**os.environ, **workshop.place.environment({"TMPDIR": str(temporary)})}
+
+    def command(name: str, *flags: str) -> list[str]:
+        return [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / name), "--quiet", *flags]
+
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        with subprocess.Popen(command("killed.genba", "--heap-every", "60m"), env=environment) as genba:
+            assert until(program.has_genba_thread)
+            (left,) = temporary.glob("genba-heaps-*")
+            os.utime(left, (0, 0))
+            # It is needed as long as that genba lives.
+            refused = subprocess.run(command("refused.genba"), env=environment, capture_output=True, text=True, timeout=60)
+            assert (refused.returncode, "is being recorded already" in refused.stderr) == (1, True), refused
+            assert left.exists()
+            genba.kill()
+        assert until(lambda: program.state() == before), (program.state(), before)
+        assert left.exists()
+        os.utime(left, (0, 0))
+        done = subprocess.run(command("next.genba", "--duration", "100ms"), env=environment, capture_output=True, text=True, timeout=60)
+        assert (done.returncode, list(temporary.iterdir())) == (0, []), done
+        program.end()
 
 
 def test_refusals(workshop: Workshop, tmp_path: Path) -> None:

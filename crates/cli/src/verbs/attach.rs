@@ -4,6 +4,7 @@
 
 pub mod entering;
 pub mod family;
+pub mod left_behind;
 pub mod permission;
 pub mod placed;
 mod remote_exec;
@@ -25,16 +26,16 @@ use genba_process::refusal::Refusal;
 use genba_profile::figures;
 
 use crate::finish::{self, Places, Root};
-use crate::recording::heap_options::HeapWishes;
 use crate::read;
+use crate::recording::heap_options::HeapWishes;
 use crate::recording::output::Output;
 use crate::recording::session::Session;
 use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
 use crate::verbs::heap::keeping::Room;
 use crate::verbs::report;
 use crate::words::failure::{self, Failure, say, show};
-use crate::words::progress::during;
 use crate::words::pids;
+use crate::words::progress::during;
 use crate::words::refused::refused;
 use entering::Entering;
 use family::Family;
@@ -46,10 +47,10 @@ const LOOKED_EVERY: Duration = Duration::from_millis(100);
 /// The agent asks for the lock 20 times a second.
 const ENDED_MAX: Duration = Duration::from_secs(5);
 const ABSENT_LOOKS: u32 = 5;
-
-#[derive(Args)]
 /// The line on stdout, with `--until-stdin-ends`, when the agent has begun: for `genba top`, whatever the user is told on stderr.
 pub const BEGAN: &str = "began\n";
+
+#[derive(Args)]
 #[command(override_usage = "genba attach [OPTIONS] PID")]
 pub struct Arguments {
     /// The process; genba ps lists those of Python
@@ -69,9 +70,9 @@ pub struct Arguments {
 
 pub fn attach(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let pid = arguments.pid;
+    // No setting comes here: `alloc` is one of `run` alone.
     if arguments.recording.records_allocations() {
         return Err(Failure::usage("attach cannot record allocated bytes yet")
-    // No setting comes here: `alloc` is one of `run` alone.
             .detail("the functions that count them must be there when the program is loaded")
             .hint("start the program with it: genba run --alloc app.py"));
     }
@@ -157,11 +158,11 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         visiting.set(&[pid]);
         visiting.look();
     }
-    if let Some(entered) = entered.filter(|_| !options.quiet) {
-        say(&entered.words(pid, visiting.longest()));
     if arguments.until_stdin_ends {
         read::print(BEGAN)?;
     }
+    if let Some(entered) = entered.filter(|_| !options.quiet) {
+        say(&entered.words(pid, visiting.longest()));
     }
     let keeping = room.map(|room| room.keep(output));
     if let Some(signal) = options.heap.signal().filter(|_| !options.quiet) {

@@ -4,9 +4,8 @@
 use std::fs::{File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use genba_process::facts::Facts;
 use rustix::fs::{AtFlags, Dir, Gid, Mode, OFlags, ResolveFlags, StatVfsMountFlags, Uid};
@@ -15,6 +14,7 @@ use rustix::fs::{
     unlinkat,
 };
 
+use super::left_behind::{self, ABANDONED_AFTER};
 use crate::recording::agent_file;
 use crate::words::failure::{self, Failure};
 
@@ -23,8 +23,6 @@ const FOLDERS: [&str; 3] = ["tmp", "var/tmp", "dev/shm"];
 const RECORDING: &str = "recording.genba";
 const ROWS: &str = "rows";
 const PREFIX: &str = "genba-";
-/// A folder that is not locked may be that of a genba that has not come to that yet.
-const ABANDONED_AFTER: Duration = Duration::from_secs(60);
 
 pub struct Place {
     /// As the process sees them.
@@ -47,6 +45,7 @@ impl Place {
         let cannot = |error: std::io::Error| {
             Failure::no(format!("cannot open the recording {}: {}", output.display(), failure::of_system(&error)))
         };
+        left_behind::remove();
         if sees_as_we_do(facts) {
             let file = OpenOptions::new().read(true).write(true).open(output).map_err(cannot)?;
             let library = library.to_str().ok_or_else(|| Failure::no("the path of genba's library is not UTF-8"))?;
@@ -82,7 +81,7 @@ impl Place {
         let is_ours = rustix::process::geteuid() == owner;
         let mut random = [0; 8];
         rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty())?;
-        remove_abandoned(&parent_folder);
+        remove_abandoned(&parent_folder, owner);
         let name = format!("{PREFIX}{:016x}", u64::from_le_bytes(random));
         mkdirat(&parent_folder, &name, Mode::from_raw_mode(0o700))?;
         let folder = openat(&parent_folder, &name, flags | OFlags::NOFOLLOW, Mode::empty())?;
@@ -125,6 +124,19 @@ impl Place {
         let file =
             File::open(format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&self.file))).map_err(cannot)?;
         Lock::on(file).map_err(cannot)
+    }
+
+    /// The same of a file of genba's own, which is told from one left behind by it: both of them, where they are two.
+    pub fn held(&self, own: &Path) -> Result<Held, Failure> {
+        let place = self.locked()?;
+        if self.recording == own {
+            return Ok(Held { _locks: (place, None) });
+        }
+        let lock = File::open(own).and_then(Lock::on).map_err(|error| {
+            Failure::no(format!("cannot lock the file {}: {}", own.display(), failure::of_system(&error)))
+                .hint("TMPDIR=/path/to/folder genba …, on a local file system")
+        })?;
+        Ok(Held { _locks: (place, Some(lock)) })
     }
 
     /// All that is in the file by now, and no more than so much.
@@ -206,8 +218,8 @@ impl Folder {
     }
 }
 
-/// What a genba left that was killed: nobody has a lock on the recording any more.
-fn remove_abandoned(parent: &OwnedFd) {
+/// What a genba left that was killed: nobody has a lock on the recording any more. `owner`: whom such folders belong to, beside this user.
+fn remove_abandoned(parent: &OwnedFd, owner: Uid) {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     for entry in Dir::read_from(parent).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -218,10 +230,12 @@ fn remove_abandoned(parent: &OwnedFd) {
         let is_locked = openat(&folder, RECORDING, flags, Mode::empty())
             .is_ok_and(|recording| flock(recording, FlockOperation::NonBlockingLockExclusive).is_err());
         let folder = File::from(folder);
-        let made = folder.metadata().and_then(|found| found.modified()).ok();
+        let Ok(found) = folder.metadata() else { continue };
+        let made = found.modified().ok();
+        let is_ours = [owner, rustix::process::geteuid()].contains(&Uid::from_raw(found.uid()));
         let is_old = made.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > ABANDONED_AFTER);
         let Ok(parent) = parent.try_clone() else { continue };
-        if is_old && !is_locked {
+        if is_ours && is_old && !is_locked {
             Folder { parent, name, folder: folder.into() }.remove();
         }
     }
@@ -234,14 +248,109 @@ pub fn sees_as_we_do(facts: &Facts) -> bool {
     is_same_view && (facts.users[1] == own.users[1] || facts.users[1] == 0)
 }
 
+/// Locks on all of what one genba waits for, until it is dropped.
+pub struct Held {
+    _locks: (Lock, Option<Lock>),
+}
+
 /// Held until it is dropped.
 pub struct Lock {
     _file: File,
 }
 
 impl Lock {
-    fn on(file: File) -> Result<Lock, std::io::Error> {
+    fn on(file: File) -> std::io::Result<Lock> {
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(Lock { _file: file })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::private_folder;
+    use std::fs;
+    use std::os::unix::fs::{chown, symlink};
+    use std::path::PathBuf;
+    use std::time::{Duration, SystemTime};
+
+    const NOBODY: u32 = 65534;
+
+    /// A folder in which genbas make theirs.
+    struct Parent(tempfile::TempDir);
+
+    impl Parent {
+        fn new() -> Parent {
+            Parent(private_folder::make("genba-placed-test-").unwrap())
+        }
+
+        /// As `in_root` leaves it, when the agent has kept rows.
+        fn folder(&self, name: &str, age: Duration) -> PathBuf {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.join(ROWS)).unwrap();
+            for file in [agent_file::name(), RECORDING.to_owned(), format!("{ROWS}/1")] {
+                fs::write(path.join(file), "").unwrap();
+            }
+            self.age(&path, age);
+            path
+        }
+
+        fn age(&self, path: &Path, age: Duration) {
+            File::open(path).unwrap().set_modified(SystemTime::now() - age).unwrap();
+        }
+
+        fn removed(&self, paths: &[&PathBuf]) -> Vec<bool> {
+            let parent = openat(rustix::fs::CWD, self.0.path(), OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty());
+            remove_abandoned(&parent.unwrap(), rustix::process::geteuid());
+            paths.iter().map(|path| path.symlink_metadata().is_err()).collect()
+        }
+    }
+
+    #[test]
+    fn a_folder_goes_when_nobody_has_locked_it_for_a_minute() {
+        let parent = Parent::new();
+        let old = ABANDONED_AFTER * 2;
+        let abandoned = parent.folder("genba-0123456789abcdef", old);
+        let young = parent.folder("genba-1123456789abcdef", Duration::ZERO);
+        let held = parent.folder("genba-2123456789abcdef", old);
+        let other = parent.folder("genba-somebody's", old);
+        let _lock = Lock::on(File::open(held.join(RECORDING)).unwrap()).unwrap();
+        assert_eq!(parent.removed(&[&abandoned, &young, &held, &other]), [true, false, false, false]);
+    }
+
+    #[test]
+    fn no_link_is_followed() {
+        let parent = Parent::new();
+        let old = ABANDONED_AFTER * 2;
+        let outside = Parent::new().0.keep();
+        for name in [RECORDING, ROWS] {
+            fs::write(outside.join(name), "theirs").unwrap();
+        }
+        // In place of the folder, of the recording, and of the rows.
+        let link = parent.0.path().join("genba-0123456789abcdef");
+        symlink(&outside, &link).unwrap();
+        let within = parent.folder("genba-1123456789abcdef", old);
+        fs::remove_file(within.join(RECORDING)).unwrap();
+        fs::remove_dir_all(within.join(ROWS)).unwrap();
+        symlink(outside.join(RECORDING), within.join(RECORDING)).unwrap();
+        symlink(&outside, within.join(ROWS)).unwrap();
+        parent.age(&within, old);
+        assert_eq!(parent.removed(&[&link]), [false]);
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 2);
+        fs::remove_dir_all(outside).unwrap();
+    }
+
+    #[test]
+    fn what_belongs_to_a_third_user_stays() {
+        if !rustix::process::geteuid().is_root() {
+            return;
+        }
+        let parent = Parent::new();
+        let path = parent.folder("genba-0123456789abcdef", ABANDONED_AFTER * 2);
+        chown(&path, Some(NOBODY), None).unwrap();
+        parent.age(&path, ABANDONED_AFTER * 2);
+        assert_eq!(parent.removed(&[&path]), [false]);
+        chown(&path, Some(0), None).unwrap();
+        assert_eq!(parent.removed(&[&path]), [true]);
     }
 }

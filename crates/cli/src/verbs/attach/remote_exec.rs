@@ -13,6 +13,7 @@ use genba_entry::Door;
 use genba_process::interpreter::Interpreter;
 use rustix::process::geteuid;
 
+use super::left_behind::{ANSWER, ANSWER_UNFINISHED, SCRIPT, prefix_of_asked};
 use super::placed::sees_as_we_do;
 use crate::files::private_folder;
 use crate::words::failure::{self, Failure};
@@ -49,8 +50,8 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
     };
     let program = interpreter.facts.executable.as_deref().unwrap_or(Path::new("python3"));
     // Only its owner may look into it, who runs the process, too.
-    let folder = private_folder::make("genba-").map_err(cannot)?;
-    let (script, answer) = (folder.path().join("begin.py"), folder.path().join("answer"));
+    let folder = private_folder::make(&prefix_of_asked(&interpreter.facts)).map_err(cannot)?;
+    let (script, answer) = (folder.path().join(SCRIPT), folder.path().join(ANSWER));
     let text = source(library, door, session, folder.path());
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&script);
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(cannot)?;
@@ -117,7 +118,7 @@ del begin
         library = text(library),
         function = text(door.function()),
         session = text(session),
-        new = text(&folder.join("answer.new").display().to_string()),
-        answer = text(&folder.join("answer").display().to_string()),
+        new = text(&folder.join(ANSWER_UNFINISHED).display().to_string()),
+        answer = text(&folder.join(ANSWER).display().to_string()),
     )
 }

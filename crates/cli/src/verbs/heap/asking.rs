@@ -16,6 +16,7 @@ use super::choice::{Choice, Wish};
 use super::interrupt::Interrupt;
 use crate::recording::agent_file;
 use crate::verbs::attach::entering::{Entering, Way};
+use crate::verbs::attach::left_behind::HEAP;
 use crate::verbs::attach::placed::Place;
 use crate::words::failure::{self, Failure};
 
@@ -59,10 +60,10 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         Failure::no(format!("cannot make a file for the answer: {}", failure::of_system(&error)))
             .hint("TMPDIR=/path/to/folder genba heap …")
     };
-    let file = tempfile::Builder::new().prefix("genba-heap-").tempfile().map_err(cannot)?;
+    let file = tempfile::Builder::new().prefix(HEAP).tempfile().map_err(cannot)?;
     let place = Place::for_process(&interpreter.facts, &agent_file::unpacked()?, file.path())?;
-    // Another genba may look for folders that nobody has a lock in.
-    let lock = place.locked()?;
+    // Another genba that comes by looks for what nobody has a lock on.
+    let held = place.held(file.path())?;
     let entering = Entering {
         library: place.library.clone(),
         door: Door::Heap,
@@ -97,7 +98,7 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         }
         std::thread::sleep(POLLED_EVERY);
     };
-    drop(lock);
+    drop(held);
     let answer = answer::read(&bytes).ok_or_else(|| Failure::ours("the answer of genba's library is damaged"))?;
     check(pid, &answer, Some(choice))?;
     Ok(Asked { answer, stopped_ns, wants })

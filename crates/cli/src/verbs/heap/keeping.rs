@@ -23,7 +23,8 @@ use super::asking::{self, Wants};
 use super::page::{Page, Process, Row};
 use crate::recording::agent_file;
 use crate::recording::output::Output;
-use crate::verbs::attach::placed::{Lock, Place};
+use crate::verbs::attach::left_behind::HEAPS;
+use crate::verbs::attach::placed::{Held, Place};
 use crate::words::failure::{self, Failure, say};
 
 const LOOKED_EVERY: Duration = Duration::from_millis(50);
@@ -35,8 +36,8 @@ const FILES_MAX: u32 = 10_000;
 /// Where the answers come together, before there is anybody to give one.
 pub struct Room {
     place: Place,
-    /// Others that enter the same process may look for folders that nobody has a lock in.
-    _lock: Lock,
+    /// Others that come by look for what nobody has a lock on.
+    _held: Held,
     file: tempfile::NamedTempFile,
 }
 
@@ -81,11 +82,11 @@ impl Room {
             Failure::no(format!("cannot make a file for heaps: {}", failure::of_system(&error)))
                 .hint("TMPDIR=/path/to/folder genba …")
         };
-        let file = tempfile::Builder::new().prefix("genba-heaps-").tempfile().map_err(cannot)?;
+        let file = tempfile::Builder::new().prefix(HEAPS).tempfile().map_err(cannot)?;
         let place = Place::for_process(facts, &agent_file::unpacked()?, file.path())?;
-        let lock = place.locked()?;
+        let held = place.held(file.path())?;
         place.write_first(&0_u64.to_le_bytes()).map_err(cannot)?;
-        Ok(Room { place, _lock: lock, file })
+        Ok(Room { place, _held: held, file })
     }
 
     /// As the processes see it.
