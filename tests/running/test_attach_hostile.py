@@ -134,6 +134,28 @@ def test_the_child_of_a_vfork_is_left_alone(workshop: Workshop, held: dict[str, 
         assert program.end() == UNDISTURBED
 
 
+HAS_TWO = """\
+import ctypes, subprocess, sys
+held = ctypes.CDLL(sys.argv[1])
+with subprocess.Popen([sys.executable, "-c", "print('ready', flush=True)\\nwhile True: pass"], stdout=subprocess.PIPE, text=True) as child:
+    print(child.stdout.readline(), end="", flush=True)
+    held.in_vfork(ctypes.c_long(10_000))
+"""
+
+
+@newest
+def test_a_process_whose_parent_makes_another_child(workshop: Workshop, held: dict[str, Path]) -> None:
+    """The parent is in vfork for the whole time, but not for this process, which has memory of its own."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("two.py", HAS_TWO), workshop.take(held["held"])]) as program:
+        assert until(lambda: state_of(program) == "D")
+        first, _ = map(int, Path(f"/proc/{program.pid}/task/{program.pid}/children").read_text().split())
+        try:
+            done = program.attach("first.genba", "--duration", "100ms", "--quiet", pid=first)
+            assert (done.returncode, state_of(program)) == (0, "D"), done.stderr
+        finally:
+            os.kill(first, signal.SIGKILL)
+
+
 SUBPROCESSES = """\
 import json, select, subprocess, sys
 print("ready", flush=True)

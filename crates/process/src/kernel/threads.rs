@@ -48,9 +48,22 @@ pub enum Doing {
 }
 
 /// Whether the process may be the child of a vfork (`posix_spawn`, `subprocess`), which has its parent's memory until it starts a program: a
-/// thread of the parent waits for that.
+/// thread of the parent waits for that. The parent may wait for another child: two programs
+/// have their vdso at different places, one memory has one that does not move.
 #[must_use]
-pub fn is_in_memory_of(parent: u32) -> bool {
+pub fn is_in_memory_of(pid: u32, parent: u32) -> bool {
+    if !waits_for_child(parent) {
+        return false;
+    }
+    let vdso = |pid: u32| {
+        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
+        maps.lines().find(|line| line.ends_with("[vdso]")).map(str::to_owned)
+    };
+    // Where that cannot be read it may be this child.
+    vdso(pid).zip(vdso(parent)).is_none_or(|(its, of_parent)| its == of_parent)
+}
+
+fn waits_for_child(parent: u32) -> bool {
     const MAKING: [i64; 3] = [nix::libc::SYS_vfork, nix::libc::SYS_clone, nix::libc::SYS_clone3];
     tids(parent).into_iter().any(|tid| {
         let waits = task(parent, tid).is_some_and(|task| task.state == 'D');

@@ -167,7 +167,7 @@ pub fn check(interpreter: &Interpreter) -> Result<(), Failure> {
                 .hint("let it go on there, or end that one"),
         });
     }
-    if threads::is_in_memory_of(facts.parent) {
+    if threads::is_in_memory_of(pid, facts.parent) {
         return Err(Failure::no(format!(
             "process {pid} still has the memory of process {}, which started it",
             facts.parent

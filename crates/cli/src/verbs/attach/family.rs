@@ -40,7 +40,7 @@ impl Family {
             }
             match interpreter::find(pid) {
                 // It is not yet what it will be.
-                Ok(interpreter) if threads::is_in_memory_of(interpreter.facts.parent) => {}
+                Ok(interpreter) if threads::is_in_memory_of(interpreter.facts.pid, interpreter.facts.parent) => {}
                 Ok(interpreter) => {
                     self.known.insert(pid);
                     if let Err(failure) = entering.enter(&interpreter) {
