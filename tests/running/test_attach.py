@@ -244,6 +244,30 @@ def test_a_process_that_another_one_traces(workshop: Workshop) -> None:
         program.end()
 
 
+def test_a_traced_process_is_asked_where_its_python_can_be(workshop: Workshop) -> None:
+    """genba runs where the program does, in the same root: `sys.remote_exec` needs no ptrace."""
+    if workshop.interpreter.root is None or workshop.interpreter.minor_number < 14:
+        pytest.skip("before 3.14 nobody can be asked; the standalone build needs ptrace")
+    place = workshop.place
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program, traced(program) as tracer:
+        threads, caught, descriptors, _ = program.state()
+        for number in range(2):
+            command = place.command([place.genba_inside, "attach", str(program.pid), "-o", f"{place.inside}/asked-{number}.genba", "--duration", "500ms"])
+            done = subprocess.run(command, cwd=place.outside, env=place.environment({}), capture_output=True, text=True, timeout=120, umask=0)
+            assert done.returncode == 0, done.stderr
+            assert f"recording process {program.pid}: it was asked by sys.remote_exec, no thread was held" in done.stderr, done.stderr
+            run = Run(0, "", done.stderr, place.outside / f"asked-{number}.genba")
+            workshop.runs.append(run)
+        assert until(lambda: (program.status("Threads"), program.status("SigCgt"), program.has_genba_thread()) == (threads, caught, False)), program.state()
+        # libffi, which `_ctypes` loads, keeps its own file open.
+        more = [os.readlink(f"/proc/{program.pid}/fd/{number}") for number in program.descriptors() - descriptors]
+        assert [Path(link).name.split(".")[0] for link in more] == ["libffi"], more
+        assert program.status("TracerPid") == tracer
+        assert [frame.name for stack in run.collapsed("--weight", "wall") for frame in stack.frames if frame.name.endswith("squares")]
+        # Neither the script nor its folder stays.
+        assert not list(place.interpreter.root.glob("tmp/genba-asked-*"))
+
+
 def test_a_tracer_that_stops_it_for_moments_does_not_make_it_a_stopped_one(workshop: Workshop) -> None:
     text = "import os, select, sys\nprint('ready', flush=True)\nwhile not select.select([sys.stdin], [], [], 0)[0]: os.getppid()\nsys.stdin.readline()\nprint('{}')\n"
     with started(workshop, workshop.write("calls.py", text)) as program, traced(program):
@@ -284,9 +308,11 @@ def test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end(work
     with started(workshop, program_file) as program:
         done = program.attach("blocked.genba", "--duration", "300ms", umask=0)
         assert (done.returncode, "its main thread runs no Python code" in done.stderr) == (1, True), done.stderr
+        (folder,) = re.findall(r"^  (/\S+) stays until then", done.stderr, re.MULTILINE)
+        # Whatever the umask is, nobody else may put code there that this program would run.
+        assert [(path.name, path.stat().st_mode & 0o777) for path in (Path(folder), *Path(folder).iterdir())] == [(Path(folder).name, 0o700), ("begin.py", 0o600)]
         stdout, stderr = program.process.communicate("\n", timeout=120)
         # What it runs after all does nothing but remove itself.
-        (folder,) = re.findall(r"^  (/\S+) stays until then", done.stderr, re.MULTILINE)
         assert not Path(folder).exists()
         assert (program.process.returncode, stdout, stderr) == (0, "{}\n", "")
 
@@ -337,9 +363,6 @@ exec(open(sys.argv[1]).read())
 def filtered():
     install([219], 0, 0)
     json.dumps(select.poll().poll(1500))
-        (folder,) = re.findall(r"^  (/\S+) stays until then", done.stderr, re.MULTILINE)
-        # Whatever the umask is, nobody else may put code there that this program would run.
-        assert [(path.name, path.stat().st_mode & 0o777) for path in (Path(folder), *Path(folder).iterdir())] == [(Path(folder).name, 0o700), ("begin.py", 0o600)]
 exec(FILTER.replace("0x00050000 | error", "0x80000000"))
 print("ready", flush=True)
 while not select.select([sys.stdin], [], [], 0.1)[0]:
