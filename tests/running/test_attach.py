@@ -317,6 +317,24 @@ def test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end(work
         assert (program.process.returncode, stdout, stderr) == (0, "{}\n", "")
 
 
+def test_who_is_asked_and_ends_before_it_answers(workshop: Workshop) -> None:
+    if not workshop.interpreter.has_tail_calls:
+        pytest.skip("one of its threads can be used")
+    temporary = workshop.place.outside / "temporary"
+    temporary.mkdir()
+    text = "import hashlib\nprint('ready', flush=True)\nhashlib.pbkdf2_hmac('sha256', b'x', b'y', 400_000_000)\n"
+    with started(workshop, workshop.write("killed.py", text)) as program:
+        command = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / "killed.genba")]
+        environment = {**os.environ, **workshop.place.environment({"TMPDIR": str(temporary)})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as genba:
+            assert until(lambda: bool(list(temporary.glob("genba-asked-*/begin.py"))))
+            program.process.kill()
+            program.process.wait(timeout=60)
+            said = genba.communicate(timeout=60)[1]
+    assert (genba.returncode, said.splitlines()[0]) == (1, f"error: process {program.pid} ended while genba looked at it"), said
+    assert "hint: " in said and not list(temporary.iterdir())
+
+
 def test_the_main_thread_is_asked_where_no_thread_can_be_used(workshop: Workshop) -> None:
     if not workshop.interpreter.has_tail_calls:
         pytest.skip("one of its threads can be used")

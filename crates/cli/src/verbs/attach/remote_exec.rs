@@ -10,13 +10,16 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use genba_entry::Door;
+use genba_process::facts::Facts;
 use genba_process::interpreter::Interpreter;
+use genba_process::refusal::Refusal;
 use rustix::process::geteuid;
 
 use super::left_behind::{ANSWER, ANSWER_UNFINISHED, SCRIPT, prefix_of_asked};
 use super::placed::sees_as_we_do;
 use crate::files::private_folder;
 use crate::words::failure::{self, Failure};
+use crate::words::refused::refused;
 
 const MINOR_MIN: u32 = 14;
 /// The main thread may be in a long call.
@@ -62,6 +65,10 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
         .stdin(Stdio::null())
         .output()
         .map_err(cannot)?;
+    let has_ended = || Facts::of(pid).map_or(true, |facts| facts.is_zombie());
+    if !asked.status.success() && has_ended() {
+        return Err(refused(&Refusal::Ended { pid }));
+    }
     if !asked.status.success() {
         let words = String::from_utf8_lossy(&asked.stderr);
         return Err(Failure::no(format!("process {pid} cannot be asked by sys.remote_exec"))
@@ -74,6 +81,9 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
             return text
                 .parse()
                 .map_err(|_| Failure::no(format!("process {pid} cannot load genba's library")).detail(text));
+        }
+        if has_ended() {
+            return Err(refused(&Refusal::Ended { pid }));
         }
         std::thread::sleep(POLLED_EVERY);
     }
