@@ -35,16 +35,20 @@ pub fn remove() {
 fn remove_in(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
+        let asked = name.strip_prefix(ASKED);
+        if asked.is_none() && ![HEAP, HEAPS].iter().any(|prefix| name.starts_with(prefix)) {
+            continue;
+        }
         // Of the link itself, if it is one.
         let Ok(found) = entry.metadata() else { continue };
         let is_private = found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0;
-        if is_private && found.is_dir() && name.strip_prefix(ASKED).is_some_and(|rest| is_over(rest, &found)) {
+        if is_private && found.is_dir() && asked.is_some_and(|rest| is_over(rest, &found)) {
             for file in [SCRIPT, ANSWER, ANSWER_UNFINISHED] {
                 let _ = fs::remove_file(entry.path().join(file));
             }
             let _ = fs::remove_dir(entry.path());
         }
-        if is_private && found.is_file() && [HEAP, HEAPS].iter().any(|prefix| name.starts_with(prefix)) {
+        if is_private && found.is_file() && asked.is_none() {
             let _ = remove_unlocked(&entry.path(), &found);
         }
     }
