@@ -45,7 +45,7 @@ const WRITES_A_RECORDING: &str = "a recording is written, and pages and other fo
 const MADE_FROM_IT: &str =
     "genba html --open makes the page of the newest recording here, genba export --to FORMAT app.genba another format";
 
-const OPTIONS: [(&str, Other); 6] = [
+const OPTIONS: [(&str, Other); 7] = [
     (
         "run",
         Other {
@@ -57,6 +57,14 @@ const OPTIONS: [(&str, Other); 6] = [
     ("run", Other { word: "--format", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
     ("attach", Other { word: "--format", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
     ("run", Other { word: "--html", why: WRITES_A_RECORDING, hint: MADE_FROM_IT }),
+    (
+        "run",
+        Other {
+            word: "--web-auth",
+            why: "every user of the machine could read a token on the command line",
+            hint: "put it into GENBA_TOKEN, or into a file that --token-file names",
+        },
+    ),
     (
         "html",
         Other {

@@ -10,6 +10,9 @@ use crate::upload::{Interrupt, Live, New, Refusal, Server, Token, host_name, nam
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during_change;
 
+/// Where `genba serve` listens unless it is told another address.
+const SERVER_HERE: &str = "http://127.0.0.1:8970";
+
 #[derive(Args)]
 pub struct PushOptions {
     /// Send the recording to a genba server while the program runs, as genba push does: http://127.0.0.1:8970
@@ -19,6 +22,14 @@ pub struct PushOptions {
     /// Takes a setting back
     #[arg(long, hide = true, overrides_with = "push")]
     no_push: bool,
+
+    /// `--push` as vmprof's users type it
+    #[arg(long, hide = true, conflicts_with = "push")]
+    web: bool,
+
+    /// Where `--web` pushes to
+    #[arg(long, value_name = "URL", hide = true, requires = "web", default_value = SERVER_HERE)]
+    web_url: String,
 
     /// Read the server's token from a file [default: the variable GENBA_TOKEN]
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -40,7 +51,8 @@ pub struct Pushing {
 impl PushOptions {
     /// None: nothing is pushed.
     pub fn plan(&self) -> Result<Option<Plan>, Failure> {
-        let Some(address) = self.push.as_deref().filter(|_| !self.no_push) else {
+        let web = self.web.then_some(self.web_url.as_str());
+        let Some(address) = self.push.as_deref().or(web).filter(|_| !self.no_push) else {
             return Ok(None);
         };
         let server = Server::parse(address)?;

@@ -127,3 +127,32 @@ fn an_address_with_a_secret_is_refused_before_the_program_starts() {
     assert!(shown.starts_with("exit code 2\nstdout\nstderr\n") && !shown.contains("hunter2"), "{shown}");
     assert_eq!(sandbox.work(), "");
 }
+
+#[test]
+fn web_and_its_address_push_as_with_vmprof() {
+    let (sandbox, played) = (Sandbox::new("run-web"), Played::start(&[]));
+    sandbox.script("bin/program", RECORD);
+    let run =
+        |words: &[&str]| sandbox.genba(&[&["run", "-q"], words, &["program"]].concat()).output().expect("it runs");
+    let pushed = run(&["--web", "--web-url", &played.address]);
+    assert_eq!(
+        String::from_utf8_lossy(&pushed.stderr),
+        format!("pushed program.genba: {}/r/recording-0\n", played.address)
+    );
+    // Beside a setting it decides; beside --no-push nothing is sent.
+    sandbox.file("work/genba.toml", b"push = \"http://127.0.0.1:1\"\n");
+    assert_eq!(run(&["--web", "--web-url", &played.address]).status.code(), Some(0));
+    assert_eq!(run(&["--web", "--web-url", &played.address, "--no-push"]).status.code(), Some(0));
+    assert_eq!(played.recordings().len(), 2);
+    let page = run(&["--web", "--push", &played.address]);
+    assert_eq!(page.status.code(), Some(2));
+    expect![[r#"
+        exit code 2
+        stdout
+        stderr
+          error: `genba run` has no option --web-auth
+            every user of the machine could read a token on the command line
+          hint: put it into GENBA_TOKEN, or into a file that --token-file names
+    "#]]
+    .assert_eq(&sandbox.shown(&run(&["--web", "--web-auth", "token"])));
+}
