@@ -58,13 +58,7 @@ class View:
         return int(whole.split(b" ", 2)[1]), whole
 
     def sockets(self) -> int:
-        """That are connected: the one that listens is not counted."""
-        folder = Path(f"/proc/{self.process.pid}/fd")
-        links = []
-        for entry in folder.iterdir():
-            with contextlib.suppress(FileNotFoundError):
-                links.append(entry.readlink().name)
-        return sum(link.startswith("socket:") for link in links) - 1
+        return sockets(self.process.pid)
 
     def abandoned(self, paths: list[str]) -> None:
         """Each is asked for by somebody who leaves at once; returns when the server has seen all of them leave."""
@@ -102,6 +96,15 @@ class Openings:
             return []
         # Of a watch on a file: four numbers of four bytes, and no name.
         return [self.names[int.from_bytes(events[at : at + 4], sys.byteorder)] for at in range(0, len(events), 16)]
+
+
+def sockets(pid: int) -> int:
+    """That are connected: the one that listens is not counted."""
+    links = []
+    for entry in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            links.append(entry.readlink().name)
+    return sum(link.startswith("socket:") for link in links) - 1
 
 
 def until(holds: Callable[[], bool]) -> None:

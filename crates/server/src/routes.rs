@@ -3,7 +3,7 @@
 
 mod content;
 mod events;
-mod exchange;
+pub mod exchange;
 mod health;
 mod links;
 pub mod login;

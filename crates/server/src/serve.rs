@@ -1,13 +1,14 @@
 //! The server from its start to its end.
 //! Owns: the listener, who may connect without a token, what is cleared each hour, the end by a signal. Never: answers a request.
 
-use std::future::{Future, IntoFuture};
+mod connections;
+
+use std::future::Future;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::serve::ListenerExt;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 use crate::chores::{Open, Place};
 use crate::routes::router;
 use crate::routes::state::Shared;
+use crate::serve::connections::{Connections, Limits};
 use crate::storage::{settings, tokens};
 use crate::words::problem::Problem;
 
@@ -54,23 +56,17 @@ async fn serving(settings: Settings, said: impl FnOnce(SocketAddr) + Send) -> Re
     }
     // Before somebody knows the address.
     let ended = ended_by_signal()?;
-    let bound = TcpListener::bind(settings.listen).await.map_err(|error| {
+    let listener = TcpListener::bind(settings.listen).await.map_err(|error| {
         Problem::new(503, format!("cannot listen on {}", settings.listen))
             .detail(error.to_string())
             .hint("name another address: --listen 127.0.0.1:8971")
     })?;
-    let address = bound.local_addr().map_err(|error| Problem::internal("the address", &error))?;
-    // An answer's last piece does not wait for the reader's acknowledgement of the one before.
-    let listener = bound.tap_io(|connection| drop(connection.set_nodelay(true)));
+    let address = listener.local_addr().map_err(|error| Problem::internal("the address", &error))?;
     let (end, ending) = watch::channel(false);
     let shared = Arc::new(Shared::new(keeper, is_loopback, ending.clone()));
     let clearing = tokio::spawn(clear_each_hour(Arc::clone(&shared)));
-    let service = router(Arc::clone(&shared)).into_make_service_with_connect_info::<SocketAddr>();
-    let mut shutdown = ending.clone();
-    let serving = axum::serve(listener, service).with_graceful_shutdown(async move {
-        let _ = shutdown.wait_for(|is_ending| *is_ending).await;
-    });
-    let serving = tokio::spawn(serving.into_future());
+    let connections = Connections::new(router(Arc::clone(&shared)), Limits::of_process(), ending);
+    let serving = tokio::spawn(connections.take_all(listener));
     said(address);
     ended.await;
     let _ = end.send(true);

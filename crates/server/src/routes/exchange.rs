@@ -3,3 +3,4 @@
 pub mod answer;
 pub mod asked;
 pub mod caller;
+pub mod visit;

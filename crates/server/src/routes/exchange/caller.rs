@@ -2,6 +2,7 @@
 //! Owns: the cookie, the origin of browsers, and the names by which this server may be called. Never: decides what a caller may do.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
@@ -10,6 +11,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use url::Url;
 
+use crate::routes::exchange::visit::Visit;
 use crate::routes::state::{AppState, Shared};
 use crate::rules::access::Caller;
 use crate::storage::tokens;
@@ -45,6 +47,14 @@ impl FromRequestParts<AppState> for Perhaps {
 }
 
 async fn caller(parts: &Parts, state: &Shared) -> Result<Option<Caller>, Problem> {
+    let found = found(parts, state).await?;
+    if let (Some(_), Some(visit)) = (&found, parts.extensions.get::<Arc<Visit>>()) {
+        visit.note_known();
+    }
+    Ok(found)
+}
+
+async fn found(parts: &Parts, state: &Shared) -> Result<Option<Caller>, Problem> {
     let database = &state.keeper.database;
     if let Some(secret) = bearer(&parts.headers)? {
         return match tokens::of_secret(database, secret).await? {

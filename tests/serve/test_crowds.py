@@ -1,0 +1,77 @@
+"""Strangers at the door: connections that never ask, and requests that nobody waits for. The owner's next page is answered, and nothing is done for nobody.
+
+Owns: the crowds. Never: measures (benches/goals/crowd.py does).
+"""
+
+import contextlib
+import resource
+import socket
+from collections.abc import Callable
+
+from leases import held
+from served import Server, Team
+from visitors import Openings, sockets, until
+
+# Descriptors of the server; it keeps connections for half of them.
+DESCRIPTORS = 256
+SILENT = 300
+ABANDONED = 200
+
+
+def test_more_silent_connections_than_the_server_keeps(servers: Callable[..., Server], honest: bytes, golden: bytes) -> None:
+    server = servers()
+    team = Team.of(server)
+    server.before = ["sh", "-c", f'ulimit -n {DESCRIPTORS}; exec "$@"', "sh"]
+    server.start()
+    live = team.lena.begin("live.genba", live=True)
+    team.lena.append(live, 0, honest).expect(204)
+    events = team.lena.events(live)
+    assert next(events)[0] == "grown"
+    others = sockets(server.process.pid)
+    with contextlib.ExitStack() as silent:
+        for number in range(SILENT):
+            stranger = silent.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60))
+            stranger.sendall([b"", b"GET / HTTP/1.1\r\nHo", b"GET /login HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"][number % 3])
+        made = team.lena.push(golden)
+        assert team.lena.get(made["url"]).expect(200).kind == "text/html"
+        team.nobody.get("/health").expect(200)
+        assert sockets(server.process.pid) <= others + DESCRIPTORS // 2
+        # Whoever is known and waits for an answer was not closed.
+        team.lena.append(live, len(honest), golden).expect(204)
+        assert any(name == "grown" and told["bytes"] == len(honest) + len(golden) for name, told in events)
+    assert server.errors.count(f"{DESCRIPTORS // 2} connections are open, the most that this server keeps") == 1, server.errors
+    assert server.stop() == 0
+
+
+def test_the_server_takes_as_many_descriptors_as_it_may(servers: Callable[..., Server]) -> None:
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    server = servers(before=["sh", "-c", 'ulimit -Sn 64; exec "$@"', "sh"]).start()
+    assert resource.prlimit(server.process.pid, resource.RLIMIT_NOFILE) == (hard, hard)
+
+
+def test_nothing_is_done_for_requests_that_nobody_waits_for(server: Server) -> None:
+    client = server.client()
+    tree = lambda made, share: f"/api/recordings/{made['id']}/tree?min_share={share}"
+    asked = lambda path: f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+    stacks = [f"main;request_{number};step 3\n".encode() for number in range(3)]
+    slow, other, wanted = (client.push(recording, f"{number}.txt") for number, recording in enumerate(stacks))
+    files = {made["sha256"]: path for path in (server.data / "objects/content").rglob("*") for made in (slow, other, wanted) if path.name == made["sha256"]}
+    connect = lambda: socket.create_connection(("127.0.0.1", server.port), timeout=60)
+    openings = Openings([files[wanted["sha256"]]])
+    client.get(tree(wanted, 1)).expect(200)
+    of_one_page = len(openings.so_far())
+    assert of_one_page > 0
+    with held(files[slow["sha256"]], files[other["sha256"]]) as until_in_demand, contextlib.ExitStack() as waiting:
+        # Both of the server's readers wait for their file, and every other question waits for its turn.
+        readers = [waiting.enter_context(connect()) for _ in range(2)]
+        for reader, made in zip(readers, (slow, other), strict=True):
+            reader.sendall(asked(tree(made, 1)))
+        until_in_demand()
+        before = sockets(server.process.pid)
+        # Each is another question: none is answered from memory.
+        for number in range(ABANDONED):
+            with connect() as stranger:
+                stranger.sendall(asked(tree(wanted, f"2.{number}")))
+        until(lambda: sockets(server.process.pid) <= before)
+    client.get(tree(wanted, 3)).expect(200)
+    assert len(openings.so_far()) == of_one_page
