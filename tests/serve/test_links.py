@@ -70,6 +70,14 @@ def test_a_revoked_link_says_so(team: Team, honest: bytes) -> None:
     assert listed["revoked_by"] == "admin" and listed["revoked_ms"] >= listed["made_ms"]
 
 
+def test_an_owner_revokes_any_link_to_the_recording(team: Team, honest: bytes) -> None:
+    made = team.lena.push(honest)
+    link = link_to(team.admin, made["id"])
+    assert team.sam.ask("DELETE", f"/api/links/{link['code']}").expect(403).json()["title"] == "this link is somebody else's"
+    team.lena.ask("DELETE", f"/api/links/{link['code']}").expect(204)
+    team.nobody.get(link["url"]).expect(410)
+
+
 def test_an_expired_link_says_so(team: Team, honest: bytes) -> None:
     made = team.lena.push(honest)
     link = link_to(team.lena, made["id"], expires_ms=int(time.time() * 1000) + 1500)

@@ -106,8 +106,12 @@ pub async fn revoke(State(state): State<AppState>, Known(caller): Known, Path(co
     caller.needs(Scope::Write)?;
     let database = &state.keeper.database;
     let link = links::find(database, &code).await?.ok_or_else(|| Problem::not_found("link"))?;
-    if link.made_by != caller.name && !caller.may(Scope::Admin) {
-        return Err(Problem::forbidden("this link is somebody else's").detail(format!("{} made it", link.made_by)));
+    let recording = state.keeper.find(&link.recording).await?;
+    if link.made_by != caller.name && !caller.may_change(&recording) {
+        return Err(Problem::forbidden("this link is somebody else's").detail(format!(
+            "{} made it, and {} uploaded the recording; only they or an admin may revoke it",
+            link.made_by, recording.owner
+        )));
     }
     links::revoke(database, &code, &caller.name).await?;
     Ok(empty())
