@@ -6,6 +6,7 @@ pub mod database;
 pub mod links;
 pub mod listing;
 pub mod recordings;
+pub mod scratch;
 pub mod settings;
 pub mod store;
 pub mod terms;

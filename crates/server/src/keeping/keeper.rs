@@ -16,7 +16,7 @@ use crate::storage::recordings::{self, Known, Recording, State};
 use crate::storage::store::{Store, scratch_failed};
 use crate::storage::terms::{self, Kind};
 use crate::storage::tokens::commit;
-use crate::storage::{chunks, contents, links};
+use crate::storage::{chunks, contents, links, scratch};
 use crate::words::moment::now_ms;
 use crate::words::problem::Problem;
 use crate::words::random;
@@ -187,7 +187,7 @@ impl Keeper {
     }
 
     pub(super) fn scratch_file(&self) -> Result<(NamedTempFile, tokio::fs::File), Problem> {
-        let made = NamedTempFile::new_in(&self.scratch).and_then(|scratch| {
+        let made = scratch::make(&self.scratch).and_then(|scratch| {
             let file = scratch.reopen()?;
             Ok((scratch, tokio::fs::File::from_std(file)))
         });

@@ -1,11 +1,13 @@
-//! What nobody needs any more: recordings that are older than they are kept, uploads that nobody went on with, objects without a row.
+//! What nobody needs any more: recordings that are older than they are kept, uploads that nobody went on with, objects without a row,
+//! files of a server that was killed.
 //! Owns: how long each may lie. Never: deletes an object that a row names.
 
 use std::collections::HashSet;
 
 use crate::keeping::keeper::Keeper;
 use crate::storage::recordings::{self, Recording, State};
-use crate::storage::{chunks, contents, settings};
+use crate::storage::store::UPLOADS;
+use crate::storage::{chunks, contents, scratch, settings};
 use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 
@@ -22,12 +24,13 @@ pub struct Cleared {
     pub uploads: u64,
     pub contents: u64,
     pub parts: u64,
+    pub files: u64,
 }
 
 impl Keeper {
     /// Once now, as a server does each hour.
     pub async fn clear(&self) -> Result<Cleared, Problem> {
-        let mut cleared = Cleared::default();
+        let mut cleared = Cleared { files: self.clear_files().await?, ..Cleared::default() };
         if let Some(days) = settings::keep_days(&self.database).await? {
             cleared.recordings = self.prune(now_ms() - i64::from(days) * DAY_MS).await?;
         }
@@ -83,9 +86,17 @@ impl Keeper {
     /// Parts whose row never came, or is gone.
     async fn clear_parts(&self) -> Result<u64, Problem> {
         if settings::are_deletions_held(&self.database).await? {
+    /// Scratch files, and objects that were being written.
+    async fn clear_files(&self) -> Result<u64, Problem> {
+        let (folder, objects) = (self.scratch.clone(), self.store.folders());
+        let clear =
+            move || scratch::clear(&folder) + objects.iter().map(|folder| scratch::clear_staged(folder)).sum::<u64>();
+        tokio::task::spawn_blocking(clear).await.map_err(|error| Problem::internal("clearing scratch files", &error))
+    }
+
             return Ok(0);
         }
-        let listed = self.store.list("uploads").await?;
+        let listed = self.store.list(UPLOADS).await?;
         let rows = chunks::objects(&self.database).await?;
         let known: HashSet<&str> = rows.iter().map(|(object, _)| object.as_str()).collect();
         let mut cleared = 0;

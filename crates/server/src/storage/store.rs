@@ -25,6 +25,8 @@ const TRIES: usize = 4;
 const TRIED_FOR: Duration = Duration::from_secs(20);
 /// The folder of objects in the data folder.
 pub const FOLDER: &str = "objects";
+const CONTENT: &str = "content";
+pub const UPLOADS: &str = "uploads";
 
 #[derive(Clone)]
 pub struct Store {
@@ -76,12 +78,12 @@ impl Store {
 
     /// Of a sealed recording.
     pub fn content(&self, sha256: &str) -> Key {
-        self.key(&["content", sha256.get(..2).unwrap_or_default(), sha256])
+        self.key(&[CONTENT, sha256.get(..2).unwrap_or_default(), sha256])
     }
 
     /// Of the next part of an upload; nobody else has this name.
     pub fn new_part(&self, recording: &str) -> Result<Key, Problem> {
-        Ok(self.key(&["uploads", recording, &random::id()?]))
+        Ok(self.key(&[UPLOADS, recording, &random::id()?]))
     }
 
     fn key(&self, parts: &[&str]) -> Key {
@@ -91,6 +93,11 @@ impl Store {
     /// The file of an object, if the store is a folder.
     pub fn file(&self, key: &Key) -> Option<PathBuf> {
         self.folder.as_ref().and_then(|folder| folder.path_to_filesystem(key).ok())
+    }
+
+    /// Where objects are, if the store is a folder.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        [CONTENT, UPLOADS].iter().filter_map(|folder| self.file(&self.key(&[folder]))).collect()
     }
 
     pub async fn put(&self, key: &Key, bytes: Bytes) -> Result<(), Problem> {
