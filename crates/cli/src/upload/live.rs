@@ -18,7 +18,7 @@ use super::content::{Content, piece};
 use super::progress::Progress;
 use super::refusal::Refusal;
 use super::remembered::Remembered;
-use super::sending::{Pieces, Sending};
+use super::sending::{Pieces, Pushed, Sending};
 use super::token::Token;
 use super::waits::Waits;
 
@@ -31,6 +31,13 @@ const ABANDONED: Duration = Duration::from_secs(2);
 pub struct Live {
     shared: Arc<Shared>,
     server: Server,
+}
+
+/// Addresses of a pushed recording.
+pub struct Pages {
+    pub whole: String,
+    /// Of the part that somebody sealed while the program ran.
+    pub sealed_early: Option<String>,
 }
 
 /// Lets Ctrl-C end the wait for the rest of an upload.
@@ -47,7 +54,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     phase: Phase,
-    outcome: Option<Result<String, Refusal>>,
+    outcome: Option<Result<Pushed, Refusal>>,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -93,13 +100,16 @@ impl Live {
         &self.server
     }
 
-    /// The recording is complete: waits until it is sealed. Ok: the address of its page.
-    pub fn finish(&self) -> Result<String, Refusal> {
+    /// The recording is complete: waits until it is sealed.
+    pub fn finish(&self) -> Result<Pages, Refusal> {
         self.shared.go_to(Phase::Ended);
         let mut state = self.shared.lock();
         loop {
             if let Some(outcome) = state.outcome.take() {
-                return outcome.map(|id| self.server.page(&id));
+                return outcome.map(|pushed| Pages {
+                    whole: self.server.page(&pushed.id),
+                    sealed_early: pushed.sealed_early.map(|id| self.server.page(&id)),
+                });
             }
             if state.phase == Phase::Stopped {
                 return Err(Refusal::Stopped);
@@ -143,7 +153,7 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    fn end(&self, outcome: Result<String, Refusal>) {
+    fn end(&self, outcome: Result<Pushed, Refusal>) {
         self.lock().outcome.get_or_insert(outcome);
         self.changed.notify_all();
     }
@@ -170,7 +180,7 @@ impl Drop for Ending {
     }
 }
 
-fn push(shared: &Shared, plan: &Plan) -> Result<String, Refusal> {
+fn push(shared: &Shared, plan: &Plan) -> Result<Pushed, Refusal> {
     let client = Client::new(&plan.server, plan.token.as_ref())?;
     let mut course = Course::default();
     let followed = course.follow(shared, plan, &client);
@@ -193,10 +203,11 @@ fn push(shared: &Shared, plan: &Plan) -> Result<String, Refusal> {
         remembered: &remembered,
         progress: &shared.progress,
         begun: course.id.clone(),
-        is_known: course.id.is_some(),
+        is_known: course.id.is_some() || course.sealed_early.is_some(),
         pause: &|wait| shared.pause(Phase::Ended, Some(wait)) == Phase::Ended,
     };
-    sending.run()
+    let pushed = sending.run()?;
+    Ok(Pushed { sealed_early: course.sealed_early.or(pushed.sealed_early), ..pushed })
 }
 
 /// How far the upload has come while the program runs.
@@ -208,6 +219,8 @@ struct Course {
     kept_bytes: u64,
     /// What the server has is not known since a request failed.
     is_unsure: bool,
+    /// A recording that somebody sealed while it grew: the upload began anew.
+    sealed_early: Option<String>,
 }
 
 impl Course {
@@ -272,7 +285,15 @@ impl Course {
                 pieces.took(begun.elapsed());
                 kept
             }
-            Ok(Sent::EndsAt(kept)) => kept,
+            Ok(Sent::EndsAt(kept)) if kept > self.kept_bytes => kept,
+            Ok(Sent::EndsAt(kept)) => {
+                if client.kept(&id)?.is_sealed {
+                    return self.begin_anew(id);
+                }
+                // Without progress, as after a failure.
+                self.kept_bytes = kept;
+                return Err(Refusal::Broken("the server lost what it had".to_owned()));
+            }
             Err(refusal) => {
                 let is_large =
                     matches!(refusal, Refusal::TooSlow | Refusal::Broken(_)) || refusal.status() == Some(413);
@@ -282,6 +303,16 @@ impl Course {
                 return Err(refusal);
             }
         };
+        Ok(())
+    }
+
+    /// The file has every byte, so the sealed part is no loss; its page stays as it is.
+    fn begin_anew(&mut self, sealed: String) -> Result<(), Refusal> {
+        if self.sealed_early.is_some() {
+            return Err(Refusal::SealedEarly);
+        }
+        self.sealed_early = Some(sealed);
+        (self.id, self.kept_bytes) = (None, 0);
         Ok(())
     }
 }

@@ -26,6 +26,8 @@ pub enum Refusal {
     Answered(Answer),
     /// The recording cannot be read any more.
     File(String),
+    /// The server takes no more of it, again after it was begun anew.
+    SealedEarly,
     /// By Ctrl-C.
     Stopped,
 }
@@ -122,6 +124,7 @@ impl Refusal {
             Refusal::Redirected(_) => format!("{at} leads to another address, and a token is not sent there"),
             Refusal::NotGenba(_) => format!("{at} is not a genba server"),
             Refusal::File(why) => format!("the recording cannot be read: {why}"),
+            Refusal::SealedEarly => format!("{at} sealed it twice before its end"),
             Refusal::Stopped => "Ctrl-C ended the upload".to_owned(),
             Refusal::Answered(answer) => answer.why(at),
         }

@@ -4,8 +4,8 @@
 //! | step | what it does | then |
 //! |---|---|---|
 //! | Create | a new recording on the server, remembered | Send |
-//! | Ask | how many bytes does the server have? | Send, Verify when it is sealed, Create when it is gone or has more than there is |
-//! | Send | the next piece | Send, Seal after the last one |
+//! | Ask | how many bytes does the server have? | Send, Verify when all of them are sealed, Create when it is gone or has more than there is |
+//! | Send | the next piece | Send, Seal after the last one, Verify when the server takes no more |
 //! | Seal | bytes and hash; the server reads the recording | Done, Create when an older upload had other bytes |
 //! | Verify | is it the sealed recording? | Done, Create |
 //!
@@ -36,6 +36,14 @@ pub struct Sending<'a> {
     pub pause: &'a dyn Fn(Duration) -> bool,
 }
 
+/// A recording that is complete on the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pushed {
+    pub id: String,
+    /// An earlier recording of the same upload, which somebody sealed before the upload's end.
+    pub sealed_early: Option<String>,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Create,
@@ -54,13 +62,13 @@ struct Course {
     is_resumed: bool,
     /// It was begun anew once: not again.
     has_begun_anew: bool,
+    sealed_early: Option<String>,
     pieces: Pieces,
     waits: Waits,
 }
 
 impl Sending<'_> {
-    /// Ok: the sealed recording's number.
-    pub fn run(&self) -> Result<String, Refusal> {
+    pub fn run(&self) -> Result<Pushed, Refusal> {
         let mut waits = Waits::bounded();
         self.progress.set_whole(self.content.bytes);
         let limits = self.first_contact(&mut waits)?;
@@ -76,6 +84,7 @@ impl Sending<'_> {
             is_resumed: id.is_some(),
             id,
             has_begun_anew: false,
+            sealed_early: None,
             pieces: Pieces::new(limits),
             waits,
         };
@@ -86,7 +95,8 @@ impl Sending<'_> {
             };
         }
         self.remembered.forget();
-        course.id.ok_or(Refusal::Stopped)
+        let sealed_early = course.sealed_early;
+        course.id.map(|id| Pushed { id, sealed_early }).ok_or(Refusal::Stopped)
     }
 
     fn first_contact(&self, waits: &mut Waits) -> Result<Limits, Refusal> {
@@ -115,7 +125,8 @@ impl Sending<'_> {
             Step::Ask => {
                 let kept = self.client.kept(&id)?;
                 Ok(match kept.bytes {
-                    _ if kept.is_sealed => Step::Verify,
+                    // A server that sealed a quiet upload by itself takes the rest.
+                    bytes if kept.is_sealed && bytes >= whole => Step::Verify,
                     bytes if bytes > whole => self.anew(course, Some(&id)),
                     bytes => self.step_at(bytes),
                 })
@@ -132,6 +143,9 @@ impl Sending<'_> {
                     }
                     Sent::EndsAt(bytes) if bytes > whole => Ok(self.anew(course, Some(&id))),
                     Sent::EndsAt(bytes) => {
+                        if bytes == at && self.client.kept(&id)?.is_sealed {
+                            return Ok(Step::Verify);
+                        }
                         // Another push sends the same; or the server lost a piece, and must not go on doing so.
                         if bytes <= at {
                             self.wait(Refusal::Broken("the server lost what it had".to_owned()), &mut course.waits)?;
@@ -145,8 +159,14 @@ impl Sending<'_> {
                 Ok(Step::Done)
             }
             Step::Verify => Ok(match self.client.sha256(&id)? {
-                Some(sha256) if sha256 != self.content.sha256 => self.anew(course, None),
-                _ => Step::Done,
+                Some(sha256) if sha256 == self.content.sha256 => Step::Done,
+                None if self.client.kept(&id)?.bytes == whole => Step::Done,
+                // Begun anew, and sealed early once more.
+                _ if course.sealed_early.is_some() => return Err(Refusal::SealedEarly),
+                _ => {
+                    course.sealed_early = Some(id);
+                    self.anew(course, None)
+                }
             }),
             Step::Create | Step::Done => Ok(Step::Done),
         }

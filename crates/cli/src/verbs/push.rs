@@ -97,11 +97,11 @@ pub fn push(arguments: &Arguments) -> Result<ExitCode, Failure> {
         during_change(move || shown.in_words(), || sending.run())
     });
     let shown = path.display();
-    let id = pushed.map_err(|refusal| {
+    let pushed = pushed.map_err(|refusal| {
         let failure = refusal.failure(&format!("{shown} was not pushed"), &server);
         explain_resuming(failure, &refusal, &remembered)
     })?;
-    print(&format!("{}\n", server.page(&id)))?;
+    print(&format!("{}\n", server.page(&pushed.id)))?;
     if !arguments.quiet {
         say(&format!("pushed {shown} ({})", figures::size(content.bytes)));
     }

@@ -213,13 +213,12 @@ impl Keeper {
     pub async fn delete(&self, recording: &Recording) -> Result<(), Problem> {
         let parts = chunks::of_recording(&self.database, &recording.id).await?;
         let mut transaction = self.database.begin().await?;
-        if !recordings::delete(&mut transaction, &recording.id).await? {
-            return Err(Problem::not_found("recording"));
-        }
+        let deleted = recordings::delete(&mut transaction, &recording.id).await?;
+        let used = deleted.ok_or_else(|| Problem::not_found("recording"))?;
         chunks::delete(&mut transaction, &recording.id).await?;
         terms::delete(&mut transaction, &recording.id).await?;
         links::delete(&mut transaction, &recording.id).await?;
-        if let Some(sha256) = &recording.sha256 {
+        if let Some(sha256) = &used {
             contents::end_use(&mut transaction, sha256).await?;
         }
         commit(transaction).await?;

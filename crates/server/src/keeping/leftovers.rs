@@ -11,7 +11,7 @@ use crate::storage::{chunks, contents, scratch, settings};
 use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
 
-/// A live recording that did not grow since is sealed as it is: the one who sent it is gone.
+/// A live recording that did not grow since is sealed as it is: the one who sent it is gone, or has no network.
 const LIVE_QUIET_MS: i64 = 15 * MINUTE_MS;
 /// An upload can be gone on with for so long.
 const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
@@ -36,7 +36,7 @@ impl Keeper {
         }
         for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
             // One that cannot be read is an upload like any other, until it is deleted.
-            if self.seal(&quiet, None).await.is_err() && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
+            if self.seal_quiet(&quiet).await.is_err() && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
                 self.delete(&quiet).await?;
                 cleared.uploads += 1;
             }
@@ -44,6 +44,9 @@ impl Keeper {
         for left in recordings::untouched(&self.database, State::Open, Some(false), now_ms() - UPLOAD_KEPT_MS).await? {
             self.delete(&left).await?;
             cleared.uploads += 1;
+        }
+        for settled in recordings::sealed_with_parts(&self.database, now_ms() - UPLOAD_KEPT_MS).await? {
+            self.end_reopening(&settled).await?;
         }
         cleared.contents = self.clear_contents().await?;
         cleared.parts = self.clear_parts().await?;
@@ -83,9 +86,6 @@ impl Keeper {
         Ok(cleared)
     }
 
-    /// Parts whose row never came, or is gone.
-    async fn clear_parts(&self) -> Result<u64, Problem> {
-        if settings::are_deletions_held(&self.database).await? {
     /// Scratch files, and objects that were being written.
     async fn clear_files(&self) -> Result<u64, Problem> {
         let (folder, objects) = (self.scratch.clone(), self.store.folders());
@@ -94,6 +94,9 @@ impl Keeper {
         tokio::task::spawn_blocking(clear).await.map_err(|error| Problem::internal("clearing scratch files", &error))
     }
 
+    /// Parts whose row never came, or is gone.
+    async fn clear_parts(&self) -> Result<u64, Problem> {
+        if settings::are_deletions_held(&self.database).await? {
             return Ok(0);
         }
         let listed = self.store.list(UPLOADS).await?;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
+use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::{Keeper, New, known};
 use crate::reading::Unread;
@@ -32,11 +33,19 @@ pub struct Expected {
     pub sha256: String,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SealedBy {
+    Client,
+    /// Whoever uploads may go on.
+    Server,
+}
+
 impl Keeper {
     /// The bytes behind `at`, which must be the upload's end. Returns where it ends then.
     pub async fn append(&self, recording: &Recording, at: u64, bytes: Bytes) -> Result<u64, Problem> {
         let length = bytes.len() as u64;
-        if recording.state == State::Sealed {
+        // One that this server sealed because it was quiet goes on: its parts are still there.
+        if recording.state == State::Sealed && chunks::of_recording(&self.database, &recording.id).await?.is_empty() {
             return Err(stands_at(recording.bytes, "the recording is sealed: nothing may be added"));
         }
         if at != recording.bytes {
@@ -53,7 +62,7 @@ impl Keeper {
         let key = self.store.new_part(&recording.id)?;
         self.store.put(&key, bytes).await?;
         let chunk = Chunk { starts_at: at, bytes: length, object: key.to_string() };
-        let stored = self.store_chunk(&recording.id, &chunk).await;
+        let stored = self.store_chunk(recording, &chunk).await;
         if !matches!(stored, Ok(true)) {
             // It may be left behind: then it is deleted later (`keeping/leftovers.rs`).
             let _ = self.store.delete(&key).await;
@@ -67,13 +76,36 @@ impl Keeper {
         }
     }
 
-    async fn store_chunk(&self, id: &str, chunk: &Chunk) -> Result<bool, Problem> {
+    async fn store_chunk(&self, recording: &Recording, chunk: &Chunk) -> Result<bool, Problem> {
+        let id = &recording.id;
         let mut transaction = self.database.begin().await?;
+        if let Some(sha256) = &recording.sha256
+            && !self.reopen(&mut transaction, recording, sha256).await?
+        {
+            return Ok(false);
+        }
         if !recordings::grow(&mut transaction, id, chunk.starts_at, chunk.bytes, now_ms()).await? {
             return Ok(false);
         }
         chunks::insert(&mut transaction, id, chunk).await?;
         commit(transaction).await?;
+        Ok(true)
+    }
+
+    /// Of a recording that the server sealed. False: it is open again already, or its parts are gone.
+    async fn reopen(
+        &self,
+        transaction: &mut Transaction<'static, Any>,
+        recording: &Recording,
+        sha256: &str,
+    ) -> Result<bool, Problem> {
+        // The row is locked first: nobody deletes the parts in between.
+        if !recordings::reopen(transaction, &recording.id, recording.bytes, sha256).await?
+            || !chunks::are_any(transaction, &recording.id).await?
+        {
+            return Ok(false);
+        }
+        contents::end_use(transaction, sha256).await?;
         Ok(true)
     }
 
@@ -90,7 +122,10 @@ impl Keeper {
                 expected.bytes == recording.bytes && Some(&expected.sha256) == recording.sha256.as_ref()
             });
             return match is_same {
-                true => Ok(recording.clone()),
+                true => {
+                    self.end_reopening(recording).await?;
+                    self.sealed_by_another(recording, recording.sha256.as_deref().unwrap_or_default()).await
+                }
                 false => Err(Problem::conflict("the recording is sealed with another content")),
             };
         }
@@ -108,7 +143,30 @@ impl Keeper {
                 .detail(format!("{sha256} is here, {} was named", expected.sha256))
                 .hint("delete it and upload the file again"));
         }
-        self.keep(recording, &sha256, scratch.path()).await
+        self.keep(recording, &sha256, scratch.path(), SealedBy::Client).await
+    }
+
+    /// A live recording that nobody went on with. Its parts stay: whoever sent it may go on after all.
+    pub async fn seal_quiet(&self, recording: &Recording) -> Result<Recording, Problem> {
+        self.check_room(recording.bytes.saturating_mul(2))?;
+        let mut hash = Sha256::new();
+        let scratch = self.scratch_of_chunks(recording, |piece| hash.update(piece)).await?;
+        self.keep(recording, &random::hex(&hash.finalize()), scratch.path(), SealedBy::Server).await
+    }
+
+    /// Nothing is added to a sealed recording any more: the parts go that a seal of the server's own left.
+    pub(super) async fn end_reopening(&self, recording: &Recording) -> Result<(), Problem> {
+        let parts = chunks::of_recording(&self.database, &recording.id).await?;
+        if parts.is_empty() {
+            return Ok(());
+        }
+        let mut transaction = self.database.begin().await?;
+        if recordings::lock_sealed(&mut transaction, &recording.id).await? {
+            chunks::delete(&mut transaction, &recording.id).await?;
+            commit(transaction).await?;
+            self.delete_parts(parts).await;
+        }
+        Ok(())
     }
 
     /// A whole recording in one request.
@@ -149,7 +207,13 @@ impl Keeper {
     }
 
     /// Under its hash, once it is known to be a recording.
-    async fn keep(&self, recording: &Recording, sha256: &str, file: &std::path::Path) -> Result<Recording, Problem> {
+    async fn keep(
+        &self,
+        recording: &Recording,
+        sha256: &str,
+        file: &std::path::Path,
+        by: SealedBy,
+    ) -> Result<Recording, Problem> {
         let path = async { Ok::<_, Unread>(file.to_path_buf()) };
         let facts =
             self.answers.facts(&recording.name, sha256, path).await.map_err(|unread| unread_problem(&unread))?;
@@ -175,6 +239,10 @@ impl Keeper {
                 return self.sealed_by_another(recording, sha256).await;
             }
             terms::replace(&mut transaction, recording, &Kind::ALL, words.clone()).await?;
+            if by == SealedBy::Server {
+                commit(transaction).await?;
+                return self.find(&recording.id).await;
+            }
             chunks::delete(&mut transaction, &recording.id).await?;
             commit(transaction).await?;
             self.delete_parts(parts).await;

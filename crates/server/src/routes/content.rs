@@ -51,7 +51,8 @@ pub async fn append(
     let length = part.len() as u64;
     let end = state.keeper.append(&recording, at, part).await?;
     state.metrics.uploaded_bytes.inc_by(length);
-    if recording.live {
+    // A sealed one that took a part is live again.
+    if recording.live || recording.state == Stands::Sealed {
         Shared::learn_later(&state, &id);
     }
     let mut response = empty();

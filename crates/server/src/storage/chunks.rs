@@ -1,4 +1,4 @@
-//! The parts of recordings that are not sealed: which object holds which bytes.
+//! The parts of recordings that may still grow: which object holds which bytes.
 //! Owns: their order. Never: has a row whose object is not on the disk.
 
 use sqlx::{Any, Transaction};
@@ -42,6 +42,14 @@ pub async fn of_recording(database: &Database, recording: &str) -> Result<Vec<Ch
             Ok(Chunk { starts_at: count(row, "starts_at")?, bytes: count(row, "bytes")?, object: get(row, "object")? })
         })
         .collect()
+}
+
+/// Whether there is one, as the transaction sees it.
+pub async fn are_any(transaction: &mut Transaction<'static, Any>, recording: &str) -> Result<bool, Problem> {
+    let mut statement = Statement::new("SELECT starts_at FROM chunks WHERE recording = ");
+    statement.value(recording.to_owned());
+    statement.say(" LIMIT 1");
+    Ok(!statement.rows_within(transaction).await?.is_empty())
 }
 
 /// Of all uploads.

@@ -186,6 +186,41 @@ pub async fn seal(
     Ok(statement.execute(transaction).await? == 1)
 }
 
+/// A sealed recording grows again. False: it is not sealed any more, or with another content.
+pub async fn reopen(
+    transaction: &mut Transaction<'static, Any>,
+    id: &str,
+    bytes: u64,
+    sha256: &str,
+) -> Result<bool, Problem> {
+    let mut statement = Statement::new(
+        "UPDATE recordings SET state = 'open', live = 1, sealed_ms = NULL, sha256 = NULL WHERE state = 'sealed' AND id = ",
+    );
+    statement.value(id.to_owned());
+    statement.say(" AND bytes = ");
+    statement.value(stored(bytes));
+    statement.say(" AND sha256 = ");
+    statement.value(sha256.to_owned());
+    Ok(statement.execute(transaction).await? == 1)
+}
+
+/// Until the transaction ends nobody reopens it. False: it is not sealed.
+pub async fn lock_sealed(transaction: &mut Transaction<'static, Any>, id: &str) -> Result<bool, Problem> {
+    let mut statement = Statement::new("UPDATE recordings SET state = 'sealed' WHERE state = 'sealed' AND id = ");
+    statement.value(id.to_owned());
+    Ok(statement.execute(transaction).await? == 1)
+}
+
+/// Sealed before, while parts of them are left.
+pub async fn sealed_with_parts(database: &Database, before_ms: i64) -> Result<Vec<Recording>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    statement.say(COLUMNS);
+    statement.say(" FROM recordings WHERE state = 'sealed' AND sealed_ms < ");
+    statement.value(before_ms);
+    statement.say(" AND id IN (SELECT recording FROM chunks)");
+    statement.rows(database).await?.iter().map(Recording::of_row).collect()
+}
+
 /// Of a live recording, as far as it is there. One that was sealed in between knows more.
 pub async fn learn(transaction: &mut Transaction<'static, Any>, id: &str, known: &Known) -> Result<bool, Problem> {
     let mut statement = Statement::new("UPDATE recordings SET live = 1");
@@ -223,9 +258,10 @@ pub async fn rename(
     Ok(statement.execute(transaction).await? == 1)
 }
 
-/// False: it is gone already.
-pub async fn delete(transaction: &mut Transaction<'static, Any>, id: &str) -> Result<bool, Problem> {
+/// The content that it used, as its row says now. None: it is gone already.
+pub async fn delete(transaction: &mut Transaction<'static, Any>, id: &str) -> Result<Option<Option<String>>, Problem> {
     let mut statement = Statement::new("DELETE FROM recordings WHERE id = ");
     statement.value(id.to_owned());
-    Ok(statement.execute(transaction).await? == 1)
+    statement.say(" RETURNING sha256");
+    statement.rows_within(transaction).await?.first().map(|row| get(row, "sha256")).transpose()
 }

@@ -84,7 +84,14 @@ impl Pushing {
     pub fn finish(&self) {
         let progress = self.live.progress();
         match during_change(move || progress.in_words(), || self.live.finish()) {
-            Ok(page) => say(&format!("pushed {}: {page}", self.shown)),
+            Ok(pages) => {
+                say(&format!("pushed {}: {}", self.shown, pages.whole));
+                if let Some(early) = pages.sealed_early {
+                    say(&format!(
+                        "note: somebody sealed {early} while the program ran; it holds the recording up to then"
+                    ));
+                }
+            }
             Err(refusal) => self.warn(&refusal),
         }
     }

@@ -129,6 +129,54 @@ fn an_address_with_a_secret_is_refused_before_the_program_starts() {
 }
 
 #[test]
+fn a_recording_that_somebody_seals_meanwhile_is_begun_anew_once() {
+    let (sandbox, played) = (Sandbox::new("run-push-sealed"), Played::start(&[]));
+    let more = "while [ ! -e \"$HOME/sealed\" ]; do sleep 0.05; done";
+    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{more}\n{RECORD}\n{WAIT}\nexit 3"));
+    let silent = sandbox.silent_pipe();
+    let words = ["run", "-q", "--push", &played.address, "program"];
+    let genba = sandbox.genba(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("genba starts");
+    played.wait_for("PATCH /api/recordings/recording-0/content 0");
+    played.look(|seen| seen.recordings[0].sealed = Some("of an owner".to_owned()));
+    sandbox.file("sealed", b"");
+    played.wait_for("PATCH /api/recordings/recording-1/content 0");
+    drop(silent);
+    let done = genba.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stderr).replace(&played.address, "[server]");
+    expect![[r#"
+        pushed program.genba: [server]/r/recording-1
+        note: somebody sealed [server]/r/recording-0 while the program ran; it holds the recording up to then
+    "#]]
+    .assert_eq(&said);
+    let recordings = played.recordings();
+    let file = fs::read(sandbox.path("work/program.genba")).expect("it is kept");
+    assert_eq!((done.status.code(), recordings.len()), (Some(3), 2));
+    assert!(recordings[1].bytes == file && recordings[1].sealed.is_some());
+    assert!(file.starts_with(&recordings[0].bytes) && recordings[0].bytes.len() < file.len());
+    // It was told once that nothing may be added, and asked once whether that is for good.
+    let first = "/api/recordings/recording-0/content";
+    let at = recordings[0].bytes.len();
+    let count = |request: String| played.look(|seen| seen.requests.iter().filter(|seen| **seen == request).count());
+    assert_eq!((count(format!("PATCH {first} {at}")), count(format!("HEAD {first}"))), (1, 1));
+}
+
+#[test]
+fn a_server_that_takes_nothing_and_is_not_sealed_is_asked_again_after_waits() {
+    let sandbox = Sandbox::new("run-push-stuck");
+    sandbox.script("bin/program", &format!("{RECORD}\n{HOLD}\n{WAIT}\nexit 3"));
+    let stuck = Fault::Answer("409 Conflict", "Upload-Offset: 0\r\nUpload-Complete: ?0\r\n", "");
+    let played = Played::start(&[("PATCH", stuck.clone()), ("PATCH", stuck)]);
+    let silent = sandbox.silent_pipe();
+    let words = ["run", "-q", "--push", &played.address, "program"];
+    let genba = sandbox.genba(&words).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("genba starts");
+    played.wait_for("HEAD");
+    drop(silent);
+    let done = genba.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stderr).replace(&played.address, "[server]");
+    assert_eq!((done.status.code(), &*said), (Some(3), "pushed program.genba: [server]/r/recording-0\n"));
+}
+
+#[test]
 fn web_and_its_address_push_as_with_vmprof() {
     let (sandbox, played) = (Sandbox::new("run-web"), Played::start(&[]));
     sandbox.script("bin/program", RECORD);

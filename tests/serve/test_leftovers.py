@@ -1,0 +1,191 @@
+"""What a server clears each hour, the first time as it starts: old recordings, quiet and abandoned uploads, parts without a row, files of a killed server.
+
+Owns: age, made by writing times back in the SQLite file and the folder of a stopped server. Never: waits.
+"""
+
+import contextlib
+import itertools
+import os
+import select
+import signal
+import socket
+import sqlite3
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from client import Client
+from crafted import Crafted
+from served import Server
+
+MINUTE_MS, DAY_MS = 60_000, 86_400_000
+HOUR_S = 3_600
+
+
+def age(server: Server, recording_id: str, age_ms: int) -> None:
+    """As if the recording had been touched, and sealed, so long ago."""
+    then_ms = time.time_ns() // 1_000_000 - age_ms
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        changed = database.execute(
+            "UPDATE recordings SET touched_ms = ?, created_ms = ?, sealed_ms = CASE WHEN sealed_ms IS NULL THEN NULL ELSE ? END WHERE id = ?",
+            (then_ms, then_ms, then_ms, recording_id),
+        )
+        assert changed.rowcount == 1
+
+
+def age_file(path: Path, age_s: int) -> None:
+    then_s = time.time() - age_s
+    os.utime(path, (then_s, then_s))
+
+
+def cleared(server: Server, until: Callable[[Client], bool]) -> Client:
+    """Started again; what it clears at its start is cleared. One that never is makes the test hang, and pytest's limit ends it."""
+    client = server.start().client()
+    while not until(client):
+        os.sched_yield()
+    return client
+
+
+def files_below(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+def killed_while_it_writes(server: Server, scratch: Path) -> set[str]:
+    """Its scratch files then: it is stopped as soon as there is one, and goes on if that was too late."""
+    for seed in itertools.count():
+        recording = Crafted(seed=seed).padded(20_000_000)
+        head = f"POST /api/recordings?name=a.genba HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/octet-stream\r\nContent-Length: {len(recording)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", server.port)) as connection:
+            connection.sendall(head.encode() + recording)
+            while not files_below(scratch) and not select.select([connection], [], [], 0)[0]:
+                os.sched_yield()
+            server.process.send_signal(signal.SIGSTOP)
+            if left := files_below(scratch):
+                server.kill()
+                return left
+            server.process.send_signal(signal.SIGCONT)
+    raise AssertionError
+
+
+def ids(client: Client) -> set[str]:
+    return {one["id"] for one in client.recordings()}
+
+
+def test_recordings_that_are_older_than_keep_are_deleted(servers: Callable[..., Server], honest: bytes, golden: bytes) -> None:
+    server = servers()
+    client = server.start().client()
+    old, young = client.push(honest)["id"], client.push(golden)["id"]
+    server.stop()
+    age(server, old, 2 * DAY_MS)
+    age(server, young, DAY_MS // 2)
+    server.flags = ["--keep", "1d"]
+    client = cleared(server, lambda client: ids(client) == {young})
+    client.get(f"/api/recordings/{old}").expect(404)
+    assert client.content(young) == golden
+    # The setting stays in the database.
+    server.stop()
+    age(server, young, 2 * DAY_MS)
+    server.flags = []
+    client = cleared(server, lambda client: not ids(client))
+    assert client.get("/api/settings").expect(200).json()["keep_days"] == 1
+    assert server.stop() == 0 and files_below(server.data / "objects") == set() and server.verb("check").returncode == 0
+
+
+def test_uploads_that_nobody_went_on_with_are_deleted(server: Server, honest: bytes, golden: bytes) -> None:
+    client = server.client()
+    left, going_on = client.begin(), client.begin()
+    for recording_id in (left, going_on):
+        client.append(recording_id, 0, honest).expect(204)
+    server.stop()
+    age(server, left, 7 * DAY_MS + MINUTE_MS)
+    age(server, going_on, 7 * DAY_MS - HOUR_S * 1_000)
+    client = cleared(server, lambda client: client.get(f"/api/recordings/{left}").status == 404)
+    assert client.seal(going_on, honest).expect(200).json()["bytes"] == len(honest)
+    assert server.stop() == 0 and len(files_below(server.data / "objects")) == 1
+
+
+def test_a_quiet_live_recording_is_sealed_and_goes_on_when_its_program_comes_back(server: Server, honest: bytes, golden: bytes) -> None:
+    client = server.client()
+    quiet, busy = client.begin(live=True), client.begin(live=True)
+    for recording_id in (quiet, busy):
+        client.append(recording_id, 0, honest).expect(204)
+    link = client.ask("POST", f"/api/recordings/{quiet}/links", {}).expect(201).json()
+    server.stop()
+    age(server, quiet, 16 * MINUTE_MS)
+    age(server, busy, 5 * MINUTE_MS)
+    shown = lambda client, recording_id: client.get(f"/api/recordings/{recording_id}").expect(200).json()
+    client = cleared(server, lambda client: shown(client, quiet)["state"] == "sealed")
+    assert shown(client, busy)["live"] and not shown(client, quiet)["live"] and client.content(quiet) == honest
+    # The network is back: the same recording goes on where it was, under its links, and nothing of it is lost.
+    head = client.ask("HEAD", f"/api/recordings/{quiet}/content").expect(200)
+    assert (head.offset, head.headers["Upload-Complete"]) == (len(honest), "?1")
+    assert client.append(quiet, 1, golden).expect(409).offset == len(honest)
+    whole = honest + golden
+    assert client.append(quiet, len(honest), golden).expect(204).offset == len(whole)
+    opened = shown(client, quiet)
+    assert (opened["state"], opened["live"], opened["sealed_ms"], opened["sha256"]) == ("open", True, None, None) and client.content(quiet) == whole
+    assert client.seal(quiet, whole).expect(200).json()["bytes"] == len(whole)
+    assert client.content(quiet) == whole and client.get(link["url"]).status == 303
+    # Its own seal is for good.
+    assert client.append(quiet, len(whole), golden).expect(409).offset == len(whole)
+    # One content, and the part of the one that is live: the first seal's content goes within the hour, or as a server starts.
+    server.stop()
+    cleared(server, lambda _: len(files_below(server.data / "objects")) == 2)
+    assert server.stop() == 0 and server.verb("check").returncode == 0
+
+
+def test_a_quiet_recording_takes_nothing_after_its_program_or_a_week_has_sealed_it(server: Server, honest: bytes, golden: bytes) -> None:
+    client = server.client()
+    done, left, gone = (client.begin(f"{number}.genba", live=True) for number in range(3))
+    for recording_id in (done, left, gone):
+        client.append(recording_id, 0, honest).expect(204)
+    server.stop()
+    for recording_id in (done, left, gone):
+        age(server, recording_id, 16 * MINUTE_MS)
+    state = lambda client, recording_id: client.get(f"/api/recordings/{recording_id}").expect(200).json()["state"]
+    client = cleared(server, lambda client: all(state(client, one) == "sealed" for one in (done, left, gone)))
+    client.seal(done, honest).expect(200)
+    client.append(done, len(honest), golden).expect(409)
+    # Three recordings with one content: deleting one leaves the others whole, whatever was reopened in between.
+    client.append(gone, len(honest), golden).expect(204)
+    client.ask("DELETE", f"/api/recordings/{gone}").expect(204)
+    server.stop()
+    age(server, left, 8 * DAY_MS)
+    client = cleared(server, lambda client: len(files_below(server.data / "objects")) == 1)
+    client.append(left, len(honest), golden).expect(409)
+    assert client.content(left) == client.content(done) == honest
+    assert server.stop() == 0 and server.verb("check").returncode == 0
+
+
+def test_parts_without_a_row_are_deleted(server: Server, honest: bytes) -> None:
+    client = server.client()
+    recording_id = client.begin()
+    client.append(recording_id, 0, honest).expect(204)
+    uploads = server.data / "objects/uploads"
+    [known] = files_below(uploads)
+    server.stop()
+    orphans = [uploads / recording_id / name for name in ("orphan", "young")]
+    for orphan in orphans:
+        orphan.write_bytes(honest)
+    for path in (orphans[0], uploads / known):
+        age_file(path, 7 * HOUR_S)
+    client = cleared(server, lambda _: not orphans[0].exists())
+    assert files_below(uploads) == {known, f"{recording_id}/young"} and client.content(recording_id) == honest
+
+
+def test_files_of_a_killed_server_are_removed_when_they_are_old(server: Server) -> None:
+    scratch, objects = server.data / "scratch", server.data / "objects"
+    left = killed_while_it_writes(server, scratch)
+    assert all(name.startswith("genba-serve-") for name in left), left
+    # As object_store leaves it; and one of an earlier version.
+    staged = objects / "content/ab/abcd#1"
+    staged.parent.mkdir(parents=True, exist_ok=True)
+    earlier, young = scratch / ".tmpEarlier", scratch / "genba-serve-young"
+    for path in (staged, earlier, young):
+        path.write_bytes(b"half")
+    old = [*(scratch / name for name in left), staged, earlier]
+    for path in old:
+        age_file(path, 7 * HOUR_S)
+    cleared(server, lambda _: not any(path.exists() for path in old))
+    assert files_below(scratch) == {young.name}
+    assert server.stop() == 0 and server.verb("check").returncode == 0
