@@ -20,6 +20,7 @@ UPLOADS = 12
 KILLS = 4
 # One call a line: `[pid N] name(args) = result`; with -y descriptors carry their paths.
 CALL = re.compile(r"^(?:\d+ |\[pid +\d+\] )?(?:\d+\.\d+ )?(\w+)\((.*)$")
+DATABASE = "genba.sqlite"
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "syncfs")
 
 
@@ -60,40 +61,42 @@ def answer_at(calls: list[tuple[str, str]], status: int, nth: int = 0) -> int:
     return places[nth]
 
 
-def synced(calls: list[tuple[str, str]]) -> list[str]:
-    """The paths that were synced, whole."""
-    paths = [re.match(r"\d+<(.*?)>\)\s+= 0", words) for name, words in calls if name in SYNCS]
-    return [found[1] for found in paths if found]
+def syncs(calls: list[tuple[str, str]]) -> list[tuple[int, str]]:
+    """The paths that were synced, whole, and where."""
+    found = [(at, re.match(r"\d+<(.*?)>\)\s+= 0", words)) for at, (name, words) in enumerate(calls) if name in SYNCS]
+    return [(at, match[1]) for at, match in found if match]
 
 
-def assert_synced_before(calls: list[tuple[str, str]], data: Path, where: str) -> None:
-    paths = [path.removesuffix(" (deleted)") for path in synced(calls)]
-    database = [path for path in paths if re.search(r"\.(db|sqlite3?)(-wal|-journal)?$", path)]
-    files = [path for path in paths if path not in database and path.startswith(str(data)) and not os.path.isdir(path)]
-    folders = [path for path in paths if os.path.isdir(path) and path.startswith(str(data))]
-    assert database, f"{where}: the database is not synced: {paths}"
-    assert files, f"{where}: no file is synced: {paths}"
-    assert folders, f"{where}: no folder is synced: {paths}"
+def assert_synced(calls: list[tuple[str, str]], file: Path, database: Path) -> None:
+    """The bytes of that very file, then its place, then its folder, then the row."""
+    known = syncs(calls)
+    written = [at for at, path in known if re.sub(r"#\d+$", "", path.removesuffix(" (deleted)")) == str(file)]
+    assert written, f"{file} is not synced: {known}"
+    placed = [at for at, (name, words) in enumerate(calls) if name.startswith(("rename", "link")) and f'"{file}"' in words]
+    assert placed and written[0] < placed[0], f"{file} is in its place before its bytes are synced"
+    folders = [at for at, path in known if path == str(file.parent) and at > placed[0]]
+    assert folders, f"the folder of {file} is not synced after the move: {known}"
+    rows = [at for at, path in known if re.fullmatch(re.escape(str(database)) + "(-wal|-journal)?", path) and at > folders[0]]
+    assert rows, f"no row is synced after {file}: {known}"
 
 
-def test_file_folder_and_database_are_synced_before_the_answer(server: Server, golden: bytes, tmp_path: Path) -> None:
+def test_content_folder_and_row_are_synced_before_the_answer(server: Server, golden: bytes, tmp_path: Path) -> None:
     client = server.client()
-    calls = traced(server, lambda: client.push(golden), tmp_path)
-    assert_synced_before(calls[: answer_at(calls, 201)], server.data, "one request")
-    # Moved or linked into its place, and the folder is synced after that.
-    moved = [at for at, (name, words) in enumerate(calls) if name.startswith(("rename", "link")) and str(server.data) in words]
-    if moved:
-        assert any(os.path.isdir(path) for path in synced(calls[moved[-1] : answer_at(calls, 201)])), "no folder is synced after the move"
+    made: list[dict] = []
+    calls = traced(server, lambda: made.append(client.push(golden)), tmp_path)
+    sha256 = made[0]["sha256"]
+    assert_synced(calls[: answer_at(calls, 201)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
 def test_a_piece_is_synced_before_its_answer(server: Server, honest: bytes, tmp_path: Path) -> None:
     client = server.client()
     recording_id = client.begin()
     calls = traced(server, lambda: client.append(recording_id, 0, honest).expect(204), tmp_path)
-    before = synced(calls[: answer_at(calls, 204)])
-    assert [path for path in before if path.startswith(str(server.data))], f"nothing is synced: {synced(calls)}"
+    [part] = (server.data / "objects/uploads" / recording_id).iterdir()
+    assert_synced(calls[: answer_at(calls, 204)], part, server.data / DATABASE)
     calls = traced(server, lambda: client.seal(recording_id, honest).expect(200), tmp_path)
-    assert synced(calls[: answer_at(calls, 200)]), "the seal is not synced"
+    sha256 = client.get(f"/api/recordings/{recording_id}").expect(200).json()["sha256"]
+    assert_synced(calls[: answer_at(calls, 200)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
 def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:

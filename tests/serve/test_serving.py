@@ -224,6 +224,35 @@ def test_what_answers(server: Server, servers: Callable[..., Server]) -> None:
     client.get("/api/session").expect(401)
 
 
+def test_metrics_count_what_happens(server: Server, honest: bytes, golden: bytes) -> None:
+    client = server.client()
+
+    def counts() -> dict[str, float]:
+        lines = client.get("/metrics").expect(200).body.decode().splitlines()
+        return {name: float(value) for name, value in (line.rsplit(" ", 1) for line in lines if line.startswith("genba_"))}
+
+    assert {name: value for name, value in counts().items() if "http" not in name} == {
+        "genba_uploaded_bytes_total": 0, "genba_recordings_sealed_total": 0, "genba_recordings": 0, "genba_recordings_bytes": 0, "genba_recordings_live": 0,
+    }
+    client.push(golden)
+    live = client.begin(live=True)
+    client.append(live, 0, honest).expect(204)
+    client.append(live, 0, honest).expect(409)
+    client.get("/nowhere").expect(404)
+    routes = ("/api/recordings", "/api/recordings/{id}/content", "none")
+    assert {name: value for name, value in counts().items() if "http" not in name or any(f'"{route}"' in name for route in routes)} == {
+        "genba_uploaded_bytes_total": len(golden) + len(honest), "genba_recordings_sealed_total": 1,
+        "genba_recordings": 2, "genba_recordings_bytes": len(golden) + len(honest), "genba_recordings_live": 1,
+        'genba_http_requests_total{route="/api/recordings",status="201"}': 2,
+        'genba_http_requests_total{route="/api/recordings/{id}/content",status="204"}': 1,
+        'genba_http_requests_total{route="/api/recordings/{id}/content",status="409"}': 1,
+        'genba_http_requests_total{route="none",status="404"}': 1,
+    }
+    client.seal(live, honest).expect(200)
+    after = counts()
+    assert (after["genba_recordings_sealed_total"], after["genba_recordings_live"], after["genba_recordings"]) == (2, 0, 2)
+
+
 def test_beyond_loopback_it_wants_a_token(servers: Callable[..., Server]) -> None:
     server = servers()
     command = [str(binary()), "serve", "--listen", "0.0.0.0:0", *server.places]

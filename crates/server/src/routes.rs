@@ -83,3 +83,53 @@ async fn around(State(state): State<AppState>, request: Request, next: Next) -> 
     state.metrics.note_request(&route, response.status().as_u16());
     response
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    const METHODS: [&str; 6] = ["get", "head", "post", "put", "patch", "delete"];
+
+    /// `get /api/recordings/{}`
+    fn named(method: &str, path: &str) -> String {
+        let parts = path.split('/').map(|part| if part.starts_with('{') { "{}" } else { part });
+        format!("{method} {}", parts.collect::<Vec<_>>().join("/"))
+    }
+
+    fn routed() -> BTreeSet<String> {
+        let code = include_str!("routes.rs").split("#[cfg(test)]").next().unwrap_or_default();
+        let of_entry = |entry: &'static str| {
+            let (path, handlers) = entry.trim_start().strip_prefix('"')?.split_once('"')?;
+            let handlers = handlers.split("\n        .").next().unwrap_or_default();
+            let is_method = |method: &&&str| handlers.contains(&format!("{method}("));
+            Some(METHODS.iter().filter(is_method).map(|method| named(method, path)).collect::<Vec<_>>())
+        };
+        code.split(".route(").skip(1).flat_map(|entry| of_entry(entry).expect("a path comes first")).collect()
+    }
+
+    /// Its layout is one path or method a line, so no reader of YAML is needed.
+    fn described() -> BTreeSet<String> {
+        let paths = super::health::OPENAPI.split("\npaths:\n").nth(1).expect("paths");
+        let mut path = "";
+        let mut found = BTreeSet::new();
+        for line in paths.split("\ncomponents:\n").next().unwrap_or_default().lines() {
+            if let Some(begun) = line.strip_prefix("  /").filter(|begun| begun.ends_with(':')) {
+                path = begun.trim_end_matches(':');
+            }
+            if let Some(method) = line.strip_prefix("    ").and_then(|line| line.strip_suffix(':'))
+                && METHODS.contains(&method)
+            {
+                found.insert(named(method, &format!("/{path}")));
+            }
+        }
+        found
+    }
+
+    #[test]
+    fn every_route_is_in_the_openapi_file_and_every_one_there_is_a_route() {
+        let (routed, described) = (routed(), described());
+        assert!(routed.len() > 30, "{routed:?}");
+        assert_eq!(routed.difference(&described).collect::<Vec<_>>(), Vec::<&String>::new(), "not described");
+        assert_eq!(described.difference(&routed).collect::<Vec<_>>(), Vec::<&String>::new(), "not routed");
+    }
+}
