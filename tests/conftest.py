@@ -53,7 +53,7 @@ def keep_apart(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "measures: measures shares or times; `make soak` runs it in its long form, with nothing beside it")
+    config.addinivalue_line("markers", "measures: measures shares or times, or does much; `make soak` runs it in its long form, with nothing beside it")
     # A shell that starts the tests in the background has them ignore SIGINT, and every program they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.pluginmanager.register(FailuresAtOnce(config))

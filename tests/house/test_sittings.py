@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import measured  # noqa: E402
 
 CONFTEST = """
 import os
+import re
 from pathlib import Path
 from sittings import Sittings
 def pytest_configure(config):
@@ -180,3 +182,16 @@ def test_pieces(small: Small) -> None:
     nothing = small.sit(PART="tests/test_measuring.py::test_share")
     assert (nothing.exit_code, nothing.ran) == (0, []) and "2 left, 0 of them now" in nothing.words
     assert small.sit().ran == ["one 3.11"]
+
+
+def test_every_test_with_a_long_form_is_in_the_plan(tmp_path: Path) -> None:
+    """What asks for SOAK and is of no long run never does the long amount."""
+    asks = re.compile(r"^(from soak import|import soak)\b", re.MULTILINE)
+    files = {str(path.relative_to(REPOSITORY)) for path in (REPOSITORY / "tests").rglob("test_*.py") if asks.search(path.read_text())}
+    assert len(files) > 10
+    variables = {**os.environ, "GENBA_SOAK": "1", "GENBA_FIGURES": str(tmp_path / "ledger.jsonl"), "PART": "", "VERSIONS": ""}
+    command = [sys.executable, "-m", "pytest", "-q", "--collect-only", "-p", "no:cacheprovider", *sorted(files)]
+    done = subprocess.run(command, cwd=REPOSITORY, env=variables, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    [plan] = [line["plan"] for line in map(json.loads, (tmp_path / "ledger.jsonl").read_text().splitlines()) if "plan" in line]
+    assert files - set(plan) == set(), "neither harmless nor marked with `measures`"

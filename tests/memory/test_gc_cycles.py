@@ -131,6 +131,7 @@ def test_keys_that_are_data_are_one_kind(workshop: Workshop) -> None:
         assert many["drop"].startswith("the dict's values: .clear()")
 
 
+@pytest.mark.measures
 def test_a_long_circle(workshop: Workshop) -> None:
     length = 10_000_000 if SOAK else 1_000_000
     with heaped(workshop, f"circle_of:{length}", program=CYCLED) as (program, _):

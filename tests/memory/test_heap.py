@@ -92,6 +92,7 @@ def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
         ended_well(program)
 
 
+@pytest.mark.measures
 def test_a_busy_program_is_not_disturbed(workshop: Workshop) -> None:
     with started(workshop, workshop.program("tests/programs/heap_server.py")) as program:
         before = state(program)

@@ -138,6 +138,7 @@ def moving(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @few
+@pytest.mark.measures
 def test_while_libraries_come_and_go(workshop: Workshop, moving: list[Path]) -> None:
     command = [workshop.interpreter.path, workshop.program("tests/programs/loads_and_moves.py"), *(workshop.take(library) for library in moving)]
     with running(workshop, command) as program:

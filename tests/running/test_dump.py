@@ -187,6 +187,7 @@ def check_possible(thread: dict) -> bool:
     return True
 
 
+@pytest.mark.measures
 def test_no_verified_stack_is_impossible(place: Place) -> None:
     with running(place, "never_the_same.py", "3") as program:
         tried = 0

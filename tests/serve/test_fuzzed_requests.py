@@ -10,6 +10,8 @@ import crafted
 from served import Team
 from soak import SOAK
 
+pytestmark = pytest.mark.measures
+
 SEED = 20261124
 REQUESTS = 20_000 if SOAK else 600
 PIECES = ["", "0", "-1", "1e9", "9" * 40, "NaN", "true", "null", "%00", "%ff", "../", "'", '"', "<", "\u202e", "\U0001f600", "a b", "&", "=", "::", "cpu>", "cpu>2s", "wall<1m", "tag:", "since:30d", "since:-1d", "until:2026-13-45", "or", " or ", "host:*" * 20, "*" * 200, "(" * 50, '"open', "size>1MB", "x" * 900, "program:\\", "%", "_", "function:[", "who:;--"]

@@ -13,6 +13,8 @@ from recording import REPOSITORY
 from served import Team, environment
 from soak import SOAK
 
+pytestmark = pytest.mark.measures
+
 PROGRAM = REPOSITORY / "build/schemathesis/bin/st"
 SETTINGS = Path(__file__).with_name("schemathesis.toml")
 SEED = 20261124
