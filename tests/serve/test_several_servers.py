@@ -10,6 +10,7 @@ from engines import S3, Postgres
 from recording import binary
 from served import Server, environment
 from uploads import Uploader, check_nothing_lost
+from visitors import until
 
 Pair = tuple[Server, Server]
 
@@ -56,6 +57,24 @@ def test_a_live_recording_is_followed_at_the_other(pair: Pair, honest: bytes, go
         elif name == "sealed":
             break
     assert seen[-1] == "sealed" and seen.count("grown") >= 2
+
+
+def test_what_one_sealed_because_it_was_quiet_goes_on_at_the_other(pair: Pair, postgres: Postgres, honest: bytes, golden: bytes) -> None:
+    one, other = (server.client() for server in pair)
+    recording_id = one.begin("live.genba", live=True)
+    one.append(recording_id, 0, honest).expect(204)
+    pair[0].stop()
+    [database] = [place.rpartition("/")[2] for place in pair[0].places if place.startswith("postgres://")]
+    postgres.run(database, f"UPDATE recordings SET touched_ms = touched_ms - 1000000 WHERE id = '{recording_id}'")
+    pair[0].start()
+    until(lambda: other.get(f"/api/recordings/{recording_id}").expect(200).json()["state"] == "sealed")
+    twin = other.push(honest)
+    assert other.append(recording_id, len(honest), golden).expect(204).offset == len(honest + golden)
+    assert one.get(f"/api/recordings/{recording_id}").expect(200).json()["live"]
+    one.seal(recording_id, honest + golden).expect(200)
+    one.append(recording_id, len(honest + golden), golden).expect(409)
+    assert other.content(recording_id) == honest + golden and one.content(twin["id"]) == honest
+    assert pair[1].verb("check").returncode == 0
 
 
 def test_a_session_and_a_link_hold_at_both(pair: Pair, honest: bytes) -> None:
