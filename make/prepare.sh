@@ -274,7 +274,7 @@ prepare_peers() {
     rm -rf "$root/build/peers"
     mkdir -p "$root/build/peers"
     complete=yes
-    for peer in py-spy vmprof scalene pyinstrument; do
+    for peer in py-spy vmprof scalene pyinstrument yappi viztracer; do
         folder=$root/build/peers/$peer
         if ! { "$python" -m venv "$folder" &&
             "$folder/bin/python" -m pip install --quiet --constraint "$pins" "$peer"; } 2>"$root/build/peers/log"; then
@@ -294,6 +294,9 @@ prepare_peers() {
     # Read by the program whose heap is measured.
     "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/heaps" guppy3 objgraph pympler 2>"$root/build/peers/log" ||
         { complete=no && say "guppy3, objgraph or pympler cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
+    # What reads counts, and what watches a program that is counted.
+    "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/readers" snakeviz gprof2dot tuna coverage 2>"$root/build/peers/log" ||
+        { complete=no && say "snakeviz, gprof2dot, tuna or coverage cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
     if [ "$complete" = yes ]; then
         echo "$wanted" >"$root/build/peers/wanted"
     fi

@@ -13,9 +13,8 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from recording import RUN_SECONDS_MAX, Workshop, genba, genba_said
+from soak import SOAK
 
 Function = tuple[str, int, str]
 # (primitive calls, calls) of a function, and (calls, primitive calls) by caller.
@@ -149,7 +148,7 @@ def random_program(seed: int) -> str:
     return "\n".join(lines) + "\n"
 
 
-def of_files(found: Counts, begin: str) -> dict[tuple, tuple[int, int]]:
+def of_files(found: Counts, begin: str | tuple[str, ...]) -> dict[tuple, tuple[int, int]]:
     """The functions of some files, and each function by each caller in them: how a module is imported depends on folders."""
     kept: dict[tuple, tuple[int, int]] = {(of,): numbers[:2] for of, numbers in found.items() if of[0].startswith(begin)}
     for of, (_, _, callers) in found.items():
@@ -157,17 +156,17 @@ def of_files(found: Counts, begin: str) -> dict[tuple, tuple[int, int]]:
     return kept
 
 
-# Fifty programs in five processes each side: starting a Python takes longer than such a program.
+# Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
 def test_random_programs(workshop: Workshop) -> None:
-    for part in range(5):
-        texts = [random_program(part * 10 + number) for number in range(10)]
-        names = [f"random_{part}_{number}" for number in range(10)]
-        for name, text in zip(names, texts, strict=True):
-            workshop.write(f"{name}.py", text)
-        program = workshop.write(f"all_{part}.py", "".join(f"import {name}\n" for name in names))
+    first = random.SystemRandom().randrange(1 << 32) if SOAK else 0
+    for part in range(100 if SOAK else 5):
+        seeds = [first + part * 10 + number for number in range(10)]
+        for seed in seeds:
+            workshop.write(f"random_{seed}.py", random_program(seed))
+        program = workshop.write(f"all_{part}.py", "".join(f"import random_{seed}\n" for seed in seeds))
         ours, theirs = compare(workshop, program)
         own = [of_files(found, "random_") for found in (ours, theirs)]
-        assert len(own[0]) > 100 and own[0] == own[1]
+        assert len(own[0]) > 100 and own[0] == own[1], seeds
 
 
 def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:
@@ -288,49 +287,6 @@ def test_samples_tell_no_calls(workshop: Workshop) -> None:
     sampled = workshop.run(workshop.write("one.py", "pass\n"))
     refused = genba("pstats", sampled.recording, "--stats")
     assert refused.returncode == 1 and "a recording of samples, which tell no calls" in refused.stderr
-
-
-@pytest.mark.parametrize("way", ["cProfile", "setprofile", "monitoring"])
-def test_a_program_that_profiles_itself_keeps_its_profile(workshop: Workshop, way: str) -> None:
-    texts = {
-        "cProfile": (
-            "import cProfile, pstats\n"
-            "profile = cProfile.Profile()\n"
-            "profile.runcall(work)\n"
-            "profile.create_stats()\n"
-            "print(sorted((name, numbers[1]) for (_, _, name), numbers in profile.stats.items() if 'disable' not in name))\n"
-        ),
-        "setprofile": (
-            "import sys\n"
-            "seen = []\n"
-            "sys.setprofile(lambda frame, event, argument: seen.append((frame.f_code.co_name, event)))\n"
-            "work()\n"
-            "sys.setprofile(None)\n"
-            # The return of sys.setprofile itself is an event wherever calls are instrumented.
-            "print(seen[seen.index(('work', 'call')):])\n"
-        ),
-        "monitoring": (
-            "import sys\n"
-            "seen = []\n"
-            "tool = sys.monitoring.PROFILER_ID\n"
-            "sys.monitoring.use_tool_id(tool, 'mine')\n"
-            "sys.monitoring.register_callback(tool, sys.monitoring.events.PY_START, lambda code, offset: seen.append(code.co_name))\n"
-            "sys.monitoring.set_events(tool, sys.monitoring.events.PY_START)\n"
-            "work()\n"
-            "sys.monitoring.free_tool_id(tool)\n"
-            "print(seen)\n"
-        ),
-    }
-    if way == "monitoring" and workshop.interpreter.name.startswith("3.11"):
-        pytest.skip("3.11 has no sys.monitoring")
-    begin = "def inner(): pass\ndef work():\n    for _ in range(3): inner()\n    len([])\n"
-    program = workshop.write(f"{way}_.py", f"{begin}{texts[way]}for _ in range(10): inner()\n")
-    plain = plainly(workshop, program)
-    done = traced(workshop, "-o", f"{workshop.place.inside}/{way}.prof", workshop.interpreter.path, program)
-    assert (done.returncode, done.stdout) == (0, plain.stdout) and "inner" in plain.stdout, done.stderr
-    # On 3.11 there is one place for a profile function: what the program profiles itself is not counted there.
-    expected = 10 if workshop.interpreter.name.startswith("3.11") else 13
-    assert counts(workshop.place.outside / f"{way}.prof")[f"{way}_.py", 1, "inner"][1] == expected
 
 
 def test_the_table_is_cprofile_s(workshop: Workshop) -> None:

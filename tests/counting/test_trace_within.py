@@ -58,6 +58,34 @@ assert counted(pstats.Stats("second.prof")) == counted(traced.stats())
         assert ours == theirs
 
 
+def test_the_program_s_own_profiler_in_a_block(inside: Inside) -> None:
+    """The module `profile` ends with an error when its first event is the end of `sys.setprofile`; genba.trace leaves that function as it was."""
+    lines = inside.said(
+        PROGRAM
+        + """
+import warnings
+warnings.simplefilter("ignore")  # 3.15 says that it will go.
+import profile
+before = hash(sys.setprofile), sys.setprofile.__doc__, tools()
+with genba.trace("own.prof") as traced:
+    own = profile.Profile()
+    own.runcall(down, 5)
+    if hasattr(sys, "monitoring"):
+        for tool in (4, 3): sys.monitoring.use_tool_id(tool, "mine")
+    down(2)
+own.create_stats()
+print([numbers[:2] for (_, _, name), numbers in own.stats.items() if name == "down"])
+if hasattr(sys, "monitoring"):
+    for tool in (4, 3): sys.monitoring.free_tool_id(tool)
+assert before == (hash(sys.setprofile), sys.setprofile.__doc__, tools())
+own.runcall(down, 5)
+print(sum(numbers[1] for name, numbers in traced.stats().stats.items() if name[2] == "down"))
+"""
+    )
+    has_one_place = inside.workshop.interpreter.minor == "3.11"
+    assert lines == ["[(1, 6)]", "3" if has_one_place else "9"]
+
+
 def test_threads_count_and_forked_children_do_not(inside: Inside) -> None:
     lines = inside.said(
         PROGRAM

@@ -10,6 +10,7 @@
 //! | the process ends, or becomes another one | the counts go into the file                                         |
 //! | `genba.trace` in a program (within.rs)   | callbacks are installed, and taken away at the end of its block     |
 
+mod beside;
 mod callbacks;
 mod counts;
 mod file;

@@ -1,7 +1,7 @@
 //! What sys.monitoring calls for each event of the program (3.12 and later).
 //! Owns: which event begins or ends a call, as in cProfile. Never: raises, allocates but for a function or a caller seen for the first time.
 
-use super::tracer::{Callable, Tracer, new_function};
+use super::tracer::{Callable, Tracer, new_function, set_delayed};
 use crate::collections::interpreter::{FASTCALL, Method, Object};
 use std::ffi::CStr;
 
@@ -54,6 +54,10 @@ extern "C" fn leave_c(_: Object, arguments: *const Object, _: isize) -> Object {
     if let Some(callable) = c_function(tracer, arguments) {
         // SAFETY: as in `leave_python`.
         unsafe { (*tracer).leave(callable.key()) };
+        // SAFETY: as above.
+        if unsafe { (*tracer).beside.has_delayed() } && set_delayed(tracer).is_none() {
+            return core::ptr::null_mut();
+        }
     }
     none(tracer)
 }

@@ -141,6 +141,10 @@ impl Thread {
         }
     }
 
+    pub fn innermost(&self) -> Option<u64> {
+        self.stack.last().map(|frame| frame.key)
+    }
+
     /// As if it had not been called.
     pub fn drop_innermost(&mut self) {
         let Some(frame) = self.stack.pop() else { return };

@@ -41,6 +41,7 @@ functions! {
     descriptor_type: c"PyMethodDescr_Type", Object;
     python_function_type: c"PyFunction_Type", Object;
     type_type: c"PyType_Type", Object;
+    integer_type: c"PyLong_Type", Object;
     is_subtype: c"PyType_IsSubtype", unsafe extern "C" fn(Object, Object) -> c_int;
     look_up: c"_PyType_Lookup", unsafe extern "C" fn(Object, Object) -> Object;
     repr: c"PyObject_Repr", unsafe extern "C" fn(Object) -> Object;
@@ -100,6 +101,12 @@ impl Python {
     pub fn type_of(object: Object) -> Object {
         // SAFETY: every object has its type there; whoever calls has a reference to it.
         unsafe { object.byte_add(TYPE).cast::<Object>().read() }
+    }
+
+    /// Where an object that is a function written in C has its definition.
+    pub fn method_of(function: Object) -> *mut *const Method {
+        // SAFETY: an object of that type has this field; nothing is read.
+        unsafe { function.byte_add(METHOD).cast() }
     }
 
     /// What cProfile counts as a function written in C: built-in functions, bound methods, and methods of types that are called with an object

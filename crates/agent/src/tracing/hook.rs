@@ -11,7 +11,7 @@
 use super::file;
 use super::functions::Python;
 use super::tracer::Tracer;
-use super::{monitoring, profile_function};
+use super::{beside, monitoring, profile_function};
 use crate::collections::interpreter::Object;
 use crate::process::safe_point;
 use crate::process::session::Session;
@@ -136,9 +136,10 @@ fn begins(is_module: bool) {
         true => monitoring::install(tracer),
         false => profile_function::install(tracer),
     });
-    if let Err(words) = installed {
+    match installed {
+        Ok(()) => beside::install(tracer),
         // SAFETY: as above.
-        file::note(unsafe { &(*tracer).session }, file::Note::Refused, words.as_bytes());
+        Err(words) => file::note(unsafe { &(*tracer).session }, file::Note::Refused, words.as_bytes()),
     }
     errno::set(errno);
 }

@@ -32,6 +32,27 @@ pub fn install(tracer: *mut Tracer) -> Result<(), &'static str> {
     let tool = tool.ok_or("other tools have taken all six numbers of sys.monitoring")?;
     // SAFETY: as above.
     unsafe { (*tracer).tool = Some(tool) };
+    set(python, monitoring, tool)
+}
+
+/// The program asks for the number that genba has: genba takes another one, if there is one. With the GIL.
+pub fn give_way(tracer: *mut Tracer) {
+    // SAFETY: never freed; with the GIL; what `sys` has is borrowed, and stays.
+    let (python, monitoring, own) = unsafe {
+        let python = (*tracer).python;
+        (python, (python.of_sys)(c"monitoring".as_ptr()), (*tracer).tool)
+    };
+    let Some(own) = own.filter(|_| !monitoring.is_null()) else { return };
+    let Some(other) = TOOLS.into_iter().find(|tool| *tool != own && take(python, monitoring, *tool)) else { return };
+    if set(python, monitoring, other).is_err() {
+        return remove(python, monitoring, other);
+    }
+    // SAFETY: as above.
+    unsafe { (*tracer).tool = Some(other) };
+    remove(python, monitoring, own);
+}
+
+fn set(python: &Python, monitoring: Object, tool: c_int) -> Result<(), &'static str> {
     let events = python.get(monitoring, c"events").ok_or("sys.monitoring has no events")?;
     let registered = register(python, monitoring, events, tool);
     // SAFETY: as above.
@@ -76,10 +97,13 @@ pub fn uninstall(tracer: *mut Tracer) {
     let Some(tool) = tool else { return };
     // SAFETY: as above; what `sys` has is borrowed, and stays.
     let monitoring = unsafe { (python.of_sys)(c"monitoring".as_ptr()) };
-    if monitoring.is_null() {
-        return;
+    if !monitoring.is_null() {
+        remove(python, monitoring, tool);
     }
-    // SAFETY: as above; the interpreter's own functions with arguments of its own. References are given back.
+}
+
+fn remove(python: &Python, monitoring: Object, tool: c_int) {
+    // SAFETY: with the GIL; the interpreter's own functions with arguments of its own. References are given back.
     unsafe {
         done(python, (python.call_method)(monitoring, c"set_events".as_ptr(), c"ii".as_ptr(), tool, 0 as c_int));
         if let Some(events) = python.get(monitoring, c"events") {

@@ -6,7 +6,7 @@
 
 use super::callbacks::enter;
 use super::functions::{Profiling, Python};
-use super::tracer::{Callable, Tracer};
+use super::tracer::{Callable, Tracer, set_delayed};
 use crate::collections::interpreter::Object;
 use std::ffi::c_int;
 
@@ -118,6 +118,10 @@ extern "C" fn profile(_: Object, frame: Object, what: c_int, argument: Object) -
                 };
                 if starts_thread {
                     into_threads(python, profiling);
+                }
+                // SAFETY: as above.
+                if unsafe { (*tracer).beside.has_delayed() } && set_delayed(tracer).is_none() {
+                    return -1;
                 }
             }
         }

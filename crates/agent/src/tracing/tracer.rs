@@ -4,7 +4,7 @@
 use super::counts::{Index, Thread};
 use super::functions::{CFunction, Profiling, Python};
 use super::names::{self, Name};
-use crate::collections::interpreter::Object;
+use crate::collections::interpreter::{Method, Object};
 use crate::process::session::Session;
 use crate::system::proc::monotonic_ns;
 use rustc_hash::FxHashMap;
@@ -46,6 +46,43 @@ pub struct Tracer {
     pub is_stopped: bool,
     /// Of `sys.monitoring`.
     pub tool: Option<c_int>,
+    pub beside: Beside,
+}
+
+/// A function of the interpreter's with one argument.
+pub type OfOne = extern "C" fn(Object, Object) -> Object;
+
+/// A function of the interpreter's that is called by way of genba. The object is its own; what it says of itself is a copy.
+#[derive(Clone, Copy)]
+pub struct Led {
+    pub function: Object,
+    pub original: *const Method,
+    pub copy: *const Method,
+}
+
+/// A profile function that is set when the call that sets it has ended.
+#[derive(Clone, Copy)]
+pub struct Delayed {
+    pub thread: u64,
+    pub function: OfOne,
+    pub own: Object,
+    pub argument: Object,
+}
+
+/// What beside.rs keeps.
+#[derive(Default)]
+pub struct Beside {
+    pub led: [Option<Led>; 3],
+    pub delayed: Vec<Delayed>,
+    /// `sys.getprofile`.
+    pub asked: Option<Object>,
+}
+
+impl Beside {
+    #[inline(always)]
+    pub fn has_delayed(&self) -> bool {
+        !self.delayed.is_empty()
+    }
 }
 
 /// A function that is entered: its Python code, or what C has.
@@ -86,6 +123,7 @@ impl Tracer {
             is_within: false,
             is_stopped: false,
             tool: None,
+            beside: Beside::default(),
         }
     }
 
@@ -169,6 +207,11 @@ impl Tracer {
         }
     }
 
+    /// The function of the calling thread's innermost call.
+    pub fn innermost(&mut self) -> Option<u64> {
+        self.thread().and_then(|thread| thread.innermost())
+    }
+
     /// None: there is no memory for it.
     fn add_function(&mut self, key: u64, name: Name) -> Option<Index> {
         let index = Index::try_from(self.names.len()).ok()?;
@@ -186,6 +229,7 @@ impl Tracer {
     /// In a forked child, by the thread that forked, with the GIL.
     pub fn forked(&mut self, pid: u32) {
         (self.pid, self.is_first, self.path) = (pid, false, None);
+        self.beside.delayed.clear();
         self.threads.iter_mut().for_each(Thread::forget);
     }
 
@@ -219,9 +263,28 @@ pub fn new_function(tracer: *mut Tracer, callable: Callable) -> Option<Index> {
     index
 }
 
+/// A function written in C has ended. None: a profile function could not be set, and there is an exception.
+#[cold]
+pub fn set_delayed(tracer: *mut Tracer) -> Option<()> {
+    // SAFETY: never freed; with the GIL. The interpreter is called when nothing of the tracer's is in use.
+    unsafe {
+        let beside = &mut (*tracer).beside;
+        let at = beside.delayed.iter().position(|one| one.thread == own_memory());
+        let Some(one) = at.map(|at| beside.delayed.swap_remove(at)) else { return Some(()) };
+        let python = (*tracer).python;
+        let set = (one.function)(one.own, one.argument);
+        (python.release)(one.argument);
+        if set.is_null() {
+            return None;
+        }
+        (python.release)(set);
+        Some(())
+    }
+}
+
 /// The address of the calling thread's own memory, which no other living thread has.
 #[inline(always)]
-fn own_memory() -> u64 {
+pub fn own_memory() -> u64 {
     let address: u64;
     // SAFETY: the first word of a thread's own memory is its address (the ABI of x86-64, "Thread-local storage").
     unsafe { core::arch::asm!("mov {}, fs:0", out(reg) address, options(pure, readonly, nostack, preserves_flags)) };

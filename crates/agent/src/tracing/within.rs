@@ -4,7 +4,7 @@
 use super::file;
 use super::functions::Python;
 use super::tracer::Tracer;
-use super::{hook, monitoring, profile_function};
+use super::{beside, hook, monitoring, profile_function};
 use crate::process::session::Session;
 use crate::system::errno;
 use crate::system::proc::own_pid;
@@ -62,7 +62,7 @@ fn begin(session: Session) -> Result<(), Unbegun> {
         hook::watch_profile_functions(tracer);
         profile_function::install(tracer)
     };
-    installed.map_err(|words| {
+    installed.map(|()| beside::install(tracer)).map_err(|words| {
         uninstall(tracer);
         // SAFETY: as above.
         unsafe { (*tracer).is_stopped = true };
@@ -109,6 +109,7 @@ pub fn is_on() -> bool {
 
 fn uninstall(tracer: *mut Tracer) {
     hook::watch_no_more();
+    beside::uninstall(tracer);
     monitoring::uninstall(tracer);
     profile_function::uninstall(tracer);
 }
