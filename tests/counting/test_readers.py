@@ -1,0 +1,92 @@
+"""What reads a `.prof` file: pstats of every version, snakeviz, gprof2dot and tuna.
+
+Owns: what each of them is asked, which is a number of calls. The last three are in build/peers/readers (make/prepare.sh peers).
+"""
+
+import os
+import subprocess
+
+import pytest
+
+from interpreters import CHROOT, Interpreter, found
+from recording import REPOSITORY, RUN_SECONDS_MAX, Workshop
+from test_trace import traced
+
+PROGRAM = "def f(n): return n and f(n - 1)\ndef generator():\n    yield f(3)\nclass Thing:\n    def method(self): return sorted([2, 1], key=lambda one: one)\nfor _ in range(700):\n    f(2), list(generator()), Thing().method()\n"
+# The header has the name of the file and the time, which differ.
+LIST = (
+    "import pstats, sys, tempfile\n"
+    "with tempfile.NamedTemporaryFile() as file:\n"
+    "    file.write(sys.stdin.buffer.read())\n"
+    "    file.flush()\n"
+    "    stats = pstats.Stats(file.name)\n"
+    "stats.strip_dirs().sort_stats('stdname').print_stats()\n"
+    "stats.print_callers()\n"
+    "stats.print_callees()\n"
+)
+READERS = REPOSITORY / "build/peers/readers"
+TOOLS = REPOSITORY / "build/tools/bin/python"
+
+
+def written(workshop: Workshop) -> bytes:
+    program = workshop.write("read.py", PROGRAM)
+    done = traced(workshop, "-q", "-o", f"{workshop.place.inside}/read.prof", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    return (workshop.place.outside / "read.prof").read_bytes()
+
+
+def listed(by: Interpreter, prof: bytes) -> str:
+    command = [by.path, "-c", LIST] if by.root is None else [CHROOT, str(by.root), by.path, "-c", LIST]
+    done = subprocess.run(command, input=prof, capture_output=True, timeout=RUN_SECONDS_MAX)
+    assert done.returncode == 0, f"{by.name}: {done.stderr.decode()}"
+    return done.stdout.decode().split("\n\n", 1)[1]
+
+
+def test_pstats_of_every_version_reads_it(workshop: Workshop) -> None:
+    prof = written(workshop)
+    own = listed(workshop.interpreter, prof)
+    assert "(f)" in own and "4900/1400" in own and "{built-in method builtins.sorted}" in own
+    others = [one for one in found() if one.name != workshop.interpreter.name]
+    assert others
+    for other in others:
+        assert listed(other, prof) == own, other.name
+
+
+ASKED = {
+    "snakeviz": (
+        "import pstats, sys\n"
+        "from snakeviz.stats import json_stats, table_rows\n"
+        "stats = pstats.Stats(sys.argv[1])\n"
+        "found = [numbers['stats'][:2] for name, numbers in json_stats(stats).items() if name.endswith('read.py:1(f)')]\n"
+        "print([row[0] for row in table_rows(stats) if row[5] == 'read.py:1(f)'], found)\n",
+        "[['4900/1400', 4900]] [[1400, 4900]]\n",
+    ),
+    "gprof2dot": (
+        "import re, sys, gprof2dot\n"
+        "gprof2dot.main(['-f', 'pstats', '-n', '0', '-e', '0', '-o', 'read.dot', sys.argv[1]])\n"
+        "print(re.findall(r'label=\"read:1:f[^\"]*?([0-9]+)×\"', open('read.dot', encoding='utf-8').read()))\n",
+        "['4900']\n",
+    ),
+    "tuna": (
+        "import sys\n"
+        "from tuna.main import read\n"
+        "def names(node):\n"
+        "    yield str(node['text'])\n"
+        "    for child in node.get('children', []): yield from names(child)\n"
+        "print(any('f' in one.split() or '(f)' in one or '::f' in one for one in names(read(sys.argv[1]))))\n",
+        "True\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("reader", ASKED)
+def test_other_tools_read_it(workshop: Workshop, reader: str) -> None:
+    if not any(READERS.glob(f"{reader}*")):
+        pytest.skip(f"{reader} is not in build/peers/readers: make/prepare.sh peers")
+    written(workshop)
+    program, expected = ASKED[reader]
+    done = subprocess.run(
+        [str(TOOLS), "-c", program, str(workshop.place.outside / "read.prof")],
+        cwd=workshop.place.outside, env={**os.environ, "PYTHONPATH": str(READERS)}, capture_output=True, text=True, timeout=RUN_SECONDS_MAX,
+    )
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
