@@ -1,9 +1,13 @@
-"""`genba trace` beside `python -m cProfile`: the same programs under both and under neither, in turns, as wall time.
+"""`genba trace` beside `python -m cProfile`: the same programs under both, under other tracers and under neither, in turns, as wall time.
 
-Owns: three programs: many short Python calls, many calls of C, and both with generators. Settings: none.
+Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
+Settings: none. A peer that is not there is said, and not measured.
 """
 
+import json
+import marshal
 import os
+import random
 import statistics
 import subprocess
 import sys
@@ -11,10 +15,12 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+import ways
 from row import Row
 
-ROUNDS = 5
+ROUNDS = 9
 RATIO_MAX = 0.6
+RESAMPLES = 2_000
 PROGRAMS = {
     "Python calls": "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(25)\n",
     "C calls": "found = []\nfor number in range(400_000):\n    found.append(len(str(number)))\n",
@@ -24,28 +30,126 @@ PROGRAMS = {
         "sum(abs(double(number)) for _ in range(10) for number in numbers(20_000))\n"
     ),
 }
+# Functions of every kind: many short calls, no calls, calls of C.
+MIXED = """
+def leaf(number): return number + 1
+def calls():
+    total = 0
+    for _ in range(1_500_000): total = leaf(total)
+def loop():
+    total = 0
+    for number in range(6_000_000): total += number & 7
+def in_c():
+    return len(sorted([str(number) for number in range(800_000)]))
+calls(), loop(), in_c()
+"""
+OWN = ("<module>", "leaf", "calls", "loop", "in_c")
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    found = []
-    for name, text in PROGRAMS.items():
-        program = folder / "traced.py"
-        program.write_text(text)
-        out = str(folder / "traced.prof")
-        ways = {
-            "bare": [options.python, str(program)],
-            "cProfile": [options.python, "-m", "cProfile", "-o", out, str(program)],
-            "genba": [options.genba, "trace", "--quiet", "--force", "-o", out, "--python", options.python, str(program)],
-        }
-        taken: dict[str, list[float]] = {way: [] for way in ways}
-        for _ in range(ROUNDS):
-            for way, command in ways.items():
-                taken[way].append(seconds(command))
-        bare, theirs, ours = (statistics.median(taken[way]) for way in ways)
-        # What each adds to the program, its own start included.
-        yardstick = f"added {ours - bare:.3f} s, cProfile {theirs - bare:.3f} s, the program alone {bare:.3f} s"
-        found.append(Row(f"trace: {name}, added time beside cProfile's", (ours - bare) / (theirs - bare), "×", RATIO_MAX, yardstick))
+    return [row for name, text in PROGRAMS.items() for row in costs(options, folder, name, text)] + distortions(options, folder)
+
+
+def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
+    program = folder / "traced.py"
+    program.write_text(text)
+    others = peers(folder, program)
+    commands = {
+        "bare": [options.python, str(program)],
+        "cProfile": [options.python, "-m", "cProfile", "-o", str(folder / "traced.prof"), str(program)],
+        "genba": traced(options, folder, program),
+        **others,
+    }
+    taken: dict[str, list[float]] = {way: [] for way in commands}
+    for _ in range(ROUNDS):
+        for way, command in commands.items():
+            taken[way].append(seconds(command))
+    bare, theirs, ours = (statistics.median(taken[way]) for way in ("bare", "cProfile", "genba"))
+    low, high = interval(taken, "genba")
+    # What each adds to the program, its own start included.
+    yardstick = f"{low:.2f} to {high:.2f}; added {ours - bare:.3f} s, cProfile {theirs - bare:.3f} s, the program alone {bare:.3f} s"
+    found = [Row(f"trace: {name}, added time beside cProfile's", ratio(taken, "genba"), "×", RATIO_MAX, yardstick)]
+    for way in others:
+        low, high = interval(taken, way)
+        found.append(Row(f"trace: {name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
     return found
+
+
+def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
+    out = str(folder / "traced.prof")
+    return [options.genba, "trace", "--quiet", "--force", "-o", out, "--python", options.python, str(program)]
+
+
+def peers(folder: Path, program: Path) -> dict[str, list[str]]:
+    """By their own interpreters, which are of one version."""
+    found = {
+        "yappi": ["-m", "yappi", "-c", "wall", "-f", "pstat", "-o", str(folder / "yappi.prof"), str(program)],
+        "viztracer": ["-m", "viztracer", "--quiet", "-o", str(folder / "viztracer.json"), "--", str(program)],
+        # It samples, every millisecond.
+        "pyinstrument": ["-m", "pyinstrument", "-i", "0.001", "-o", str(folder / "pyinstrument.txt"), str(program)],
+    }
+    for way in list(found):
+        found[way].insert(0, ways.venv(way))
+        if missing := ways.peer(way, found[way]).missing:
+            print(f"{way} is not measured: {missing}")
+            del found[way]
+    return found
+
+
+def ratio(taken: dict[str, list[float]], way: str, rounds: list[int] | None = None) -> float:
+    bare, theirs, ours = (
+        statistics.median(times if rounds is None else [times[at] for at in rounds]) for times in (taken["bare"], taken["cProfile"], taken[way])
+    )
+    return (ours - bare) / (theirs - bare)
+
+
+def interval(taken: dict[str, list[float]], way: str) -> tuple[float, float]:
+    """Of the ratio, with 95 %: by drawing rounds again and again, each with all its ways."""
+    chance = random.Random(0)
+    found = sorted(ratio(taken, way, chance.choices(range(ROUNDS), k=ROUNDS)) for _ in range(RESAMPLES))
+    return found[RESAMPLES * 25 // 1000], found[RESAMPLES * 975 // 1000]
+
+
+def distortions(options: Namespace, folder: Path) -> list[Row]:
+    """How far the share of the function that is moved most is from what `genba run` sampled: why one should sample."""
+    program = folder / "mixed.py"
+    program.write_text(MIXED)
+    recording = folder / "mixed.genba"
+    seconds([options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python, str(program)])
+    report = [options.genba, "report", str(recording), "--by", "function", "--weight", "wall", "--format", "json", "--limit", "0"]
+    said = json.loads(subprocess.run(report, capture_output=True, text=True, check=True).stdout)
+    truth = shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})
+    prof = folder / "traced.prof"
+    found = []
+    for way, command in {
+        "genba trace": traced(options, folder, program),
+        "cProfile": [options.python, "-m", "cProfile", "-o", str(prof), str(program)],
+    }.items():
+        seconds(command)
+        told = shares(own_times(prof, program))
+        moved = {name: told[name] - truth[name] for name in OWN}
+        most = max(moved, key=lambda name: abs(moved[name]))
+        each = ", ".join(f"{name} {truth[name] * 100:.0f} → {told[name] * 100:.0f} %" for name in OWN)
+        found.append(Row(f"trace: how far {way} moves a function's share of the time ({most})", abs(moved[most]) * 100, "points", yardstick=each))
+    return found
+
+
+def own_times(prof: Path, program: Path) -> dict[str, float]:
+    """As a sampler without C functions has them: what is written in C counts for its caller."""
+    found = dict.fromkeys(OWN, 0.0)
+    for (file, _, name), (_, _, own_s, _, callers) in marshal.loads(prof.read_bytes()).items():
+        if file == str(program):
+            found[name] += own_s
+        elif file == "~":
+            for (file_of, _, name_of), numbers in callers.items():
+                if file_of == str(program):
+                    found[name_of] += numbers[2]
+    return found
+
+
+def shares(times: dict[str, float]) -> dict[str, float]:
+    total = sum(times.values())
+    return {name: times.get(name, 0) / total for name in OWN}
 
 
 def seconds(command: list[str]) -> float:
