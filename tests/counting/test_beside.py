@@ -33,7 +33,14 @@ OWN = {
         "work()\nsys.setprofile(None)\nprint(sys.getprofile(), seen)\n"
     ),
     "setprofile by C": SEEN + "any(map(sys.setprofile, [see]))\nwork()\nsys.setprofile(None)\nprint([one for one in seen if one[0] == 'work'])\n",
-    "setprofile refused": SEEN + "import ctypes\nfor wrong in ((), (1, 2)):\n    try: sys.setprofile(*wrong)\n    except TypeError as error: print(error)\nwork()\n",
+    "setprofile refused": (
+        SEEN + "def hook(event, arguments):\n    if event == 'sys.setprofile': raise RuntimeError('refused')\n"
+        "sys.addaudithook(hook)\n"
+        "for wrong in ((), (1, 2), (see,)):\n"
+        "    try: sys.setprofile(*wrong)\n"
+        "    except (TypeError, RuntimeError) as error: print(error, sys.getprofile())\n"
+        "work()\nprint(seen)\n"
+    ),
     "setprofile beside settrace": (
         SEEN + "sys.settrace(lambda *event: None)\nsys.setprofile(see)\nwork()\nsys.setprofile(None)\nsys.settrace(None)\nprint(seen)\n"
     ),

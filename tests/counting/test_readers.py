@@ -4,11 +4,12 @@ Owns: what each of them is asked, which is a number of calls. The last three are
 """
 
 import os
+import re
 import subprocess
 
 import pytest
 
-from interpreters import CHROOT, Interpreter, found
+from interpreters import CHROOT, Interpreter, found, pyenv_versions
 from recording import REPOSITORY, RUN_SECONDS_MAX, Workshop
 from test_trace import traced
 
@@ -50,6 +51,18 @@ def test_pstats_of_every_version_reads_it(workshop: Workshop) -> None:
     assert others
     for other in others:
         assert listed(other, prof) == own, other.name
+
+
+def test_pstats_of_older_versions_reads_it(workshop: Workshop) -> None:
+    older = [path for path in pyenv_versions().glob("*/bin/python") if re.match(r"2\.7|3\.([6-9]|10)\.", path.parts[-3])]
+    if not older:
+        pytest.skip("pyenv has no CPython before 3.11")
+    written(workshop)
+    for python in older:
+        code = "import pstats; pstats.Stats('read.prof').strip_dirs().print_stats()"
+        done = subprocess.run([str(python), "-c", code], cwd=workshop.place.outside, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+        rows = [line.split()[0] for line in done.stdout.splitlines() if line.endswith("(f)")]
+        assert rows == ["4900/1400"], f"{python}: {done.stdout}{done.stderr}"
 
 
 ASKED = {
