@@ -93,7 +93,7 @@ CASE_PYTHON = $(or $(PYTHON),$$(ls $$HOME/.pyenv/versions/3.13.*/bin/python3 | t
 case: build ## a case of the casebook, as it happens on this machine: make case NAME=bytes-slice; PYTHON, UPDATE=1
 	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $(NAME)
 
-casebook: build ## all cases, one after the other
+casebook: build ## all cases, one after the other, and what each took
 	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $$(ls casebook/*/README.md | xargs -n 1 dirname | xargs -n 1 basename)
 
 pictures: build web/node_modules ## put pictures of a real page into docs/pictures

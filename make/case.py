@@ -3,23 +3,28 @@
 
     make/case.py bytes-slice --genba target/release/genba --python ~/.pyenv/versions/3.13.0/bin/python3
     make/case.py bytes-slice … --update      and puts the output into the page
+    make/case.py bytes-slice --look          runs nothing, and looks at what the page has
 
 A page holds its commands, each with what its output must show (regular expressions, of whole lines' parts):
 
     <!-- case: genba run -o slow.genba casebook/bytes-slice/slow.py
     shows: b\\[i:\\]
     shows on 3.11 3.12: json
+    shows 80 to 100: ^ *([\\d.]+) % .* slow\\.py:9 before
     -->
     ```console
     $ genba run -o slow.genba casebook/bytes-slice/slow.py
     …
     ```
 
-The block is what `--update` writes; without one the output is only looked at. `<!-- case needs: … -->` has what must be there first, separated by
+With bounds (`80 to 100`) the pattern's group must be a number between them; of two groups, the quotient must. `--update` writes the block; where there is none, only
+the patterns count. It writes the figures in the text, too: `<!-- taken: PATTERN -->7.39<!-- -->` has the group, or the quotient of two, from the first place of the
+page's outputs where the pattern fits. `<!-- case needs: … -->` has what must be there first, separated by
 semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`,
-`headers Python.h` (of the interpreter), `answer SCRIPT` (a script of Python that ends with 0).
+`headers Python.h` (of the interpreter), `answer SCRIPT` (a script of Python that ends with 0). A line
+`needs: COMMAND:PACKAGE …` in a step's mark is for that step only: where the command is missing it is skipped, and the page keeps what it has.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
-options. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
+options. After several cases it prints what each took. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
 """
 
 import argparse
@@ -35,23 +40,57 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
-SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+))?: (?P<pattern>.+)")
+STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\n)?(?P<shows>(?:shows[^\n]*\n)*)-->\n(?P<block>```console\n.*?```\n)?", re.DOTALL)
+SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+?))?(?: (?P<low>[\d.]+) to (?P<high>[\d.]+))?: (?P<pattern>.+)")
+TAKEN = re.compile(r"(?P<mark><!-- taken: (?P<pattern>.+?) -->)(?P<figure>[^<]*)<!-- -->")
 NEEDS = re.compile(r"<!-- case needs: (?P<needs>[^\n]+) -->")
+# How long all cases take, in the index.
+ALL = re.compile(r"<!-- all -->[^<]*<!-- -->")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 COLUMNS = 104
-CASE_SECONDS_MAX = 240
+# Of its commands. A run that is thrown away, because others took the CPU from it, does not count, nor do downloads.
+CASE_SECONDS_MAX = 120
 TRIES = 3
 # Of a run of one program on a quiet machine there are some ten.
 INVOLUNTARY_MIN = 100
+# On a quiet machine it is 1 to 3, and 5 with many processes.
+NOISE_PERCENT_MIN = 8
+# Of the ticks: on a quiet machine nearly all give a sample.
+SAMPLED_MIN = 0.9
 CANNOT_RUN = 2
+
+
+@dataclass(frozen=True)
+class Shown:
+    pattern: str
+    # Minor versions that it is for; none: all.
+    versions: tuple[str, ...]
+    bounds: tuple[float, float] | None
+
+    def missing(self, said: str) -> str | None:
+        """Why it is not shown, if it is not."""
+        if self.bounds is None:
+            return None if re.search(self.pattern, said, re.MULTILINE) else f"not shown any more: {self.pattern}"
+        low, high = self.bounds
+        found = figures(self.pattern, said)
+        if any(low <= plain(figure) <= high for figure in found):
+            return None
+        return f"not from {low:g} to {high:g}, but {', '.join(found) or 'nowhere'}: {self.pattern}"
 
 
 @dataclass(frozen=True)
 class Step:
     command: str
-    # Patterns, each with the minor versions that it is for (none: all).
-    shows: tuple[tuple[str, tuple[str, ...]], ...]
+    # Commands with their packages of Debian, and what the page has where one is missing.
+    needs: str
+    shows: tuple[Shown, ...]
+    block: str
+
+
+    @property
+    def on_the_page(self) -> str:
+        """Below the line of the command."""
+        return "\n".join(self.block.splitlines()[2:-1])
 
 
 class CannotRun(Exception):
@@ -59,12 +98,31 @@ class CannotRun(Exception):
 
 
 def steps(page: str) -> list[Step]:
-    found = [
-        Step(step["command"], tuple((shown["pattern"], tuple((shown["versions"] or "").split())) for shown in SHOWS.finditer(step["shows"])))
-        for step in STEP.finditer(page)
-    ]
-    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
+    found = [Step(step["command"], step["needs"] or "", tuple(map(shown, step["shows"].splitlines())), step["block"] or "") for step in STEP.finditer(page)]
+    assert len(found) == page.count("<!-- case: "), "a mark is `<!-- case: COMMAND`, perhaps a line `needs: …`, lines of `shows: PATTERN`, and `-->`, each at the beginning of a line"
     return found
+
+
+def shown(line: str) -> Shown:
+    parts = SHOWS.fullmatch(line)
+    assert parts, f"`shows: PATTERN`, `shows on 3.11: PATTERN` or `shows 1 to 2: PATTERN`, not {line}"
+    return Shown(parts["pattern"], tuple((parts["versions"] or "").split()), (float(parts["low"]), float(parts["high"])) if parts["low"] else None)
+
+
+def figures(pattern: str, said: str) -> list[str]:
+    """Each group as it is written; the quotient of two with three digits."""
+    found = (match.groups() for match in re.finditer(pattern, said, re.MULTILINE))
+    return [groups[0] if len(groups) == 1 else quotient(*map(plain, groups)) for groups in found]
+
+
+def quotient(one: float, other: float) -> str:
+    if other == 0:
+        return "inf"
+    return f"{one / other:.3g}" if one < 100 * other else f"{one / other:,.0f}"
+
+
+def plain(figure: str) -> float:
+    return float(figure.replace(",", ""))
 
 
 def needs(page: str) -> dict[str, str]:
@@ -84,10 +142,8 @@ class Stage:
         self.version = subprocess.run([python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True, check=True).stdout.strip()
         if ("since" in wanted and number(self.version) < number(wanted["since"])) or ("until" in wanted and number(self.version) > number(wanted["until"])):
             raise CannotRun(f"this case is for CPython {' '.join(f'{word} {wanted[word]}' for word in ('since', 'until') if word in wanted)}, and {python} is {self.version}")
-        for pair in wanted.get("debian", "").split():
-            command, _, package = pair.partition(":")
-            if not shutil.which(command, path=f"{os.environ['PATH']}:/usr/sbin"):
-                raise CannotRun(f"{command} is missing; hint: apt-get install {package or command}")
+        if lacking := lacks(wanted.get("debian", "")):
+            raise CannotRun(lacking)
         commands = folder / "commands"
         commands.mkdir()
         (commands / "genba").symlink_to(Path(genba).resolve())
@@ -125,6 +181,14 @@ class Stage:
         )
         said = ANSI.sub("", done.stdout.decode(errors="replace"))
         return done.returncode, said.replace(f"{self.folder}/", "").replace(str(ROOT) + "/", "")
+
+
+def lacks(wanted: str) -> str | None:
+    for pair in wanted.split():
+        command, _, package = pair.partition(":")
+        if not shutil.which(command, path=f"{os.environ['PATH']}:/usr/sbin"):
+            return f"{command} is missing; hint: apt-get install {package or command}"
+    return None
 
 
 def made_once(name: str, make: Callable[[Path], None]) -> Path:
@@ -177,36 +241,59 @@ def unpacked(wanted: str) -> Path:
 
 
 def was_disturbed(said: str) -> bool:
-    """Runs of a bench lost the CPU again and again, or a recording lacks ticks for want of one."""
+    """Runs of a bench lost the CPU again and again, or a recording lacks samples for want of one."""
     lost = max((int(number.replace(",", "")) for number in re.findall(r"([\d,]+) involuntary", said)), default=0)
-    return lost >= INVOLUNTARY_MIN or "for the reason `late`" in said
+    noise = max(map(float, re.findall(r"noise: two equal commands seem up to ([\d.]+) % apart", said)), default=0.0)
+    ticks = [(plain(due), plain(sampled)) for due, sampled in re.findall(r"^ *ticks ([\d,]+) = sampled ([\d,]+)", said, re.MULTILINE)]
+    return lost >= INVOLUNTARY_MIN or noise >= NOISE_PERCENT_MIN or any(sampled < SAMPLED_MIN * due for due, sampled in ticks)
 
 
 def missing(step: Step, said: str, version: str) -> list[str]:
-    return [pattern for pattern, versions in step.shows if (not versions or version in versions) and not re.search(pattern, said, re.MULTILINE)]
+    of_version = (shows for shows in step.shows if not shows.versions or version in shows.versions)
+    return [f"{why}\n  by: {step.command}" for shows in of_version if (why := shows.missing(said))]
+
+
+def not_said(text: str, said: str) -> list[str]:
+    """Figures of the text that no output has."""
+    return [taken["pattern"] for taken in TAKEN.finditer(text) if not figures(taken["pattern"], said)]
+
+
+def cases() -> list[str]:
+    return sorted(one.parent.name for one in ROOT.glob("casebook/*/README.md"))
+
+
+def page_of(name: str) -> Path:
+    page = ROOT / "casebook" / name / "README.md"
+    if not page.exists():
+        raise CannotRun(f"no case {name}; there are: {', '.join(cases())}")
+    return page
 
 
 def run(name: str, genba: str, python: str, update: bool) -> int:
-    page = ROOT / "casebook" / name / "README.md"
-    if not page.exists():
-        raise CannotRun(f"no case {name}; there are: {', '.join(sorted(one.parent.name for one in ROOT.glob('casebook/*/README.md')))}")
+    page = page_of(name)
     text = page.read_text()
     outputs: list[str] = []
     failures: list[str] = []
-    end = time.monotonic() + CASE_SECONDS_MAX
     with tempfile.TemporaryDirectory(prefix="genba-case-") as folder:
         stage = Stage(Path(folder), genba, python, needs(text))
+        began, lost = time.monotonic(), 0.0
         for step in steps(text):
             print(f"$ {step.command}", flush=True)
+            if lacking := lacks(step.needs):
+                print(f"skipped: {lacking}\n", flush=True)
+                outputs.append(step.on_the_page)
+                continue
             try:
                 before = set(stage.folder.iterdir())
                 for left in reversed(range(TRIES)):
-                    code, said = stage.run(step, max(1.0, end - time.monotonic()))
+                    tried = time.monotonic()
+                    code, said = stage.run(step, max(1.0, began + lost + CASE_SECONDS_MAX - tried))
                     # By what genba itself says of the machine; another answer than that of a quiet one is no news then.
                     if left == 0 or code != 0 or not missing(step, said, stage.version) or not was_disturbed(said):
                         break
                     print(f"{said}\nonce more: others took the CPU from it", flush=True)
                     stage.forget(before)
+                    lost += time.monotonic() - tried
             except subprocess.TimeoutExpired:
                 failures.append(f"not done within the {CASE_SECONDS_MAX} s of a case: {step.command}")
                 break
@@ -214,17 +301,42 @@ def run(name: str, genba: str, python: str, update: bool) -> int:
             outputs.append(said)
             if code != 0:
                 failures.append(f"exit code {code}: {step.command}")
-            failures += [f"not shown any more: {pattern}\n  by: {step.command}" for pattern in missing(step, said, stage.version)]
+            failures += missing(step, said, stage.version)
+        else:
+            failures += [f"a figure of the text that nothing says: {pattern}" for pattern in not_said(text, "\n".join(outputs))]
+    if failures:
+        return failed(name, failures)
+    if update:
+        given, every = iter(outputs), "\n".join(outputs)
+        text = STEP.sub(lambda step: filled(step, next(given)), text)
+        page.write_text(TAKEN.sub(lambda taken: f"{taken['mark']}{figures(taken['pattern'], every)[0]}<!-- -->", text))
+    print(f"case {name}: {len(outputs)} commands show what the page says, {time.monotonic() - began - lost:.0f} s", flush=True)
+    return 0
+
+
+def look(name: str) -> int:
+    """Runs nothing: the page as it is, of the version that its screens name."""
+    text = page_of(name).read_text()
+    version = re.search(r"^CPython (\d+\.\d+)", text, re.MULTILINE)
+    seen = [step for step in steps(text) if step.block]
+    failures = [why for step in seen for why in missing(step, step.on_the_page, version[1] if version else "")]
+    every = "\n".join(step.on_the_page for step in seen)
+    failures += [
+        f"a figure of the text is {taken['figure']}, and the screens have {', '.join(found) or 'none'}: {taken['pattern']}"
+        for taken in TAKEN.finditer(text)
+        if taken["figure"] not in (found := figures(taken["pattern"], every)[:1])
+    ]
+    if failures:
+        return failed(name, failures)
+    print(f"case {name}: {len(seen)} screens of the page show what it says", flush=True)
+    return 0
+
+
+def failed(name: str, failures: list[str]) -> int:
     for failure in failures:
         print(f"error: {name}: {failure}", file=sys.stderr)
-    if failures:
-        print(f"hint: casebook/{name}/README.md says what should be there", file=sys.stderr)
-        return 1
-    if update:
-        given = iter(outputs)
-        page.write_text(STEP.sub(lambda step: filled(step, next(given)), text))
-    print(f"case {name}: {len(outputs)} commands show what the page says", flush=True)
-    return 0
+    print(f"hint: casebook/{name}/README.md says what should be there", file=sys.stderr)
+    return 1
 
 
 def filled(step: re.Match[str], said: str) -> str:
@@ -240,14 +352,25 @@ def main() -> int:
     parser.add_argument("--genba", default=str(ROOT / "target/release/genba"))
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--update", action="store_true", help="put the output into the page")
+    parser.add_argument("--look", action="store_true", help="run nothing: whether the screens on the page show what it says")
     options = parser.parse_args()
     worst = 0
+    took: dict[str, float] = {}
     for name in options.names:
+        began = time.monotonic()
         try:
-            worst = max(worst, run(name, options.genba, options.python, options.update))
+            worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update))
         except CannotRun as why:
             print(f"case {name} cannot run here: {why}", file=sys.stderr)
             worst = max(worst, CANNOT_RUN)
+        took[name] = time.monotonic() - began
+    if len(took) > 1 and not options.look:
+        seconds = sum(took.values())
+        print("\n".join(f"{one:7.1f} s  {name}" for name, one in [*took.items(), (f"all {len(took)} cases", seconds)]), flush=True)
+        if options.update and worst == 0 and set(took) == set(cases()):
+            index = ROOT / "casebook/README.md"
+            minutes, rest = divmod(round(seconds), 60)
+            index.write_text(ALL.sub(f"<!-- all -->{minutes} min {rest} s<!-- -->", index.read_text()))
     return worst
 
 

@@ -1,8 +1,10 @@
 """Each page of the casebook, run as `make case` runs it: all commands end well, and show what the page says."""
 
 import re
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,8 +16,12 @@ RUNNER = REPOSITORY / "make/case.py"
 CASES = sorted(page.parent.name for page in REPOSITORY.glob("casebook/*/README.md"))
 # Those of a few seconds. `make test-all` runs all, on all versions.
 QUICK = ("bytes-slice", "gc-cycle", "gc-json", "json-ascii", "logger", "mask")
+# One for each run; `make test-all` takes all that need nothing.
+EXCHANGED = ("hello-again",)
 # Exit code of a case that is for other versions, or that needs what is not here.
 CANNOT_RUN = 2
+# Counts its own runs, and fails where an earlier one left its folder.
+COUNTED = "n=$(cat casebook/n 2> /dev/null); echo x$n > casebook/n; mkdir made && echo tries x$n"
 
 
 def case(name: str, *options: str, runner: str = str(RUNNER)) -> subprocess.CompletedProcess[str]:
@@ -46,6 +52,50 @@ def test_a_page_has_all_parts() -> None:
         assert parts == ["Symptom", "What other tools show", "What genba shows", "The cause", "The fix", "The proof"], name
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_s_own_screens_show_what_it_says(name: str) -> None:
+    """So do the figures in its text. Nothing is run."""
+    done = case(name, "--look")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_proof_names_the_winner(name: str) -> None:
+    _, proof = (REPOSITORY / f"casebook/{name}/README.md").read_text().split("**The proof.**")
+    asked = re.findall(r"^shows[^:\n]*: (.+)$", proof, re.MULTILINE)
+    assert any(re.search(r"fixed\\?\.py.*slow\\?\.py|slow\\?\.py.*fixed\\?\.py", pattern) for pattern in asked), asked
+
+
+def exchanged(name: str, root: Path) -> Path:
+    """The case with its programs exchanged, and of its commands the proofs only. Gives the runner beside it."""
+    folder = root / "casebook" / name
+    shutil.copytree(REPOSITORY / "casebook" / name, folder / "as_it_was", ignore=shutil.ignore_patterns("__pycache__"))
+    for here, there in (("slow", "fixed"), ("fixed", "slow")):
+        path = str(folder / "as_it_was")
+        (folder / f"{here}.py").write_text(f"import runpy, sys\n\nsys.path.insert(0, {path!r})\nrunpy.run_path('{path}/{there}.py', run_name='__main__')\n")
+    page = (REPOSITORY / f"casebook/{name}/README.md").read_text()
+    proofs = re.findall(r"^<!-- case: genba bench[^\n]*/slow\.py.*?^-->\n", page, re.MULTILINE | re.DOTALL)
+    assert proofs
+    (folder / "README.md").write_text("".join(proofs))
+    (root / "make").mkdir()
+    (root / "python").symlink_to(REPOSITORY / "python")
+    return Path(shutil.copy(RUNNER, root / "make"))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_exchanged_programs_prove_nothing(python: Interpreter, name: str, tmp_path: Path) -> None:
+    page = (REPOSITORY / f"casebook/{name}/README.md").read_text()
+    if (name not in EXCHANGED and not EVERYWHERE) or "<!-- case needs: " in page:
+        pytest.skip(f"make test-all: {', '.join(EXCHANGED)} is enough here")
+    if "<!-- case: genba bench" not in page.split("**The proof.**")[1]:
+        pytest.skip("it proves otherwise than by times")
+    if python.root is not None:
+        pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
+    done = case(name, "--python", python.path, runner=str(exchanged(name, tmp_path)))
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"{name}/fixed\\.py" in done.stderr and "exit code" not in done.stderr, done.stdout + done.stderr
+
+
 @pytest.fixture
 def made(tmp_path_factory: pytest.TempPathFactory):
     """A casebook of one page, with the runner beside it."""
@@ -69,22 +119,67 @@ def test_what_is_not_shown_any_more_fails(made) -> None:
     assert "error: one: not shown any more: ^three$" in done.stderr and "^two$" not in done.stderr
 
 
+def test_bounds(made) -> None:
+    """Of a number, and of a quotient; on the versions that are named."""
+    run, _ = made("<!-- case: echo '2,100 of 700 and 5'\nshows 2.9 to 3.1: ^([\\d,]+) of (\\d+)\nshows 5 to 5: and (\\d+)$\nshows on 3.1 1 to 2: nowhere (\\d)\n-->\n")
+    assert run().returncode == 0
+    run, _ = made("<!-- case: echo '2,100 of 700 and 5'\nshows 3.1 to 9: ^([\\d,]+) of (\\d+)\nshows 6 to 7: and (\\d+)$\nshows 1 to 2: nowhere (\\d)\n-->\n")
+    done = run()
+    assert done.returncode == 1
+    assert "not from 3.1 to 9, but 3: ^([\\d,]+) of (\\d+)" in done.stderr
+    assert "not from 6 to 7, but 5: and" in done.stderr and "not from 1 to 2, but nowhere: nowhere" in done.stderr
+
+
+def test_figures_in_the_text_are_taken_from_the_screens(made) -> None:
+    step = "<!-- case: echo 12 of 8\n-->\n```console\n$ echo 12 of 8\nold\n```\n"
+    run, page = made(step + "It is <!-- taken: (\\d+) of (\\d+) -->0<!-- -->, <!-- taken: ^(\\d+) of -->0<!-- -->.\n")
+    looked = run("--look")
+    assert looked.returncode == 1 and "a figure of the text is 0, and the screens have none" in looked.stderr
+    assert run("--update").returncode == 0 and run("--look").returncode == 0
+    assert "It is <!-- taken: (\\d+) of (\\d+) -->1.5<!-- -->, <!-- taken: ^(\\d+) of -->12<!-- -->." in page.read_text()
+    run, _ = made("<!-- case: echo 12 of 8\n-->\n<!-- taken: none (\\d) -->0<!-- -->\n")
+    done = run()
+    assert done.returncode == 1 and "a figure of the text that nothing says: none (\\d)" in done.stderr
+
+
+def test_a_step_that_lacks_a_command_is_left_out(made) -> None:
+    lacks = "<!-- case: no-such-command\nneeds: no-such-command:no-package\nshows: two\n-->\n```console\n$ no-such-command\none\ntwo\n```\n"
+    text = lacks + "<!-- case: echo here\nneeds: sh:dash\nshows: here\n-->\n"
+    run, page = made(text)
+    done = run("--update")
+    assert done.returncode == 0 and "skipped: no-such-command is missing; hint: apt-get install no-package" in done.stdout
+    assert page.read_text() == text
+
+
+def test_the_time_of_each_case(made) -> None:
+    _, page = made("<!-- case: echo one\n-->\n")
+    shutil.copytree(page.parent, page.parent.parent / "two")
+    index = page.parents[1] / "README.md"
+    index.write_text("All took <!-- all -->an hour<!-- --> here.\n")
+    done = subprocess.run([sys.executable, page.parents[2] / "make/case.py", "one", "two", "--update"], capture_output=True, text=True)
+    assert re.search(r"^ +\d+\.\d s  one\n +\d+\.\d s  two\n +\d+\.\d s  all 2 cases$", done.stdout, re.MULTILINE), done.stdout
+    assert re.fullmatch(r"All took <!-- all -->0 min \d+ s<!-- --> here\.\n", index.read_text())
+
+
 def test_a_command_that_fails(made) -> None:
     run, _ = made("<!-- case: echo said; false\n-->\n")
     done = run()
     assert (done.returncode, "exit code 1: echo said; false" in done.stderr) == (1, True)
 
 
-def test_a_command_on_a_disturbed_machine_is_run_again(made) -> None:
-    """By the involuntary switches that a bench counts. It finds its folder as before: what it made is gone."""
-    counted = "n=$(cat casebook/n 2> /dev/null); echo x$n > casebook/n; mkdir made && echo tries x$n"
-    run, page = made(f"<!-- case: {counted}; echo '1,444 involuntary'\nshows: xxx$\n-->\n")
+@pytest.mark.parametrize("sign", ["1,444 involuntary", "noise: two equal commands seem up to 17.9 % apart", "ticks 4,361 = sampled 1,361 + dropped 3,000"])
+def test_a_command_on_a_disturbed_machine_is_run_again(made, sign: str) -> None:
+    """By what genba says of the machine. The command finds its folder as before: what it made is gone."""
+    run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
     assert run().returncode == 0
     assert (page.parent.parent / "n").read_text() == "xxx\n"
-    quiet, page = made(f"<!-- case: {counted}; echo '12 involuntary'\nshows: xxx$\n-->\n")
-    (page.parent.parent / "n").unlink()
-    assert quiet().returncode == 1
-    assert (page.parent.parent / "n").read_text() == "x\n", "once"
+
+
+@pytest.mark.parametrize("sign", ["12 involuntary", "noise: two equal commands seem up to 4.9 % apart", "ticks 4,361 = sampled 4,300 + dropped 61"])
+def test_a_command_on_a_quiet_machine_is_run_once(made, sign: str) -> None:
+    run, page = made(f"<!-- case: {COUNTED}; echo '{sign}'\nshows: xxx$\n-->\n")
+    assert run().returncode == 1
+    assert (page.parent.parent / "n").read_text() == "x\n"
 
 
 def test_an_update_puts_the_output_into_the_page(made) -> None:

@@ -1,0 +1,3 @@
+module logger
+
+go 1.21
