@@ -96,7 +96,7 @@ case: build ## a case of the casebook, as it happens on this machine: make case 
 casebook: build ## all cases, one after the other, and what each took
 	@python3 make/case.py --genba $(GENBA) --python $(CASE_PYTHON) $(if $(UPDATE),--update) $$(ls casebook/*/README.md | xargs -n 1 dirname | xargs -n 1 basename)
 
-pictures: build web/node_modules ## put pictures of a real page into docs/pictures
+pictures: build web/node_modules ## put pictures of real pages into docs/pictures and the casebook
 	@make/pictures.sh $(GENBA) $$(ls -d $$HOME/.pyenv/versions/3.13.*/bin | tail -n 1)
 
 untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
