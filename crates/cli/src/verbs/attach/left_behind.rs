@@ -22,6 +22,8 @@ pub const HEAP: &str = "genba-heap-";
 pub const HEAPS: &str = "genba-heaps-";
 /// A file without a lock may be that of a genba that has not come to that yet.
 pub const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+/// The kernel tells the beginning of a process in hundredths of a second since the machine's start, whose moment the clock's corrections move.
+const BEGINNING_WITHIN: Duration = Duration::from_secs(2);
 
 /// Of the folder for a script that this process is asked to run.
 pub fn prefix_of_asked(facts: &Facts) -> String {
@@ -68,7 +70,8 @@ fn is_over(rest: &str, found: &Metadata) -> bool {
         (Err(_), _) => true,
         // Another process has its number now.
         (Ok(facts), Some(made)) => {
-            facts.is_zombie() || facts.began_realtime_ns.is_some_and(|began| u128::from(began) > made.as_nanos())
+            let surely_before = (made + BEGINNING_WITHIN).as_nanos();
+            facts.is_zombie() || facts.began_realtime_ns.is_some_and(|began| u128::from(began) > surely_before)
         }
         (Ok(_), None) => false,
     }
