@@ -5,10 +5,10 @@ pub use crate::bytes::Sink;
 use crate::bytes::{put_text, put_word};
 use crate::classes::{NAME_BYTES, OTHERS};
 use crate::ground::Ground;
-use crate::titles::{TEXT_BYTES, names_of};
+use crate::titles::{HAS_MORE, TEXT_BYTES, has_more, names_of};
 use crate::walk::{Walk, Walked};
 
-pub const MAGIC: [u8; 8] = *b"GENBAHP4";
+pub const MAGIC: [u8; 8] = *b"GENBAHP5";
 /// The last eight bytes of an answer that is whole.
 pub const END: [u8; 8] = *b"GENBAEND";
 
@@ -37,6 +37,9 @@ pub struct Done {
     /// A full collection before the walk, and what it found.
     pub collect_ns: u64,
     pub collected: u64,
+    /// What the process had in memory when the walk began, and how much of that was of files. 0: not known.
+    pub resident_bytes: u64,
+    pub resident_files_bytes: u64,
     /// The class whose code ran last, where the copy died.
     pub class: [u8; NAME_BYTES],
 }
@@ -55,6 +58,8 @@ impl Default for Done {
             has_interned: false,
             collect_ns: 0,
             collected: 0,
+            resident_bytes: 0,
+            resident_files_bytes: 0,
             class: [0; NAME_BYTES],
         }
     }
@@ -98,8 +103,12 @@ pub unsafe fn write_classes<G: Ground>(walk: &Walk<'_, G>, walked: &Walked, sink
         }
         let (mut module, mut name) = ([0; TEXT_BYTES], [0; TEXT_BYTES]);
         // SAFETY: a type that objects have is alive.
-        let (texts, flags) =
+        let (texts, mut flags) =
             unsafe { names_of(walk, row.class, walk.classes().facts(place).flags, &mut module, &mut name) };
+        // SAFETY: as above.
+        if unsafe { has_more(walk, row.class, walk.classes().facts(place).kind) } {
+            flags |= HAS_MORE;
+        }
         let (module_len, name_len) = texts;
         is_put &= sink.put(&[TAG_CLASS, flags])
             && put_word(sink, place as u64)
@@ -131,6 +140,8 @@ pub fn write_done(done: &Done, sink: &mut impl Sink) -> bool {
         done.interpreters_left,
         done.collect_ns,
         done.collected,
+        done.resident_bytes,
+        done.resident_files_bytes,
     ];
     sink.put(&[TAG_DONE])
         && words.into_iter().all(|word| put_word(sink, word))
@@ -147,7 +158,7 @@ mod reading {
     use crate::bytes::Rest;
     use crate::chains::{Chain, Held, TAG_CHAIN, TAG_HELD};
     use crate::found::{Cycles, Found, TAG_FOUND, TAG_GROUP};
-    use crate::titles::{HAS_MODULE, IS_CUT};
+    use crate::titles::{HAS_MODULE, HAS_MORE, IS_CUT};
     use std::string::String;
     use std::vec::Vec;
 
@@ -162,6 +173,8 @@ mod reading {
         pub name: String,
         /// The names are longer.
         pub is_cut: bool,
+        /// Its objects own memory of which the walk does not know.
+        pub has_more: bool,
         pub count: u64,
         pub bytes: u64,
     }
@@ -204,7 +217,8 @@ mod reading {
                     let (row, count, bytes) = (rest.word()?, rest.word()?, rest.word()?);
                     let (module, name) = (rest.text()?, rest.text()?);
                     let module = (flags & HAS_MODULE != 0).then_some(module);
-                    answer.classes.push(Class { row, module, name, is_cut: flags & IS_CUT != 0, count, bytes });
+                    let (is_cut, has_more) = (flags & IS_CUT != 0, flags & HAS_MORE != 0);
+                    answer.classes.push(Class { row, module, name, is_cut, has_more, count, bytes });
                 }
                 [TAG_WALKED] => {
                     (answer.objects, answer.bytes, answer.tracked) = (rest.word()?, rest.word()?, rest.word()?);
@@ -215,7 +229,7 @@ mod reading {
                 [TAG_GROUP] => answer.cycles.push(Cycles::read(&mut rest)?),
                 [TAG_CHAIN] => answer.chains.push(Chain::read(&mut rest)?),
                 [TAG_DONE] => {
-                    let mut words = [0; 10];
+                    let mut words = [0; 12];
                     for word in &mut words {
                         *word = rest.word()?;
                     }
@@ -230,6 +244,8 @@ mod reading {
                         interpreters_left,
                         collect_ns,
                         collected,
+                        resident_bytes,
+                        resident_files_bytes,
                     ] = words;
                     answer.done = Done {
                         outcome: u32::try_from(outcome).ok()?,
@@ -243,6 +259,8 @@ mod reading {
                         interpreters_left,
                         collect_ns,
                         collected,
+                        resident_bytes,
+                        resident_files_bytes,
                         class: rest.take(super::NAME_BYTES)?.try_into().ok()?,
                     };
                     return (rest.0 == END).then_some(answer);

@@ -33,6 +33,21 @@ pub enum Kind {
     Zone,
     /// `numpy.ndarray`.
     Array,
+    /// `array.array`.
+    Packed,
+    Deque,
+    /// A dict, too.
+    Ordered,
+    BytesIo,
+    StringIo,
+    Buffered,
+    /// `mmap.mmap`.
+    Mapping,
+    Queue,
+    /// An object of ctypes.
+    CData,
+    Element,
+    Decimal,
 }
 
 /// So many classes have a row; objects of all others share one.
@@ -267,7 +282,7 @@ impl Classes {
                 _ if [types.generator, types.coroutine, types.async_generator].contains(&base) => Kind::Generator,
                 _ if self.is_descriptor(base) => Kind::Descriptor,
                 // SAFETY: a base of a living type lives.
-                _ => unsafe { kind_by_name(base) },
+                _ => unsafe { kind_by_name(base, self.minor) },
             };
             if own != Kind::Other {
                 return own;
@@ -300,13 +315,13 @@ const fn place_of(class: u64) -> usize {
 ///
 /// # Safety
 /// `class` is a type that is alive.
-unsafe fn kind_by_name(class: u64) -> Kind {
+unsafe fn kind_by_name(class: u64, minor: u8) -> Kind {
     // SAFETY: as the caller promises.
     let (flags, name) = unsafe { (word(class + TYPE_FLAGS), word(class + TYPE_NAME)) };
     if flags & FLAG_HEAP_TYPE != 0 && flags & FLAG_IMMUTABLE == 0 {
         return Kind::Other;
     }
-    let mut text = [0; 24];
+    let mut text = [0; 40];
     // SAFETY: a type has a name, which ends in a zero.
     let len = unsafe { c_text(name, &mut text) };
     match text.get(..len).unwrap_or_default() {
@@ -314,6 +329,42 @@ unsafe fn kind_by_name(class: u64) -> Kind {
         b"datetime.time" => Kind::Time,
         b"datetime.timezone" => Kind::Zone,
         b"numpy.ndarray" => Kind::Array,
+        // SAFETY: as the caller promises.
+        name => kind_by_size(name, unsafe { word(class + TYPE_BASIC_SIZE) }, minor),
+    }
+}
+
+/// Of the standard library, with fields as private.rs reads them: another `tp_basicsize` is another layout, and then only the object itself is
+/// counted.
+fn kind_by_size(name: &[u8], basic_bytes: u64, minor: u8) -> Kind {
+    let text = if matches!(minor, 12 | 13) { 168 } else { 120 };
+    match (name, basic_bytes) {
+        (b"array.array", 64) => Kind::Packed,
+        (b"collections.deque", 216) => Kind::Deque,
+        (b"collections.OrderedDict", 112) => Kind::Ordered,
+        (b"_io.BytesIO", 64) => Kind::BytesIo,
+        (b"_io.StringIO", bytes) if bytes == text => Kind::StringIo,
+        (b"_io.BufferedReader" | b"_io.BufferedWriter" | b"_io.BufferedRandom", 152) => Kind::Buffered,
+        (b"mmap.mmap", 80 | 88) => Kind::Mapping,
+        // Before 3.13 it has a list.
+        (b"_queue.SimpleQueue", 72) => Kind::Queue,
+        (b"_ctypes._CData", 96) => Kind::CData,
+        (b"xml.etree.ElementTree.Element", 56) => Kind::Element,
+        (b"decimal.Decimal", 104) => Kind::Decimal,
         _ => Kind::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, kind_by_size};
+
+    #[test]
+    fn a_class_of_another_size_is_not_believed() {
+        assert_eq!(kind_by_size(b"array.array", 64, 13), Kind::Packed);
+        assert_eq!(kind_by_size(b"array.array", 56, 15), Kind::Other);
+        assert_eq!(kind_by_size(b"_io.StringIO", 120, 13), Kind::Other);
+        assert_eq!(kind_by_size(b"_queue.SimpleQueue", 56, 11), Kind::Other);
+        assert_eq!(kind_by_size(b"array.arrays", 64, 13), Kind::Other);
     }
 }

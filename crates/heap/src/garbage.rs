@@ -12,8 +12,7 @@ use crate::cycles::{COUNTED, Cycles, HANGS, Holder, IN_CYCLE, IN_USE, Stage, Wor
 use crate::ground::{Ground, NoMemory};
 use crate::index::{Cursor, Index};
 use crate::layout::{GC_HEAD_BYTES, TYPE};
-use crate::live::references_of;
-use crate::raw::{half, word};
+use crate::raw::{half, references_of, word};
 use crate::steps::{Names, STEP_BYTES, Step};
 use crate::walk::{Cut, LINK_MASK, Pass, TRACKED_MAX, Walk, Walked};
 

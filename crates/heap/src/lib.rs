@@ -22,6 +22,7 @@ mod owned;
 pub mod parents;
 pub mod pieces;
 mod pile;
+mod private;
 mod raw;
 mod sizes;
 pub mod steps;

@@ -11,7 +11,7 @@ use crate::classes::Kind;
 use crate::ground::{Ground, NoMemory, Seen};
 use crate::index::{Cursor, Index};
 use crate::layout::GC_HEAD_BYTES;
-use crate::raw::{half, word};
+use crate::raw::{half, references_of, word};
 use crate::walk::{Cut, Pass, Walk, Walked};
 
 /// `gc.freeze` sets them aside: the collector does not look at them, so what they refer to is in use.
@@ -170,9 +170,3 @@ impl<G: Ground> Walk<'_, G> {
 
 /// Of a frame object: its frame.
 const FRAME_OBJECT_FRAME: u64 = 24;
-
-/// From 3.12 on the upper half of the word is not the count's; what lives for ever has a number there that no references use up.
-pub(crate) unsafe fn references_of(object: u64, minor: u8) -> u32 {
-    // SAFETY: an object begins with its count.
-    unsafe { if minor == 11 { u32::try_from(word(object)).unwrap_or(u32::MAX) } else { half(object) } }
-}

@@ -52,13 +52,12 @@ pub unsafe fn each_owned(object: u64, facts: &Facts, objects: &Objects, found: &
             Kind::DateTime if byte(object + HAS_ZONE) != 0 => field(DATETIME_ZONE),
             Kind::Time if byte(object + HAS_ZONE) != 0 => field(TIME_ZONE),
             Kind::Zone => ZONE_FIELDS.into_iter().for_each(field),
-            Kind::ByteArray => objects.bytearray_bytes.into_iter().for_each(field),
             Kind::Type if word(object + TYPE_FLAGS) & FLAG_HEAP_TYPE != 0 => {
                 objects.type_names.into_iter().for_each(&mut field);
                 found(Owned::SharedKeys(word(object + objects.type_cached_keys)));
             }
             Kind::Type => [TYPE_BASE, TYPE_DICT, TYPE_BASES, TYPE_MRO, TYPE_CACHE].into_iter().for_each(field),
-            Kind::Dict => dict_keys(object, found),
+            Kind::Dict | Kind::Ordered => dict_keys(object, found),
             Kind::Array => {
                 ARRAY_FIELDS.into_iter().for_each(&mut field);
                 elements(object, found);

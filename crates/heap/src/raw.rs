@@ -25,3 +25,13 @@ pub unsafe fn byte(at: u64) -> u8 {
     // SAFETY: as the caller promises.
     unsafe { core::ptr::with_exposed_provenance::<u8>(at as usize).read() }
 }
+
+/// From 3.12 on the upper half of the word is not the count's; what lives for ever has a number there that no references use up.
+///
+/// # Safety
+/// An object that is alive.
+#[inline]
+pub(crate) unsafe fn references_of(object: u64, minor: u8) -> u32 {
+    // SAFETY: an object begins with its count.
+    unsafe { if minor == 11 { u32::try_from(word(object)).unwrap_or(u32::MAX) } else { half(object) } }
+}

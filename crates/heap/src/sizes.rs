@@ -7,6 +7,7 @@ use crate::layout::{
     FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, MEMBER_BYTES, Objects, SIZE, TYPE, TYPE_FLAGS,
 };
 use crate::names::text_of;
+use crate::private::{buffer_of, is_alone, own_bytes};
 use crate::raw::{byte, half, word};
 
 /// More is a field that was taken for a size.
@@ -30,7 +31,7 @@ pub unsafe fn bytes_of(object: u64, facts: &Facts, is_gc: bool, objects: &Object
             }
             Kind::Frame => facts.basic_bytes + 8 * slots(word(word(object + FRAME_OBJECT_FRAME) + frame.code), objects),
             Kind::List => items(object, facts) + 8 * list_room(object),
-            Kind::Dict => facts.basic_bytes + dict_bytes(object, objects.minor),
+            Kind::Dict | Kind::Ordered => facts.basic_bytes + dict_bytes(object, objects.minor),
             Kind::Set => facts.basic_bytes + set_bytes(object),
             Kind::ByteArray => facts.basic_bytes + bytearray_bytes(object, objects),
             Kind::Type => type_bytes(object, facts, objects),
@@ -40,7 +41,9 @@ pub unsafe fn bytes_of(object: u64, facts: &Facts, is_gc: bool, objects: &Object
     };
     // SAFETY: as above.
     let values = unsafe { values_bytes(object, facts, objects) };
-    before.saturating_add(own).saturating_add(values)
+    // SAFETY: as above.
+    let private = unsafe { own_bytes(object, facts).saturating_add(buffer_bytes(object, facts, objects)) };
+    before.saturating_add(own).saturating_add(values).saturating_add(private)
 }
 
 /// Where a frame keeps its code object.
@@ -109,10 +112,27 @@ unsafe fn set_bytes(object: u64) -> u64 {
 }
 
 unsafe fn bytearray_bytes(object: u64, objects: &Objects) -> u64 {
-    // From 3.15 on the buffer is a bytes object, which counts as one.
+    // From 3.15 on the buffer is a bytes object.
     // SAFETY: a bytearray has these fields.
     unsafe {
         if objects.bytearray_bytes.is_some() || word(object + 32) == 0 { 0 } else { word(object + 24).min(BYTES_MAX) }
+    }
+}
+
+/// Of a buffer that only this object has.
+unsafe fn buffer_bytes(object: u64, facts: &Facts, objects: &Objects) -> u64 {
+    /// Of a `bytes`: its header, and a zero at the end.
+    const HEADER: u64 = 33;
+    // SAFETY: as the caller promises.
+    unsafe {
+        let buffer = buffer_of(object, facts.kind, objects);
+        if buffer == 0 || !is_alone(buffer, objects.minor) {
+            return 0;
+        }
+        match facts.kind {
+            Kind::StringIo => str_bytes(buffer, facts, objects),
+            _ => HEADER.saturating_add(word(buffer + SIZE)),
+        }
     }
 }
 

@@ -72,7 +72,7 @@ impl Names<'_> {
         unsafe {
             let class = word(holder + TYPE);
             match facts.kind {
-                Kind::Dict => return self.key(holder, held, name),
+                Kind::Dict | Kind::Ordered => return self.key(holder, held, name),
                 // Nothing but their items is told by these.
                 _ if class == self.types.list || class == self.types.tuple => return (Step::Item, 0),
                 Kind::List => {
@@ -83,7 +83,7 @@ impl Names<'_> {
                 Kind::Frame if word(holder + FRAME_OBJECT_BACK) != held => {
                     return self.local(word(holder + FRAME_OBJECT_FRAME), held, name);
                 }
-                Kind::Array | Kind::Set => return (Step::Item, 0),
+                Kind::Array | Kind::Set | Kind::Deque | Kind::Queue | Kind::Element => return (Step::Item, 0),
                 _ => {}
             }
             if self.is_attributes_of(holder, facts, held) {
@@ -172,7 +172,7 @@ impl Names<'_> {
         unsafe {
             match facts.kind {
                 Kind::Type => word(holder + TYPE_DICT) == held,
-                Kind::Dict | Kind::Generator | Kind::Frame => false,
+                Kind::Dict | Kind::Ordered | Kind::Generator | Kind::Frame => false,
                 _ => is_exactly(held, self.types.dict) && self.is_dict_of(holder, facts, held),
             }
         }

@@ -1,16 +1,20 @@
 //! What a class is called: its module and its name.
 //! Owns: where both are read from. Never: believes a metaclass, which may say anything.
 
+use crate::classes::Kind;
 use crate::ground::Ground;
-use crate::layout::{FLAG_HEAP_TYPE, TYPE_NAME};
-use crate::names::{c_text, utf8_of};
+use crate::layout::{FLAG_HEAP_TYPE, TYPE, TYPE_BASE, TYPE_DICT, TYPE_NAME};
+use crate::names::{c_text, is_text, utf8_of};
 use crate::raw::word;
+use crate::sizes::{entries_of, is_exactly};
 use crate::walk::Walk;
 
 /// Of a module's or a class's name as much is kept.
 pub const TEXT_BYTES: usize = 1024;
 pub(crate) const IS_CUT: u8 = 1;
 pub(crate) const HAS_MODULE: u8 = 2;
+/// Its objects own memory of which the walk does not know.
+pub(crate) const HAS_MORE: u8 = 4;
 
 /// Lengths of module and name, and flags.
 pub(crate) unsafe fn names_of<G: Ground>(
@@ -46,4 +50,69 @@ pub(crate) unsafe fn names_of<G: Ground>(
         name.iter_mut().zip(behind).for_each(|(slot, letter)| *slot = *letter);
         ((before.len(), behind.len()), HAS_MODULE)
     }
+}
+
+impl<G: Ground> Walk<'_, G> {
+    /// What a class calls its module: address of the text, for those that have one.
+    ///
+    /// # Safety
+    /// `class` is a heap type that is alive.
+    #[must_use]
+    pub unsafe fn module_of(&self, class: u64) -> Option<u64> {
+        // SAFETY: as the caller promises.
+        unsafe { self.attribute_of(class, b"__module__").filter(|&value| is_exactly(value, self.plan().types.str)) }
+    }
+
+    /// What is in a class's own dict under a name.
+    ///
+    /// # Safety
+    /// `class` is a type that is alive.
+    pub(crate) unsafe fn attribute_of(&self, class: u64, name: &[u8]) -> Option<u64> {
+        // SAFETY: a type has a dict, or the interpreter has it.
+        unsafe {
+            let dict = word(class + TYPE_DICT);
+            let keys = if dict == 0 { 0 } else { word(dict + 32) };
+            if keys == 0 {
+                return None;
+            }
+            let entries = entries_of(keys);
+            for place in 0..entries.count {
+                let at = entries.first + place * entries.step;
+                let (key, value) = (word(at), word(at + 8));
+                let is_str = key != 0 && is_exactly(key, self.plan().types.str);
+                if is_str && value != 0 && is_text(key, name, &self.plan().objects) {
+                    return Some(value);
+                }
+            }
+            None
+        }
+    }
+}
+
+/// Whether a class that the walk knows nothing of has a `__sizeof__` in C, which says that its objects own more than their block.
+///
+/// # Safety
+/// `class` is a type that is alive, or 0.
+pub(crate) unsafe fn has_more<G: Ground>(walk: &Walk<'_, G>, class: u64, kind: Kind) -> bool {
+    const BASES_MAX: usize = 64;
+    if kind != Kind::Other {
+        return false;
+    }
+    let method = walk.plan().types.method_descriptor;
+    let mut class = class;
+    for _ in 0..BASES_MAX {
+        // SAFETY: a base of a type that is alive is, too; what is in its dict is an object.
+        unsafe {
+            let base = if class == 0 { 0 } else { word(class + TYPE_BASE) };
+            if base == 0 {
+                // `object` has one that knows of no more than the block.
+                return false;
+            }
+            if walk.attribute_of(class, b"__sizeof__").is_some_and(|found| word(found + TYPE) == method) {
+                return true;
+            }
+            class = base;
+        }
+    }
+    false
 }

@@ -12,11 +12,11 @@ use crate::cycles::Cycles;
 use crate::ground::{Ground, Seen, Waiting};
 use crate::index::Index;
 use crate::layout::{FLAG_HAVE_GC, Frames, GC_HEAD_BYTES, Objects, TYPE, Types};
-use crate::names::is_text;
 use crate::owned::{Owned, each_owned};
 use crate::parents::Parents;
+use crate::private::{buffer_of, is_alone};
 use crate::raw::{byte, half, word};
-use crate::sizes::{FrameFields, bytes_of, entries_of, is_exactly};
+use crate::sizes::{FrameFields, bytes_of, entries_of};
 
 /// What a walk needs to know of the process.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +82,14 @@ pub(crate) enum Pass {
     Cycles,
 }
 
+/// Some `tp_traverse` tell of an object's buffer, and others, or those of another version, do not.
+#[derive(Clone, Copy, Default)]
+struct Buffer {
+    object: u64,
+    is_alone: bool,
+    is_told: bool,
+}
+
 pub struct Walk<'a, G> {
     pub(crate) plan: Plan<'a>,
     pub(crate) ground: &'a G,
@@ -91,6 +99,8 @@ pub struct Walk<'a, G> {
     pub(crate) walked: Walked,
     pub(crate) pass: Pass,
     looked: u64,
+    /// Of the object at hand: its buffer, or 0, and whether its `tp_traverse` has told of it.
+    buffer: Buffer,
     /// All objects, where they are needed a second time.
     pub(crate) index: Option<Index>,
     /// Who leads to each of them.
@@ -124,6 +134,7 @@ impl<'a, G: Ground> Walk<'a, G> {
             walked,
             pass: Pass::Meet,
             looked: 0,
+            buffer: Buffer::default(),
             index: None,
             parents: None,
             cycles: None,
@@ -359,16 +370,23 @@ impl<'a, G: Ground> Walk<'a, G> {
             if is_uncounted || self.walked.cut.is_some() {
                 return;
             }
+            let objects = self.plan.objects;
+            let buffer = buffer_of(object, facts.kind, &objects);
+            let is_alone = buffer != 0 && is_alone(buffer, objects.minor);
+            self.buffer = Buffer { object: buffer, is_alone, is_told: false };
             if is_gc && facts.traverse != 0 {
                 type Visit<G> = unsafe extern "C" fn(*mut c_void, *mut Walk<'_, G>) -> c_int;
                 type Traverse<G> = unsafe extern "C" fn(*mut c_void, Visit<G>, *mut Walk<'_, G>) -> c_int;
                 let traverse = core::mem::transmute::<u64, Traverse<G>>(facts.traverse);
                 traverse(core::ptr::with_exposed_provenance_mut(object as usize), visit::<G>, &raw mut *self);
             }
+            let is_told = core::mem::take(&mut self.buffer).is_told;
             if !self.looks_at_owned() {
                 return;
             }
-            let objects = self.plan.objects;
+            if !is_alone && !is_told {
+                self.meet(buffer);
+            }
             each_owned(object, &facts, &objects, &mut |owned| match owned {
                 Owned::Object(object) => self.meet(object),
                 Owned::SharedKeys(keys) => self.meet_keys(keys),
@@ -413,32 +431,6 @@ impl<'a, G: Ground> Walk<'a, G> {
         }
     }
 
-    /// What a class calls itself and its module: address of the text, for those that have one.
-    ///
-    /// # Safety
-    /// `class` is a heap type that is alive.
-    #[must_use]
-    pub unsafe fn module_of(&self, class: u64) -> Option<u64> {
-        // SAFETY: a type has a dict.
-        unsafe {
-            let dict = word(class + crate::layout::TYPE_DICT);
-            let keys = if dict == 0 { 0 } else { word(dict + 32) };
-            if keys == 0 {
-                return None;
-            }
-            let entries = entries_of(keys);
-            for place in 0..entries.count {
-                let at = entries.first + place * entries.step;
-                let (key, value) = (word(at), word(at + 8));
-                let is_str = |object: u64| object != 0 && is_exactly(object, self.plan.types.str);
-                if is_str(key) && value != 0 && is_text(key, b"__module__", &self.plan.objects) {
-                    return is_str(value).then_some(value);
-                }
-            }
-            None
-        }
-    }
-
     /// After `run_cycles`.
     #[must_use]
     pub const fn cycles(&self) -> Option<&Cycles> {
@@ -458,7 +450,14 @@ impl<'a, G: Ground> Walk<'a, G> {
 unsafe extern "C" fn visit<G: Ground>(object: *mut c_void, walk: *mut Walk<'_, G>) -> c_int {
     // SAFETY: the walk waits for `tp_traverse`, so nobody else uses it.
     let walk = unsafe { &mut *walk };
+    let object = object.expose_provenance() as u64;
+    if object == walk.buffer.object {
+        walk.buffer.is_told = true;
+        if walk.buffer.is_alone {
+            return 0;
+        }
+    }
     // SAFETY: an object that is alive.
-    unsafe { walk.meet(object.expose_provenance() as u64) };
+    unsafe { walk.meet(object) };
     c_int::from(walk.walked.cut.is_some())
 }

@@ -181,6 +181,7 @@ mod tests {
             module: Some("app".to_owned()),
             name: Some(name.to_owned()),
             is_cut: false,
+            has_more: false,
             count,
             bytes,
         };
@@ -203,6 +204,9 @@ mod tests {
             stopped_ns: 0,
             wait_ns: 0,
             walk_ns: 0,
+            resident_bytes: None,
+            resident_files_bytes: None,
+            unaccounted_bytes: None,
             collection: None,
             garbage: None,
             page_faults: None,

@@ -47,6 +47,12 @@ pub struct Page {
     /// The GIL was waited for.
     pub wait_ns: u64,
     pub walk_ns: u64,
+    /// What the process had in memory; null: not known, as in files of earlier versions.
+    pub resident_bytes: Option<u64>,
+    /// Of that: pages of files such as libraries, and memory that is shared.
+    pub resident_files_bytes: Option<u64>,
+    /// Of the rest: what belongs to no object that was met, as far as genba knows its size.
+    pub unaccounted_bytes: Option<u64>,
     /// With `--collect`.
     pub collection: Option<Collection>,
     /// With `--live-only`: what was not counted.
@@ -85,6 +91,9 @@ pub struct Row {
     pub name: Option<String>,
     /// Its names are longer than is shown.
     pub is_cut: bool,
+    /// Its objects own memory of which genba does not know.
+    #[serde(default)]
+    pub has_more: bool,
     pub count: u64,
     pub bytes: u64,
 }
@@ -92,7 +101,14 @@ pub struct Row {
 impl Row {
     pub fn of(class: Class) -> Row {
         let name = (!class.name.is_empty()).then_some(class.name);
-        Row { module: class.module, name, is_cut: class.is_cut, count: class.count, bytes: class.bytes }
+        Row {
+            module: class.module,
+            name,
+            is_cut: class.is_cut,
+            has_more: class.has_more,
+            count: class.count,
+            bytes: class.bytes,
+        }
     }
 
     /// `module.Name`; classes of `builtins` without it.
@@ -137,6 +153,8 @@ impl Page {
             key(one).cmp(&key(other))
         });
         // Interned strings of 3.11, or a dict of them that is elsewhere, are found by what refers to them alone.
+        let resident_bytes = (done.resident_bytes > 0).then_some(done.resident_bytes);
+        let known = answer.bytes.saturating_add(answer.garbage_bytes).saturating_add(done.resident_files_bytes);
         let share_max = if done.has_interned { 0.003 } else { 0.01 };
         Page {
             format: FORMAT.to_owned(),
@@ -157,6 +175,9 @@ impl Page {
             stopped_ns: asked.stopped_ns,
             wait_ns: done.wait_ns,
             walk_ns: done.walk_ns,
+            resident_bytes,
+            resident_files_bytes: resident_bytes.map(|_| done.resident_files_bytes),
+            unaccounted_bytes: resident_bytes.map(|bytes| bytes.saturating_sub(known)),
             collection: asked
                 .wants
                 .collection

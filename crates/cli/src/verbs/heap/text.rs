@@ -4,7 +4,7 @@
 use genba_profile::figures;
 use genba_profile::report::printable;
 
-use super::page::Page;
+use super::page::{Page, Row};
 
 const PAGE_BYTES: u64 = 4096;
 const NAME_CHARACTERS_MAX: usize = 120;
@@ -27,7 +27,7 @@ pub fn text(page: &Page, top: usize) -> String {
             figures::percent(row.bytes, page.bytes),
             figures::count(row.count),
             figures::size(row.bytes.checked_div(row.count).unwrap_or(0)),
-            shortened(&printable(&row.full_name())),
+            marked(row),
         ));
     }
     let rest: Vec<_> = page.classes.iter().skip(shown).collect();
@@ -72,7 +72,42 @@ pub fn how(page: &Page) -> String {
         "not reached: objects that only C code holds, at most {} % of all in genba's tests\n",
         page.unreached.share_max * 100.0
     ));
+    text.push_str(&memory(page));
     text.push_str(&left(page));
+    text
+}
+
+fn marked(row: &Row) -> String {
+    shortened(&printable(&row.full_name())) + if row.has_more { " +" } else { "" }
+}
+
+/// How much of the memory the table explains.
+fn memory(page: &Page) -> String {
+    let mut text = String::new();
+    let bytes = page.bytes + page.garbage.map_or(0, |garbage| garbage.bytes);
+    if let (Some(resident), Some(files), Some(rest)) =
+        (page.resident_bytes, page.resident_files_bytes, page.unaccounted_bytes)
+    {
+        let size = figures::size;
+        text.push_str(&if bytes > resident {
+            format!(
+                "the objects that genba sizes take {}, and {} are resident: the rest is swapped out, or nobody has written to it yet\n",
+                size(bytes),
+                size(resident)
+            )
+        } else {
+            format!(
+                "{} of {} resident belong to objects that genba sizes, {} to files such as libraries, {} to neither: memory of C code, and what its allocators keep\n",
+                size(bytes),
+                size(resident),
+                size(files),
+                size(rest)
+            )
+        });
+    }
+    if page.classes.iter().any(|row| row.has_more) {
+        text.push_str("+: its objects own more memory than is shown, which only their own __sizeof__ knows\n");
+    }
     text
 }
 
