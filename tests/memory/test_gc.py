@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from entered import running
-from recording import Run, Workshop, genba_said
+from recording import Run, Workshop, genba, genba_said
 
 # A program that logs what the collector tells it, and says it at its end.
 LOGGING = """
@@ -251,7 +251,17 @@ def test_the_threshold_that_is_advised_spares_the_collections(workshop: Workshop
 
 def test_without_the_flag_there_are_none(workshop: Workshop) -> None:
     run = workshop.run(workshop.write("collecting.py", LOGGING + "gc.collect()\ntold()\n"))
-    from recording import genba
-
     done = genba("gc", run.recording)
-    assert done.returncode == 1 and "hint: genba run --gc" in done.stderr
+    assert done.returncode == 1 and "only when that is asked for" in done.stderr and "hint: genba run --gc" in done.stderr
+
+
+def test_why_there_are_none_although_they_were_asked_for(workshop: Workshop) -> None:
+    # The collector goes on calling the list that it had.
+    text = LOGGING + "gc.callbacks = []\nprint('ready', flush=True)\nimport select\nwhile not select.select([sys.stdin], [], [], 0.01)[0]:\n    cycles(2000)\ntold()\n"
+    with running(workshop, [workshop.interpreter.path, workshop.write("replaced.py", text)]) as program:
+        run = program.recorded("replaced.genba", "--gc", "--duration", "2s")
+        assert program.end()["log"]
+    done = genba("gc", run.recording)
+    assert done.returncode == 1 and not done.stdout
+    assert "they were asked for: gc.callbacks is not the list that the collector calls" in done.stderr, done.stderr
+    assert "only when" not in done.stderr and "genba run --gc" not in done.stderr and "hint: " in done.stderr

@@ -9,7 +9,7 @@ mod format;
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use genba_profile::collections::{json, summary, text};
+use genba_profile::collections::{json, summary, text, why_none};
 
 use crate::read::{self, ColourWhen, FilterOptions, RecordingArguments, Stream};
 use crate::words::failure::Failure;
@@ -59,9 +59,7 @@ pub fn gc(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recordings = arguments.recordings.open()?;
     let reading = recordings.filtered(&FilterOptions::default())?;
     let Some(summary) = summary(&reading.profile) else {
-        return Err(Failure::no(format!("{} has no garbage collections", recordings.name()))
-            .detail("they are recorded only when that is asked for")
-            .hint("genba run --gc app.py, or genba attach --gc PID"));
+        return Err(none(&recordings.name(), &why_none(&reading.profile)));
     };
     match arguments.format {
         TextOrJson::Text => {
@@ -74,4 +72,22 @@ pub fn gc(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `why`: what the recording itself says of it.
+fn none(recording: &str, why: &[&str]) -> Failure {
+    let mut failure = Failure::no(format!("{recording} has no garbage collections"));
+    if why.is_empty() {
+        return failure
+            .detail("they are recorded only when that is asked for")
+            .hint("genba run --gc app.py, or genba attach --gc PID");
+    }
+    for reason in why {
+        failure = failure.detail(format!("they were asked for: {reason}"));
+    }
+    failure.hint(if why.iter().any(|reason| reason.contains("gc.callbacks")) {
+        "a program that changes the list gc.callbacks, and puts no other one in its place, has them recorded".to_owned()
+    } else {
+        format!("genba report {recording} has all notes of the recording")
+    })
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::own_code;
 use crate::tables::profile::{
-    Collection, FileIndex, FrameIndex, FunctionIndex, Home, NodeIndex, ProcessIndex, Profile, Reason,
+    Collection, FileIndex, FrameIndex, FunctionIndex, Home, MarkKind, NodeIndex, ProcessIndex, Profile, Reason,
 };
 
 /// Sums over some collections.
@@ -48,12 +48,14 @@ pub struct Place {
 /// What follows for the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// With this threshold none of the collections that the interpreter began would have begun.
-    Threshold { threshold: u64, collections: u64, pause_ns: u64, young: u64, collected: u64 },
+    /// With this threshold none of the collections that the interpreter began would have begun. `waiting_bytes`: what would have waited.
+    Threshold { threshold: u64, collections: u64, pause_ns: u64, young: u64, collected: u64, waiting_bytes: u64 },
     /// A threshold that spares all would be too high; with this one about one in `one_in` would still run.
-    HigherThreshold { threshold: u64, one_in: u64, collections: u64, pause_ns: u64 },
+    HigherThreshold { threshold: u64, one_in: u64, collections: u64, pause_ns: u64, waiting_bytes: u64 },
     /// The garbage is real: collect it when nobody waits.
     BetweenRequests { collections: u64, pause_ns: u64, longest_ns: u64, collected: u64 },
+    /// Cycles that the program makes all the time can be broken instead.
+    BreakCycles { collected: u64 },
     /// Full collections look at objects that stay, in processes that fork.
     Freeze { collections: u64, pause_ns: u64, examined: u64 },
 }
@@ -93,6 +95,16 @@ fn place(profile: &Profile, frame: FrameIndex) -> Option<Place> {
     Some(Place { file, line, function })
 }
 
+/// Why there are none although they were asked for, as the agents noted it.
+pub fn why_none(profile: &Profile) -> Vec<&str> {
+    const NOTE: &str = "garbage collections are not recorded: ";
+    let notes = profile.marks.iter().filter(|mark| mark.kind == MarkKind::Note);
+    let mut found: Vec<&str> = notes.filter_map(|mark| mark.text.as_deref()?.strip_prefix(NOTE)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// None: the recording has nothing of collections.
 pub fn summary(profile: &Profile) -> Option<Summary> {
     if profile.collectors.is_empty() && profile.collections.is_empty() {
@@ -129,6 +141,9 @@ const TIMES: u64 = 10;
 /// Full collections that look at fewer objects than that are cheap.
 const EXAMINED_MIN: u64 = 10_000;
 
+/// So many bytes a container and what hangs off it are taken for: an instance with attributes or a small dict. Recordings hold none.
+pub const GARBAGE_BYTES: u64 = 200;
+
 /// Garbage that is a smaller part of the objects that the interpreter counted is what any program leaves when it imports.
 const GARBAGE_ONE_IN: u64 = 100;
 
@@ -155,14 +170,19 @@ fn advice(profile: &Profile) -> Vec<Advice> {
     let enough = round_up(young.saturating_add(threshold));
     let Sum { collections, pause_ns, longest_ns, collected, .. } = own;
     if enough <= THRESHOLD_MAX {
-        advice.push(Advice::Threshold { threshold: enough, collections, pause_ns, young, collected });
+        let waiting_bytes = collected.saturating_mul(GARBAGE_BYTES);
+        advice.push(Advice::Threshold { threshold: enough, collections, pause_ns, young, collected, waiting_bytes });
     } else if threshold > 0 && threshold.saturating_mul(TIMES) <= THRESHOLD_MAX {
         let higher = threshold * TIMES;
-        advice.push(Advice::HigherThreshold { threshold: higher, one_in: TIMES, collections, pause_ns });
+        // Between two collections, if all that is counted until then is garbage.
+        let waiting_bytes = higher.saturating_mul(GARBAGE_BYTES);
+        let one_in = TIMES;
+        advice.push(Advice::HigherThreshold { threshold: higher, one_in, collections, pause_ns, waiting_bytes });
     }
     let counted = youngs.values().fold(0_u64, |sum, (young, _)| sum.saturating_add(*young));
     if collected.saturating_mul(GARBAGE_ONE_IN) >= counted.max(1) {
         advice.push(Advice::BetweenRequests { collections, pause_ns, longest_ns, collected });
+        advice.push(Advice::BreakCycles { collected });
     }
     let forks = profile.processes.iter().any(|process| process.parent.is_some());
     if let Some(examined) = full.examined.filter(|examined| {
@@ -190,7 +210,7 @@ fn round_up(number: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tables::profile::{Collector, Process};
+    use crate::tables::profile::{Collector, Mark, Process};
 
     fn row(reason: Reason, generation: u32, pause_ns: u64, collected: u64) -> Collection {
         Collection {
@@ -240,6 +260,27 @@ mod tests {
     }
 
     #[test]
+    fn why_there_are_none_is_what_the_agents_noted() {
+        let mark = |kind, text: &str| Mark {
+            process: ProcessIndex::new(0),
+            at_ns: 0,
+            kind,
+            text: Some(text.to_owned()),
+            value: None,
+        };
+        let mut profile = Profile::default();
+        let note = "garbage collections are not recorded: no list";
+        profile.marks = vec![
+            mark(MarkKind::Note, note),
+            mark(MarkKind::Note, "something else"),
+            mark(MarkKind::Program, note),
+            mark(MarkKind::Note, note),
+        ];
+        assert_eq!(why_none(&profile), ["no list"]);
+        assert!(why_none(&Profile::default()).is_empty());
+    }
+
+    #[test]
     fn nothing_is_said_where_nothing_was_recorded() {
         assert!(summary(&Profile::default()).is_none());
         assert_eq!(summary(&profile(Vec::new())).unwrap().all, Sum::default());
@@ -249,19 +290,35 @@ mod tests {
     fn a_threshold_is_above_all_that_was_counted() {
         let rows =
             vec![row(Reason::Threshold, 0, 10, 0), row(Reason::Explicit, 2, 30, 0), row(Reason::Threshold, 0, 20, 0)];
-        let threshold =
-            Advice::Threshold { threshold: 5_000, collections: 2, pause_ns: 30, young: 1_402, collected: 0 };
+        let threshold = Advice::Threshold {
+            threshold: 5_000,
+            collections: 2,
+            pause_ns: 30,
+            young: 1_402,
+            collected: 0,
+            waiting_bytes: 0,
+        };
         assert_eq!(advice(&profile(rows)), [threshold]);
         let many = vec![row(Reason::Threshold, 0, 10, 8); 2_000];
         assert_eq!(
             advice(&profile(many)),
             [
-                Advice::HigherThreshold { threshold: 7_000, one_in: 10, collections: 2_000, pause_ns: 20_000 },
+                Advice::HigherThreshold {
+                    threshold: 7_000,
+                    one_in: 10,
+                    collections: 2_000,
+                    pause_ns: 20_000,
+                    waiting_bytes: 1_400_000,
+                },
                 Advice::BetweenRequests { collections: 2_000, pause_ns: 20_000, longest_ns: 10, collected: 16_000 },
+                Advice::BreakCycles { collected: 16_000 },
             ]
         );
+        let few = advice(&profile(vec![row(Reason::Threshold, 0, 10, 50)]));
+        assert!(matches!(few[0], Advice::Threshold { collected: 50, waiting_bytes: 10_000, .. }), "{few:?}");
         let hardly_any = advice(&profile(vec![row(Reason::Threshold, 0, 10, 6); 2_000]));
-        assert!(!hardly_any.iter().any(|one| matches!(one, Advice::BetweenRequests { .. })));
+        let is_of_garbage = |one: &Advice| matches!(one, Advice::BetweenRequests { .. } | Advice::BreakCycles { .. });
+        assert!(!hardly_any.iter().any(is_of_garbage));
         assert_eq!(advice(&profile(vec![row(Reason::Explicit, 2, 30, 0)])), []);
     }
 

@@ -1,14 +1,14 @@
 //! The collections as text.
 //! Owns: its layout. Keeps: what is folded is said with its share; a place is where a collection ran, never what caused it.
 
-use crate::rules::collections::{Advice, Sum, Summary, places};
+use crate::rules::collections::{Advice, GARBAGE_BYTES, Sum, Summary, places};
 use crate::rules::reading::Reading;
 use crate::tables::file_names::FileNames;
 use crate::tables::profile::Profile;
 use crate::views::collections::heading::{heading_line, place_words};
 use crate::views::summary::{law_line, who};
 use crate::words::excerpt::printable;
-use crate::words::figures::{count, counted, duration};
+use crate::words::figures::{count, counted, duration, size};
 use crate::words::paint::Paint;
 use crate::words::wrap::wrapped_on_screen;
 
@@ -132,7 +132,7 @@ fn limit(limit_ns: u64) -> String {
 /// For people: what follows, and the command that tries it.
 pub(super) fn advice_words(advice: &Advice) -> String {
     match *advice {
-        Advice::Threshold { threshold, collections, pause_ns, young, collected } => {
+        Advice::Threshold { threshold, collections, pause_ns, young, collected, waiting_bytes } => {
             let none = match collections {
                 1 => "the one collection that the interpreter began would not have run".to_owned(),
                 _ => {
@@ -141,7 +141,11 @@ pub(super) fn advice_words(advice: &Advice) -> String {
             };
             let cost = match collected {
                 0 => "they freed nothing, so no garbage would have waited".to_owned(),
-                _ => format!("{} objects of garbage would have waited", count(collected)),
+                _ => format!(
+                    "{} of garbage would have waited, about {} more at {GARBAGE_BYTES} bytes each",
+                    counted(collected, "object", "objects"),
+                    size(waiting_bytes)
+                ),
             };
             format!(
                 "with gc.set_threshold({threshold}) {none}, {} in all: its counter reached {} objects in sum; {cost}. \
@@ -150,12 +154,13 @@ pub(super) fn advice_words(advice: &Advice) -> String {
                 count(young)
             )
         }
-        Advice::HigherThreshold { threshold, one_in, collections, pause_ns } => format!(
+        Advice::HigherThreshold { threshold, one_in, collections, pause_ns, waiting_bytes } => format!(
             "with gc.set_threshold({threshold}) about one in {one_in} of the {} collections would have run that the \
-             interpreter began, {} in all. \
-             genba gc try --threshold {threshold} says whether that helps",
+             interpreter began, {} in all; between two of them at most about {} more of garbage would have waited, at \
+             {GARBAGE_BYTES} bytes an object. genba gc try --threshold {threshold} says whether that helps",
             count(collections),
-            duration(pause_ns)
+            duration(pause_ns),
+            size(waiting_bytes)
         ),
         Advice::BetweenRequests { collections, pause_ns, longest_ns, collected } => format!(
             "{} objects were garbage that only the collector frees. A server can collect them when no request waits: \
@@ -164,6 +169,11 @@ pub(super) fn advice_words(advice: &Advice) -> String {
             counted(collections, "pause", "pauses"),
             duration(pause_ns),
             duration(longest_ns)
+        ),
+        Advice::BreakCycles { collected } => format!(
+            "{} were in cycles, or hung off one. Without the cycle they are freed at once, and no collection has to find \
+             them: genba gc cycles PID, while the program runs, says which cycles wait and which reference to drop",
+            counted(collected, "such object", "such objects")
         ),
         Advice::Freeze { collections, pause_ns, examined } => format!(
             "{} examined {} objects, and nearly all of them stayed: gc.freeze() before the first fork takes what is \
