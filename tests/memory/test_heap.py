@@ -80,7 +80,7 @@ def test_the_classes_of_the_program_are_counted_exactly(workshop: Workshop, way:
 
 def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
     with heaped(workshop) as (program, _):
-        done = genba("heap", str(program.pid), "--top", "40")
+        done = genba("heap", str(program.pid), "--top", "40", "--fork")
         assert done.returncode == 0, done.stderr
         lines = done.stdout.splitlines()
         assert re.match(rf"process {program.pid} · CPython {re.escape(workshop.interpreter.version)} · [\d,]+ objects, [\d.]+ MB in \d+ classes", lines[0])
@@ -90,6 +90,24 @@ def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
         in_place = genba("heap", str(program.pid), "--in-place").stdout
         assert re.search(r"^walked in place: the program was held for [\d.]+ (µs|ms)$", in_place, re.MULTILINE), in_place
         ended_well(program)
+
+
+def test_a_small_program_is_walked_in_place_and_a_large_one_is_not(workshop: Workshop) -> None:
+    text = "import sys\nkept = [float(number) for number in range(int(sys.argv[1]))]\nprint('ready', flush=True)\ninput()\nprint('{}')\n"
+    program_file = workshop.write("floats.py", text)
+    with started(workshop, program_file, "100") as program:
+        page = heap(program)
+        assert page["walked"] == "in_place" and page["objects"] < 500_000
+        why = r"fewer than half a million objects find room in its [\d.]+ MB"
+        assert re.fullmatch(why, page["why_in_place"])
+        text = genba("heap", str(program.pid)).stdout
+        assert re.search(rf"^walked in place, since {why}: the program was held for [\d.]+ (µs|ms)$", text, re.MULTILINE), text
+        assert heap(program, "--fork")["walked"] == "copy"
+        assert program.end() == {}
+    with started(workshop, program_file, "800000") as program:
+        page = heap(program)
+        assert (page["walked"], page["why_in_place"]) == ("copy", None) and page["objects"] > 800_000
+        assert program.end() == {}
 
 
 @pytest.mark.measures
@@ -139,7 +157,7 @@ def test_names_that_nobody_should_have(workshop: Workshop) -> None:
 def test_a_broken_class_ends_the_copy_and_not_the_program(workshop: Workshop) -> None:
     with heaped(workshop, "broken") as (program, _):
         for _ in range(3):
-            done = genba("heap", str(program.pid))
+            done = genba("heap", str(program.pid), "--fork")
             assert done.returncode == 1 and not done.stdout
             assert "its copy was ended by signal 11 at an object of class Plain" in done.stderr, done.stderr
             assert "hint: the tp_traverse of Plain is broken" in done.stderr

@@ -42,6 +42,8 @@ pub struct Choice {
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Facts {
     resident_bytes: Option<u64>,
+    /// Of that, what is of no file: objects are there.
+    own_bytes: Option<u64>,
     /// The system promises no more memory than there is, and so much is left of that.
     promised_left_bytes: Option<u64>,
     /// What the container may still take.
@@ -55,6 +57,9 @@ const WALK_NS_MIN: u64 = 200_000_000;
 /// A copy may take ten times as long as it should.
 const PATIENCE: u64 = 10;
 const MB: u64 = 1_000_000;
+/// In so many bytes fewer than half a million objects find room, which are walked in 20 ms: of the smallest ones, an average is 48 bytes. A copy
+/// would gain little for that, and each page that the program writes to meanwhile costs.
+const SMALL_BYTES: u64 = 24_000_000;
 /// Where the parent writes to a tenth of its pages while the copy lives, it needs that much more.
 const COPIED_PART: u64 = 10;
 
@@ -75,6 +80,7 @@ fn choose_by(facts: Facts, wish: Wish) -> Choice {
             .map(|left| {
                 format!("vm.overcommit_memory is 2, and {} are left of what may be promised", figures::size(left))
             })
+            .or_else(|| small(facts.own_bytes))
             .or_else(|| {
                 lacks(facts.container_left_bytes, resident_bytes / COPIED_PART)
                     .map(|left| format!("its container has {} left", figures::size(left)))
@@ -90,6 +96,11 @@ fn choose_by(facts: Facts, wish: Wish) -> Choice {
     }
 }
 
+fn small(own_bytes: Option<u64>) -> Option<String> {
+    let bytes = own_bytes.filter(|&bytes| bytes < SMALL_BYTES)?;
+    Some(format!("fewer than half a million objects find room in its {}", figures::size(bytes)))
+}
+
 fn facts_of(interpreter: &Interpreter) -> Facts {
     let pid = interpreter.facts.pid;
     let has_device = interpreter.maps.iter().filter_map(|mapping| mapping.path.as_ref()).any(|path| {
@@ -97,6 +108,7 @@ fn facts_of(interpreter: &Interpreter) -> Facts {
     });
     Facts {
         resident_bytes: number_in_kb(&format!("/proc/{pid}/status"), "VmRSS:"),
+        own_bytes: number_in_kb(&format!("/proc/{pid}/status"), "RssAnon:"),
         promised_left_bytes: promised_left(),
         container_left_bytes: container_left(pid),
         has_device,
@@ -144,7 +156,8 @@ mod tests {
     fn a_copy_is_made_where_nothing_is_against_it() {
         let plenty =
             Facts { promised_left_bytes: Some(2000 * MB), container_left_bytes: Some(200 * MB), ..Facts::default() };
-        for facts in [Facts::default(), plenty] {
+        let large = Facts { own_bytes: Some(24 * MB), ..Facts::default() };
+        for facts in [Facts::default(), plenty, large] {
             assert!(!chosen(facts, Wish::Auto).is_in_place, "{facts:?}");
         }
     }
@@ -155,6 +168,7 @@ mod tests {
             (Facts { promised_left_bytes: Some(999 * MB), ..Facts::default() }, "999 MB"),
             (Facts { container_left_bytes: Some(99 * MB), ..Facts::default() }, "99.0 MB"),
             (Facts { has_device: true, ..Facts::default() }, "driver"),
+            (Facts { own_bytes: Some(23 * MB), ..Facts::default() }, "half a million objects find room in its 23.0 MB"),
         ] {
             let choice = chosen(facts, Wish::Auto);
             assert!(choice.is_in_place);
