@@ -123,6 +123,21 @@ print(json.dumps(got))
     assert "kept the heap of process" in run.stderr
 
 
+@two
+def test_at_a_signal_after_a_collection(workshop: Workshop) -> None:
+    text = cycles(1_000) + 'print("ready", flush=True)\nwait(1)\n'
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM + text)]
+    process = workshop.start(target, ["-o", f"{workshop.place.inside}/signal.genba", "--heap-on", "USR2", "--heap-collect"], {})
+    assert process.stderr.readline() == f"kill -USR2 {process.pid} keeps the heap\n"
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR2)
+    run = workshop.finish(process, "signal.genba")
+    assert run.exit_code == 0, run.stderr
+    (page,) = kept(workshop)
+    assert (page["moment"], count(page, "Item"), count(page, "Cycle")) == ("signal", 5_000, 0)
+    assert page["collection"]["collected"] >= 1_000
+
+
 @pytest.mark.parametrize("when", ["before", "after", "both"])
 @two
 def test_around_full_collections(workshop: Workshop, when: str) -> None:

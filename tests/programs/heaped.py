@@ -1,17 +1,20 @@
 """Makes known numbers of objects in all the ways that keep one alive, says how many, waits for a line, and says whether all are as they were.
 
-`broken`: a class gets a `tp_traverse` that leads nowhere, as a faulty extension has it. `names`: classes with names that nobody should have.
+`broken`: a class gets a `tp_traverse` that leads nowhere, as a faulty extension has it; `loops`: one that has no end. `names`: classes with names that nobody should have.
 """
 
 import ctypes
 import gc
 import json
+import mmap
 import os
 import sys
 import threading
 from collections import deque
 
 TP_TRAVERSE = 184
+JUMP_TO_ITSELF = b"\xeb\xfe"
+LOOP = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 
 
 class Slotted:
@@ -133,6 +136,10 @@ def main():
     if "broken" in sys.argv:
         # The collector is off: nobody else calls it.
         ctypes.c_void_p.from_address(id(Plain) + TP_TRAVERSE).value = 8
+    if "loops" in sys.argv:
+        LOOP.write(JUMP_TO_ITSELF)
+        address = ctypes.addressof(ctypes.c_char.from_buffer(LOOP))
+        ctypes.c_void_p.from_address(id(Plain) + TP_TRAVERSE).value = address
     if "names" in sys.argv:
         extra = odd_names()
     print("ready " + json.dumps({"counts": counts, "slotted_bytes": sys.getsizeof(slotted[0]) * 10_000}), flush=True)

@@ -1,0 +1,125 @@
+"""`genba heap`: what goes wrong in a copy harms nobody, and nothing of genba's stays.
+
+Owns: copies that do not end by themselves, the memory of a program that is looked at again and again, programs that trace their own memory.
+"""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from entered import on, running
+from recording import Workshop, binary
+from running_program import Program, started, until
+from soak import SOAK
+from test_heap import WAYS, counts, ended_well, heap, heaped, state
+
+ROUNDS = 100 if SOAK else 20
+# Rounds until what is made once is there.
+FIRST = 3
+
+
+def children(pid: int) -> list[int]:
+    return [int(child) for task in Path(f"/proc/{pid}/task").iterdir() for child in (task / "children").read_text().split()]
+
+
+def has_ended(pid: int) -> bool:
+    """Nobody may be there to wait for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] in "ZX"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
+@contextmanager
+def walking(program: Program) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """A walk in a copy that does not end, and the copy."""
+    walk = subprocess.Popen([str(binary()), "heap", str(program.pid), "--fork"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert until(lambda: children(program.pid)), walk.communicate(timeout=30)
+        (copy,) = children(program.pid)
+        yield walk, copy
+    finally:
+        walk.kill()
+        walk.communicate()
+
+
+def test_a_copy_that_does_not_end_is_ended(workshop: Workshop) -> None:
+    with heaped(workshop, "loops") as (program, _):
+        before = state(program)
+        with walking(program) as (walk, copy):
+            stdout, stderr = walk.communicate(timeout=60)
+        assert walk.returncode == 1 and not stdout
+        assert "its copy was not through after" in stderr and "at an object of class Plain, and was ended" in stderr, stderr
+        assert "hint: --in-place" in stderr
+        assert has_ended(copy) and not children(program.pid)
+        assert until(lambda: state(program) == before), (state(program), before)
+        ended_well(program)
+
+
+def test_a_copy_ends_with_its_program(workshop: Workshop) -> None:
+    with heaped(workshop, "loops") as (program, _), walking(program) as (walk, copy):
+        program.process.kill()
+        program.process.wait()
+        assert until(lambda: has_ended(copy))
+        _, stderr = walk.communicate(timeout=60)
+        assert walk.returncode == 1 and f"process {program.pid} has ended" in stderr, stderr
+
+
+def mapped(program: Program) -> dict[str, int]:
+    return {"threads": program.status("Threads"), "resident": program.status("VmRSS"), "mapped": program.status("VmSize")}
+
+
+@on("3.11", "3.13", "3.15")
+def test_memory_and_threads_after_many_looks(workshop: Workshop) -> None:
+    """The same program runs beside it without genba: it is the measure of what its own threads take and give back."""
+    command = [workshop.interpreter.path, workshop.program("tests/programs/heap_server.py")]
+    # Each thread may come to an arena of 64 MB of its own, of which hardly a page is used.
+    environment = workshop.place.environment({"MALLOC_ARENA_MAX": "1"})
+    with running(workshop, command, env=environment) as looked_at, running(workshop, command, env=environment) as alone:
+        for number in range(FIRST * 2):
+            heap(looked_at, WAYS[number % 2])
+        before, before_alone = mapped(looked_at), mapped(alone)
+        for number in range(ROUNDS):
+            heap(looked_at, WAYS[number % 2], *(["--live-only"] if number % 3 == 1 else []))
+        assert until(lambda: mapped(looked_at)["threads"] == before["threads"])
+        after, after_alone = mapped(looked_at), mapped(alone)
+        for key, spare in [("resident", 4_000), ("mapped", 4_000)]:
+            grown, grown_alone = after[key] - before[key], after_alone[key] - before_alone[key]
+            assert grown <= max(grown_alone, 0) + spare, (key, before, after, before_alone, after_alone)
+        for program in (looked_at, alone):
+            assert program.end()["wrong"] == []
+
+
+TRACED = """
+import json, sys, tracemalloc
+class Mine: pass
+if sys.argv[1] == "before":
+    tracemalloc.start()
+kept = [Mine() for _ in range(2_000)]
+print("ready", flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "after":
+    tracemalloc.start()
+    kept += [Mine() for _ in range(1_000)]
+traced, _ = tracemalloc.get_traced_memory()
+print("looked", flush=True)
+sys.stdin.readline()
+grown = tracemalloc.get_traced_memory()[0] - traced
+print(json.dumps({"tracing": tracemalloc.is_tracing(), "is_enough": traced > 1_000 * 40, "grown": grown < 100_000, "kept": len(kept)}))
+"""
+
+
+@on("3.11", "3.13", "3.15")
+def test_a_program_that_traces_its_own_memory(workshop: Workshop) -> None:
+    program_file = workshop.write("traced.py", TRACED)
+    for when, first, then in [("before", 2_000, 2_000), ("after", 2_000, 3_000)]:
+        with started(workshop, program_file, when) as program:
+            for way in WAYS:
+                assert counts(heap(program, way))["Mine"] == first
+            program.process.stdin.write("\n")
+            program.process.stdin.flush()
+            assert program.process.stdout.readline() == "looked\n"
+            for way in (*WAYS, "--live-only", "--collect"):
+                assert counts(heap(program, way))["Mine"] == then
+            assert program.end() == {"tracing": True, "is_enough": True, "grown": True, "kept": then}
