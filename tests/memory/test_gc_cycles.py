@@ -141,6 +141,24 @@ def test_a_long_circle(workshop: Workshop) -> None:
         assert kind["breaks"]["drop"][0]["what"] == "the list's items"
 
 
+def test_as_much_is_collected_in_every_round(workshop: Workshop) -> None:
+    rounds = 100 if SOAK else 6
+    with heaped(workshop, program="tests/programs/cycle_rounds.py") as (program, _):
+        differ = []
+        for number in range(rounds):
+            program.process.stdin.write(f"{number}\n")
+            program.process.stdin.flush()
+            made = json.loads(program.process.stdout.readline())
+            page = cycles(program, WAYS[number % 2])
+            assert page["would_free"] >= made["objects"] > 0
+            program.process.stdin.write("collect\n")
+            program.process.stdin.flush()
+            collected = json.loads(program.process.stdout.readline())["collected"]
+            differ += [(number, made, page["would_free"], collected)] if page["would_free"] != collected else []
+        assert not differ
+        assert program.end() == {"rounds": rounds}
+
+
 @on("3.13")
 def test_without_garbage_it_says_so(workshop: Workshop) -> None:
     with heaped(workshop, "in_use", "on", program=CYCLED) as (program, _):
