@@ -3,12 +3,14 @@
 Owns: copies that do not end by themselves, the memory of a program that is looked at again and again, programs that trace their own memory.
 """
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from entered import on, running
+from entered import running
 from recording import Workshop, binary
 from running_program import Program, started, until
 from soak import SOAK
@@ -35,11 +37,17 @@ def has_ended(pid: int) -> bool:
 def walking(program: Program) -> Iterator[tuple[subprocess.Popen[str], int]]:
     """A walk in a copy that does not end, and the copy."""
     walk = subprocess.Popen([str(binary()), "heap", str(program.pid), "--fork"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    copies: list[int] = []
     try:
         assert until(lambda: children(program.pid)), walk.communicate(timeout=30)
-        (copy,) = children(program.pid)
+        copies = children(program.pid)
+        (copy,) = copies
         yield walk, copy
     finally:
+        # It has the program's own pipes.
+        for left in [copy for copy in copies if not has_ended(copy)]:
+            with suppress(ProcessLookupError):
+                os.kill(left, signal.SIGKILL)
         walk.kill()
         walk.communicate()
 
@@ -70,7 +78,6 @@ def mapped(program: Program) -> dict[str, int]:
     return {"threads": program.status("Threads"), "resident": program.status("VmRSS"), "mapped": program.status("VmSize")}
 
 
-@on("3.11", "3.13", "3.15")
 def test_memory_and_threads_after_many_looks(workshop: Workshop) -> None:
     """The same program runs beside it without genba: it is the measure of what its own threads take and give back."""
     command = [workshop.interpreter.path, workshop.program("tests/programs/heap_server.py")]
@@ -110,7 +117,6 @@ print(json.dumps({"tracing": tracemalloc.is_tracing(), "is_enough": traced > 1_0
 """
 
 
-@on("3.11", "3.13", "3.15")
 def test_a_program_that_traces_its_own_memory(workshop: Workshop) -> None:
     program_file = workshop.write("traced.py", TRACED)
     for when, first, then in [("before", 2_000, 2_000), ("after", 2_000, 3_000)]:

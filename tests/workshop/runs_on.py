@@ -46,6 +46,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/memory/test_alloc.py": KINDS,
     "tests/memory/test_copies.py": KINDS,
     "tests/memory/test_heap_ways.py": KINDS,
+    "tests/memory/test_heap_harm.py": KINDS,
     "tests/memory/test_gc_cases.py": TWO,
     "tests/memory/test_gc_cycles.py::test_a_long_circle": TWO,
     "tests/memory/test_gc_out_of_band.py": ONE,
