@@ -12,6 +12,8 @@ static LOADED: AtomicU64 = AtomicU64::new(0);
 
 /// Before `main`.
 pub fn begin(text: &str) {
+    // The program may fork while the thread that begins takes memory. SAFETY: the library is never unloaded.
+    unsafe { dlmalloc::enable_alloc_after_fork() };
     TEXT.store(Box::into_raw(Box::new(text.to_owned())), SeqCst);
     LOADED.store(symbols::loaded_count(), SeqCst);
     IS_AWAITED.store(true, SeqCst);

@@ -97,8 +97,16 @@ pub fn real_dlsym() -> u64 {
             real = unsafe { dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) } as u64;
         }
     }
+    if real == 0 {
+        // A C library that has neither gives nobody an address.
+        return no_dlsym as *const () as u64;
+    }
     REAL.store(real, SeqCst);
     real
+}
+
+extern "C" fn no_dlsym(_handle: *mut c_void, _name: *const c_char) -> *mut c_void {
+    core::ptr::null_mut()
 }
 
 /// glibc's own definition, whatever an executable or another library has under that name. None: there is no glibc.
