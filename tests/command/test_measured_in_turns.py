@@ -152,8 +152,8 @@ def test_a_command_that_changes_its_own_input_is_named(tmp_path: Path) -> None:
     times, trend = result["times"], result["genba"]["trend"]
     ranks = [sorted(times).index(time) for time in times]
     correlation = 1 - 6 * sum((rank - run) ** 2 for run, rank in enumerate(ranks)) / (8 * (8**2 - 1))
-    # Student's t of 6 degrees at 0.001, both ways, is 5.959: a correlation of 0.925 (published tables). Two runs are a third of eight.
-    if correlation < 0.925 or sum(times[-2:]) < 1.05 * sum(times[:2]):
+    # Of the 40,320 orders of eight, 16 are within one exchange of neighbours (0.976) of a rise or a fall, and 46 within two. Two runs are a third of eight.
+    if correlation < 0.97 or sum(times[-2:]) < 1.05 * sum(times[:2]):
         assert trend is None and "runs become" not in done.stdout, done
     else:
         assert abs(trend["correlation"] - correlation) < 1e-9 and trend["p"] < 0.001, trend

@@ -89,11 +89,15 @@ def test_memory_and_threads_after_many_looks(workshop: Workshop) -> None:
         before, before_alone = mapped(looked_at), mapped(alone)
         for number in range(ROUNDS):
             heap(looked_at, WAYS[number % 2], *(["--live-only"] if number % 3 == 1 else []))
-        assert until(lambda: mapped(looked_at)["threads"] == before["threads"])
-        after, after_alone = mapped(looked_at), mapped(alone)
-        for key, spare in [("resident", 4_000), ("mapped", 4_000)]:
-            grown, grown_alone = after[key] - before[key], after_alone[key] - before_alone[key]
-            assert grown <= max(grown_alone, 0) + spare, (key, before, after, before_alone, after_alone)
+        # One of its own threads more, at this moment, has a stack of 8 MB.
+        spare = {"threads": 0, "resident": 4_000, "mapped": 12_000}
+
+        def grown_too_much() -> dict[str, int]:
+            after, after_alone = mapped(looked_at), mapped(alone)
+            grown = {key: after[key] - before[key] - max(after_alone[key] - before_alone[key], 0) for key in spare}
+            return {key: more for key, more in grown.items() if more > spare[key]}
+
+        assert until(lambda: not grown_too_much()), (before, grown_too_much())
         for program in (looked_at, alone):
             assert program.end()["wrong"] == []
 

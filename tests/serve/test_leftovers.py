@@ -50,6 +50,12 @@ def files_below(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
 
 
+def is_stopped(pid: int) -> bool:
+    """All its threads are: a signal stops each when it comes by."""
+    states = [(task / "stat").read_text().rpartition(")")[2].split()[0] for task in Path(f"/proc/{pid}/task").iterdir()]
+    return all(state in "TZX" for state in states)
+
+
 def killed_while_it_writes(server: Server, scratch: Path) -> set[str]:
     """Its scratch files then: it is stopped as soon as there is one, and goes on if that was too late."""
     for seed in itertools.count():
@@ -60,6 +66,8 @@ def killed_while_it_writes(server: Server, scratch: Path) -> set[str]:
             while not files_below(scratch) and not select.select([connection], [], [], 0)[0]:
                 os.sched_yield()
             server.process.send_signal(signal.SIGSTOP)
+            while not is_stopped(server.process.pid):
+                os.sched_yield()
             if left := files_below(scratch):
                 server.kill()
                 return left

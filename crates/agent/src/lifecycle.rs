@@ -14,5 +14,5 @@ mod thread;
 
 pub use beginning::begin;
 pub use ending::{end, end_before_exit, on_unload};
-pub use loading::{announce, leave_alone, on_load};
+pub use loading::{announce, on_load};
 pub use orders::{alone, exec_failed, flush, flush_before_exec, own_stack, paused};

@@ -1,35 +1,60 @@
 //! A process that was told to record and holds no interpreter yet.
-//! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs).
+//! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs), asks the linker where a fork has left its lock.
 
+use super::beginning;
+use crate::process::room;
+use crate::reading::modules;
 use crate::system::symbols;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 /// What `GENBA_SESSION` says. Never freed: a thread may read it.
 static TEXT: AtomicPtr<String> = AtomicPtr::new(core::ptr::null_mut());
 static IS_AWAITED: AtomicBool = AtomicBool::new(false);
-/// So many files had been loaded at the last look.
+/// So many files had been loaded when none of them was an interpreter.
 static LOADED: AtomicU64 = AtomicU64::new(0);
 
 /// Before `main`.
 pub fn begin(text: &str) {
-    // The program may fork while the thread that begins takes memory. SAFETY: the library is never unloaded.
-    unsafe { dlmalloc::enable_alloc_after_fork() };
+    modules::learn();
+    // SAFETY: the functions live as long as the process: the library is never unloaded. The program may fork while the thread that begins
+    // takes memory.
+    unsafe {
+        dlmalloc::enable_alloc_after_fork();
+        libc::pthread_atfork(None, None, Some(forked));
+    }
     TEXT.store(Box::into_raw(Box::new(text.to_owned())), SeqCst);
     LOADED.store(symbols::loaded_count(), SeqCst);
     IS_AWAITED.store(true, SeqCst);
 }
 
-/// Whether files were loaded since the last answer, while an interpreter is awaited.
-pub fn is_to_look() -> bool {
-    IS_AWAITED.load(SeqCst) && {
-        let loaded = symbols::loaded_count();
-        LOADED.swap(loaded, SeqCst) != loaded
+/// In the child. Once a sampler was prepared its own handlers (forks.rs) see to the rest; before, the thread that was about to begin is not here.
+extern "C" fn forked() {
+    if !beginning::is_prepared() {
+        modules::forked();
+        room::forked();
+        IS_AWAITED.store(true, SeqCst);
     }
 }
 
+/// How many files are loaded, if that is news while an interpreter is awaited.
+pub fn news() -> Option<u64> {
+    let may_ask = IS_AWAITED.load(SeqCst) && modules::may_ask_linker();
+    may_ask.then(symbols::loaded_count).filter(|loaded| *loaded != LOADED.load(SeqCst))
+}
+
+/// None of so many is an interpreter.
+pub fn none_in(loaded: u64) {
+    LOADED.store(loaded, SeqCst);
+}
+
 /// The interpreter is there. Its finder alone gets the text, once.
-pub fn take() -> Option<&'static str> {
+pub fn take() -> Option<&'static String> {
     // SAFETY: made by `into_raw` and never freed.
     let text = unsafe { TEXT.load(SeqCst).as_ref() };
-    text.filter(|_| IS_AWAITED.swap(false, SeqCst)).map(String::as_str)
+    text.filter(|_| IS_AWAITED.swap(false, SeqCst))
+}
+
+/// Nothing has begun: the next one may try.
+pub fn give_back() {
+    IS_AWAITED.store(true, SeqCst);
 }

@@ -53,7 +53,8 @@ fn on_load_with_room() {
     }
     match find(&Guarded, &Linker) {
         // A library with an interpreter may be loaded later (doors/late.rs).
-        Found::No if session.trace.is_none() => awaited::begin(&text),
+        // One that leaves its children alone would have to change the environment beside the program's threads.
+        Found::No if session.trace.is_none() && session.children => awaited::begin(&text),
         Found::No => {}
         Found::Refused { version, reason } if session.trace.is_some() => {
             tracing::begin(session, Some(&format!("{version}: {reason}")));
@@ -61,7 +62,12 @@ fn on_load_with_room() {
         Found::Yes { .. } if session.trace.is_some() => tracing::begin(session, None),
         Found::Refused { version, reason } => announce(&session, &version, &reason),
         Found::Yes { python, version } => {
-            leave_alone(&session);
+            if !session.children {
+                environment::leave();
+                if let Some(table) = &session.bells {
+                    bells::open(table);
+                }
+            }
             last_thread::watch();
             LIFE.set_by_command(true);
             alternate::begin(python.runtime.0);
@@ -71,16 +77,6 @@ fn on_load_with_room() {
             mask::take_over();
             let start = describe(&session, &version);
             begin(session, python, start);
-        }
-    }
-}
-
-/// This process is the one that is recorded: where no other is to be, none hears of it.
-pub fn leave_alone(session: &Session) {
-    if !session.children {
-        environment::leave();
-        if let Some(table) = &session.bells {
-            bells::open(table);
         }
     }
 }

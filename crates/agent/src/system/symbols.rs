@@ -64,6 +64,15 @@ pub fn find_local_python() {
     }
 }
 
+/// The file that a symbol is in stays loaded from here on, or no file has it. False: it does not.
+#[must_use]
+pub fn stays_loaded(name: &CStr) -> bool {
+    let Some((_, file)) = address(name).map(|found| loaded_around(found).unwrap_or((0, c""))) else { return true };
+    let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+    // SAFETY: what is opened is loaded already, under that name.
+    !unsafe { libc::dlopen(file.as_ptr(), flags) }.is_null()
+}
+
 /// How many files the linker has loaded since the program began, and has taken out again; 0: it does not say.
 #[must_use]
 pub fn loaded_count() -> u64 {
@@ -90,8 +99,8 @@ pub fn real_dlsym() -> u64 {
         fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
     }
     let mut real = REAL.load(SeqCst);
-    // It has moved from libdl to libc.
-    for version in [c"GLIBC_2.34", c"GLIBC_2.2.5"] {
+    // It has moved from libdl to libc, which still has the older version, too. A version that is not there costs the program's `malloc`.
+    for version in [c"GLIBC_2.2.5", c"GLIBC_2.34"] {
         if real == 0 {
             // SAFETY: names that end in NUL; RTLD_NEXT starts behind the library that this code is in.
             real = unsafe { dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) } as u64;

@@ -11,6 +11,7 @@ use super::monitoring;
 use super::tracer::{Beside, Delayed, Led, OfOne, Tracer, own_memory};
 use crate::collections::interpreter::{FASTCALL, Method, Object};
 use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
 
 /// `METH_O`: one argument.
 const ONE: c_int = 8;
@@ -28,13 +29,19 @@ pub fn install(tracer: *mut Tracer) {
         let python = (*tracer).python;
         let monitoring = (python.of_sys)(c"monitoring".as_ptr());
         let asked = held(python, (python.of_sys)(c"getprofile".as_ptr()));
-        (*tracer).beside.asked = asked.filter(|found| has_flags(python, *found, NOTHING));
+        (*tracer).beside.asked = asked.and_then(|found| {
+            let is_known = has_flags(python, found, NOTHING);
+            if !is_known {
+                (python.release)(found);
+            }
+            is_known.then_some(found)
+        });
         let of_one = |function: OfOne| {
             core::mem::transmute::<OfOne, extern "C" fn(Object, *const Object, isize) -> Object>(function)
         };
         let lead = |which: usize, found: Option<Object>, flags, function| {
             if let Some(found) = found {
-                (*tracer).beside.led[which] = led(python, found, flags, function);
+                (*tracer).beside.led[which] = led(python, which, found, flags, function);
             }
         };
         let of_sys = |name: &CStr| held(python, (python.of_sys)(name.as_ptr()));
@@ -152,6 +159,8 @@ extern "C" fn use_tool(own: Object, arguments: *const Object, count: isize) -> O
     // SAFETY: never freed; with the GIL; the interpreter gives so many arguments.
     unsafe {
         let python = (*tracer).python;
+        // Read first: what follows may let another thread run, which ends the count.
+        let function = original(tracer, TOOL);
         if count > 0 && Python::type_of(*arguments) == python.integer_type {
             let number = (python.number)(*arguments);
             if number == -1 {
@@ -161,7 +170,7 @@ extern "C" fn use_tool(own: Object, arguments: *const Object, count: isize) -> O
                 monitoring::give_way(tracer);
             }
         }
-        match original(tracer, TOOL) {
+        match function {
             Some(function) => function(own, arguments, count),
             None => core::ptr::null_mut(),
         }
@@ -178,9 +187,13 @@ fn of_one(function: extern "C" fn(Object, *const Object, isize) -> Object) -> Of
     unsafe { core::mem::transmute(function) }
 }
 
+/// Used again by the next recording: a program may make one for each request.
+static COPIES: [AtomicPtr<Method>; 3] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 3];
+
 /// None: it is not what genba knows. Takes the reference.
 unsafe fn led(
     python: &Python,
+    which: usize,
     function: Object,
     flags: c_int,
     instead: extern "C" fn(Object, *const Object, isize) -> Object,
@@ -194,7 +207,14 @@ unsafe fn led(
         let place = Python::method_of(function);
         let original = *place;
         let Method { name, doc, .. } = *original;
-        let copy: &Method = Box::leak(Box::new(Method { name, function: instead, flags, doc }));
+        let made = COPIES[which].load(SeqCst);
+        // Of another interpreter the texts are others.
+        let copy: *const Method = if !made.is_null() && ((*made).name, (*made).doc) == (name, doc) {
+            made
+        } else {
+            Box::into_raw(Box::new(Method { name, function: instead, flags, doc }))
+        };
+        COPIES[which].store(copy.cast_mut(), SeqCst);
         *place = copy;
         Some(Led { function, original, copy })
     }

@@ -48,6 +48,11 @@ pub fn give_way(tracer: *mut Tracer) {
         return remove(python, monitoring, other);
     }
     // SAFETY: as above.
+    if unsafe { (*tracer).tool } != Some(own) {
+        // Another thread has ended the count meanwhile.
+        return remove(python, monitoring, other);
+    }
+    // SAFETY: as above.
     unsafe { (*tracer).tool = Some(other) };
     remove(python, monitoring, own);
 }

@@ -13,6 +13,9 @@ const CORRELATION_MIN: f64 = 0.8;
 const CHANGE_MIN: f64 = 0.05;
 /// Fewer have no order that chance would not have made more often.
 const RUNS_MIN: usize = 8;
+/// From so many runs on *t* gives the chance to a tenth of it.
+const BY_T_MIN: usize = 20;
+const ORDERS: usize = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Trend {
@@ -40,20 +43,37 @@ impl Trend {
             return None;
         }
         let correlation = ((&ranks).covariance(&order) / deviations).clamp(-1.0, 1.0);
-        let p = chance(correlation, runs)?;
         let third = runs / 3;
         let [first_third, last_third] =
             [&times[..third], &times[runs - third..]].map(|times| Data::new(times.to_vec()).median());
         let is_large = first_third > 0.0 && (last_third / first_third).ln().abs() >= CHANGE_MIN.ln_1p();
         // A few far runs in one third are no trend, whatever its median.
         let is_one_way = (last_third - first_third) * correlation > 0.0;
-        let is_clear = p <= P_MAX && correlation.abs() >= CORRELATION_MIN;
-        (is_clear && is_large && is_one_way).then_some(Trend { correlation, p, first_third, last_third })
+        if !is_large || !is_one_way || correlation.abs() < CORRELATION_MIN {
+            return None;
+        }
+        let p = if runs < BY_T_MIN { chance_in_any_order(&ranks) } else { chance_by_t(correlation, runs)? };
+        (p <= P_MAX).then_some(Trend { correlation, p, first_third, last_third })
     }
 }
 
-/// Both ways, by Student's *t* (Kendall and Stuart 1979, 31.19).
-fn chance(correlation: f64, runs: usize) -> Option<f64> {
+/// Both ways: of so many orders of the same runs, drawn at random, that share is as clear; their own order is one of them.
+fn chance_in_any_order(ranks: &[f64]) -> f64 {
+    let middle = (ranks.len() as f64 - 1.0) / 2.0;
+    let clearness =
+        |ranks: &[f64]| ranks.iter().enumerate().map(|(run, rank)| rank * (run as f64 - middle)).sum::<f64>().abs();
+    let own = clearness(ranks) - 1e-9;
+    let mut random = fastrand::Rng::with_seed(0);
+    let mut drawn = ranks.to_vec();
+    let as_clear = (0..ORDERS).filter(|_| {
+        random.shuffle(&mut drawn);
+        clearness(&drawn) >= own
+    });
+    (1 + as_clear.count()) as f64 / (1 + ORDERS) as f64
+}
+
+/// Both ways, by Student's *t* (Kendall and Stuart 1979, 31.19), which is too bold for few runs.
+fn chance_by_t(correlation: f64, runs: usize) -> Option<f64> {
     let freedom = runs as f64 - 2.0;
     let t = correlation.abs() * (freedom / (1.0 - correlation.powi(2)).max(f64::MIN_POSITIVE)).sqrt();
     Some(2.0 * StudentsT::new(0.0, 1.0, freedom).ok()?.sf(t))
@@ -61,7 +81,7 @@ fn chance(correlation: f64, runs: usize) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{P_MAX, Trend, chance};
+    use super::{P_MAX, Trend, chance_by_t, chance_in_any_order};
 
     struct Machine(fastrand::Rng);
 
@@ -79,10 +99,25 @@ mod tests {
 
     /// Published tables of Spearman's correlation (Zar 1972): at 0.001, both ways, 20 values need 0.677, and 30 need 0.567 or 0.568.
     #[test]
-    fn the_chance_is_that_of_published_tables() {
-        assert!((chance(0.677, 20).unwrap() - P_MAX).abs() < 1e-4);
-        assert!((chance(-0.5675, 30).unwrap() - P_MAX).abs() < 1e-4);
-        assert!(chance(1.0, 8).unwrap() < 1e-9);
+    fn the_chance_of_many_runs_is_that_of_published_tables() {
+        assert!((chance_by_t(0.677, 20).unwrap() - P_MAX).abs() < 1e-4);
+        assert!((chance_by_t(-0.5675, 30).unwrap() - P_MAX).abs() < 1e-4);
+    }
+
+    /// Of the 40,320 orders of eight values, 8 are at most one exchange of neighbours away from a rise, and 23 at most two.
+    #[test]
+    fn the_chance_of_few_runs_is_counted() {
+        let one_exchange = [1.0, 2.0, 3.0, 5.0, 4.0, 6.0, 7.0, 8.0];
+        let two_exchanges = [2.0, 1.0, 3.0, 5.0, 4.0, 6.0, 7.0, 8.0];
+        for (ranks, orders) in [(one_exchange, 8.0), (two_exchanges, 23.0)] {
+            let expected: f64 = 2.0 * orders / 40_320.0;
+            // Five standard deviations of a count of 100,000.
+            let spread = 5.0 * (expected / 100_000.0).sqrt();
+            let found = chance_in_any_order(&ranks);
+            assert!((found - expected).abs() < spread + 1e-5, "{found}, {expected}");
+        }
+        assert!(Trend::of(&one_exchange).is_some());
+        assert_eq!(Trend::of(&two_exchanges), None);
     }
 
     /// At 0.1 % of 4,000, four are expected by chance alone, and fewer because small changes are not told.

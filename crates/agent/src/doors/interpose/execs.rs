@@ -141,7 +141,9 @@ pub unsafe extern "C" fn fexecve(descriptor: c_int, argv: Words, envp: Words) ->
 pub unsafe extern "C" fn execveat(folder: c_int, path: *const c_char, argv: Words, envp: Words, flags: c_int) -> c_int {
     // SAFETY: the caller's promises.
     let program = unsafe {
-        if flags & libc::AT_EMPTY_PATH != 0 && *path == 0 {
+        if path.is_null() {
+            None
+        } else if flags & libc::AT_EMPTY_PATH != 0 && *path == 0 {
             Some(Program::Descriptor(folder))
         } else {
             (folder == libc::AT_FDCWD || *path == b'/' as c_char).then_some(Program::Path(path))

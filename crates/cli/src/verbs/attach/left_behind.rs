@@ -8,6 +8,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use genba_process::facts::Facts;
+use genba_process::refusal::Refusal;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::process::geteuid;
 
@@ -67,7 +68,9 @@ fn is_over(rest: &str, found: &Metadata) -> bool {
     }
     let made_ns = found.modified().ok().and_then(|time| time.duration_since(UNIX_EPOCH).ok());
     match (Facts::of(pid), made_ns) {
-        (Err(_), _) => true,
+        (Err(Refusal::NoSuchProcess { .. }), _) => true,
+        // It may be hidden from us.
+        (Err(_), _) => false,
         // Another process has its number now.
         (Ok(facts), Some(made)) => {
             let surely_before = (made + BEGINNING_WITHIN).as_nanos();
