@@ -27,9 +27,22 @@ pub fn address(name: &CStr) -> Option<u64> {
     })
 }
 
+/// libc's, past the one that genba stands in front of it with.
+///
+/// # Safety
+/// As libc's.
+#[inline(always)]
+unsafe fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    // SAFETY: libc's function has this type; it takes the caller's place for that of this library.
+    unsafe {
+        let real: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void = core::mem::transmute(real_dlsym());
+        real(handle, name)
+    }
+}
+
 fn in_handle(handle: *mut c_void, name: &CStr) -> Option<u64> {
     // SAFETY: a handle of the linker's and a name that ends in NUL; dlsym reads the linker's tables under the linker's own lock.
-    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    let found = unsafe { dlsym(handle, name.as_ptr()) };
     (!found.is_null()).then_some(found as u64)
 }
 
@@ -127,7 +140,7 @@ pub fn of_libc(name: &CStr) -> Option<u64> {
         if libc.is_null() {
             return None;
         }
-        let found = libc::dlsym(libc, name.as_ptr());
+        let found = dlsym(libc, name.as_ptr());
         libc::dlclose(libc);
         found
     };
@@ -138,7 +151,7 @@ pub fn of_libc(name: &CStr) -> Option<u64> {
 #[must_use]
 pub fn next(name: &CStr) -> Option<u64> {
     // SAFETY: as above; RTLD_NEXT starts behind the library that this code is in.
-    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    let found = unsafe { dlsym(libc::RTLD_NEXT, name.as_ptr()) };
     (!found.is_null()).then_some(found as u64)
 }
 
