@@ -180,7 +180,7 @@ def outside_alone(place: Place) -> None:
         (("--python", "/bin/true"), "/bin/true did not answer as a Python does"),
         (("--python", "no-such-python"), "no such interpreter"),
         (("--layout", "--clock"), "cannot be used with"),
-        (("0",), "there is no process 0"),
+        (("0",), "expected the number of a process"),
     ],
 )
 def test_bad_words(arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
