@@ -13,6 +13,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from recording import RUN_SECONDS_MAX, Workshop, genba, genba_said
 from soak import SOAK
 
@@ -157,6 +159,7 @@ def of_files(found: Counts, begin: str | tuple[str, ...]) -> dict[tuple, tuple[i
 
 
 # Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
+@pytest.mark.measures
 def test_random_programs(workshop: Workshop) -> None:
     first = random.SystemRandom().randrange(1 << 32) if SOAK else 0
     for part in range(100 if SOAK else 5):

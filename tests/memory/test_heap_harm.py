@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
+
 from entered import running
 from recording import Workshop, binary
 from running_program import Program, started, until
@@ -78,6 +80,7 @@ def mapped(program: Program) -> dict[str, int]:
     return {"threads": program.status("Threads"), "resident": program.status("VmRSS"), "mapped": program.status("VmSize")}
 
 
+@pytest.mark.measures
 def test_memory_and_threads_after_many_looks(workshop: Workshop) -> None:
     """The same program runs beside it without genba: it is the measure of what its own threads take and give back."""
     command = [workshop.interpreter.path, workshop.program("tests/programs/heap_server.py")]
