@@ -28,7 +28,7 @@ print(1)
 @pytest.fixture(scope="session")
 def embeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("embeds") / "embeds"
-    subprocess.run(["cc", "-O1", "-w", str(PROGRAMS / "embeds.c"), "-o", str(made), "-ldl"], check=True)
+    subprocess.run(["cc", "-O1", "-w", str(PROGRAMS / "embeds.c"), "-o", str(made), "-ldl", "-lpthread"], check=True)
     return made
 
 
@@ -44,11 +44,12 @@ def libpython(workshop: Workshop) -> str:
     return str(library)
 
 
-@pytest.mark.parametrize("scope", ["global", "local"])
+@pytest.mark.parametrize("scope", ["global", "local", "leaves"])
 def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: str) -> None:
+    """Also where only one library sees it, and where the process ends with its last thread: genba's must not keep it alive."""
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
     # An extension module of a libpython that nobody else sees finds no symbols of it: a built-in one must do there.
-    program = PROGRAM.format(extension="_json" if scope == "global" else "errno")
+    program = PROGRAM.format(extension="errno" if scope == "local" else "_json")
     run = workshop.run_target([workshop.take(embeds), libpython(workshop), scope, program], environment={"PYTHONHOME": home})
     assert (run.exit_code, run.stdout.strip()) == (0, "1"), run.stderr
     run.check_laws()
@@ -64,6 +65,15 @@ def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: st
     assert process["cpu_before_ns"] >= 95_000_000, process
     report = run.report()
     assert "spins" in report and "in_a_thread" in report, report
+
+
+def test_a_fork_while_the_recording_begins(workshop: Workshop, embeds: Path) -> None:
+    home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
+    program = PROGRAM.format(extension="_json")
+    run = workshop.run_target([workshop.take(embeds), libpython(workshop), "forks", program], environment={"PYTHONHOME": home})
+    assert (run.exit_code, run.stdout.split()) == (0, ["1", "1"]), run.stderr
+    processes = run.profile()["processes"]
+    assert len(processes) == 2 and all(bool(process["refused"]) == bool(processes[0]["refused"]) for process in processes), processes
 
 
 def test_one_that_genba_does_not_know(workshop: Workshop, embeds: Path) -> None:

@@ -81,7 +81,7 @@ def test_sleepers_show_wall_time_and_system_call(workshop: Workshop) -> None:
         states = {row.state: row.wall_ns for row in profile.rows() if row.thread == thread}
         assert abs(wall_ns - slept_ns) <= SLEEP_BOUND_NS + not_sampled_ns, (name, wall_ns, slept_ns, states)
         assert sum(row.cpu_ns for row in rows) == 0
-        # genba stands in front of some of these functions of libc.
+        # genba wraps some of these functions of libc.
         own = [frame for row in rows for frame in row.frames if "genba-agent" in (frame["module"] or "")]
         assert own == [], own
 

@@ -84,7 +84,7 @@ fn look(loaded: u64) {
     }
 }
 
-/// On a thread of its own: it may have to wait for the dynamic linker, whose lock the caller may have. False: none is to be had.
+/// On a new thread, which may wait for the dynamic linker: the caller may hold its lock. False: no thread could be made.
 fn begin(text: &'static String) -> bool {
     extern "C" fn body(text: *mut c_void) -> *mut c_void {
         // SAFETY: from below; it is never freed.

@@ -2,6 +2,7 @@
 //! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs), asks the linker where a fork has left its lock.
 
 use super::beginning;
+use super::last_thread;
 use crate::process::room;
 use crate::reading::modules;
 use crate::system::symbols;
@@ -16,6 +17,7 @@ static LOADED: AtomicU64 = AtomicU64::new(0);
 /// Before `main`.
 pub fn begin(text: &str) {
     modules::learn();
+    last_thread::watch();
     // SAFETY: the functions live as long as the process: the library is never unloaded. The program may fork while the thread that begins
     // takes memory.
     unsafe {
@@ -32,6 +34,7 @@ extern "C" fn forked() {
     if !beginning::is_prepared() {
         modules::forked();
         room::forked();
+        last_thread::watch();
         IS_AWAITED.store(true, SeqCst);
     }
 }

@@ -27,7 +27,7 @@ pub fn address(name: &CStr) -> Option<u64> {
     })
 }
 
-/// libc's, past the one that genba stands in front of it with.
+/// The one of libc, not the wrapper in doors/late.rs.
 ///
 /// # Safety
 /// As libc's.
@@ -104,7 +104,7 @@ pub fn loaded_count() -> u64 {
     count
 }
 
-/// libc's own `dlsym`, which genba's stands in front of (doors/late.rs).
+/// The `dlsym` of libc, which doors/late.rs wraps.
 #[must_use]
 pub fn real_dlsym() -> u64 {
     static REAL: AtomicU64 = AtomicU64::new(0);

@@ -21,7 +21,7 @@ use crate::tables::stored::{Stored, StoredNode, absolute};
 const LOST: &str = "the rest was lost with a damaged block";
 /// How the names of inlined functions were found.
 const DEBUG_INFORMATION: &str = "debug information";
-/// genba's library, as `genba run` and `genba attach` name it. It stands in front of functions of libc.
+/// The library of genba, as `genba run` and `genba attach` name it. It wraps functions of libc.
 const OWN_LIBRARY: &str = "genba-agent-";
 /// Stands for a frame whose code object, module or text a lost block took away.
 const LOST_FRAME: &str = "a frame lost with a damaged block";
