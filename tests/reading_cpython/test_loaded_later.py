@@ -69,11 +69,13 @@ def test_it_is_recorded_from_then_on(workshop: Workshop, embeds: Path, scope: st
 
 def test_a_fork_while_the_recording_begins(workshop: Workshop, embeds: Path) -> None:
     home = str(Path(workshop.interpreter.path).parents[1]) if workshop.interpreter.root is None else "/usr"
-    program = PROGRAM.format(extension="_json")
+    program = PROGRAM.format(extension="_json").replace("print(1)", "print(hasattr(_json, '__file__'))")
     run = workshop.run_target([workshop.take(embeds), libpython(workshop), "forks", program], environment={"PYTHONHOME": home})
-    assert (run.exit_code, run.stdout.split()) == (0, ["1", "1"]), run.stderr
+    is_file = run.stdout.split()
+    assert run.exit_code == 0 and is_file in (["True"] * 2, ["False"] * 2), run.stderr
     processes = run.profile()["processes"]
-    assert len(processes) == 2 and all(bool(process["refused"]) == bool(processes[0]["refused"]) for process in processes), processes
+    # The child asks the linker again only for an extension module that is a file (docs/limits.md).
+    assert len(processes) in ((2,) if is_file[0] == "True" else (1, 2)), processes
 
 
 def test_one_that_genba_does_not_know(workshop: Workshop, embeds: Path) -> None:
