@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import stat
@@ -31,7 +32,8 @@ def genba(folder: Path, *arguments: str, **options: object) -> subprocess.Comple
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "XDG_CACHE_HOME": str(folder / "cache")}
     environment |= options.pop("variables", {})
     command = [str(binary()), *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, **options)
+    options.setdefault("cwd", folder)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, **options)
 
 
 def test_force_gives_back_what_nothing_took_the_place_of(folder: Path, python: str) -> None:
@@ -97,3 +99,56 @@ def test_words_of_a_recording_do_not_steer_the_terminal(folder: Path, python: st
         assert "\x1b" not in done.stdout + done.stderr, (verb, repr(done.stdout + done.stderr))
     missing = genba(folder, "report", f"none{sink}.genba")
     assert missing.returncode != 0 and "\x1b" not in missing.stderr, repr(missing.stderr)
+
+
+# What a cleanup job, a test or a build tool does to the folder while the program runs, and where the recording is kept then.
+REMOVALS = {
+    "its folder": ("shutil.rmtree(os.getcwd())", r"\S*/genba-\d+-1/app\.genba"),
+    "the file": ("os.remove('app.genba')", r"\S*/work/app\.genba"),
+    "another file has its name": ("os.remove('app.genba'); open('app.genba', 'w').write('mine')", r"\S*/work/app-2\.genba"),
+}
+
+
+@pytest.mark.parametrize("removal", REMOVALS)
+def test_a_recording_that_is_removed_while_the_program_runs(folder: Path, python: str, removal: str) -> None:
+    statement, kept = REMOVALS[removal]
+    work = folder / "work"
+    work.mkdir()
+    (folder / "app.py").write_text(f"import os, shutil, sys\nwhile not os.path.getsize('app.genba'): pass\n{statement}\nfor _ in range(300_000): sum((1, 2))\nsys.exit(7)\n")
+    run = genba(folder, "run", python, "../app.py", cwd=work, variables={"TMPDIR": str(folder)})
+    assert run.returncode == 7, run.stderr
+    found = re.search(rf"^warning: app\.genba was removed while the program ran; it is kept as ({kept})$", run.stderr, re.MULTILINE)
+    assert found, run.stderr
+    assert "app.py:4" in run.stdout + run.stderr
+    shown = genba(folder, "report", found[1])
+    assert shown.returncode == 0 and "app.py:4" in shown.stdout, shown.stderr
+    check_laws(Path(found[1]))
+    assert not (work / "app.genba").exists() or found[1].endswith("/work/app.genba") or (work / "app.genba").read_text() == "mine"
+
+
+def test_a_recording_that_is_removed_before_anything_is_in_it(folder: Path, python: str) -> None:
+    done = genba(folder, "run", "-o", "app.genba", "/bin/rm", "app.genba")
+    assert done.returncode == 1 and not list(folder.glob("*.genba")), done.stderr
+    assert "error: app.genba was removed while the program ran, before anything was written into it\nhint: " in done.stderr, done.stderr
+
+
+# As soon as something is in it, and goes on for a while.
+REMOVES = """
+import os, time
+print(flush=True)
+while not os.path.exists("app.genba") or not os.path.getsize("app.genba"): pass
+os.remove("app.genba")
+end = time.monotonic() + 0.5
+while time.monotonic() < end: pass
+"""
+
+
+def test_a_recording_that_is_removed_while_a_process_is_attached(folder: Path, python: str) -> None:
+    (folder / "app.py").write_text(REMOVES)
+    with subprocess.Popen([python, "app.py"], cwd=folder, stdout=subprocess.PIPE) as program:
+        program.stdout.readline()
+        run = genba(folder, "attach", str(program.pid), "-o", "app.genba")
+    assert run.returncode == 0, run.stderr
+    found = re.search(r"^warning: app\.genba was removed while the program ran; it is kept as (\S+)$", run.stderr, re.MULTILINE)
+    assert found, run.stderr
+    check_laws(Path(found[1]))

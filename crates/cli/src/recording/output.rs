@@ -1,12 +1,13 @@
 //! The file a recording goes to: its name, and its making (empty, mode 0600) before the program starts.
 //! Owns: the names `app.genba`, `app-2.genba`, the rules of `-o` and `--force`, the folder used when this one cannot be
-//! written. Never: replaces anything but an empty file or a recording, and those only with `--force`.
+//! written, and where a recording goes that somebody removed while it was made. Never: replaces anything but an empty file or a recording, and those only with `--force`.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Seek, SeekFrom};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{CWD, FlockOperation, OFlags, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
@@ -74,6 +75,9 @@ pub struct Output {
     pub moved: Option<String>,
     /// Where the file lies that `--force` replaces, until something was recorded.
     replaced: Option<PathBuf>,
+    /// It stays readable when its name is gone.
+    file: Arc<File>,
+    holds: Holds,
 }
 
 impl Output {
@@ -96,6 +100,44 @@ impl Output {
         if let Some(replaced) = &self.replaced {
             let _ = fs::remove_file(replaced);
         }
+    }
+
+    /// Adds to its end, whatever its name leads to by now.
+    pub fn append(&self, from: &mut impl std::io::Read) -> std::io::Result<u64> {
+        let mut file = &*self.file;
+        file.seek(SeekFrom::End(0))?;
+        std::io::copy(from, &mut file)
+    }
+
+    /// Its name leads to it no more: somebody removed or moved it, or its folder, while the program ran. What was written goes into a new file: in the same folder,
+    /// else in a private temporary one. Words for the user.
+    pub fn find(&mut self) -> Result<Option<String>, Failure> {
+        let is_here = |found: &Metadata| self.file.metadata().is_ok_and(|file| is_same(&file, found));
+        if fs::symlink_metadata(&self.path).as_ref().is_ok_and(is_here) {
+            return Ok(None);
+        }
+        let gone = format!("{} was removed while the program ran", self.shown);
+        let hint = format!("name a file in a folder that is not removed: -o FOLDER/app.{}", self.holds.ending());
+        if self.file.metadata().is_ok_and(|file| file.len() == 0) {
+            return Err(Failure::no(format!("{gone}, before anything was written into it")).hint(hint));
+        }
+        let lost = |error: &std::io::Error| {
+            Failure::no(format!("{gone}, and what was recorded cannot be kept: {}", failure::of_system(error)))
+                .hint(&hint)
+        };
+        let stem = self.path.file_stem().and_then(OsStr::to_str).unwrap_or("app").to_owned();
+        let folder = self.path.parent().unwrap_or(Path::new("/"));
+        let (path, copy) = create_numbered(folder, &stem, self.holds.ending())
+            .or_else(|_| create_numbered(&private_folder()?, &stem, self.holds.ending()))
+            .map_err(|error| lost(&error))?;
+        let copied = (&*self.file).rewind().and_then(|()| std::io::copy(&mut &*self.file, &mut &copy));
+        copied.map_err(|error| {
+            let _ = fs::remove_file(&path);
+            lost(&error)
+        })?;
+        self.shown = path.display().to_string();
+        (self.path, self.file) = (path, Arc::new(copy));
+        Ok(Some(format!("{gone}; it is kept as {}", self.shown)))
     }
 
     /// genba ends before the program does.
@@ -186,8 +228,8 @@ fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr])
         }
         _ => refused(&failure::of_system(&error)).hint("name a file in a folder that you may write to"),
     });
-    match made.and_then(|()| absolute(path)) {
-        Ok(path) => Ok(Output { path, shown, moved: None, replaced }),
+    match made.and_then(|file| Ok((absolute(path)?, file))) {
+        Ok((path, file)) => Ok(Output { path, shown, moved: None, replaced, file: Arc::new(file), holds }),
         Err(failure) => {
             replaced.map(|aside| fs::rename(aside, path));
             Err(failure)
@@ -249,12 +291,14 @@ fn aside(path: &Path) -> PathBuf {
 /// `app.genba`, `app-2.genba`, … in the current directory, else in a private temporary folder.
 fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
     let refusal = match create_numbered(Path::new(""), stem, holds.ending()) {
-        Ok(path) => {
+        Ok((path, file)) => {
             return Ok(Output {
                 shown: path.display().to_string(),
                 path: absolute(&path)?,
                 moved: None,
                 replaced: None,
+                file: Arc::new(file),
+                holds,
             });
         }
         Err(error) => error,
@@ -268,28 +312,28 @@ fn create_next(holds: Holds, stem: &str) -> Result<Output, Failure> {
             ))
     };
     let folder = private_folder().map_err(|error| nowhere(&error))?;
-    let path = create_numbered(&folder, stem, holds.ending()).map_err(|error| nowhere(&error))?;
+    let (path, file) = create_numbered(&folder, stem, holds.ending()).map_err(|error| nowhere(&error))?;
     let shown = path.display().to_string();
     let moved =
         format!("the current directory cannot be written ({}); recording to {shown}", failure::of_system(&refusal));
-    Ok(Output { path, shown, moved: Some(moved), replaced: None })
+    Ok(Output { path, shown, moved: Some(moved), replaced: None, file: Arc::new(file), holds })
 }
 
-fn create_numbered(folder: &Path, stem: &str, ending: &str) -> std::io::Result<PathBuf> {
+fn create_numbered(folder: &Path, stem: &str, ending: &str) -> std::io::Result<(PathBuf, File)> {
     for number in 1..=NUMBER_MAX {
         let name = if number == 1 { format!("{stem}.{ending}") } else { format!("{stem}-{number}.{ending}") };
         let path = folder.join(name);
         match create_new(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
-            Ok(()) => return Ok(path),
+            Ok(file) => return Ok((path, file)),
         }
     }
     Err(ErrorKind::AlreadyExists.into())
 }
 
-fn create_new(path: &Path) -> std::io::Result<()> {
-    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map(drop)
+fn create_new(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)
 }
 
 fn private_folder() -> std::io::Result<PathBuf> {

@@ -80,9 +80,12 @@ pub fn attach(arguments: &Arguments) -> Result<ExitCode, Failure> {
     entering::check(&interpreter)?;
     let facts = interpreter.facts.clone();
     let words: Vec<&OsStr> = facts.command_line.iter().map(OsStr::new).collect();
-    let output = arguments.recording.output(&family::stem(&facts), &words)?;
+    let mut output = arguments.recording.output(&family::stem(&facts), &words)?;
     let recorded = record(arguments, interpreter, &output).inspect_err(|_| output.give_up())?;
     output.keep();
+    if let Some(gone) = output.find()? {
+        say(&format!("warning: {gone}"));
+    }
     closed(arguments, &output, recorded)
 }
 
@@ -145,7 +148,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         Ok(entered) => Some(entered),
         Err(failure) => {
             // It may have begun to record, and ended before it could say so.
-            let _ = place.bring(&output.path);
+            let _ = place.bring(output);
             let has_begun = std::fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
             if family::is_alive(pid) || !has_begun {
                 return Err(failure);
@@ -190,7 +193,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         }
         looked = Instant::now();
         // What cannot be written now is tried again.
-        let _ = place.bring(&output.path);
+        let _ = place.bring(output);
         notes.extend(family.enter_new(&entering));
         if entering.has_bolted.get() {
             visiting.set(&family.all());
@@ -210,7 +213,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
     }
     let ended_ns = monotonic_ns();
     let heaps = keeping.map(|keeping| keeping.finish(options.quiet)).unwrap_or_default();
-    if let Err(failure) = place.bring(&output.path) {
+    if let Err(failure) = place.bring(output) {
         notes.push(format!("the recording is cut: {failure}"));
     }
     Ok(Recorded { wall, ended_ns, root, heaps, notes })

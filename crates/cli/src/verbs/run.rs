@@ -32,6 +32,7 @@ use genba_profile::{build, figures};
 use crate::finish::{self, Places};
 use crate::read;
 use crate::recording::heap_options::HeapWishes;
+use crate::recording::output::Output;
 use crate::recording::session::Session;
 use crate::recording::{RecordingOptions, agent_file, monotonic_ns, recorder};
 use crate::upload::Interrupt;
@@ -120,7 +121,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(_) => Some(own_facts().and_then(|facts| Room::new(&facts))?),
         None => None,
     };
-    let output = options.output(&program.stem, &program.words())?;
+    let mut output = options.output(&program.stem, &program.words())?;
     let bells = bells::Bells::create();
     let heap = room.as_ref().zip(wishes).map(|(room, wishes)| HeapWishes { out: Some(room.path()), ..wishes });
     let session = Session {
@@ -145,7 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let interrupt = pushing.as_ref().map(pushing::Pushing::interrupt);
     let leave_wait = move || interrupt.as_ref().is_some_and(Interrupt::leave);
-    let give_up = || {
+    let give_up = |output: &Output| {
         output.give_up();
         pushing.iter().for_each(pushing::Pushing::abandon);
     };
@@ -162,11 +163,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         (Some(keeping), Ok(_)) => keeping.finish(options.quiet),
         _ => Vec::new(),
     };
-    let (ending, _pid) = started.inspect_err(|_| give_up())?;
+    let (ending, _pid) = started.inspect_err(|_| give_up(&output))?;
 
     let ended_ns = monotonic_ns();
+    let gone = output.find().map_err(|failure| {
+        give_up(&output);
+        failure.with_exit_code(ending.exit_code().max(1))
+    })?;
     let bytes = std::fs::read(&output.path).map_err(|error| {
-        give_up();
+        give_up(&output);
         Failure::no(format!("cannot read the recording {}: {}", output.shown, failure::of_system(&error)))
             .with_exit_code(ending.exit_code().max(1))
     })?;
@@ -180,7 +185,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Vec::new()
     };
     let Some(recording) = recording else {
-        give_up();
+        give_up(&output);
         return Err(ending::no_python(
             &program,
             known,
@@ -190,6 +195,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ));
     };
     output.keep();
+    gone.iter().for_each(|words| say(&format!("warning: {words}")));
     // Without --quiet the report says so itself.
     if options.quiet {
         let sampled = not_sampled(&build::accounts(&recording, &build::Additions::default()));
@@ -227,7 +233,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     // After the report: the user reads it meanwhile. Before the last line, which says what comes next.
-    pushing.iter().for_each(pushing::Pushing::finish);
+    match (&pushing, &gone) {
+        (Some(pushing), Some(_)) => pushing.give_up(&output.shown),
+        (Some(pushing), None) => pushing.finish(),
+        (None, _) => {}
+    }
     if !options.quiet {
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));

@@ -68,6 +68,17 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     Owner::User
 }
 
+/// What lies in a library, as the library names it: `simplejson/decoder.py`.
+pub fn within_library(path: &str) -> Option<&str> {
+    within_package(path).or_else(|| versioned_folder(path))
+}
+
+/// The same of an installed package alone.
+pub fn within_package(path: &str) -> Option<&str> {
+    let folders = ["/site-packages/", "/dist-packages/"].into_iter();
+    folders.filter_map(|folder| path.rsplit_once(folder)).map(|(_, within)| within).min_by_key(|within| within.len())
+}
+
 /// Whether code of that name has no file: `<stdin>`, `<string>`.
 pub fn is_nameless(path: &str) -> bool {
     path.starts_with('<') && !path.starts_with("<frozen ")
@@ -105,10 +116,15 @@ pub fn is_starter(path: &str, text: &SourceText) -> bool {
     is_in_bin && text.line_count < LINES_MAX && has("from ", " import ") && has("sys.exit(", "()")
 }
 
-/// `…/lib/python3.13/…` (also lib64) and `…/python313.zip/…`.
 fn in_versioned_folder(path: &str) -> bool {
+    versioned_folder(path).is_some()
+}
+
+/// What follows `…/lib/python3.13/` (also lib64) and `…/python313.zip/`.
+fn versioned_folder(path: &str) -> Option<&str> {
     let mut before = "";
-    path.split('/').any(|folder| {
+    let mut rest = path;
+    while let Some((folder, after)) = rest.split_once('/') {
         let library = before.starts_with("lib")
             && folder.strip_prefix("python3.").is_some_and(|minor| {
                 !minor.is_empty() && minor.trim_end_matches('t').bytes().all(|byte| byte.is_ascii_digit())
@@ -117,9 +133,12 @@ fn in_versioned_folder(path: &str) -> bool {
             .strip_prefix("python3")
             .and_then(|rest| rest.strip_suffix(".zip"))
             .is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit()));
-        before = folder;
-        library || zip
-    })
+        if library || zip {
+            return Some(after);
+        }
+        (before, rest) = (folder, after);
+    }
+    None
 }
 
 /// `Lib/` beside an interpreter that was built and not installed.

@@ -16,6 +16,7 @@ use rustix::fs::{
 
 use super::left_behind::{self, ABANDONED_AFTER};
 use crate::recording::agent_file;
+use crate::recording::output::Output;
 use crate::words::failure::{self, Failure};
 
 /// Folders of the process's root in which everybody may make files.
@@ -170,16 +171,13 @@ impl Place {
     }
 
     /// What the recording has grown by, to where the user wants it: of the file that genba made, whatever its name leads to by now.
-    pub fn bring(&mut self, output: &Path) -> Result<(), Failure> {
+    pub fn bring(&mut self, output: &Output) -> Result<(), Failure> {
         if self.folder.is_none() {
             return Ok(());
         }
-        let brought = self.file.seek(SeekFrom::Start(self.brought_bytes)).and_then(|_| {
-            let mut output_file = OpenOptions::new().append(true).open(output)?;
-            std::io::copy(&mut self.file, &mut output_file)
-        });
+        let brought = self.file.seek(SeekFrom::Start(self.brought_bytes)).and_then(|_| output.append(&mut self.file));
         self.brought_bytes += brought.map_err(|error| {
-            Failure::no(format!("cannot write the recording {}: {}", output.display(), failure::of_system(&error)))
+            Failure::no(format!("cannot write the recording {}: {}", output.shown, failure::of_system(&error)))
         })?;
         Ok(())
     }

@@ -96,6 +96,13 @@ impl Pushing {
         }
     }
 
+    /// The recording has become another file, `shown`: what the server has of the first one is taken back.
+    pub fn give_up(&self, shown: &str) {
+        self.live.abandon();
+        say(&format!("warning: {} was not pushed: it was removed while the program ran", self.shown));
+        say(&format!("hint: genba push {shown} {}", self.live.server().shown()));
+    }
+
     /// Nothing was recorded.
     pub fn abandon(&self) {
         self.live.abandon();

@@ -16,6 +16,7 @@ use crate::rules::difference::{Difference, Run, are_too_few, script};
 use crate::rules::phase::Phase;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{own_code, without_parts};
+use crate::tables::owner::within_package;
 use crate::tables::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use crate::tables::state::in_words;
 use genba_format::state::State;
@@ -406,7 +407,10 @@ impl<'p> PathsOf<'p> {
                 step
             }
             Home::C { module, .. } => {
-                Step::C(self.profile.modules[*module].base_name().to_string(), function.name.clone())
+                // Two packages may each have a `_speedups.so`.
+                let module = &self.profile.modules[*module];
+                let name = within_package(&module.path).unwrap_or_else(|| module.base_name());
+                Step::C(name.to_string(), function.name.clone())
             }
             Home::Mark => Step::Words(function.name.clone()),
         };

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::tables::owner::is_nameless;
+use crate::tables::owner::{is_nameless, within_library};
 
 /// Of all recordings, by the newest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub struct Files {
 
 impl Files {
     /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
-    /// only ones with so long an end of their path. `script`: the file that the command line names, which may be called otherwise.
+    /// only ones with so long an end of their path. A library's file is called as its package calls it: `json/decoder.py` never becomes `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
     pub fn add<'p>(
         &mut self,
         paths: impl Iterator<Item = &'p str>,
@@ -59,7 +59,11 @@ impl Files {
                 left.values_mut().for_each(|left| left.retain(|other| *other != index));
                 continue;
             }
-            let candidates = left.get(base_name(path)).map(Vec::as_slice).unwrap_or_default();
+            let mut candidates = left.get(base_name(path)).cloned().unwrap_or_default();
+            candidates.retain(|index| {
+                common_parts(&self.paths[*index], path)
+                    >= parts_of_package(&self.paths[*index]).max(parts_of_package(path))
+            });
             let longest = candidates.iter().map(|index| common_parts(&self.paths[*index], path)).max();
             let nearest: Vec<usize> = candidates
                 .iter()
@@ -100,6 +104,11 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// How many parts at its end a library's path has by its package alone: 2 of `…/site-packages/simplejson/decoder.py`. 0: it is no library's.
+fn parts_of_package(path: &str) -> usize {
+    within_library(path).map_or(0, |within| within.split('/').count())
+}
+
 fn common_parts(one: &str, other: &str) -> usize {
     one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count()
 }
@@ -124,6 +133,15 @@ mod tests {
         check(&["/a/x.py"], &["/a/x.py", "/b/x.py"], &[0, 1]);
         check(&["/a/x.py"], &["/b/x.py", "/c/x.py"], &[1, 2]);
         check(&["<string>"], &["<stdin>"], &[1]);
+        // A library is another one under another name, whichever takes the place of which, and the same one wherever it is installed.
+        check(
+            &["/usr/lib/python3.13/json/decoder.py"],
+            &["/v/lib/python3.13/site-packages/simplejson/decoder.py"],
+            &[1],
+        );
+        check(&["/v/site-packages/ujson/decoder.py"], &["/app/json/decoder.py"], &[1]);
+        check(&["/a/lib/python3.11/json/decoder.py"], &["/b/lib/python3.13/json/decoder.py"], &[0]);
+        check(&["/a/site-packages/ujson/decoder.py"], &["/b/dist-packages/ujson/decoder.py"], &[0]);
     }
 
     #[test]
