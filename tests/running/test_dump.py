@@ -237,6 +237,18 @@ def test_c_frames(place: Place) -> None:
         assert "libc.so.6\n" in genba_said("dump", str(program.pid), "--native")
 
 
+def test_c_frames_between_trampolines(place: Place) -> None:
+    """`-X perf`: CPython calls each function through code of no file. `spins` is stopped, so all of its registers are known."""
+    if place.interpreter.version.startswith("3.11."):
+        pytest.skip("trampolines came with CPython 3.12")
+    with running(place, PROGRAM, python_flags=("-X", "perf")) as program:
+        frames = standing(program, "--native")["spins"]["frames"]
+    assert not [frame for frame in frames if frame["kind"] == "mark"], frames
+    python = [frame["name"] for frame in frames if frame["kind"] == "python"]
+    assert python[:2] == ["spins", "enters"] and frames[-1]["module"].endswith("/libc.so.6"), frames
+    assert not any(frame["name"] == "py_trampoline_evaluator" for frame in frames), frames
+
+
 def without_limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 

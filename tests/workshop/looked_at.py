@@ -38,9 +38,9 @@ class Program:
 
 
 @contextmanager
-def running(place: Place, program: str, *arguments: str, **options: Any) -> Iterator[Program]:
+def running(place: Place, program: str, *arguments: str, python_flags: tuple[str, ...] = (), **options: Any) -> Iterator[Program]:
     """A program of tests/programs."""
-    command = place.command([place.interpreter.path, f"{place.repository_inside}/tests/programs/{program}", *arguments])
+    command = place.command([place.interpreter.path, *python_flags, f"{place.repository_inside}/tests/programs/{program}", *arguments])
     with started(command, cwd=place.outside, env=place.environment({"PYTHONUTF8": "1"}), **options) as one:
         yield one
 

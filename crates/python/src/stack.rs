@@ -5,4 +5,5 @@ pub mod frames;
 #[cfg(feature = "std")]
 pub mod merge;
 pub mod native;
+pub mod trampoline;
 pub mod walked;

@@ -31,6 +31,10 @@ impl Jit {
         self.way.store(way, SeqCst);
     }
 
+    pub fn is_on(&self) -> bool {
+        self.way.load(SeqCst) != Self::NONE
+    }
+
     /// The frame at `registers`, whose pc is in no known file; `None` when it is not the JIT's, or its caller cannot be told.
     #[inline(never)]
     pub(crate) fn step<M: Memory>(&self, memory: &M, modules: &Modules, registers: Registers) -> Option<JitFrame> {

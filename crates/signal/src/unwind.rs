@@ -6,11 +6,21 @@ use crate::jit::JIT;
 use crate::rows::{Modules, Registers, Rule, RuleKind};
 use genba_python::memory::{Address, Memory};
 pub use genba_python::stack::native::{NativeEnd, NativeFrame};
+use genba_python::stack::trampoline;
 
 /// Native frames a stack may have; a deeper one is cut at the root and says so.
 pub const NATIVE_MAX: usize = 512;
 /// Distance in bytes that a stack may span.
 const SPAN_BYTES_MAX: u64 = 1 << 32;
+
+/// Of CPython's code for `-X perf`, which lies in no known file.
+#[cold]
+#[inline(never)]
+fn trampoline<M: Memory>(memory: &M, pc: u64, is_exact: bool) -> Option<Rule> {
+    let found = trampoline::at(memory, pc, is_exact)?;
+    let saved = found.saves_rbp.then_some(found.cfa_offset_bytes as i64);
+    Rule::new(RuleKind::Rsp, found.cfa_offset_bytes as i64, saved)
+}
 
 /// Where a walk stands between two frames.
 pub struct Walk {
@@ -62,7 +72,8 @@ impl Walk {
         let last = NativeFrame { pc: rip, cfa: rsp };
         // A return address may stand behind the last instruction of its function: look one byte earlier.
         let lookup = if self.exact { rip } else { rip.wrapping_sub(1) };
-        let Some(rule) = modules.rule(lookup) else {
+        let by_rows = modules.rule(lookup);
+        let Some(rule) = by_rows.or_else(|| trampoline(memory, rip, self.exact)) else {
             let Some(frame) = JIT.step(memory, modules, self.registers) else {
                 return Err((last, NativeEnd::NoModule));
             };

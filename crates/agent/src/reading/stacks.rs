@@ -14,7 +14,9 @@ use genba_format::proto::NodeKind;
 use genba_python::find::Python;
 use genba_python::memory::{Address, Memory};
 use genba_python::stack::merge::{self, Circumstances, Mark, Merged, Python as Entry};
+use genba_python::stack::trampoline;
 use genba_python::stack::walked::{Operand, PythonEnd, PythonEntry};
+use genba_signal::jit::JIT;
 use genba_signal::request::{Answer, Chain};
 use genba_signal::unwind::{NativeEnd, NativeFrame};
 use rustc_hash::FxHashMap;
@@ -222,9 +224,13 @@ impl Stacks {
                 }
                 Merged::Python(PythonFrame::NotCopied) => mark(tables, parent, "[Python function, not named yet]"),
                 // It stands for the eval loop that called it, which the Python frames replace, too.
-                Merged::Native(position) if self.is_jit(native, answer.native_end, position, places[position]) => {
+                Merged::Native(position)
+                    if self.is_generated(native, answer.native_end, position, places[position]) =>
+                {
                     continue;
                 }
+                // `py_trampoline_evaluator` stands for the call that the Python frame replaces.
+                Merged::Native(position) if self.is_called_by_perf(memory, native, position, &places) => continue,
                 Merged::Native(position) => {
                     let kind = if position == 0 { NodeKind::CLeaf } else { NodeKind::CReturn };
                     self.native_node(tables, tick, parent, kind, places[position], native[position].pc)
@@ -304,10 +310,24 @@ impl Stacks {
         }
     }
 
-    /// Code of no file from which the walk went on: CPython's JIT made it (genba_signal::jit).
-    fn is_jit(&self, native: &[NativeFrame], end: NativeEnd, position: usize, place: Option<Place>) -> bool {
+    /// Code of no file from which the walk went on: CPython made it, for its JIT (genba_signal::jit) or for `-X perf`.
+    fn is_generated(&self, native: &[NativeFrame], end: NativeEnd, position: usize, place: Option<Place>) -> bool {
         let went_on = position + 1 < native.len() || end != NativeEnd::NoModule;
         place.is_none() && went_on && !self.loaded.was_ever_code(native[position].pc)
+    }
+
+    /// The caller of one of CPython's trampolines for `-X perf`. Without a JIT nothing else lets the walk go on from code of no file; their bytes may be gone
+    /// meanwhile, because CPython frees them at its end.
+    fn is_called_by_perf<M: Memory>(
+        &self,
+        memory: &M,
+        native: &[NativeFrame],
+        position: usize,
+        places: &[Option<Place>],
+    ) -> bool {
+        let Some(callee) = position.checked_sub(1) else { return false };
+        self.is_generated(native, NativeEnd::Off, callee, places[callee])
+            && (!JIT.is_on() || trampoline::at(memory, native[callee].pc, callee == 0).is_some())
     }
 
     /// A thread in a hook of this library's, or in what a hook calls, is shown at the copy that it goes on to.

@@ -3,6 +3,7 @@
 
 use nix::libc::user_regs_struct;
 
+pub const RBP: u16 = 6;
 pub const RSP: u16 = 7;
 pub const RIP: u16 = 16;
 const COUNT: usize = 17;

@@ -7,12 +7,13 @@ use std::path::PathBuf;
 
 pub use genba_python::stack::native::NativeEnd;
 use genba_python::stack::native::NativeFrame;
+use genba_python::stack::trampoline::{self, Trampoline};
 
 use crate::elf::files::{self, Segment};
-use crate::elf::unwind::Tables;
+use crate::elf::unwind::{Step, Tables};
 use crate::kernel::maps::Mapping;
 use crate::kernel::memory::Remote;
-use crate::kernel::registers::{RIP, Registers};
+use crate::kernel::registers::{KEPT_BY_CALLEES, RBP, RIP, RSP, Registers};
 
 /// Python's own frames take 0.2 to 0.5 kB of it each.
 const COPY_BYTES_MAX: u64 = 256 << 10;
@@ -81,6 +82,25 @@ impl std::fmt::Debug for StackCopy {
     }
 }
 
+fn past_trampoline(
+    registers: &Registers,
+    found: Trampoline,
+    word: impl Fn(u64) -> Option<u64>,
+) -> Result<Step, NativeEnd> {
+    let stack_pointer = registers.stack_pointer();
+    let cfa = stack_pointer.wrapping_add(found.cfa_offset_bytes);
+    let mut caller = Registers::default();
+    for number in KEPT_BY_CALLEES {
+        caller.set(number, registers.get(number));
+    }
+    caller.set(RSP, Some(cfa));
+    caller.set(RIP, Some(word(cfa.wrapping_sub(8)).ok_or(NativeEnd::Fault)?));
+    if found.saves_rbp {
+        caller.set(RBP, Some(word(stack_pointer).ok_or(NativeEnd::Fault)?));
+    }
+    Ok(Step { cfa, caller: Some(caller), is_signal: false })
+}
+
 /// Where files and memory of the process are.
 #[derive(Clone, Copy)]
 pub struct Source<'s> {
@@ -97,6 +117,8 @@ impl Modules {
         let mut registers = copy.registers;
         // At the first instruction the pc is the thread's own; later it is a return address, one behind the call.
         let mut is_exact = true;
+        // CPython's own code for `-X perf`, and `py_trampoline_evaluator`, which called it, stand for a call that the Python frame replaces.
+        let mut is_called_by_perf = false;
         while stack.frames.len() < FRAMES_MAX {
             let Some(pc) = registers.get(RIP) else {
                 stack.end = NativeEnd::NoFramePointer;
@@ -104,13 +126,15 @@ impl Modules {
             };
             let inside = if is_exact { pc } else { pc.wrapping_sub(1) };
             let module = self.at(source, inside).and_then(|index| Some((index, self.all.get(index)?)));
-            stack
-                .places
-                .push(module.map(|(index, found)| Place { module: index, address: inside.wrapping_sub(found.bias) }));
-            let step = match module {
-                None => Err(NativeEnd::NoModule),
-                Some((_, Module { tables: None, .. })) => Err(NativeEnd::NoRule),
-                Some((_, Module { tables: Some(tables), .. })) => {
+            let place = module.map(|(index, found)| Place { module: index, address: inside.wrapping_sub(found.bias) });
+            stack.places.push(place.filter(|_| !is_called_by_perf));
+            let perf = if module.is_none() { trampoline::at(source.memory, pc, is_exact) } else { None };
+            is_called_by_perf = perf.is_some();
+            let step = match (module, perf) {
+                (None, Some(perf)) => past_trampoline(&registers, perf, |address| copy.word(address)),
+                (None, None) => Err(NativeEnd::NoModule),
+                (Some((_, Module { tables: None, .. })), _) => Err(NativeEnd::NoRule),
+                (Some((_, Module { tables: Some(tables), .. })), _) => {
                     tables.step(&registers, inside, |address| copy.word(address))
                 }
             };
