@@ -265,3 +265,35 @@ def test_why_there_are_none_although_they_were_asked_for(workshop: Workshop) -> 
     assert done.returncode == 1 and not done.stdout
     assert "they were asked for: gc.callbacks is not the list that the collector calls" in done.stderr, done.stderr
     assert "only when" not in done.stderr and "genba run --gc" not in done.stderr and "hint: " in done.stderr
+
+
+IMPORTING = """
+import _thread, json, sys, time
+assert "gc" not in sys.modules
+importlib, me = sys.modules["_frozen_importlib"], _thread.get_ident()
+# Up to 3.11: between two lines of `_ModuleLock.acquire` of the import system, which removes in the end what it put there.
+is_dict = type(importlib._blocking_on) is dict
+if is_dict:
+    importlib._blocking_on[me] = None
+print("ready", flush=True)
+end = time.monotonic() + 0.7
+while time.monotonic() < end:
+    pass
+is_there = importlib._blocking_on.pop(me, "gone") is None if is_dict else True
+while time.monotonic() < end + 0.7:
+    [].append([])
+import gc
+while not sys.stdin.closed and time.monotonic() < end + 1.5:
+    gc.collect()
+sys.stdin.readline()
+print(json.dumps({"is_there": is_there}), flush=True)
+"""
+
+
+def test_an_import_of_the_programs_own_is_not_met(workshop: Workshop) -> None:
+    """genba imports `gc` where the program has not: not while a thread of it is in the middle of the import system."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("importing.py", IMPORTING)]) as target:
+        found = collections(target.recorded("attached.genba", "--gc", "--duration", "2s"))
+        told = target.end()
+    assert told["is_there"], told
+    assert any(row["reason"] == "explicit" for row in found["collections"]), found

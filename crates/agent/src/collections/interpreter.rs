@@ -78,6 +78,7 @@ functions! {
     intern: c"PyUnicode_InternFromString", fn(*const c_char) -> Object;
     compare: c"PyUnicode_CompareWithASCIIString", fn(Object, *const c_char) -> c_int;
     dict_item: c"PyDict_GetItemWithError", fn(Object, Object) -> Object;
+    dict_length: c"PyDict_Size", fn(Object) -> isize;
     number: c"PyLong_AsLong", fn(Object) -> c_long;
     hold: c"Py_IncRef", fn(Object);
     release: c"Py_DecRef", fn(Object);

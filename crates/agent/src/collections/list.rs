@@ -64,6 +64,12 @@ fn is_collecting(known: &Known, state: Address) -> Option<bool> {
 pub fn install(wanted: u64) -> u64 {
     // SAFETY: made by `into_raw` and never freed.
     let Some(known) = (unsafe { KNOWN.load(SeqCst).as_ref() }) else { return Installed::Failed as u64 };
+    if callables::intern_keys(&known.interpreter).is_none() {
+        return Installed::Failed as u64;
+    }
+    if is_importing(&known.interpreter) {
+        return Installed::NotNow as u64;
+    }
     if wanted & EXIT != 0 && !at_exit::register(&known.interpreter) {
         return Installed::NoExit as u64;
     }
@@ -74,12 +80,6 @@ fn install_now(known: &Known) -> Installed {
     let interpreter = &known.interpreter;
     let memory = WordsByKernel { pid: proc::own_pid() };
     let Ok(state) = known.collector.address(&memory, &known.layout) else { return Installed::DoesNotFit };
-    if callables::intern_keys(interpreter).is_none() {
-        return Installed::Failed;
-    }
-    if is_importing(interpreter) {
-        return Installed::NotNow;
-    }
     // SAFETY: with the GIL, by name, with nothing but text; the module is there in every program and has no code in Python.
     let module = unsafe {
         let null = core::ptr::null_mut();
@@ -97,11 +97,13 @@ fn install_now(known: &Known) -> Installed {
     installed
 }
 
-/// Whether a thread is importing `gc`. The module that it makes would take the private list for the program's. Importlib keeps a lock for each
-/// module that is being imported, in the dict `_module_locks`, and looks for the module again once it has the lock.
+/// Whether an import of genba's could meet one of the program's. A thread that is importing `gc` makes a module that would take the private list for the program's. Importlib
+/// keeps a lock for each module that is being imported, in the dict `_module_locks`, and looks for the module again once it has the lock. Up to 3.11, while a thread takes
+/// such a lock, the dict `_blocking_on` has it under the thread's number, and a second import of the same thread in between would remove that and end the first with a `KeyError`;
+/// later versions keep a list for each thread, in what is no dict.
 fn is_importing(interpreter: &Interpreter) -> bool {
     let (importlib, gc) = callables::module_names();
-    // SAFETY: with the GIL; interned texts, a dict of importlib's, an item that is only compared.
+    // SAFETY: with the GIL; interned texts, dicts of importlib's, an item that is only compared.
     unsafe {
         let module = (interpreter.loaded)(importlib);
         if module.is_null() {
@@ -109,12 +111,18 @@ fn is_importing(interpreter: &Interpreter) -> bool {
             return true;
         }
         let locks = interpreter.get(module, c"_module_locks");
+        let blocking = interpreter.get(module, c"_blocking_on");
         (interpreter.release)(module);
         let Some(locks) = locks else { return true };
         let is_locked = !(interpreter.dict_item)(locks, gc).is_null();
-        (interpreter.forget_error)();
         (interpreter.release)(locks);
-        is_locked
+        let waiting = blocking.map_or(0, |blocking| {
+            let length = (interpreter.dict_length)(blocking);
+            (interpreter.release)(blocking);
+            length
+        });
+        (interpreter.forget_error)();
+        is_locked || waiting > 0
     }
 }
 
