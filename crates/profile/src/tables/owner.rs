@@ -68,15 +68,24 @@ pub fn of_python(path: &str, places: Places) -> Owner {
     Owner::User
 }
 
-/// What lies in a library, as the library names it: `simplejson/decoder.py`.
-pub fn within_library(path: &str) -> Option<&str> {
-    within_package(path).or_else(|| versioned_folder(path))
+/// A library, wherever it is installed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library<'a> {
+    Stdlib(&'a str),
+    Installed(&'a str),
 }
 
-/// The same of an installed package alone.
-pub fn within_package(path: &str) -> Option<&str> {
-    let folders = ["/site-packages/", "/dist-packages/"].into_iter();
-    folders.filter_map(|folder| path.rsplit_once(folder)).map(|(_, within)| within).min_by_key(|within| within.len())
+impl<'a> Library<'a> {
+    /// The one that a file belongs to: of `…/site-packages/simplejson/decoder.py` it is `simplejson`. None: it is no library's, as far as the path tells.
+    pub fn of(path: &'a str) -> Option<Library<'a>> {
+        let folders = ["/site-packages/", "/dist-packages/"].into_iter();
+        let installed = folders.filter_map(|folder| path.rsplit_once(folder)).map(|(_, within)| within);
+        let first = |within: &'a str| within.split('/').find(|part| !part.ends_with(".egg")).unwrap_or(within);
+        match installed.min_by_key(|within| within.len()) {
+            Some(within) => Some(Library::Installed(first(within))),
+            None => versioned_folder(path).map(|within| Library::Stdlib(first(within))),
+        }
+    }
 }
 
 /// Whether code of that name has no file: `<stdin>`, `<string>`.

@@ -16,7 +16,7 @@ use crate::rules::difference::{Difference, Run, are_too_few, script};
 use crate::rules::phase::Phase;
 use crate::tables::own_code::event_loop::EventLoop;
 use crate::tables::own_code::{own_code, without_parts};
-use crate::tables::owner::within_package;
+use crate::tables::owner::Library;
 use crate::tables::profile::{FrameIndex, FrameKind, Home, NodeIndex, Profile};
 use crate::tables::state::in_words;
 use genba_format::state::State;
@@ -409,8 +409,13 @@ impl<'p> PathsOf<'p> {
             Home::C { module, .. } => {
                 // Two packages may each have a `_speedups.so`.
                 let module = &self.profile.modules[*module];
-                let name = within_package(&module.path).unwrap_or_else(|| module.base_name());
-                Step::C(name.to_string(), function.name.clone())
+                let name = match Library::of(&module.path) {
+                    Some(Library::Installed(package)) if package != module.base_name() => {
+                        format!("{package}/{}", module.base_name())
+                    }
+                    _ => module.base_name().to_string(),
+                };
+                Step::C(name, function.name.clone())
             }
             Home::Mark => Step::Words(function.name.clone()),
         };

@@ -18,6 +18,9 @@ const UNCOVERED_OF_CHANGE_MAX: u64 = 4;
 /// Programs that did not end by themselves: recorded so much longer on one side, in thousandths of the shorter.
 const LONGER_PER_MILLE_MAX: u64 = 50;
 
+/// Samples that are counted and not weighed: so much farther apart on one side, in thousandths of the shorter interval.
+const PACE_PER_MILLE_MAX: u64 = 20;
+
 /// One recording, its samples' moments included.
 #[derive(Debug)]
 pub struct Run {
@@ -187,6 +190,18 @@ pub fn obstacles(before: &[Facts], after: &[Facts], weight: Weight) -> Vec<Strin
             ));
         }
     }
+    if weight == Weight::Samples {
+        let slowest = |side: &[Facts]| side.iter().filter_map(|facts| facts.interval_ns).max();
+        if let (Some(a), Some(b)) = (slowest(before), slowest(after))
+            && a.abs_diff(b).saturating_mul(1_000) > a.min(b).saturating_mul(PACE_PER_MILLE_MAX)
+        {
+            found.push(format!(
+                "A has a sample every {}, B every {}: a sample of the one is not as long as one of the other",
+                duration(a),
+                duration(b)
+            ));
+        }
+    }
     found
 }
 
@@ -281,6 +296,12 @@ mod tests {
             ["20.0 ms of A's 4.00 s of CPU are in no sample, 221 ms of B's 4.00 s: what is in no sample is in no row"]
         );
         assert_eq!(obstacles(&[facts()], &[uncovered], Weight::Wall), [] as [String; 0]);
+        let slower = Facts { interval_ns: Some(5_000_000), ..facts() };
+        assert_eq!(of(slower.clone()), [] as [String; 0]);
+        assert_eq!(
+            obstacles(&[facts()], &[slower], Weight::Samples),
+            ["A has a sample every 1.00 ms, B every 5.00 ms: a sample of the one is not as long as one of the other"]
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::tables::owner::{is_nameless, within_library};
+use crate::tables::owner::{Library, is_nameless};
 
 /// Of all recordings, by the newest path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -26,7 +26,7 @@ pub struct Files {
 
 impl Files {
     /// The files of the next recording, each with its index. A path that is new is a known file that this recording lacks, if both are the
-    /// only ones with so long an end of their path. A library's file is called as its package calls it: `json/decoder.py` never becomes `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
+    /// only ones with so long an end of their path. A file of one library never becomes one of another: `json/decoder.py` is not `simplejson/decoder.py`. `script`: the file that the command line names, which may be called otherwise.
     pub fn add<'p>(
         &mut self,
         paths: impl Iterator<Item = &'p str>,
@@ -60,10 +60,7 @@ impl Files {
                 continue;
             }
             let mut candidates = left.get(base_name(path)).cloned().unwrap_or_default();
-            candidates.retain(|index| {
-                common_parts(&self.paths[*index], path)
-                    >= parts_of_package(&self.paths[*index]).max(parts_of_package(path))
-            });
+            candidates.retain(|index| Library::of(&self.paths[*index]) == Library::of(path));
             let longest = candidates.iter().map(|index| common_parts(&self.paths[*index], path)).max();
             let nearest: Vec<usize> = candidates
                 .iter()
@@ -104,11 +101,6 @@ fn base_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// How many parts at its end a library's path has by its package alone: 2 of `…/site-packages/simplejson/decoder.py`. 0: it is no library's.
-fn parts_of_package(path: &str) -> usize {
-    within_library(path).map_or(0, |within| within.split('/').count())
-}
-
 fn common_parts(one: &str, other: &str) -> usize {
     one.rsplit('/').zip(other.rsplit('/')).take_while(|(one, other)| one == other).count()
 }
@@ -142,6 +134,10 @@ mod tests {
         check(&["/v/site-packages/ujson/decoder.py"], &["/app/json/decoder.py"], &[1]);
         check(&["/a/lib/python3.11/json/decoder.py"], &["/b/lib/python3.13/json/decoder.py"], &[0]);
         check(&["/a/site-packages/ujson/decoder.py"], &["/b/dist-packages/ujson/decoder.py"], &[0]);
+        check(&["/a/lib/python3.13/json/decoder.py"], &["/a/lib/python3.13/site-packages/json/decoder.py"], &[1]);
+        // Moved within its package; and an egg has its version in the path.
+        check(&["/a/site-packages/numpy/core/x.py"], &["/a/site-packages/numpy/_core/x.py"], &[0]);
+        check(&["/a/site-packages/foo-1.0.egg/foo/x.py"], &["/a/site-packages/foo-1.1.egg/foo/x.py"], &[0]);
     }
 
     #[test]
