@@ -9,7 +9,7 @@ CPU_SECONDS = "0.6"
 RATE = ("--rate", "2000")
 # Where a stack is just being changed, a walk in a build by BOLT may lose its way.
 CUT_MAX = 0.02
-PROGRAMS = ["flat.py", "nested.py", "generators.py", "sort_in_sub.py"]
+PROGRAMS = ["generators.py", "sort_in_sub.py"]
 
 # Trampolines begin and end while threads are in Python functions, and a fork takes them along.
 TURNED_ON_AND_OFF = '''"""argv: CPU seconds of each part."""
