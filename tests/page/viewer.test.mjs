@@ -77,6 +77,27 @@ test("the verdict says why, and each of its places leads to a box", async () => 
   });
 });
 
+test("outside of Where the verdict is one line, without the words that open its list", async () => {
+  const list = [[{ text: " 12.0 %   230 ms  " }, { text: "slices.py:7 before", file: "/home/me/slices.py", line: 7, function: "before" }]];
+  const place = { text: "slices.py:6 before", file: "/home/me/slices.py", line: 6, function: "before" };
+  for (const [name, first, shown] of [
+    ["gc", [{ text: "26.1 % of 1.92 s CPU is the cycle collector, set off by:" }], "26.1 % of 1.92 s CPU is the cycle collector"],
+    ["GIL", [{ text: "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s. Held most by:" }], "9 threads ran 0.98 cores; 81.1 % of their runnable time was waiting for it, 7.96 s."],
+    ["spread", [{ text: "no expression over 3.1 %; the top ten make 14.9 % of 1.92 s CPU. By library:" }], "no expression over 3.1 %; the top ten make 14.9 % of 1.92 s CPU."],
+    ["one function", [{ text: "90.1 % of 1.88 s CPU is " }, { text: "before (slices.py)", file: "/home/me/slices.py", line: null, function: "before" }, { text: ", in 5 lines" }], "90.1 % of 1.88 s CPU is before (slices.py), in 5 lines"],
+    ["one place", [{ text: "61.0 % of 1.88 s CPU is " }, place, { text: "   " }, { text: "for i, x in f(b):" }], "61.0 % of 1.88 s CPU is slices.py:6 before for i, x in f(b):"],
+  ]) {
+    const documents = slices();
+    for (const report of Object.values(documents.reports)) report.verdict = { name, lines: [first, ...list] };
+    await onPage(documents, async (page) => {
+      const whole = `${name}: ${first.map(({ text }) => text).join("").replace(/\s+/g, " ")} 12.0 % 230 ms slices.py:7 before`;
+      assert.equal(await words(page, "[data-verdict]"), whole);
+      await page.keyboard.press("7");
+      assert.equal(await words(page, "[data-verdict]"), `${name}: ${shown}`);
+    });
+  }
+});
+
 test("the first picture does not wait for an observer", async () => {
   const page = await openPage(at, await pageOf(at, slices()), { before: () => { globalThis.ResizeObserver = class { observe() {} disconnect() {} }; } });
   assert.equal(await colour(page, 0, 0.5), await token(page, "root"));

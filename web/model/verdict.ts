@@ -15,6 +15,12 @@ export function verdictLines(tree: Tree, verdict: Verdict, weight: Weight): Piec
   return verdict.lines.map((line) => line.map(({ text, place }) => ({ text, box: place === null ? null : boxAt(tree, weight, place) })));
 }
 
+/** The first line alone: `… the cycle collector, set off by:` opens a list that is not shown. Source text, as in other lines, keeps its colon. */
+export function withoutOpening(line: readonly Piece[]): readonly Piece[] {
+  const [only] = line;
+  return line.length === 1 && only !== undefined ? [{ ...only, text: only.text.replace(/(?:(?<=\.)|,) [^,.]*:$/, "") }] : line;
+}
+
 function boxAt(tree: Tree, weight: Weight, { file, line, function: name }: SourcePlace): BoxIndex | null {
   const isAt = (frame: Frame, kind: string): boolean => kind === "expression" && frame.file === file && frame.line === line;
   const expression = line === null ? null : heaviest(tree, weight, isAt);

@@ -1,7 +1,7 @@
 // Why the program is slow, in the report's words; each place leads to its box in the call tree.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
-import { verdictLines } from "../../model/verdict";
+import { verdictLines, withoutOpening } from "../../model/verdict";
 import type { Piece } from "../../model/verdict";
 import type { PageState } from "../state/page-state";
 
@@ -15,18 +15,13 @@ export function Verdict({ state }: { state: PageState }): JSX.Element | null {
       {lines.value.slice(0, isWhole ? undefined : 1).map((line, at) => (
         <p key={at}>
           {at === 0 ? <b>{verdict.name}: </b> : null}
-          {line.map((piece, part) => (
-            <Part key={part} state={state} piece={isWhole ? piece : { ...piece, text: withoutOpening(piece.text) }} />
+          {(isWhole ? line : withoutOpening(line)).map((piece, part) => (
+            <Part key={part} state={state} piece={piece} />
           ))}
         </p>
       ))}
     </section>
   );
-}
-
-/** `… it. Held most by:` opens a list that is not shown. */
-function withoutOpening(text: string): string {
-  return text.replace(/(?<=\.) [^.]*:$/, "");
 }
 
 function Part({ state, piece: { text, box } }: { state: PageState; piece: Piece }): JSX.Element {
