@@ -61,6 +61,7 @@ test("the first screen names the line, the expression and the chain, and account
     assert.equal(await hit.locator("u").innerText(), "b[i:]");
     assert.equal(await words(page, "[data-accounting]"), "ticks 2,008 = sampled 2,006 + dropped 0 + refused 2 (moved 2) CPU covered 99.7 %");
     assert.match(await words(page, "[data-meta]"), /^CPython 3\.15\.2 · 2\.01 s wall · 1\.91 s CPU \+ 2\.00 ms genba's · 1 process, 1 thread · sampled every 1 ms/);
+    assert.equal(await page.locator("h1").getAttribute("title"), "python3.15 slices.py\n/usr/bin/python3.15");
     assert.equal(await page.locator(".strained").count(), 0);
     assert.equal(await page.locator("[data-warnings]").count(), 0);
   });
@@ -292,6 +293,25 @@ test("a strained law and a warning are said in words", async () => {
   await onPage(documents, async (page) => {
     assert.equal(await words(page, ".strained"), "ticks 2,168 = sampled 2,006 + dropped 160 (late 160) + refused 2 (moved 2) CPU covered 99.7 % 7.5 % of the ticks gave no sample");
     assert.equal(await words(page, "[data-warnings]"), "37 samples, shares are ± 16 points");
+  });
+});
+
+test("a loss is said once: where a warning names it the accounting only changes its colour", async () => {
+  const documents = slices();
+  documents.profile.accounting.dropped = { late: 160 };
+  documents.profile.accounting.ticks += 160;
+  Object.assign(documents.profile.accounting, { cpu_not_sampled_ns: 250_000_000, cpu_not_recorded_ns: 1_000_000_000 });
+  const accounting = "ticks 2,168 = sampled 2,006 + dropped 160 (late 160) + refused 2 (moved 2) CPU covered 60.3 %";
+  await onPage(documents, async (page) => {
+    assert.equal(await words(page, ".strained"), `${accounting} 7.5 % of the ticks gave no sample 250 ms of CPU are in no sample 1.00 s of CPU not recorded`);
+  });
+  documents.profile.warnings = [
+    "7.5 % of the ticks gave no sample, most of them for the reason `late` (7.4 %)",
+    "samples cover 60.3 % of the program's CPU; 250 ms are in no sample; 1.00 s of 1 process that was killed came after the last block and was not recorded",
+  ];
+  await onPage(documents, async (page) => {
+    assert.equal(await words(page, ".strained"), accounting);
+    assert.deepEqual(await page.locator("[data-warnings] li").allInnerTexts(), documents.profile.warnings);
   });
 });
 

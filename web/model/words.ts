@@ -217,10 +217,12 @@ export function rareWords(rare: Rare, profile: Profile, weight: Weight): string 
   return `${plural(rare.calls, "call")} below ${String(rare.share * 100)} % each, ${shareWords(together)} together, are marks`;
 }
 
-/** The accounting in words; `strains` is empty when both laws are at ease. */
+/** The accounting in words. */
 export interface AccountingWords {
   readonly ticks: string;
   readonly covered: string;
+  readonly isStrained: boolean;
+  /** Why; without what `warnings` say already. */
   readonly strains: readonly string[];
 }
 const COVERED_MIN = 0.99;
@@ -228,30 +230,32 @@ const COVERED_WITH_START_MIN = 0.9;
 const LOST_MAX = 0.05;
 /** As `genba report` has it: somebody stopped the process; a thread had ended, and its time is told elsewhere. */
 const NO_LOSS: readonly string[] = ["stopped", "thread ended"];
-export function accountingWords(accounting: Accounting, clocks: Clocks, isImported = false): AccountingWords {
+export function accountingWords(accounting: Accounting, clocks: Clocks, isImported = false, warnings: readonly string[] = []): AccountingWords {
   const dropped = sum(accounting.dropped);
   const refused = sum(accounting.refused);
   const sampled = grouped(accounting.sampled);
-  const strains: string[] = [];
+  // Each with words of the warning about it (crates/profile/src/rules/warnings.rs).
+  const strains: [string, string][] = [];
   const noLoss = sum(accounting.dropped.concat(accounting.refused).filter(({ name }) => NO_LOSS.includes(name)));
   const lost = accounting.ticks > noLoss ? (dropped + refused - noLoss) / (accounting.ticks - noLoss) : 0;
-  if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push("the ticks do not add up: this recording is damaged");
-  if (lost > LOST_MAX) strains.push(`${shareWords(lost as Share)} of the ticks gave no sample`);
+  if (accounting.ticks !== accounting.sampled + dropped + refused) strains.push(["the ticks do not add up: this recording is damaged", "do not add up"]);
+  if (lost > LOST_MAX) strains.push([`${shareWords(lost as Share)} of the ticks gave no sample`, "gave no sample"]);
   const recorded = clocks.cpuSampled + clocks.cpuNotSampled;
   const program = recorded + clocks.cpuNotRecorded;
   // Rounded down: 98.96 % is not 99.
   const covered = Math.floor((program > 0 ? clocks.cpuSampled / program : 1) * 1000) / 1000;
   // A start that takes a moment is nobody's worry.
   const coveredSinceLoaded = program > clocks.cpuBefore ? clocks.cpuSampled / (program - clocks.cpuBefore) : 1;
-  if ((coveredSinceLoaded < COVERED_MIN || covered < COVERED_WITH_START_MIN) && !isImported) strains.push(`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`);
+  if ((coveredSinceLoaded < COVERED_MIN || covered < COVERED_WITH_START_MIN) && !isImported) strains.push([`${timeWords(clocks.cpuNotSampled)} of CPU are in no sample`, "are in no sample"]);
   // At least 1 %, as in the report's header: less is what the end of a healthy process costs.
-  if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push(`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`);
+  if (clocks.cpuNotRecorded > 0 && clocks.cpuNotRecorded * 100 >= program) strains.push([`${timeWords(clocks.cpuNotRecorded)} of CPU not recorded`, "after the last block"]);
   return {
     ticks:
       `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +
       ` + refused ${grouped(refused)}${byReason(accounting.refused)}`,
     covered: isImported ? "an imported file tells only its samples" : program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
-    strains,
+    isStrained: strains.length > 0,
+    strains: strains.filter(([, said]) => !warnings.some((warning) => warning.includes(said))).map(([words]) => words),
   };
 }
 function sum(reasons: readonly Reason[]): number {

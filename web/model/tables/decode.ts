@@ -220,6 +220,7 @@ function decodeProcess(at: Value, processes: number): Process {
     parent: orNull(process("parent"), (parent) => index(parent, processes) as ProcessIndex),
     cpu: ns(process("cpu_ns")),
     python: orNull(process("python"), text),
+    executable: orNull(process("executable"), text),
     argv: orNull(process("argv"), (argv) => list(argv, text)) ?? [],
     refused: orNull(process("refused"), text),
     imported: orNull(process("imported"), text),

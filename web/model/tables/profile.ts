@@ -96,6 +96,8 @@ export interface Process {
   readonly parent: ProcessIndex | null;
   readonly cpu: Ns;
   readonly python: string | null;
+  /** Path of the interpreter. */
+  readonly executable: string | null;
   readonly argv: readonly string[];
   readonly refused: string | null;
   /** From which other profiler's file: clocks that the file does not tell are 0. */

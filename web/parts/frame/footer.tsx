@@ -1,5 +1,5 @@
-// The accounting, always in view, and what the colours mean. It turns to the warning colour, with words, when a law is
-// strained.
+// The accounting, always in view, and what the colours mean. It turns to the warning colour when a law is strained, with words
+// where no warning has them.
 import type { JSX } from "preact";
 import type { Tint } from "../../model/tint";
 import { accountingWords, rareWords } from "../../model/words";
@@ -17,11 +17,11 @@ const LEGEND: readonly [Tint, string][] = [
 
 export function Footer({ state }: { state: PageState }): JSX.Element {
   const { profile, rare } = state.recording;
-  const { accounting, clocks, notFollowed, processes } = profile;
-  const words = accountingWords(accounting, clocks, processes.some((process) => process.imported !== null));
+  const { accounting, clocks, notFollowed, processes, warnings } = profile;
+  const words = accountingWords(accounting, clocks, processes.some((process) => process.imported !== null), warnings);
   return (
     <footer>
-      <span class={words.strains.length > 0 ? "accounting strained" : "accounting"} data-accounting>
+      <span class={words.isStrained ? "accounting strained" : "accounting"} data-accounting>
         <span>{words.ticks}</span>
         <span>{words.covered}</span>
         {notFollowed === null ? null : <span data-not-followed>{notFollowed}</span>}

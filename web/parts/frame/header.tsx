@@ -11,7 +11,7 @@ export function Header({ state, search }: { state: PageState; search: RefObject<
   return (
     <header>
       <span class="mark">genba</span>
-      <h1 class="run" title={profile.meta.title ?? undefined}>{profile.meta.title ?? profile.meta.recording ?? "a recording"}</h1>
+      <h1 class="run" title={[profile.meta.title, ...interpreters(profile)].filter((line) => line !== null).join("\n")}>{profile.meta.title ?? profile.meta.recording ?? "a recording"}</h1>
       <span class="meta" data-meta title={summary(profile).join(" · ")}>{summary(profile).join(" · ")}</span>
       <span class="grow" />
       <span class="segments" role="group" aria-label="Weight">
@@ -65,6 +65,11 @@ function Search({ state, search }: { state: PageState; search: RefObject<HTMLInp
       )}
     </span>
   );
+}
+
+/** Their paths: shown on hover. */
+function interpreters({ processes }: Profile): (string | null)[] {
+  return [...new Set(processes.filter((process) => process.refused === null).map((process) => process.executable))];
 }
 
 function summary(profile: Profile): string[] {
