@@ -170,6 +170,34 @@ test("a lane shows when its thread ran", async () => {
   });
 });
 
+for (const width of [1280, 390]) {
+  test(`one busy CPU fills the strip, no label is cut, and a mark has its word, ${width} pixels wide`, async () => {
+    const documents = firstFooThenBar();
+    const column = (value) => Array.from({ length: 20 }, () => value);
+    // As sampled: a bin of one busy thread has a little more time than it is long.
+    documents.profile.moments = { bin_ns: BIN_NS, bins_later: [0, ...column(1).slice(1)], row: column(0), samples: column(10), cpu_ns: column(1.03 * BIN_NS), wall_ns: column(BIN_NS) };
+    documents.profile.marks = [0, 5, 20].map((bin) => ({ process: 0, at_ns: bin * BIN_NS, kind: "fork", text: null, value: null }));
+    await onPage(documents, async (page) => {
+      assert.equal(await words(page, "[data-strip] .top"), "1 core");
+      const [cores, chart] = [await page.locator(".strip .cores").boundingBox(), await page.locator(".strip .chart").boundingBox()];
+      assert.ok(cores.height > chart.height - 1, `${cores.height} of ${chart.height} pixels`);
+      const axis = await page.locator(".strip .axis").boundingBox();
+      const labels = await page.locator(".strip .axis span").all();
+      assert.equal(await labels.at(-1).innerText(), "200 ms");
+      for (const label of [...labels, ...(await page.locator(".strip .event span").all())]) {
+        const box = await label.boundingBox();
+        assert.ok(box.x >= axis.x - 6 && box.x + box.width <= axis.x + axis.width + 6, `${await label.innerText()}: ${box.x} to ${box.x + box.width} of ${axis.x} to ${axis.x + axis.width}`);
+      }
+      const last = await labels.at(-1).boundingBox();
+      assert.ok(last.x + last.width <= axis.x + axis.width + 0.5, "the last label is cut");
+      assert.deepEqual(await all(page, ".strip .event"), ["fork", "fork", "fork"]);
+      const mark = await page.locator(".strip .event").nth(1).boundingBox();
+      assert.ok(mark.width >= 8 && mark.height >= 0.9 * chart.height, `${mark.width} × ${mark.height} pixels`);
+      assert.equal(await page.locator(".strip .event").nth(1).getAttribute("title"), "50.0 ms: fork");
+    }, { width });
+  });
+}
+
 test("a recording without times has no strip, and its threads have bars", async () => {
   await onPage(twoCallers(), async (page) => {
     assert.equal(await page.locator("[data-strip]").count(), 0);

@@ -1,7 +1,7 @@
 // CPU over time: samples with their moments in, busy CPUs by column out.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cpuLine } from "./time-line";
+import { coresTop, cpuLine } from "./time-line";
 import { madeProfile } from "../tables/made";
 import type { Count, Ns } from "../units";
 
@@ -15,4 +15,9 @@ test("a last column of fewer bins counts as many CPUs as the others", () => {
     wall: [20, 20, 20] as Ns[],
   };
   assert.deepEqual(cpuLine(madeProfile("main x3"), moments, 2), { cores: [2, 2], gc: [0, 0], coresMax: 2, columns: 1.5 });
+});
+
+test("a little more than a CPU is a CPU, not two", () => {
+  const tops = [0, 0.4, 1, 1.03, 1.1, 1.2, 2.05, 3.5].map((coresMax) => coresTop({ cores: [], gc: [], coresMax, columns: 1 }));
+  assert.deepEqual(tops, [1, 1, 1, 1, 1, 2, 2, 4]);
 });

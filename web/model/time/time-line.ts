@@ -32,6 +32,14 @@ export function cpuLine({ samples, states }: Profile, moments: Moments, columnsM
   return { cores, gc, coresMax: cores.reduce((most, value) => Math.max(most, value), 0), columns: bins / binsEach };
 }
 
+/** A column of one busy CPU has a little more than one where a sample's time is not all its own. */
+const CORES_SPARE = 0.1;
+
+/** How many CPUs the height of a picture stands for. */
+export function coresTop({ coresMax }: CpuLine): number {
+  return Math.max(1, Math.ceil(coresMax - CORES_SPARE));
+}
+
 /** How many CPUs were busy in the mean. */
 export function coresIn(moments: Moments, { first, end }: Range): number {
   const cpu = moments.bin.reduce((sum, bin, at) => (bin < first || bin >= end ? sum : sum + (moments.cpu[at] ?? 0)), 0);

@@ -5,7 +5,7 @@ import type { JSX } from "preact";
 import { binCount } from "../../model/tables/moments";
 import type { Range } from "../../model/tables/moments";
 import type { Moments } from "../../model/tables/profile";
-import { coresIn, cpuLine, timeSteps } from "../../model/time/time-line";
+import { coresIn, coresTop, cpuLine, timeSteps } from "../../model/time/time-line";
 import type { Ns } from "../../model/units";
 import { coresWords, momentWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
@@ -32,7 +32,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
   const at = (bin: number): Ns => (bin * moments.binLength) as Ns;
   const length = at(bins);
   const range = dragged.value ?? state.filters.kept.value.time;
-  const top = Math.max(1, Math.ceil(line.value.coresMax));
+  const top = coresTop(line.value);
   const percent = (bin: number): string => `${(bin / bins) * 100}%`;
   return (
     <section class="strip" aria-label="CPU over time" data-strip>
@@ -43,7 +43,9 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
           <path class="collections" d={area(line.value.gc, top)} />
         </svg>
         {profile.marks.map((mark, row) => (
-          <i key={row} class="event" style={{ left: `${Math.min(100, (mark.at / length) * 100)}%` }} title={`${momentWords(mark.at)}: ${mark.text ?? mark.kind}`} />
+          <i key={row} class="event" style={axisPlace(mark.at, length)} title={`${momentWords(mark.at)}: ${mark.text ?? mark.kind}`}>
+            {profile.marks.length > LABELS_MAX ? null : <span>{mark.kind}</span>}
+          </i>
         ))}
         {range === null ? null : (
           <>
@@ -57,7 +59,7 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
       </div>
       <div class="axis quiet" aria-hidden="true">
         {timeSteps(length, LABELS_MAX).map((step) => (
-          <span key={step} style={{ left: `${(step / length) * 100}%` }}>{momentWords(step)}</span>
+          <span key={step} style={axisPlace(step, length)}>{momentWords(step)}</span>
         ))}
       </div>
     </section>
@@ -66,6 +68,11 @@ function Line({ state, moments }: { state: PageState; moments: Moments }): JSX.E
 
 export function rangeWords({ first, end }: Range, { binLength }: Moments): string {
   return `${momentWords((first * binLength) as Ns)} to ${momentWords((end * binLength) as Ns)}`;
+}
+
+/** Words at the left edge begin there, those at the right edge end there: none is cut. */
+function axisPlace(at: Ns, length: Ns): { "--at": string } {
+  return { "--at": `${Math.min(100, (at / length) * 100)}%` };
 }
 
 /** Beside the range, where there is more room. */
