@@ -99,6 +99,20 @@ test("outside of Where the verdict is one line, without the words that open its 
   }
 });
 
+test("beside shares of what is kept the verdict says that it is of the whole recording", async () => {
+  const said = "90.0 % of 1.91 s CPU is slices.py:7 before";
+  await onPage(slices(), async (page) => {
+    assert.ok((await words(page, "[data-verdict]")).startsWith(`one place: ${said}`));
+    await page.keyboard.press("f");
+    assert.match(await words(page, "[data-chips]"), /Shares below are of what is kept\.$/);
+    assert.ok((await words(page, "[data-verdict]")).startsWith(`one place, of the whole recording: ${said}`));
+    await page.keyboard.press("4");
+    assert.equal(await words(page, "[data-verdict]"), `one place, of the whole recording: ${said}`);
+    await page.keyboard.press("Escape");
+    assert.equal(await words(page, "[data-verdict]"), `one place: ${said}`);
+  });
+});
+
 test("the first picture does not wait for an observer", async () => {
   const page = await openPage(at, await pageOf(at, slices()), { before: () => { globalThis.ResizeObserver = class { observe() {} disconnect() {} }; } });
   assert.equal(await colour(page, 0, 0.5), await token(page, "root"));

@@ -1,6 +1,7 @@
-// Why the program is slow, in the report's words; each place leads to its box in the call tree.
+// Why the program is slow, in the report's words, which are of all that was recorded; each place leads to its box in the call tree.
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
+import { isAll } from "../../model/tables/kept";
 import { verdictLines, withoutOpening } from "../../model/verdict";
 import type { Piece } from "../../model/verdict";
 import type { PageState } from "../state/page-state";
@@ -14,7 +15,7 @@ export function Verdict({ state }: { state: PageState }): JSX.Element | null {
     <section class="verdict" aria-label="Why it is slow" data-verdict>
       {lines.value.slice(0, isWhole ? undefined : 1).map((line, at) => (
         <p key={at}>
-          {at === 0 ? <b>{verdict.name}: </b> : null}
+          {at === 0 ? <b>{verdict.name}{isAll(state.filters.kept.value) ? "" : ", of the whole recording"}: </b> : null}
           {(isWhole ? line : withoutOpening(line)).map((piece, part) => (
             <Part key={part} state={state} piece={piece} />
           ))}
