@@ -218,6 +218,88 @@ test("the address is what is seen: a fresh browser shows the same, and back undo
   });
 });
 
+/** The same address in a fresh browser. */
+async function opened(page, path, use) {
+  const fresh = await (await at.browser.newContext({ viewport: { width: 1440, height: 860 } })).newPage();
+  await fresh.goto(`file://${path}${await address(page)}`);
+  await fresh.waitForSelector("html[data-painted], [data-tree], [data-functions], [data-source]");
+  await use(fresh);
+  await fresh.context().close();
+}
+
+test("the address has the table's rows and order, also of the table in Where", async () => {
+  await onPage(slices(), async (page, path) => {
+    await page.keyboard.press("6");
+    await page.locator("[data-by=line]").click();
+    await page.locator("[data-sort=total]").click();
+    assert.match(await address(page), /&by=line&sort=total&/);
+    const rows = await all(page, "[data-row]");
+    await opened(page, path, async (fresh) => {
+      assert.equal(await fresh.locator("[data-by=line]").getAttribute("aria-pressed"), "true");
+      assert.equal(await fresh.locator("th[aria-sort=descending]").innerText(), "CPU total");
+      assert.deepEqual(await all(fresh, "[data-row]"), rows);
+    });
+    await page.goBack();
+    assert.equal(await page.locator("th[aria-sort=descending]").innerText(), "CPU self");
+    await page.goBack();
+    assert.equal(await page.locator("[data-by=function]").getAttribute("aria-pressed"), "true");
+    await page.keyboard.press("1");
+    await page.keyboard.press("f");
+    assert.equal(await page.locator("th[aria-sort=descending]").innerText(), "CPU total");
+    await page.locator("[data-sort=self]").click();
+    await opened(page, path, async (fresh) => {
+      assert.equal(await fresh.locator("th[aria-sort=descending]").innerText(), "CPU self");
+    });
+  });
+});
+
+test("the address has the file that was chosen in the source, until a box of another one is selected", async () => {
+  const documents = slices();
+  documents.profile.sources.push({ path: "/home/me/other.py", lines: 1, sha256: "", chunks: [{ first_line: 1, text: "other = 1" }] });
+  await onPage(documents, async (page, path) => {
+    await page.keyboard.press("5");
+    await page.locator("[data-source] select").selectOption("/home/me/other.py");
+    assert.equal(new URLSearchParams((await address(page)).slice(1)).get("file"), "/home/me/other.py");
+    const isOther = async (shown) => (await words(shown, "[data-source] ol")).endsWith("other = 1");
+    assert.equal(await isOther(page), true);
+    await opened(page, path, async (fresh) => {
+      assert.equal(await isOther(fresh), true);
+      await fresh.evaluate(() => { location.hash = "#view=source&file=/home/me/nowhere.py"; });
+      await fresh.waitForFunction(() => document.querySelector("[data-source] ol").innerText.includes("def before"));
+    });
+    await page.goBack();
+    assert.equal(await isOther(page), false);
+    await page.goForward();
+    assert.equal(await isOther(page), true);
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    assert.doesNotMatch(await address(page), /file=/);
+    await page.keyboard.press("5");
+    assert.equal(await isOther(page), false);
+  });
+});
+
+test("the address has the rows of the tree that were opened and closed", async () => {
+  await onPage(twoCallers(), async (page, path) => {
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    const names = (shown) => all(shown, "[data-tree] [role=treeitem] .name");
+    await page.locator("[role=treeitem]", { hasText: "bar" }).locator(".turn").click();
+    const open = ["▾python3.15 two.py", "▸foo two.py:1", "▾bar two.py:5", "▸sum12 two.py:9"];
+    assert.deepEqual(await names(page), open);
+    await opened(page, path, async (fresh) => {
+      assert.deepEqual(await names(fresh), open);
+      // Of another recording: not the nearest caller that is there.
+      await fresh.evaluate(() => { location.hash = "#view=tree&rows=nobody_-"; });
+      await fresh.waitForFunction(() => document.querySelectorAll("[data-tree] [role=treeitem]").length === 1);
+      assert.deepEqual(await names(fresh), ["▸python3.15 two.py"]);
+    });
+    await page.goBack();
+    assert.deepEqual(await names(page), ["▾python3.15 two.py", "▸foo two.py:1", "▸bar two.py:5"]);
+    assert.equal(await page.locator("[data-tree] .on").innerText().then((row) => row.includes("two.py")), true);
+  });
+});
+
 test("the first step back is the page as it was opened", async () => {
   await onPage(slices(), async (page) => {
     assert.equal(await address(page), "");

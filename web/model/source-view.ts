@@ -2,8 +2,9 @@
 import type { LineShares } from "./source";
 import type { Source } from "./tables/profile";
 import type { Tree } from "./tree/tree";
-import { share } from "./tree/tree";
+import { placeOf, share, siteOf } from "./tree/tree";
 import type { BoxIndex, Share, Weight } from "./units";
+import { placeWhere } from "./words";
 
 export interface ListedFile {
   readonly path: string;
@@ -28,6 +29,22 @@ interface Expression {
   readonly to: number;
   readonly box: BoxIndex;
   readonly share: Share;
+}
+
+export interface Spot {
+  readonly file: string | null;
+  readonly line: number | null;
+}
+
+/** The line of a box, or of the expression that it was called from. */
+export function spotOf(tree: Tree, box: BoxIndex): Spot | null {
+  for (const at of [box, siteOf(tree, box)]) {
+    const place = at === null ? null : placeOf(tree, at);
+    if (place !== null && (place.kind === "expression" || place.kind === "function") && placeWhere(place) !== "") {
+      return { file: place.frame.file, line: place.kind === "expression" ? place.frame.line : place.frame.firstLine };
+    }
+  }
+  return null;
 }
 
 /** Heaviest first. */

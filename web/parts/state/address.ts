@@ -1,7 +1,8 @@
-// The page's state in its address: view, weight, filters, search, selection and zoom. Copying the address shares what is seen; the browser's
+// The page's state in its address: view, weight, filters, search, selection, zoom, and what a view's own switches chose. Copying the address shares what is seen; the browser's
 // back button undoes a step. Never: the theme, or what the pointer is over.
 import { batch, effect } from "@preact/signals";
 import { useLayoutEffect } from "preact/hooks";
+import { GROUPINGS } from "../../model/groups";
 import { ALL, LAYERS } from "../../model/tables/kept";
 import type { Kept } from "../../model/tables/kept";
 import { binCount } from "../../model/tables/moments";
@@ -12,7 +13,7 @@ import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { weightsOf } from "../../model/tables/totals";
 import type { PageState } from "./page-state";
 import { SIDES } from "./comparison";
-import { ALL_VIEWS, ORDERS } from "./view";
+import { ALL_VIEWS, ORDERS, SORTS } from "./view";
 
 export function useAddress(state: PageState): void {
   useLayoutEffect(() => {
@@ -48,9 +49,9 @@ function isTyping(): boolean {
 }
 
 /** What is as on every page is left out. */
-export function addressOf({ view, filters, selection, comparison, firstView, recording: { profile } }: PageState): string {
+export function addressOf({ view, filters, selection, comparison, firstView, chosenFile, recording: { profile } }: PageState): string {
   const kept = filters.kept.value;
-  const { selected, zoom } = selection.words.value;
+  const { selected, zoom, rows } = selection.words.value;
   const parts: [string, string][] = [
     ["view", view.name.value === firstView ? "" : view.name.value],
     ["side", comparison === null || comparison.side.value === "after" ? "" : comparison.side.value],
@@ -58,6 +59,9 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["weight", view.weight.value === profile.meta.defaultWeight ? "" : view.weight.value],
     ["order", view.order.value === "heaviest" ? "" : view.order.value],
     ["heaps", view.heaps.value === null ? "" : heapsWord(view.heaps.value)],
+    ["by", view.by.value === "function" ? "" : view.by.value],
+    ["sort", view.sort.value ?? ""],
+    ["file", chosenFile.value ?? ""],
     ["show", kept.layers === "both" ? "" : kept.layers],
     ["process", kept.process === null ? "" : `${kept.process}`],
     ["thread", kept.thread === null ? "" : `${kept.thread}`],
@@ -68,13 +72,15 @@ export function addressOf({ view, filters, selection, comparison, firstView, rec
     ["find", filters.query.value],
     ["at", selected],
     ["zoom", zoom],
+    // No character of these is written as another one.
+    ["rows", rows.join("_")],
   ];
   const words = new URLSearchParams(parts.filter(([, value]) => value !== "")).toString();
   return `#${words}`;
 }
 
 /** What is not in it is as at the beginning; what is no answer is left out. */
-export function takeAddress({ view, filters, selection, comparison, firstView, recording: { profile, heaps } }: PageState, hash: string): void {
+export function takeAddress({ view, filters, selection, comparison, firstView, chooseFile, recording: { profile, heaps } }: PageState, hash: string): void {
   const words = new URLSearchParams(hash.slice(1));
   const word = (name: string): string => words.get(name) ?? "";
   const index = (name: string, rows: number): number | null => (/^\d+$/.test(word(name)) && Number(word(name)) < rows ? Number(word(name)) : null);
@@ -105,7 +111,10 @@ export function takeAddress({ view, filters, selection, comparison, firstView, r
     view.order.value = ORDERS.find((at) => at === word("order")) ?? "heaviest";
     view.heaps.value = heapsOf(word("heaps"), heaps?.rows.length ?? 0);
     // Boxes are named in the tree that is on the screen.
-    selection.restore(word("at"), word("zoom"));
+    selection.restore({ selected: word("at"), zoom: word("zoom"), rows: word("rows").split("_").filter((row) => row !== "") });
+    view.by.value = GROUPINGS.find((at) => at === word("by")) ?? "function";
+    view.sort.value = SORTS.find((at) => at === word("sort")) ?? null;
+    chooseFile(profile.sources.find(({ path }) => path === word("file"))?.path ?? null);
   });
 }
 

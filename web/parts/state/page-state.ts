@@ -10,6 +10,8 @@ import { whereRows } from "../../model/rows";
 import type { WhereRow } from "../../model/rows";
 import { lineShares } from "../../model/source";
 import type { LineShares } from "../../model/source";
+import { spotOf } from "../../model/source-view";
+import type { Spot } from "../../model/source-view";
 import type { Recording } from "../../model/tables/profile";
 import { pathTo, placeOf, ROOT } from "../../model/tree/tree";
 import type { Tree } from "../../model/tree/tree";
@@ -35,6 +37,11 @@ export interface PageState {
   readonly rows: ReadonlySignal<readonly WhereRow[]>;
   readonly found: ReadonlySignal<Found | null>;
   readonly lineShares: ReadonlySignal<LineShares>;
+  /** Where the selected box is in the source. */
+  readonly spot: ReadonlySignal<Spot | null>;
+  /** By hand: it holds until a box in another file is selected. */
+  readonly chosenFile: ReadonlySignal<string | null>;
+  readonly chooseFile: (file: string | null) => void;
   /** `tree`: that on the screen, if none is given. */
   readonly nameOf: (box: BoxIndex, tree?: Tree) => string;
   /** Of the place of a box on the screen, and in which tree it was summed; the last one is kept. */
@@ -70,6 +77,7 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     if (kept?.place !== place || kept.tree !== tree) kept = { tree, place, sums: { ...sumEverywhere(tree, place), tree } };
     return kept.sums;
   };
+  const spot = computed(() => spotOf(selection.tree.value, selection.selected.value));
   const first = rows.value[0]?.box ?? null;
   if (first !== null) selection.select(first);
   return {
@@ -82,6 +90,14 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     rows,
     found,
     lineShares: computed(() => lineShares(filters.profile.value, view.weight.value)),
+    spot,
+    chosenFile: computed(() => {
+      const chosen = view.file.value;
+      return chosen !== null && chosen.instead === (spot.value?.file ?? null) ? chosen.file : null;
+    }),
+    chooseFile: (file) => {
+      view.file.value = file === null ? null : { file, instead: spot.value?.file ?? null };
+    },
     nameOf: (box, tree = selection.tree.value) => placeName(placeOf(tree, box), { title, processes: profile.processes, threads: profile.threads }),
     everywhere,
     showBox: (box) => {

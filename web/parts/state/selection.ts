@@ -25,6 +25,13 @@ export interface Hover {
   readonly y: Px;
 }
 
+/** Rows of one tree. */
+interface Turned {
+  readonly tree: Tree;
+  readonly rows: ReadonlyMap<BoxIndex, boolean>;
+}
+const NONE: Turned["rows"] = new Map();
+
 export interface SelectionState {
   /** The tree on the screen, in the order that the reader chose: the interpreter's calls are folded unless the reader opened them. */
   readonly tree: ReadonlySignal<FoldedTree>;
@@ -39,6 +46,9 @@ export interface SelectionState {
   readonly foldOf: (box: BoxIndex) => "closed" | "open" | "none";
   /** Opens a box of several calls, or folds them into one box again. */
   readonly turnFold: (box: BoxIndex) => void;
+  /** Rows of the table of calls that were opened or closed by hand: whether they are open. */
+  readonly turned: ReadonlySignal<ReadonlyMap<BoxIndex, boolean>>;
+  readonly turnRow: (box: BoxIndex, open: boolean) => void;
   readonly select: (box: BoxIndex) => void;
   readonly zoomTo: (box: BoxIndex) => void;
   readonly zoomOut: () => void;
@@ -47,10 +57,17 @@ export interface SelectionState {
   readonly show: (box: BoxIndex) => void;
   /** The same for a box of the call tree, whichever order is on the screen. */
   readonly showCall: (box: BoxIndex) => void;
-  /** Both at once, as a link names them. */
-  readonly restore: (selected: string, zoom: string) => void;
+  /** All at once, as a link names them. */
+  readonly restore: (words: SelectionWords) => void;
   /** What a link says of them. */
-  readonly words: ReadonlySignal<{ readonly selected: string; readonly zoom: string }>;
+  readonly words: ReadonlySignal<SelectionWords>;
+}
+
+/** `rows`: those turned by hand, with a `-` before a closed one. */
+export interface SelectionWords {
+  readonly selected: string;
+  readonly zoom: string;
+  readonly rows: readonly string[];
 }
 
 /** A box of one tree. */
@@ -81,6 +98,9 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
     return standsFor(folded.value, path.findLast((box) => weightOf(whole.value.total, box, view.weight.value) > 0) ?? ROOT);
   });
   const hover = signal<Hover | null>(null);
+
+  const turnedAt = signal<Turned>({ tree: whole.peek(), rows: NONE });
+  const turnedRows = computed(() => (turnedAt.value.tree === whole.value ? turnedAt.value.rows : NONE));
 
   const open = (box: BoxIndex): void => {
     const run = folded.value.runOf.get(box);
@@ -117,6 +137,10 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
       const run = new Set(everyRun.value.get(box));
       opened.value = { tree: whole.value, boxes: new Set([...openedHere()].filter((call) => !run.has(call))) };
     },
+    turned: turnedRows,
+    turnRow: (box, isOpen) => {
+      turnedAt.value = { tree: whole.value, rows: new Map([...turnedRows.value, [box, isOpen]]) };
+    },
     select,
     zoomTo: (box) => {
       if (folded.value.runOf.has(box)) open(box);
@@ -135,10 +159,18 @@ export function createSelectionState(filters: FilterState, view: ViewState): Sel
     showCall: (box) => {
       show(here({ tree: filters.tree.value, isInverted: false, box }));
     },
-    restore: (selectedWord, zoomWord) => {
-      selectedAt.value = at(boxOf(whole.value, selectedWord));
-      zoomAt.value = at(boxOf(whole.value, zoomWord));
+    restore: (words) => {
+      const tree = whole.value;
+      selectedAt.value = at(boxOf(tree, words.selected));
+      zoomAt.value = at(boxOf(tree, words.zoom));
+      const rows = words.rows.map((row) => [row.replace("-", ""), !row.startsWith("-")] as const).map(([word, isOpen]) => [boxOf(tree, word), word, isOpen] as const);
+      // Of a row that is not in this recording the nearest caller is not meant.
+      turnedAt.value = { tree, rows: new Map(rows.filter(([box, word]) => wordOf(tree, box) === word).map(([box, , isOpen]) => [box, isOpen])) };
     },
-    words: computed(() => ({ selected: wordOf(whole.value, selected.value), zoom: wordOf(whole.value, zoom.value) })),
+    words: computed(() => ({
+      selected: wordOf(whole.value, selected.value),
+      zoom: wordOf(whole.value, zoom.value),
+      rows: [...turnedRows.value].map(([box, isOpen]) => (isOpen ? "" : "-") + wordOf(whole.value, box)),
+    })),
   };
 }

@@ -1,6 +1,7 @@
 // What the page shows: which view, by which weight, in which theme. Never: numbers, or what is selected.
 import { signal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
+import type { Grouping } from "../../model/groups";
 import type { HeapPair } from "../../model/time/heaps";
 import type { Weight } from "../../model/units";
 
@@ -14,6 +15,8 @@ export const ORDERS = ["heaviest", "time", "inverted"] as const;
 export type Order = (typeof ORDERS)[number];
 /** Which orders a view of the call tree has; the others have the first only. */
 export const ORDERS_OF: Partial<Readonly<Record<ViewName, readonly Order[]>>> = { flame: ORDERS, tree: ["heaviest", "inverted"] };
+export const SORTS = ["total", "self"] as const;
+export type Sort = (typeof SORTS)[number];
 export type Theme = "light" | "dark";
 
 export interface ViewState {
@@ -23,6 +26,11 @@ export interface ViewState {
   readonly order: Signal<Order>;
   /** Which heaps the reader compares; null: the first and the last. */
   readonly heaps: Signal<HeapPair | null>;
+  /** What the rows of the table are, and by what they are sorted; null: as the view does by itself. */
+  readonly by: Signal<Grouping>;
+  readonly sort: Signal<Sort | null>;
+  /** The file that was chosen in the source, and the selection's own, instead of which. */
+  readonly file: Signal<{ readonly file: string; readonly instead: string | null } | null>;
   readonly theme: Signal<Theme>;
   readonly keysShown: Signal<boolean>;
   /** On narrow screens the panel is a sheet that comes up when asked for. */
@@ -42,6 +50,9 @@ export function createViewState(weight: Weight, theme: Theme, first: ViewName): 
     weight: signal(weight),
     order: signal<Order>("heaviest"),
     heaps: signal<HeapPair | null>(null),
+    by: signal<Grouping>("function"),
+    sort: signal<Sort | null>(null),
+    file: signal<{ file: string; instead: string | null } | null>(null),
     theme: themeSignal,
     keysShown: signal(false),
     panelShown: signal(false),

@@ -8,6 +8,7 @@ import type { Ns, Weighed, Weight } from "../../model/units";
 import { exactTime, fileName, originName, ownerName, placeWhere, shareWords, WEIGHT_WORDS, weightWords } from "../../model/words";
 import { More } from "../more";
 import type { PageState } from "../state/page-state";
+import { SORTS } from "../state/view";
 
 const ROWS_FIRST = 200;
 const GROUPING_WORDS: Readonly<Record<Grouping, string>> = { expression: "Expression", line: "Line", function: "Function", file: "File", owner: "Whose code", origin: "Source of C names" };
@@ -17,11 +18,12 @@ const NAME_OF: Partial<Readonly<Record<Grouping, (key: string) => string>>> = { 
 
 /** `by`: fixed, without the switch. */
 export function Functions({ state, by: fixed }: { state: PageState; by?: Grouping }): JSX.Element {
-  const chosen = useSignal<Grouping>(fixed ?? "function");
-  const order = useSignal<"total" | "self">(fixed === undefined ? "self" : "total");
+  const { view } = state;
   const shown = useSignal(ROWS_FIRST);
+  const chosen = useComputed(() => fixed ?? view.by.value);
+  const order = useComputed(() => view.sort.value ?? (fixed === undefined ? "self" : "total"));
   const rows = useComputed(() => {
-    const weight = state.view.weight.value;
+    const weight = view.weight.value;
     const found = groupRows(state.filters.tree.value, chosen.value, weight).filter((row) => row.total[weight] > 0);
     return found.sort((a, b) => b[order.value][weight] - a[order.value][weight] || b.total[weight] - a.total[weight]);
   });
@@ -37,7 +39,7 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
               data-by={grouping}
               aria-pressed={chosen.value === grouping}
               onClick={() => {
-                chosen.value = grouping;
+                view.by.value = grouping;
                 shown.value = ROWS_FIRST;
               }}
             >
@@ -49,16 +51,16 @@ export function Functions({ state, by: fixed }: { state: PageState; by?: Groupin
       <table>
         <thead>
           <tr>
-            {(["total", "self"] as const).map((column) => (
+            {SORTS.map((column) => (
               <th key={column} scope="col" aria-sort={order.value === column ? "descending" : "none"}>
                 <button
                   type="button"
                   data-sort={column}
                   onClick={() => {
-                    order.value = column;
+                    view.sort.value = column;
                   }}
                 >
-                  {WEIGHT_WORDS[state.view.weight.value]} {column}
+                  {WEIGHT_WORDS[view.weight.value]} {column}
                 </button>
               </th>
             ))}

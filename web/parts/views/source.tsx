@@ -1,27 +1,25 @@
 // A file as it ran: what each line costs, its hot expressions underlined. The text is the one that was recorded.
-import { useComputed, useSignal } from "@preact/signals";
+import { useComputed } from "@preact/signals";
 import { Fragment } from "preact";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { filesByShare, markedLine, sourceLines } from "../../model/source-view";
 import type { ListedLine } from "../../model/source-view";
-import { placeOf, siteOf } from "../../model/tree/tree";
-import { fileName, placeWhere, plural, shareWords } from "../../model/words";
+import { fileName, plural, shareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { Chain } from "../chain";
 
 export function SourceView({ state }: { state: PageState }): JSX.Element {
   const { filters, view, recording: { profile } } = state;
   const files = useComputed(() => filesByShare(profile.sources, state.lineShares.value));
-  const ofSelected = useComputed(() => spotOf(state));
-  const asked = useSignal<{ readonly file: string; readonly instead: string | null } | null>(null);
-  const selectedFile = ofSelected.value?.file ?? null;
-  // What was chosen by hand holds until another file is selected.
-  const chosen = asked.value !== null && asked.value.instead === selectedFile ? asked.value.file : selectedFile;
-  const file = files.value.some(({ path }) => path === chosen) ? chosen : (files.value[0]?.path ?? null);
-  const lines = useComputed(() => (file === null ? [] : sourceLines({ sources: profile.sources, tree: filters.tree.value, shares: state.lineShares.value, weight: view.weight.value, file })));
+  const spot = state.spot.value;
+  const shown = useComputed(() => {
+    const chosen = state.chosenFile.value ?? state.spot.value?.file ?? null;
+    return files.value.some(({ path }) => path === chosen) ? chosen : (files.value[0]?.path ?? null);
+  });
+  const lines = useComputed(() => (shown.value === null ? [] : sourceLines({ sources: profile.sources, tree: filters.tree.value, shares: state.lineShares.value, weight: view.weight.value, file: shown.value })));
+  const file = shown.value;
   const list = useRef<HTMLOListElement>(null);
-  const spot = ofSelected.value;
   const line = spot !== null && spot.file === file ? spot.line : null;
   useLayoutEffect(() => {
     list.current?.querySelector(".on")?.scrollIntoView({ block: "center" });
@@ -34,7 +32,7 @@ export function SourceView({ state }: { state: PageState }): JSX.Element {
           aria-label="File"
           value={file}
           onChange={({ currentTarget: { value } }) => {
-            asked.value = { file: value, instead: selectedFile };
+            state.chooseFile(value);
           }}
         >
           {files.value.map(({ path, share }) => (
@@ -111,16 +109,4 @@ function Marks({ state, line: { text, expressions } }: { state: PageState; line:
       {more > 0 ? <li class="quiet">and {plural(more, "smaller one")}</li> : null}
     </ul>
   );
-}
-
-/** The line of the selected box, or of the expression that it was called from. */
-function spotOf({ selection }: PageState): { file: string | null; line: number | null } | null {
-  const tree = selection.tree.value;
-  for (const box of [selection.selected.value, siteOf(tree, selection.selected.value)]) {
-    const place = box === null ? null : placeOf(tree, box);
-    if (place !== null && (place.kind === "expression" || place.kind === "function") && placeWhere(place) !== "") {
-      return { file: place.frame.file, line: place.kind === "expression" ? place.frame.line : place.frame.firstLine };
-    }
-  }
-  return null;
 }

@@ -3,7 +3,6 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import type { JSX } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { cpuOf, parentOf, pathTo, placeOf, ROOT, samplesOf, shareOf, wallOf } from "../../model/tree/tree";
-import type { Tree } from "../../model/tree/tree";
 import { flattened } from "../../model/tree/tree-rows";
 import type { BoxIndex, Px } from "../../model/units";
 import { countWords, exactTime, placeWhere, shareWords, timeWords } from "../../model/words";
@@ -12,26 +11,16 @@ import type { PageState } from "../state/page-state";
 const ROW_PX = 24;
 const SPARE_ROWS = 10;
 
-interface Turned {
-  readonly tree: Tree;
-  readonly boxes: ReadonlyMap<BoxIndex, boolean>;
-}
-const NONE: Turned["boxes"] = new Map();
-
 export function TreeView({ state }: { state: PageState }): JSX.Element {
   const { selection, view } = state;
   const scroller = useRef<HTMLDivElement>(null);
   const top = useSignal(0 as Px);
   const height = useSignal(600 as Px);
-  /** Boxes of one tree that were opened or closed by hand; the way to the selected one is open anyway. */
-  const turned = useSignal<Turned>({ tree: selection.whole.value, boxes: new Map() });
-  const turnedHere = useComputed(() => (turned.value.tree === selection.whole.value ? turned.value.boxes : NONE));
+  // The way to the selected row is open where nobody closed it.
   const wayDown = useComputed(() => new Set(pathTo(selection.tree.value, selection.selected.value).slice(0, -1)));
-  const isOpen = (box: BoxIndex): boolean => turnedHere.value.get(box) ?? (box === ROOT || wayDown.value.has(box));
+  const isOpen = (box: BoxIndex): boolean => selection.turned.value.get(box) ?? (box === ROOT || wayDown.value.has(box));
   const rows = useComputed(() => flattened(selection.tree.value, view.weight.value, isOpen));
-  const turn = (box: BoxIndex, open: boolean): void => {
-    turned.value = { tree: selection.whole.value, boxes: new Map([...turnedHere.value, [box, open]]) };
-  };
+  const turn = selection.turnRow;
   useLayoutEffect(() => {
     const element = scroller.current;
     if (element === null) return;
