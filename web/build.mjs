@@ -1,12 +1,16 @@
 // Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/server.html, all pages in
 // front of it; and dist/follow.js, which `genba serve` adds to the viewer's page of a live recording.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
+import { execFileSync } from "node:child_process";
 import { build } from "esbuild";
+import { minify } from "terser";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
+/** What a page may have of code and style before its numbers, compressed as `gzip -9` does. */
+const VIEWER_BYTES_MAX = 60_000;
 const numbers = "@GENBA_NUMBERS@"; // crates/page/src/lib.rs and tests/page put gzip + base64 here
 
 if (process.argv.includes("--tests")) await bundleTests();
@@ -20,6 +24,10 @@ async function bundleViewer() {
   const parts = await bundle({ script: "main.tsx", style: "style/page.css" });
   const page = await filled("shell.html", parts);
   if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
+  const size = execFileSync("gzip", ["-9c"], { input: page }).length;
+  if (size > VIEWER_BYTES_MAX) {
+    throw new Error(`viewer.html has ${size} bytes of code and style, compressed; the budget is ${VIEWER_BYTES_MAX}\nhint: look for dead or repeated code`);
+  }
   await writeFile(join(here, "dist/viewer.js"), parts.script);
   await writeFile(join(here, "dist/viewer.css"), parts.style);
   await writeFile(join(here, "dist/viewer.html"), page);
@@ -45,7 +53,9 @@ async function bundle({ script: entry, style: sheet }) {
     define: { "process.env.NODE_ENV": '"production"' },
   });
   const style = sheet === undefined ? null : await build({ ...shared, entryPoints: [sheet] });
-  const parts = { script: script.outputFiles[0].text.trim(), style: style?.outputFiles[0].text.trim() ?? "" };
+  // esbuild makes short names, and terser such as repeat: that is 3 % of the page.
+  const { code } = await minify(script.outputFiles[0].text, { ecma: 2022, compress: { ecma: 2022 } });
+  const parts = { script: code, style: style?.outputFiles[0].text.trim() ?? "" };
   if (/<\/script/i.test(parts.script)) throw new Error(`${entry}: its script holds \`</script\``);
   if (/<\/style/i.test(parts.style)) throw new Error(`${sheet}: it holds \`</style\``);
   return parts;

@@ -40,7 +40,8 @@ pub const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
 /// Where the page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
-/// A page with more calls than these leaves rare ones out. What is below it opens at once, and is below 300 kB as a rule.
+/// A page with more calls than these leaves rare ones out. What is below it opens at once; the page of a
+/// usual recording is below 300 kB (tests/page/html.test.mjs).
 const CALLS_MAX: usize = 20_000;
 /// Of the samples, the CPU time and the wall time.
 const RARE_SHARE: f64 = 0.0002;
