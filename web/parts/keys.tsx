@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import type { Direction } from "../model/tree/layout";
 import { ALL, LAYERS } from "../model/tables/kept";
 import { weightsOf } from "../model/tables/totals";
+import { copyText } from "./copy";
 import type { PageState } from "./state/page-state";
 import { orderOf, VIEWS } from "./state/view";
 import type { Order, ViewName } from "./state/view";
@@ -39,8 +40,8 @@ export const BINDINGS: readonly Binding[] = [
   { keys: ["o"], shown: "o", does: "the flame graph in the order of time, or the heaviest first", where: "everywhere", run: (state) => { turn(state, "time", ["flame"]); } },
   { keys: ["p"], shown: "p", does: "Python + C, Python, C", where: "everywhere", run: (state) => { state.filters.change({ layers: LAYERS[(LAYERS.indexOf(state.filters.kept.value.layers) + 1) % LAYERS.length] ?? "both" }); } },
   { keys: ["r"], shown: "r", does: "recursion as one call, or each depth", where: "everywhere", run: (state) => { state.filters.change({ foldsRecursion: !state.filters.kept.value.foldsRecursion }); } },
-  { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.placeWords()); } },
-  { keys: ["Y"], shown: "Y", does: "copy the stack of the selected box, a call a line, the outermost first", where: "everywhere", run: (state) => { void navigator.clipboard.writeText(state.stackWords()); } },
+  { keys: ["y"], shown: "y", does: "copy path:line of the selected box, or its name", where: "everywhere", run: (state) => { void copyText(state.placeWords()); } },
+  { keys: ["Y"], shown: "Y", does: "copy the stack of the selected box, a call a line, the outermost first", where: "everywhere", run: (state) => { void copyText(state.stackWords()); } },
   { keys: ["w"], shown: "w", does: "next weight: CPU, wall, samples, copied and allocated bytes", where: "everywhere", run: (state) => { const weights = weightsOf(state.recording.profile); state.view.weight.value = weights[(weights.indexOf(state.view.weight.value) + 1) % weights.length] ?? "cpu"; } },
   { keys: ["t"], shown: "t", does: "light or dark", where: "everywhere", run: (state) => { state.view.switchTheme(); } },
   { keys: ["Escape"], shown: "Esc", does: "close, or forget what was searched, or take the filters away", where: "everywhere", run: (state) => { leave(state); } },

@@ -136,7 +136,8 @@ function decodeFrame(at: Value): Frame {
     name: text(frame("name")),
     owner: orNull(frame("owner"), (owner) => oneOf(owner, OWNERS)),
     file: orNull(frame("file"), text),
-    firstLine: orNull(frame("first_line"), whole),
+    // 0: the file tells no first line (collapsed stacks).
+    firstLine: orNull(frame("first_line"), whole) || null,
     line: orNull(frame("line"), whole),
     endLine: orNull(frame("end_line"), whole),
     column: orNull(frame("column"), whole),

@@ -78,6 +78,7 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     return kept.sums;
   };
   const spot = computed(() => spotOf(selection.tree.value, selection.selected.value));
+  const nameOf: PageState["nameOf"] = (box, tree = selection.tree.value) => placeName(placeOf(tree, box), { title, processes: profile.processes, threads: profile.threads });
   const first = rows.value[0]?.box ?? null;
   if (first !== null) selection.select(first);
   return {
@@ -98,7 +99,7 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     chooseFile: (file) => {
       view.file.value = file === null ? null : { file, instead: spot.value?.file ?? null };
     },
-    nameOf: (box, tree = selection.tree.value) => placeName(placeOf(tree, box), { title, processes: profile.processes, threads: profile.threads }),
+    nameOf,
     everywhere,
     showBox: (box) => {
       selection.showCall(box);
@@ -111,9 +112,10 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
     },
     placeWords: () => {
       const place = placeOf(selection.tree.value, selection.selected.value);
-      const at = "frame" in place ? place.frame : null;
-      const line = place.kind === "function" ? at?.firstLine : at?.line;
-      return at === null || at.file === null ? (at?.name ?? "") : `${at.file}:${line ?? 1}`;
+      const { file, line, firstLine } = "frame" in place ? place.frame : { file: null, line: null, firstLine: null };
+      if (file === null) return nameOf(selection.selected.value);
+      const at = place.kind === "function" ? firstLine : line;
+      return at === null ? file : `${file}:${at}`;
     },
     stackWords: () => {
       // Folded calls are on the stack, too.
@@ -121,8 +123,7 @@ export function createPageState(recording: Recording, theme: Theme, comparison: 
       const path = pathTo(tree, selection.selected.value);
       const calls = orderOf(view) === "inverted" ? [ROOT, ...path.slice(1).reverse()] : path;
       return calls.map((at) => {
-        const place = placeOf(tree, at);
-        return [placeName(place, { title, processes: profile.processes, threads: profile.threads }), placeWhere(place)].filter((words) => words !== "").join("  ");
+        return [nameOf(at, tree), placeWhere(placeOf(tree, at))].filter((words) => words !== "").join("  ");
       }).join("\n");
     },
     nextFound: (step) => {
