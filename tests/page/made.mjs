@@ -8,7 +8,7 @@ const blank = {
 };
 
 /** `stacks`: [frames, { samples, state?, cpu_ns?, wall_ns?, thread? }]. Gives the two documents that lie in a page. */
-export function recording({ title, stacks, sources = [], rows = [], verdict = null, refused = {}, warnings = [], processes = 1, parents = [], missed_ns = 0 }) {
+export function recording({ title, stacks, sources = [], rows = [], verdict = null, refused = {}, warnings = [], processes = 1, parents = [], missed_ns = 0, rss = [] }) {
   const frames = [];
   const frameRows = new Map();
   const nodes = { parent: [], frame: [] };
@@ -57,7 +57,7 @@ export function recording({ title, stacks, sources = [], rows = [], verdict = nu
     threads: Array.from({ length: processes }, (_, at) => ({ process: at, tid: 4127 + at, name: "python3.15", kernel_name: null, former_names: [], start_ns: 0, ended: false })),
     frames, nodes, states, samples,
     sources: sources.map(([path, text]) => ({ path, lines: text.split("\n").length, sha256: "", chunks: [{ first_line: 1, text }] })),
-    rss: [], marks: [], warnings,
+    rss, marks: [], warnings,
   };
   const report = (weight) => {
     const key = weight === "samples" ? "samples" : `${weight}_ns`;
@@ -207,6 +207,14 @@ export function threeCollections() {
     place: [0, 0, 1],
   };
   return { rows, places: ["two.py:2 foo", "two.py:6 bar"], left_out: 0, before: 0, lost: 0, incremental: false, wall_ns: 200 * MS, advice: ["with gc.set_threshold(5000) none of the 2 collections would have run"] };
+}
+
+/** A parent that keeps its memory, and beside it a child that fills and frees four times as much. */
+export function twoProcesses() {
+  const stacks = ["serve", "load"].map((name, thread) => [[python(name, 1, 2, 4, 8, "work")], { samples: 100, thread }]);
+  const points = [[0, [[10, 50], [100, 60], [190, 60]]], [1, [[20, 20], [100, 240], [190, 40]]]];
+  const rss = points.flatMap(([process, sizes]) => sizes.map(([at, size]) => ({ process, at_ns: at * MS, bytes: size * 1_000_000 })));
+  return recording({ title: "python3.15 app.py", stacks, processes: 2, parents: [null, 0], rss });
 }
 
 /** Heaps of a program that leaks: three of the first process, in the shape of the page's `heaps`. */

@@ -6,6 +6,9 @@ import { TINTS } from "./tint";
 
 const RATIO_MIN = 4.5;
 const GROUNDS = ["sheet", "ground", "accent-soft"];
+/** Lines of a chart: at least 3 : 1 (WCAG 2.2, 1.4.11). */
+const LINE_RATIO_MIN = 3;
+const LINES = [1, 2, 3, 4, 5, 6].map((number) => `series-${number}`);
 /** Text, and the tokens that it is on. */
 const TEXTS: readonly [string, readonly string[]][] = [
   ["ink", [...GROUNDS, "warn-soft"]],
@@ -55,5 +58,15 @@ for (const theme of ["light", "dark"]) {
     const pairs = TEXTS.flatMap(([text, grounds]) => grounds.map((ground) => ({ text, ground, is: ratio(colour(text), colour(ground)) })));
     const low = pairs.filter(({ is }) => is < RATIO_MIN).map(({ text, ground, is }) => `${text} on ${ground}: ${is.toFixed(2)}`);
     assert.deepEqual(low, []);
+  });
+}
+
+for (const theme of ["light", "dark"]) {
+  test(`every line of a chart on its ground, and no two of one colour, ${theme}`, () => {
+    const token = tokens(theme);
+    const colour = (name: string): string => token.get(name) ?? assert.fail(`${theme}.css has no --${name}`);
+    const low = LINES.filter((line) => ["ground", "sheet"].some((ground) => ratio(colour(line), colour(ground)) < LINE_RATIO_MIN));
+    assert.deepEqual(low, []);
+    assert.equal(new Set(LINES.map(colour)).size, LINES.length);
   });
 }

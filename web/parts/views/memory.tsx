@@ -2,17 +2,14 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { commonStack, frequentStack, memoryLines } from "../../model/time/memory";
-import type { MemoryLines } from "../../model/time/memory";
-import type { Heap } from "../../model/tables/profile";
+import type { Profile } from "../../model/tables/profile";
 import { standsFor } from "../../model/tree/fold";
 import { share, weightOf, ROOT } from "../../model/tree/tree";
 import type { BoxIndex, Ns } from "../../model/units";
 import { bytesWords, momentWords, shareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { HeapTable } from "./heap-table";
-
-const WIDTH = 1000;
-const HEIGHT = 300;
+import { LineKey, MemoryChart, processLabel } from "./memory/chart";
 
 export function MemoryView({ state }: { state: PageState }): JSX.Element {
   const { profile, heaps } = state.recording;
@@ -26,44 +23,33 @@ export function MemoryView({ state }: { state: PageState }): JSX.Element {
 
 function Resident({ state }: { state: PageState }): JSX.Element {
   const { profile, heaps } = state.recording;
-  const chart = useComputed(() => memoryLines(profile, keptTime(state)));
+  const chart = useComputed(() => memoryLines(keptProcesses(state), keptTime(state)));
   const { lines, maxBytes, start, end } = chart.value;
   return (
     <section class="memory-view" aria-label="Memory" data-memory>
       <p class="quiet">
         {lines.length === 0 ? "No memory was noted in this time." : `Resident memory by process, up to ${bytesWords(maxBytes)}, from ${momentWords(start)} to ${momentWords(end)}.`}
       </p>
-      <Chart lines={chart.value} heaps={heaps?.rows ?? []} />
       <ul>
         {lines.map(({ process, first, mean, max, last }) => (
-          <li key={process}>process {profile.processes[process]?.pid ?? "?"}: {bytesWords(first)} at first, {bytesWords(mean)} in the mean, up to {bytesWords(max)}, {bytesWords(last)} at last</li>
+          <li key={process}><LineKey process={process} />{processLabel(process, profile.processes)}: {bytesWords(first)} at first, {bytesWords(mean)} in the mean, up to {bytesWords(max)}, {bytesWords(last)} at last</li>
         ))}
       </ul>
+      {lines.length === 0 ? null : <MemoryChart lines={chart.value} processes={profile.processes} heaps={heaps?.rows ?? []} />}
       <Stacks state={state} />
     </section>
   );
+}
+
+function keptProcesses({ filters, recording: { profile } }: PageState): Pick<Profile, "rss" | "processes"> {
+  const { process } = filters.kept.value;
+  return process === null ? profile : { ...profile, rss: profile.rss.filter((row) => row.process === process) };
 }
 
 function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; end: Ns } | null {
   const { time } = filters.kept.value;
   const length = profile.moments?.binLength;
   return time === null || length === undefined ? null : { start: (time.first * length) as Ns, end: (time.end * length) as Ns };
-}
-
-function Chart({ lines: { lines, maxBytes, start, end }, heaps }: { lines: MemoryLines; heaps: readonly Heap[] }): JSX.Element {
-  const x = (at: number): number => ((at - start) / Math.max(1, end - start)) * WIDTH;
-  return (
-    <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`Resident memory, up to ${bytesWords(maxBytes)}`}>
-      {lines.map(({ process, points }) => (
-        <polyline key={process} points={points.map(([at, bytes]) => `${x(at)},${HEIGHT - (bytes / maxBytes) * HEIGHT}`).join(" ")} />
-      ))}
-      {heaps.filter(({ at }) => at >= start && at <= end).map((heap) => (
-        <line key={heap.file} x1={x(heap.at)} x2={x(heap.at)} y1={0} y2={HEIGHT}>
-          <title>heap at {momentWords(heap.at)}: {bytesWords(heap.bytes)}</title>
-        </line>
-      ))}
-    </svg>
-  );
 }
 
 /** What was on all stacks of the samples that are kept, and the stack that was there most. */
