@@ -343,7 +343,8 @@ def filled(step: re.Match[str], said: str) -> str:
     if not step["block"]:
         return step[0]
     mark = step[0][: -len(step["block"])]
-    return f"{mark}```console\n$ {step['command']}\n{said.strip()}\n```\n"
+    said = said.strip()
+    return "\n".join([f"{mark}```console", f"$ {step['command']}", *([said] if said else []), "```\n"])
 
 
 def main() -> int:

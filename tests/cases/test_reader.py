@@ -1,0 +1,85 @@
+"""A reader who knows nothing of genba follows three pages: types the printed commands, makes the change of the section on the fix in slow.py, and the page's
+proof names the reader's own program as the winner.
+
+Owns: the reader's copy of a case, in which the changed program takes the place of fixed.py, and how a change is applied. Never: how commands run and what
+their output must show (make/case.py).
+"""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from interpreters import Interpreter
+from recording import REPOSITORY
+from test_casebook import CASES, RUNNER, case
+
+pytestmark = pytest.mark.measures
+
+FOLLOWED = ("hello-again", "bytes-slice", "json-ascii")
+FIX = re.compile(r"^\*\*The fix\.\*\*.*?^```diff\n(?P<change>.*?)^```$.*?^\*\*The proof\.\*\*", re.MULTILINE | re.DOTALL)
+HUNK = re.compile(r"^@@ -(?P<line>\d+),\d+ \+\d+,\d+ @@\n(?P<lines>(?:[ +-].*\n)+)", re.MULTILINE)
+# No two runs take the same time.
+TIME = re.compile(r"[\d.]+ s of CPU")
+
+
+def changed(program: str, change: str) -> str:
+    """The program after the change, which must fit the lines that it names."""
+    hunks = list(HUNK.finditer(change))
+    assert hunks and "".join(hunk[0] for hunk in hunks) == change, f"a change is `@@ -LINE,… @@` and lines that begin with ` `, `-` or `+`:\n{change}"
+    lines = program.splitlines()
+    # The last hunk first: it moves no lines of the others.
+    for hunk in reversed(hunks):
+        begin, marked = int(hunk["line"]) - 1, hunk["lines"].splitlines()
+        old, new = ([line[1:] for line in marked if line[0] in signs] for signs in (" -", " +"))
+        assert lines[begin:begin + len(old)] == old, f"slow.py differs from the page at line {hunk['line']}"
+        lines[begin:begin + len(old)] = new
+    return "\n".join(lines) + "\n"
+
+
+def change_of(name: str) -> str:
+    fix = FIX.search((REPOSITORY / f"casebook/{name}/README.md").read_text())
+    assert fix, f"casebook/{name}/README.md states no change in its section on the fix"
+    return fix["change"]
+
+
+def printed(python: Interpreter, folder: Path, program: str) -> str:
+    done = subprocess.run([python.path, program], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return TIME.sub("a time", done.stdout)
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+def test_a_page_leads_to_the_fix(python: Interpreter, name: str, tmp_path: Path) -> None:
+    if python.root is not None:
+        pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
+    folder = tmp_path / "casebook" / name
+    shutil.copytree(REPOSITORY / "casebook" / name, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "fixed.py").rename(folder / "given.py")
+    (folder / "fixed.py").write_text(changed((folder / "slow.py").read_text(), change_of(name)))
+    assert printed(python, folder, "fixed.py") == printed(python, folder, "given.py")
+
+    (tmp_path / "make").mkdir()
+    (tmp_path / "python").symlink_to(REPOSITORY / "python")
+    done = case(name, "--python", python.path, runner=str(shutil.copy(RUNNER, tmp_path / "make")))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_reader_sees_every_command(name: str) -> None:
+    """The page prints every command that make/case.py runs: a reader, too, makes each file that a later command reads."""
+    page = (REPOSITORY / f"casebook/{name}/README.md").read_text()
+    assert re.findall(r"^```console\n\$ (.+)$", page, re.MULTILINE) == re.findall(r"^<!-- case: (.+)$", page, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["@@ -2,1 +2,1 @@\n-three\n+3\n", "@@ -1,1 +1,1 @@\n-two\n+2\n", "two becomes 2\n", "@@ -2,1 +2,1 @@\n-two\n+2\nand so on\n"],
+    ids=["no such line", "elsewhere", "in words", "half in words"],
+)
+def test_a_change_that_does_not_fit_is_refused(change: str) -> None:
+    assert changed("one\ntwo\n", "@@ -2,1 +2,1 @@\n-two\n+2\n") == "one\n2\n"
+    with pytest.raises(AssertionError):
+        changed("one\ntwo\n", change)
