@@ -67,6 +67,18 @@ def spins():
     while True: pass  # spins
 
 
+class Made:
+    def __init__(self, waits):
+        self.waits = waits
+        if waits:
+            os.read(READ, 1)  # reads in init
+
+
+def made():
+    for turn in range(100):
+        Made(turn == 99)  # makes
+
+
 def plain():
     number, big, negative, flag, nothing = 42, 1 << 200, -(10**12), True, None
     text, кириллица, data, share = "a" * 100, "я\n", b"\x00b", 0.5
@@ -93,6 +105,7 @@ THREADS = {
     "lock": (lock,),
     "event": (event,),
     "selects": (selects,),
+    "made": (made,),
     "plain": (plain,),
     "spins": (spins,),
 }

@@ -132,6 +132,13 @@ pub fn letters(bytes: &[u8], kind: u8) -> Option<String> {
     Some(text)
 }
 
+/// From 3.12 on, a specialised call of a class runs its `__init__` above a frame of the interpreter's own, without any
+/// location: no traceback shows it. Source: CPython 3.12 to 3.15, `_Py_InitCleanup` in Python/ceval.c and Python/specialize.c.
+#[must_use]
+pub fn is_init_cleanup(qualname: &str, filename: &str, linetable_bytes: u32) -> bool {
+    qualname == "__init__" && filename == "__init__" && linetable_bytes <= 1
+}
+
 /// Where a str of the program keeps its letters, and which of them are copied.
 #[derive(Clone, Copy, Debug)]
 pub struct Located {

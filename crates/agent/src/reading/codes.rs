@@ -4,7 +4,7 @@
 use crate::reading::modules::nobody_walks;
 use crate::writing::tables::Tables;
 use genba_format::proto;
-use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead};
+use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead, is_init_cleanup};
 use genba_signal::handler::SHARED;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
@@ -177,12 +177,6 @@ impl Codes {
 fn publish(table: &SeenTable) {
     // SeqCst: a handler swaps its buffer to Walking before it loads this pointer (I-08).
     SHARED.seen.store((&raw const table.reader).cast_mut(), SeqCst);
-}
-
-/// From 3.12 on, a specialised call of a class runs its `__init__` above a frame of the interpreter's own, without any
-/// location. Source: CPython 3.12 to 3.15, `_Py_InitCleanup` in Python/ceval.c and Python/specialize.c.
-fn is_init_cleanup(qualname: &str, filename: &str, linetable_bytes: u32) -> bool {
-    qualname == "__init__" && filename == "__init__" && linetable_bytes <= 1
 }
 
 fn bytes_of(words: &[u64], bytes: usize) -> Option<Vec<u8>> {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 
-use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead};
+use genba_python::code_capture::{COMPLETE, PROBES_MAX, Seen, SeenEntry, TailHead, is_init_cleanup};
 
 const SLOTS: usize = 1 << 14;
 
@@ -17,6 +17,14 @@ pub struct Code {
     pub first_line: u32,
     pub linetable: Vec<u8>,
     linetable_bytes: u32,
+}
+
+impl Code {
+    /// Whether it is no function of the program, nor of any library.
+    #[must_use]
+    pub fn is_interpreters_own(&self) -> bool {
+        is_init_cleanup(&self.qualname, &self.filename, self.linetable_bytes)
+    }
 }
 
 /// Rows are never removed: a key stands for one code object as long as it lives, and for one like it afterwards.

@@ -18,7 +18,7 @@ use crate::kernel::refusal::Refusal;
 use crate::kernel::registers::Registers;
 use crate::kernel::threads::Task;
 use crate::python::c_stack::{Modules, Place, Source, StackCopy, are_instructions_apart};
-use crate::python::codes::Codes;
+use crate::python::codes::{Code, Codes};
 use crate::python::interpreter::Interpreter;
 use crate::python::objects::{Objects, Types, Value};
 
@@ -212,11 +212,15 @@ impl Looker {
             let entries: Vec<PythonEntry> = self.words.iter().take(len).map(|word| word.entry()).collect();
             let mut chain: Vec<Frame> = Vec::new();
             let first = seen.frames.len();
-            let placed = entries.into_iter().map(|entry| match entry {
-                PythonEntry::Shim { address } => Entry::Shim(address),
+            let placed = entries.into_iter().filter_map(|entry| match entry {
+                PythonEntry::Shim { address } => Some(Entry::Shim(address)),
                 entry => {
-                    chain.push(frame(entry, &mut self.codes, &self.tail));
-                    Entry::Frame(first + chain.len() - 1)
+                    let frame = frame(entry, &mut self.codes, &self.tail);
+                    let code = frame.code.and_then(|row| self.codes.row(row));
+                    let is_shown = !code.is_some_and(Code::is_interpreters_own);
+                    // One that is not shown has its place in the chain, too: `locals` are found by it.
+                    chain.push(frame);
+                    is_shown.then(|| Entry::Frame(first + chain.len() - 1))
                 }
             });
             let placed: Vec<Entry<usize>> = placed.collect();
