@@ -2,6 +2,7 @@
 
 import json
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -259,13 +260,23 @@ def without_limit() -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 
-def test_a_core_file(place: Place) -> None:
-    if Path("/proc/sys/kernel/core_pattern").read_text() != "core\n" or place.interpreter.root is not None:
-        pytest.skip("the system keeps core files elsewhere, or their files lie in a chroot")
+@pytest.mark.parametrize("writer", ["kernel", "gcore"])
+def test_a_core_file(place: Place, writer: str) -> None:
+    if place.interpreter.root is not None:
+        pytest.skip("the files of its core lie in a chroot")
+    if writer == "kernel" and Path("/proc/sys/kernel/core_pattern").read_text() != "core\n":
+        pytest.skip("the system keeps core files elsewhere")
+    if writer == "gcore" and shutil.which("gcore") is None:
+        pytest.skip("gdb is not installed, which has gcore")
     with running(place, PROGRAM, preexec_fn=without_limit) as program:
         standing(program)
-        program.process.send_signal(signal.SIGABRT)
-        program.process.wait(60)
+        if writer == "kernel":
+            program.process.send_signal(signal.SIGABRT)
+            program.process.wait(60)
+        else:
+            # It leaves out what lies unchanged in a file, code above all.
+            written = subprocess.run(["gcore", "-o", place.outside / "core", str(program.pid)], capture_output=True, text=True, timeout=120)
+            assert written.returncode == 0, written
     (core,) = place.outside.glob("core*")
     (process,) = json.loads(genba_said("dump", "--core", str(core), "--locals", "--native", "--format", "json"))["processes"]
     assert (process["pid"], process["python"]) == (program.pid, place.interpreter.version)

@@ -102,6 +102,23 @@ fn build_id_in(notes: &[u8]) -> Option<Vec<u8>> {
     notes.get(at + HEAD.len()..)?.get(..size as usize).map(<[u8]>::to_vec)
 }
 
+/// The flags of the program header that a mapping from this offset on is of, in the file at its path on this machine.
+#[must_use]
+pub fn flags_at(path: &Path, offset: u64) -> Option<u32> {
+    let contents = ReadCache::new(open_regular(path).ok()?);
+    let data = &contents;
+    let header = Header::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let headers = header.program_headers(endian, data).ok()?.iter();
+    let holds = |segment: &&elf::ProgramHeader64<Endianness>| {
+        let begin = segment.p_offset(endian);
+        segment.p_type(endian) == elf::PT_LOAD
+            && (floor(begin)..begin.saturating_add(segment.p_filesz(endian))).contains(&offset)
+    };
+    // Two may share a page of the file. The later one's mapping begins there.
+    headers.filter(holds).max_by_key(|segment| segment.p_offset(endian)).map(|segment| segment.p_flags(endian).0)
+}
+
 /// The files with code, in the order of their addresses, each once.
 #[must_use]
 pub fn mapped(maps: &[Mapping]) -> Vec<Mapped> {
@@ -343,4 +360,26 @@ fn open_regular(path: &Path) -> std::io::Result<File> {
 
 const fn floor(address: u64) -> u64 {
     address & !(PAGE_BYTES - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::flags_at;
+    use crate::kernel::maps;
+    use object::elf::{PF_W, PF_X};
+
+    /// The kernel maps each segment of this test with the rights that its header asks for.
+    #[test]
+    fn the_rights_of_a_mapping_are_those_of_its_program_header() {
+        let program = std::env::current_exe().unwrap();
+        let maps = maps::read(std::process::id()).unwrap();
+        let own: Vec<_> = maps.iter().filter(|mapping| mapping.path.as_ref() == Some(&program)).collect();
+        let flags = own.iter().map(|mapping| flags_at(&program, mapping.offset).unwrap());
+        let has_code: Vec<bool> = flags.clone().map(|flags| flags & PF_X.0 != 0).collect();
+        assert_eq!(has_code, own.iter().map(|mapping| mapping.permissions.execute).collect::<Vec<_>>());
+        assert!(has_code.contains(&true) && has_code.contains(&false), "{own:?}");
+        // The linker has taken the right to write from some of its pages since.
+        assert!(own.iter().zip(flags).all(|(mapping, flags)| !mapping.permissions.write || flags & PF_W.0 != 0));
+        assert_eq!(flags_at(&program, u64::MAX), None);
+    }
 }

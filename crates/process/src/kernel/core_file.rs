@@ -156,17 +156,22 @@ impl CoreFile {
             self.maps.push(Mapping {
                 start,
                 end,
-                permissions: Permissions {
-                    read: flags & elf::PF_R.0 != 0,
-                    write: flags & elf::PF_W.0 != 0,
-                    execute: flags & elf::PF_X.0 != 0,
-                    shared: false,
-                },
+                permissions: permissions(flags),
                 offset: word(row, 16).saturating_mul(page_bytes),
                 device: (0, 0),
                 inode: first as u64 + 1,
                 path: Some(path),
             });
+        }
+    }
+
+    /// Fills in the rights of mappings that have no segment, by the flags of the file at a path where it is mapped from this offset on.
+    /// gdb's gcore writes no segment for what lies unchanged in a file; the kernel writes one for each mapping.
+    pub fn complete_rights(&mut self, flags_at: impl Fn(&Path, u64) -> Option<u32>) {
+        let CoreFile { maps, segments, .. } = self;
+        for mapping in maps.iter_mut().filter(|mapping| segments.iter().all(|known| known.address != mapping.start)) {
+            let flags = mapping.path.as_ref().and_then(|path| flags_at(path, mapping.offset));
+            mapping.permissions = permissions(flags.unwrap_or(0));
         }
     }
 
@@ -207,6 +212,15 @@ impl Bytes for Arc<CoreFile> {
             }
         }
         Ok(())
+    }
+}
+
+const fn permissions(flags: u32) -> Permissions {
+    Permissions {
+        read: flags & elf::PF_R.0 != 0,
+        write: flags & elf::PF_W.0 != 0,
+        execute: flags & elf::PF_X.0 != 0,
+        shared: false,
     }
 }
 

@@ -172,7 +172,9 @@ fn facts_of(core: &CoreFile) -> Facts {
 /// # Errors
 /// `BadCore`, `NoFileOfCore` when the interpreter's file is not on this machine any more, and what this Python is refused for.
 pub fn of_core(path: &Path) -> Result<Interpreter, Refusal> {
-    let core = Arc::new(CoreFile::open(path)?);
+    let mut core = CoreFile::open(path)?;
+    core.complete_rights(files::flags_at);
+    let core = Arc::new(core);
     let (facts, maps) = (facts_of(&core), core.maps.clone());
     let memory = Remote::over(Arc::clone(&core));
     let pid = facts.pid;
