@@ -271,6 +271,17 @@ def test_growth_is_shown_until_ctrl_c(workshop: Workshop) -> None:
 def test_refusals_say_what_to_do(workshop: Workshop) -> None:
     for arguments, code, words in [
         (["heap"], 2, "no process is named"),
+@on("3.13")
+def test_the_end_of_the_program_is_said(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("waits.py", "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nprint('{}')\n")) as program:
+        command = [str(binary()), "heap", str(program.pid), "--live", "100ms"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watch:
+            next(line for line in watch.stdout if line.startswith("after "))
+            program.end()
+            _, stderr = watch.communicate(timeout=30)
+        assert (watch.returncode, stderr) == (0, f"process {program.pid} has ended\n")
+
+
         (["heap", "1", "--fork", "--in-place"], 2, "cannot be used with"),
         (["heap", "4194303"], 1, "there is no process 4194303"),
     ]:

@@ -140,16 +140,20 @@ fn growing(
     look: impl Fn() -> Result<page::Page, Failure>,
 ) -> Result<(), Failure> {
     let began = Instant::now();
-    while interrupt.sleep(every) && Facts::of(first.pid).is_ok_and(|facts| !facts.is_zombie()) {
+    let has_ended = || Facts::of(first.pid).map_or(true, |facts| facts.is_zombie());
+    while interrupt.sleep(every) && !has_ended() {
         match look() {
             Ok(page) => {
                 let passed = figures::duration(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
                 read::print(&format!("\nafter {passed} · {}", diff::growth(first, &page, top)))?;
             }
             Err(_) if interrupt.has_come() => break,
-            Err(_) if Facts::of(first.pid).map_or(true, |facts| facts.is_zombie()) => break,
+            Err(_) if has_ended() => break,
             Err(failure) => return Err(failure),
         }
+    }
+    if !interrupt.has_come() {
+        say(&format!("process {} has ended", first.pid));
     }
     Ok(())
 }
