@@ -214,6 +214,31 @@ def test_a_program_that_forks_all_the_time(workshop: Workshop) -> None:
         assert program.end() == {"bad": 0, "has_forked": True}
 
 
+SHORT_LIVED = """\
+import os, select, sys
+print("ready", flush=True)
+children = 0
+while not select.select([sys.stdin], [], [], 0)[0]:
+    pid = os.fork()
+    if pid == 0:
+        # Some end while genba looks at them, at any moment of their end.
+        sum(range(children % 40 * 10_000))
+        os._exit(0)
+    os.waitpid(pid, 0)
+    children += 1
+print("{}")
+"""
+
+
+def test_children_that_end_at_once_are_one_line(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("short_lived.py", SHORT_LIVED)) as program:
+        done = program.attach("short-lived.genba", "--duration", "4s")
+        assert done.returncode == 0, done.stderr
+        program.end()
+    assert not re.search(r"process \d+ is not recorded", done.stderr), done.stderr
+    assert done.stderr.count("not recorded: ") <= 1, done.stderr
+
+
 def test_one_long_call_into_c(workshop: Workshop) -> None:
     """The interpreter is not reached for seconds: genba enters all the same, but not code that BOLT made."""
     program_file = workshop.write(

@@ -198,8 +198,7 @@ impl<'a> Entry<'a> {
 
     fn run(mut self) -> Result<Entered, NotEntered> {
         let program = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", self.asked.pid));
-        let program =
-            program.map_err(|error| NotEntered::NotPermitted(Errno::from_raw(error.raw_os_error().unwrap_or(0))))?;
+        let program = program.map_err(|error| unopened(&error))?;
         let mut entered =
             Entered { answer: 0, stopped: Duration::ZERO, stopped_longest: Duration::ZERO, stops: 0, threads: 0 };
         let mut last = None;
@@ -345,6 +344,14 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// Of the memory of a process. A process that has ended has no such file, and one that is about to has no memory behind it.
+fn unopened(error: &std::io::Error) -> NotEntered {
+    match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
+        Errno::ENOENT | Errno::ESRCH => NotEntered::Ended,
+        errno => NotEntered::NotPermitted(errno),
+    }
+}
+
 /// What a try came to.
 struct Stopped {
     sent: Result<(), Unsent>,
@@ -388,4 +395,19 @@ fn is_lasting(file: &Mapped) -> bool {
 #[must_use]
 pub fn is_stopped(facts: &Facts) -> bool {
     facts.state == 'T' || facts.state == 't' && threads::stays_stopped(facts.pid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{NotEntered, unopened};
+
+    #[test]
+    fn a_process_that_is_gone_has_ended() {
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let error = std::fs::File::open(format!("/proc/{}/mem", child.id())).unwrap_err();
+        assert!(matches!(unopened(&error), NotEntered::Ended), "{error}");
+        let error = std::io::Error::from_raw_os_error(nix::errno::Errno::EACCES as i32);
+        assert!(matches!(unopened(&error), NotEntered::NotPermitted(nix::errno::Errno::EACCES)));
+    }
 }

@@ -200,6 +200,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         }
     }
     let wall = began.elapsed();
+    notes.extend(family.note_of_ended());
     drop(lock);
     let ended = Instant::now();
     // In a program that forks the agent's thread steps aside for a moment, again and again.

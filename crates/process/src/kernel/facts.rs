@@ -148,10 +148,12 @@ impl Facts {
         matches!(self.state, 'Z' | 'X')
     }
 
-    /// A thread of the kernel's: no executable, no command line.
+    /// A thread of the kernel's: no executable, no command line, and `kthreadd` started it. A process that is about to end has lost both, too.
     #[must_use]
     pub fn is_kernel_thread(&self) -> bool {
-        self.executable.is_none() && self.command_line.is_empty() && !self.is_zombie()
+        const KTHREADD: u32 = 2;
+        let is_below = self.parent == KTHREADD || self.pid == KTHREADD;
+        self.executable.is_none() && self.command_line.is_empty() && is_below && !self.is_zombie()
     }
 
     #[must_use]

@@ -7,8 +7,10 @@ use std::path::Path;
 
 use genba_process::facts::{Facts, all_pids};
 use genba_process::interpreter;
+use genba_process::maps;
 use genba_process::refusal::Refusal;
 use genba_process::threads;
+use genba_profile::figures;
 
 use super::entering::Entering;
 
@@ -20,12 +22,14 @@ pub struct Family {
     has_children: bool,
     /// Those that genba entered, or that it will not enter.
     known: BTreeSet<u32>,
+    /// How many of them ended while genba entered them.
+    ended: u64,
 }
 
 impl Family {
     /// `pid` is entered already.
     pub fn of(pid: u32, has_children: bool) -> Family {
-        Family { pid, has_children, known: BTreeSet::from([pid]) }
+        Family { pid, has_children, known: BTreeSet::from([pid]), ended: 0 }
     }
 
     /// Enters descendants that were not there before and that no agent of theirs records. What could not be entered, in words.
@@ -43,8 +47,10 @@ impl Family {
                 Ok(interpreter) if threads::is_in_memory_of(interpreter.facts.pid, interpreter.facts.parent) => {}
                 Ok(interpreter) => {
                     self.known.insert(pid);
-                    if let Err(failure) = entering.enter(&interpreter) {
-                        notes.push(format!("process {pid} is not recorded: {failure}"));
+                    match entering.enter(&interpreter) {
+                        Ok(_) => {}
+                        Err(_) if has_ended(pid) => self.ended += 1,
+                        Err(failure) => notes.push(format!("process {pid} is not recorded: {failure}")),
                     }
                 }
                 // It may be about to become a Python.
@@ -54,6 +60,7 @@ impl Family {
                     | Refusal::NoSuchProcess { .. }
                     | Refusal::Zombie { .. },
                 ) => {}
+                Err(_) if has_ended(pid) => {}
                 Err(refusal) => {
                     self.known.insert(pid);
                     notes.push(format!("process {pid} is not recorded: {refusal}"));
@@ -61,6 +68,12 @@ impl Family {
             }
         }
         notes
+    }
+
+    /// What is to be said of those that ended too early.
+    pub fn note_of_ended(&self) -> Option<String> {
+        let processes = figures::counted(self.ended, "child process", "child processes");
+        (self.ended > 0).then(|| format!("not recorded: {processes} that ended while genba entered them"))
     }
 
     /// Whether there is somebody to record.
@@ -84,6 +97,15 @@ impl Family {
 
 pub fn is_alive(pid: u32) -> bool {
     Facts::of(pid).is_ok_and(|facts| !facts.is_zombie())
+}
+
+/// Its memory goes first.
+fn has_ended(pid: u32) -> bool {
+    let has_memory = match maps::read(pid) {
+        Ok(maps) => !maps.is_empty(),
+        Err(refusal) => !matches!(refusal, Refusal::Ended { .. } | Refusal::NoSuchProcess { .. }),
+    };
+    !has_memory || !is_alive(pid)
 }
 
 fn has_agent_thread(pid: u32) -> bool {
