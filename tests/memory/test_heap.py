@@ -184,8 +184,12 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
     assert (leak["count_before"], leak["count_after"]) == (100, 350)
     text = genba("heap", "diff", str(before), str(after)).stdout
     assert re.search(r"^ +\+[\d.]+ kB +\+250 +350  __main__\.Leak$", text, re.MULTILINE), text
-    wrong = genba("heap", "diff", str(program_place := workshop.place.outside / "grows.py"), str(after))
-    assert wrong.returncode == 1 and f"{program_place} is no heap that genba has kept" in wrong.stderr
+    recording = workshop.place.outside / "app.genba"
+    recording.write_bytes(b"GENBA\xff\xfe\x00")
+    for path in (workshop.place.outside / "grows.py", recording):
+        wrong = genba("heap", "diff", str(path), str(after))
+        assert wrong.returncode == 1 and f"{path} is no heap that genba has kept" in wrong.stderr
+        assert "hint: genba heap PID -o FILE keeps one" in wrong.stderr
 
 
 def test_a_collection_is_run_where_one_is_asked_for(workshop: Workshop) -> None:

@@ -92,9 +92,9 @@ fn read_page(path: &Path) -> Result<Page, Failure> {
             .hint("genba heap PID -o FILE keeps one")
     };
     read::check_is_no_pipe(path)?;
-    let text = std::fs::read_to_string(path)
+    let bytes = std::fs::read(path)
         .map_err(|error| Failure::no(format!("cannot read {}: {}", path.display(), failure::of_system(&error))))?;
-    let page: Page = serde_json::from_str(&text).map_err(|error| cannot(error.to_string()))?;
+    let page: Page = serde_json::from_slice(&bytes).map_err(|error| cannot(error.to_string()))?;
     if page.format != FORMAT || page.version != VERSION {
         let found = format!("it says {} version {}, expected {FORMAT} version {VERSION}", page.format, page.version);
         return Err(cannot(printable(&found)));
