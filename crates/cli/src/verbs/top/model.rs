@@ -285,6 +285,10 @@ impl Model {
         if view != self.view {
             self.awaits_rows = true;
             (self.selected, self.first) = (0, 0);
+            if !self.is_column_chosen {
+                // Most nodes of a tree have no time of their own.
+                self.column = if view == View::Tree { self.column.total() } else { self.column.own() };
+            }
         }
         self.view = view;
     }
@@ -322,6 +326,22 @@ impl Model {
 impl Column {
     pub const fn is_own(self) -> bool {
         matches!(self, Column::OwnCpu | Column::OwnWall)
+    }
+
+    const fn own(self) -> Column {
+        match self {
+            Column::TotalCpu => Column::OwnCpu,
+            Column::TotalWall => Column::OwnWall,
+            column => column,
+        }
+    }
+
+    const fn total(self) -> Column {
+        match self {
+            Column::OwnCpu => Column::TotalCpu,
+            Column::OwnWall => Column::TotalWall,
+            column => column,
+        }
     }
 
     fn of(self, row: &Row) -> u64 {

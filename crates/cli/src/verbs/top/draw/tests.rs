@@ -2,12 +2,13 @@
 
 use super::{Palette, draw};
 use crate::verbs::top::follower::{Picture, State, Status, Wish};
-use crate::verbs::top::model::{Effect, Model};
+use crate::verbs::top::model::{Column, Effect, Model};
 use crate::verbs::top::source::Fate;
 use expect_test::{Expect, expect};
 use genba_profile::cpu_over_time::SECOND_NS;
 use genba_profile::live::{Live, Part, Row, Rows};
 use genba_profile::report::By;
+use genba_profile::tree::Order;
 use genba_profile::weight::{Totals, Weight};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
@@ -214,9 +215,9 @@ fn the_tree_and_back() {
     check(
         &rows(&mut model),
         expect![[r#"
-            |      %    self↓    total     self    total  path
-            |    0.0        –   671 ms        –   690 ms  <module> (slow.py:1)
-            |    2.8  19.0 ms   671 ms  20.0 ms   690 ms   before (slow.py:5)
+            |      %     self   total↓     self    total  path
+            |   98.7        –   671 ms        –   690 ms  <module> (slow.py:1)
+            |   98.7  19.0 ms   671 ms  20.0 ms   690 ms   before (slow.py:5)
             |   95.9   652 ms   652 ms   670 ms   670 ms    memmove [libc.so.6]
             |    0.0        –        –   4.00 s   4.00 s  wait (queue.py:1)
         "#]],
@@ -225,14 +226,18 @@ fn the_tree_and_back() {
     check(
         &rows(&mut model),
         expect![[r#"
-            |      %    self↓    total     self    total  path
-            |    0.0        –   671 ms        –   690 ms  <module> (slow.py:1)
-            |    2.8  19.0 ms   671 ms  20.0 ms   690 ms   before (slow.py:5)
+            |      %     self   total↓     self    total  path
+            |   98.7        –   671 ms        –   690 ms  <module> (slow.py:1)
+            |   98.7  19.0 ms   671 ms  20.0 ms   690 ms   before (slow.py:5)
             |   95.9   652 ms   652 ms   670 ms   670 ms    memmove [libc.so.6]
         "#]],
     );
     press(&mut model, "t");
     assert_eq!(model.wish().rows, Rows::Table(By::Expression));
+    assert_eq!(model.column, Column::OwnCpu);
+    // A column that was chosen stays.
+    press(&mut model, "<>t");
+    assert_eq!((model.column, model.wish().rows), (Column::OwnCpu, Rows::Tree(Order::Own)));
 }
 
 #[test]
