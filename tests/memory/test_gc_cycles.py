@@ -128,6 +128,18 @@ def test_keys_that_are_data_are_one_kind(workshop: Workshop) -> None:
     with heaped(workshop, "keys", "key:3", program=CYCLED) as (program, _):
         many, = graphs(said(program))
         assert (many["cycles"], many["rows"]) == (23, {"dict[…] → dict": 23})
+@on("3.13")
+def test_names_of_the_program_are_cut_and_as_python_writes_them(workshop: Workshop) -> None:
+    with heaped(workshop, "escapes", "long_name", program=CYCLED) as (program, _):
+        text = said(program)
+        key = r"'\x1b[31m\'\n'"
+        assert f"break it: drop the dict's key {key}: del d[{key}] or d.clear()" in text
+        assert r"""dict["\x1b[31m'\n"] → dict""" in text
+        drops = [line for line in text.splitlines() if line.startswith("    break it: ")]
+        assert len(drops) == 2 and any("LLL" in line and "….itself: make it a weakref" in line for line in drops), text
+        assert "L" * 121 not in text
+
+
         assert many["drop"].startswith("the dict's values: .clear()")
 
 

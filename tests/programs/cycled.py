@@ -129,6 +129,17 @@ def keys(count=20):
         d[f"user:{number}"] = d
 
 
+def escapes():
+    d = {}
+    d["\x1b[31m'\n"] = d
+
+
+def long_name():
+    KEPT.append(type("L" * 100_000, (), {}))
+    one = KEPT[-1]()
+    one.itself = one
+
+
 def in_use():
     kept = Node()
     Node(kept)

@@ -9,7 +9,7 @@ use genba_profile::report::printable;
 use serde::Serialize;
 
 use super::page::Page;
-use super::text::{how, shortened};
+use super::text::{how, quoted, shortened};
 use crate::words::failure::Failure;
 
 /// More branches of one place are told as a number, and deeper ones are no further to the right.
@@ -238,7 +238,7 @@ fn label(place: &Place) -> String {
         }
         "attribute" => format!(".{name}"),
         "attributes" => ".__dict__".to_owned(),
-        "key" => format!("[{name:?}]"),
+        "key" => format!("[{}]", quoted(name, '"')),
         "item" => "[…]".to_owned(),
         "as_key" => "as a key".to_owned(),
         "local" => format!("local {name}"),

@@ -4,6 +4,8 @@
 use genba_heap::found::{Node, Reference};
 use genba_heap::steps::Step;
 
+use crate::verbs::heap::text::{quoted, shortened};
+
 /// Names of classes, by their row.
 pub trait Classes {
     fn name(&self, row: u64) -> &str;
@@ -11,8 +13,8 @@ pub trait Classes {
 
 /// `dict`, `Node`, `Node.__dict__`.
 pub fn node(node: Node, classes: &impl Classes) -> String {
-    let name = classes.name(node.row);
-    if node.is_attributes { format!("{name}.__dict__") } else { name.to_owned() }
+    let name = shortened(classes.name(node.row));
+    if node.is_attributes { format!("{name}.__dict__") } else { name }
 }
 
 /// How a reference is drawn: `dict["key"] → dict`.
@@ -21,12 +23,12 @@ pub fn drawn(reference: &Reference, classes: &impl Classes) -> String {
 }
 
 fn holder(reference: &Reference, classes: &impl Classes) -> String {
-    let (class, name) = (classes.name(reference.from.row), &reference.name);
+    let (class, name) = (shortened(classes.name(reference.from.row)), shortened(&reference.name));
     match (reference.step, reference.is_many) {
         (Step::Attribute, false) => format!("{class}.{name}"),
         (Step::Attribute, true) => format!("{class}.…"),
-        (Step::Attributes, _) => class.to_owned(),
-        (Step::Key, false) => format!("{}[{name:?}]", node(reference.from, classes)),
+        (Step::Attributes, _) => class,
+        (Step::Key, false) => format!("{}[{}]", node(reference.from, classes), quoted(&name, '"')),
         (Step::Key, true) | (Step::Item, _) => format!("{}[…]", node(reference.from, classes)),
         (Step::AsKey, _) => format!("{}, as a key", node(reference.from, classes)),
         (Step::Local, false) if !name.is_empty() => format!("{class}, local {name}"),
@@ -37,11 +39,11 @@ fn holder(reference: &Reference, classes: &impl Classes) -> String {
 
 /// What to drop: `the dict's key 'key'`, `Node.parent`.
 pub fn named(reference: &Reference, classes: &impl Classes) -> String {
-    let (class, name) = (node(reference.from, classes), &reference.name);
+    let (class, name) = (node(reference.from, classes), shortened(&reference.name));
     match (reference.step, reference.is_many) {
         (Step::Attribute, false) if name == "cell_contents" => "the variable that the closure holds".to_owned(),
         (Step::Attribute | Step::Attributes, _) => holder(reference, classes),
-        (Step::Key, false) => format!("the {class}'s key {}", quoted(name)),
+        (Step::Key, false) => format!("the {class}'s key {}", quoted(&name, '\'')),
         (Step::Key, true) => format!("the {class}'s values"),
         (Step::Item, _) => format!("the {class}'s items"),
         (Step::AsKey, _) => format!("the {class}'s keys"),
@@ -49,10 +51,6 @@ pub fn named(reference: &Reference, classes: &impl Classes) -> String {
         (Step::Local, _) => format!("the {class}'s local variables"),
         (Step::Plain, _) => format!("what the {class} refers to ({})", node(reference.to, classes)),
     }
-}
-
-fn quoted(name: &str) -> String {
-    format!("'{}'", name.escape_debug())
 }
 
 /// Objects of these are as they were made, and what the interpreter made of its own is not the user's to change.
@@ -66,12 +64,14 @@ pub fn is_fixed(reference: &Reference, classes: &impl Classes) -> bool {
 
 /// How that is done.
 pub fn done(reference: &Reference, classes: &impl Classes) -> String {
-    let name = &reference.name;
+    let name = shortened(&reference.name);
     if reference.step == Step::Item && is_fixed(reference, classes) {
         return "it cannot be changed, so do not make it with that object".to_owned();
     }
     match (reference.step, reference.is_many) {
-        (Step::Key, false) => format!("del d[{}] or d.clear() when it is done, or keep a weakref there", quoted(name)),
+        (Step::Key, false) => {
+            format!("del d[{}] or d.clear() when it is done, or keep a weakref there", quoted(&name, '\''))
+        }
         (Step::Key, true) | (Step::Item | Step::AsKey, _) => {
             ".clear() it when it is done, or keep weakrefs there".to_owned()
         }
