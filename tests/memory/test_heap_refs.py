@@ -78,8 +78,8 @@ def test_objects_are_counted_by_what_keeps_them(workshop: Workshop) -> None:
         assert {way["name"] for way in module["ways"]} == {"TWO_A", "TWO_B"} and sum(way["objects"] for way in module["ways"]) == 8
         for name, key in [("ByC", "c_only"), ("ByNothing", "nothing")]:
             assert refs(program, name)["kept_by"][key] == 1
-        assert "of all 1 are held by the interpreter or C code only" in table(program, "ByC")[1]
-        assert "of all 1 are held by nothing: garbage that the collector has not freed" in table(program, "ByNothing")[1]
+        assert "of 1 object, 1 is held by the interpreter or C code only" in table(program, "ByC")[1]
+        assert "of 1 object, 1 is held by nothing: garbage that the collector has not freed" in table(program, "ByNothing")[1]
         assert program.end() == {"local": True}
 
 

@@ -201,7 +201,8 @@ pub fn text(ways: &Ways) -> String {
         (ways.kept_by.nothing, "by nothing: garbage that the collector has not freed"),
     ];
     for (count, words) in of_all.into_iter().filter(|(count, _)| *count > 0) {
-        text.push_str(&format!("of all {} are held {words}\n", figures::count(count)));
+        let (all, is) = (figures::counted(ways.objects, "object", "objects"), if count == 1 { "is" } else { "are" });
+        text.push_str(&format!("of {all}, {} {is} held {words}\n", figures::count(count)));
     }
     text.push_str("each object is told with one of its shortest ways; it may have others\n");
     text.push_str(&how(&ways.page));

@@ -16,9 +16,13 @@ pub fn text(page: &Page) -> String {
     text.push_str(&match page.would_free {
         0 => "no garbage waits for the collector\n".to_owned(),
         _ => format!(
-            "{} in {} of garbage, {}\n",
-            figures::counted(page.objects, "object", "objects"),
+            "{} in {} of garbage{}, {}\n",
+            figures::counted(page.would_free, "object", "objects"),
             figures::counted(page.cycles, "cycle", "cycles"),
+            match page.objects.saturating_sub(page.would_free) {
+                0 => String::new(),
+                more => format!(" and {} more that the collector does not track", figures::count(more)),
+            },
             figures::size(page.bytes),
         ),
     });
