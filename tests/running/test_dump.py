@@ -29,9 +29,9 @@ STACKS = {
     "lock": [("lock", "acquires the lock")],
     "selects": [("selects", "selects")],
     "spins": [("spins", "spins")],
-    "plain": [("plain", "plain")],
     # From CPython 3.12 on, a frame of the interpreter's own lies between the two once the call is specialised.
     "made": [("Made.__init__", "reads in init"), ("made", "makes")],
+    "plain": [("plain", "plain")],
 }
 EXPRESSIONS = {
     "recursion": "os.read(READ, 1)",
@@ -41,8 +41,8 @@ EXPRESSIONS = {
     "rlock": "HELD.acquire()",
     "lock": "TAKEN.acquire()",
     "selects": "select.select([READ], [], [FAR])",
-    "plain": "os.read(READ, 1)",
     "made": "os.read(READ, 1)",
+    "plain": "os.read(READ, 1)",
 }
 
 
@@ -127,10 +127,10 @@ def test_local_variables(place: Place) -> None:
         depths = [frame["locals"][0] for frame in threads["recursion"]["frames"][:5]]
         assert [(local["name"], local["value"]) for local in depths] == [("depth", str(depth)) for depth in range(5)]
         assert threads[LONG]["frames"][0]["locals"][1]["value"] == "'мир'"
-        text = genba_said("dump", str(program.pid), "--locals")
         init, caller = threads["made"]["frames"][:2]
         assert [(local["name"], local["value"]) for local in init["locals"][1:]] == [("waits", "True")]
         assert [(local["name"], local["value"]) for local in caller["locals"]] == [("turn", "99")]
+        text = genba_said("dump", str(program.pid), "--locals")
         assert "secret" not in text
         assert "big: int, 201 bits, 201 not shown" in text
 
@@ -218,6 +218,15 @@ def test_children(tmp_path) -> None:
             row = listed[process["pid"]]
             assert (row["python"], row["readable"], row["stoppable"]) == (process["python"], True, True)
         assert f"allowed: genba dump {program.pid}" in genba("doctor", str(program.pid)).stdout
+
+
+def test_the_main_thread_of_a_program_without_threading(tmp_path) -> None:
+    """`threading` names threads, and `-S -E` imports nothing that needs it."""
+    command = [sys.executable, "-SE", "-c", "import sys; print('threading' in sys.modules, flush=True); sys.stdin.read()"]
+    with started(command, cwd=tmp_path) as program:
+        assert program.said == "False\n"
+        comm = Path(f"/proc/{program.pid}/comm").read_text().strip()
+        assert f"thread {program.pid} · main thread ({comm}) · " in genba_said("dump", str(program.pid))
 
 
 def test_c_frames(place: Place) -> None:

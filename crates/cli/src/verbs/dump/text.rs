@@ -25,7 +25,7 @@ fn page(process: &Dumped, paint: Paint) -> String {
         format!("{} · CPython {} · {command}\n", paint.strong(&format!("process {}", facts.pid)), process.version);
     page += &format!("{}\n", head(process));
     for (thread, frames) in &process.threads {
-        page += &format!("\n{}\n", thread_line(thread, paint));
+        page += &format!("\n{}\n", thread_line(thread, facts.pid, paint));
         page += &frame_lines(process, frames, paint);
         if let Some(end) = end(thread, frames) {
             page += &format!("  {}\n", paint.quiet(end));
@@ -62,13 +62,15 @@ fn head(process: &Dumped) -> String {
     }
 }
 
-fn thread_line(thread: &Thread, paint: Paint) -> String {
+fn thread_line(thread: &Thread, pid: u32, paint: Paint) -> String {
     let mut words = vec![paint.strong(&format!("thread {}", thread.task.tid))];
-    match &thread.name {
+    // Without `threading` it has no name.
+    let name = thread.name.clone().filter(|name| !name.is_empty());
+    match name.or_else(|| (thread.task.tid == pid).then(|| "main thread".to_owned())) {
         // A core file does not keep the kernel's names.
-        Some(name) if thread.task.name.is_empty() => words.push(printable(name)),
+        Some(name) if thread.task.name.is_empty() => words.push(printable(&name)),
         None if thread.task.name.is_empty() => {}
-        Some(name) => words.push(format!("{} ({})", printable(name), printable(&thread.task.name))),
+        Some(name) => words.push(format!("{} ({})", printable(&name), printable(&thread.task.name))),
         None => words.push(format!("({})", printable(&thread.task.name))),
     }
     words.push(states::on_screen(&thread.state));
