@@ -85,7 +85,7 @@ def test_the_table_says_how_it_was_made(workshop: Workshop) -> None:
         lines = done.stdout.splitlines()
         assert re.match(rf"process {program.pid} · CPython {re.escape(workshop.interpreter.version)} · [\d,]+ objects, [\d.]+ MB in \d+ classes", lines[0])
         assert re.search(r"^ +480 kB +[\d.]+ % +10,000 +48 bytes  __main__\.Slotted$", done.stdout, re.MULTILINE), done.stdout
-        assert re.search(r"\d+ more classes \(--top 0 shows all\)", done.stdout)
+        assert re.search(r"\d+ more classes \(--limit 0 shows all\)", done.stdout)
         assert re.search(r"^walked in a copy of the process: the program was held for [\d.]+ (µs|ms), the copy lived for", done.stdout, re.MULTILINE)
         in_place = genba("heap", str(program.pid), "--in-place").stdout
         assert re.search(r"^walked in place: the program was held for [\d.]+ (µs|ms)$", in_place, re.MULTILINE), in_place
@@ -272,10 +272,6 @@ def test_growth_is_shown_until_ctrl_c(workshop: Workshop) -> None:
 
 
 @on("3.13")
-def test_refusals_say_what_to_do(workshop: Workshop) -> None:
-    for arguments, code, words in [
-        (["heap"], 2, "no process is named"),
-@on("3.13")
 def test_the_end_of_the_program_is_said(workshop: Workshop) -> None:
     with started(workshop, workshop.write("waits.py", "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\nprint('{}')\n")) as program:
         command = [str(binary()), "heap", str(program.pid), "--live", "100ms"]
@@ -286,6 +282,10 @@ def test_the_end_of_the_program_is_said(workshop: Workshop) -> None:
         assert (watch.returncode, stderr) == (0, f"process {program.pid} has ended\n")
 
 
+@on("3.13")
+def test_refusals_say_what_to_do(workshop: Workshop) -> None:
+    for arguments, code, words in [
+        (["heap"], 2, "no process is named"),
         (["heap", "1", "--fork", "--in-place"], 2, "cannot be used with"),
         (["heap", "4194303"], 1, "there is no process 4194303"),
     ]:

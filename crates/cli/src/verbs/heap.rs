@@ -62,7 +62,7 @@ pub struct Arguments {
     live_only: bool,
 
     /// Show so many classes; 0: all
-    #[arg(long, alias = "limit", value_name = "N", default_value_t = TOP)]
+    #[arg(long = "limit", alias = "top", value_name = "N", default_value_t = TOP)]
     top: usize,
 
     /// Look again each time that this has passed, and show what has grown since the first look; until Ctrl-C

@@ -26,7 +26,7 @@ pub struct Arguments {
     after: PathBuf,
 
     /// Show so many classes; 0: all
-    #[arg(long, alias = "limit", value_name = "N", default_value_t = TOP)]
+    #[arg(long = "limit", alias = "top", value_name = "N", default_value_t = TOP)]
     top: usize,
 
     /// What to print
@@ -159,7 +159,7 @@ fn text(before: &Page, after: &Page, changes: &[Change], top: usize) -> String {
     if changes.len() > shown {
         let more = (changes.len() - shown) as u64;
         text.push_str(&format!(
-            "{} changed (--top 0 shows all)\n",
+            "{} changed (--limit 0 shows all)\n",
             figures::counted(more, "more class", "more classes")
         ));
     }

@@ -34,7 +34,7 @@ pub fn text(page: &Page, top: usize) -> String {
     if !rest.is_empty() {
         let (bytes, count) = rest.iter().fold((0, 0), |(bytes, count), row| (bytes + row.bytes, count + row.count));
         text.push_str(&format!(
-            "{:>10} {:>5} % {:>13} {:>10}  {} (--top 0 shows all)\n",
+            "{:>10} {:>5} % {:>13} {:>10}  {} (--limit 0 shows all)\n",
             figures::size(bytes),
             figures::percent(bytes, page.bytes),
             figures::count(count),
