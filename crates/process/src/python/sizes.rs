@@ -16,7 +16,7 @@ const FLAG_MANAGED_WEAKREF: u64 = 1 << 3;
 const FLAG_MANAGED_DICT: u64 = 1 << 4;
 const FLAG_HAVE_GC: u64 = 1 << 14;
 const GC_HEAD_BYTES: u64 = 16;
-/// A dict and a list of weak references, or what stands for them.
+/// In front of an object: two words, for its attributes and its weak references.
 const PRE_HEADER_BYTES: u64 = 16;
 /// Reference count and type: a block of this size has no field that could lead to another one.
 const OBJECT_BYTES: u64 = 16;
