@@ -378,6 +378,31 @@ test("on a phone the order stays, and the panel is a sheet from below", async ()
   }, { width: 390, height: 844 });
 });
 
+test("on a phone warnings and legend are folded behind their counts, and Where has room for more than a row", async () => {
+  const documents = slices();
+  documents.profile.warnings = [
+    "7.5 % of the ticks gave no sample, most of them for the reason `late` (7.4 %): genba's thread got no CPU in time; fewer are lost on a quieter machine or at a lower --rate",
+    "samples cover 60.3 % of the program's CPU; 250 ms are in no sample (17.1 ms of it before genba was loaded)",
+  ];
+  const shown = async (page) => [await page.locator("[data-warnings]").isVisible(), await page.locator(".legend").isVisible()];
+  await onPage(documents, async (page) => {
+    assert.deepEqual(await page.locator(".warnings summary, footer summary").allInnerTexts(), ["2 warnings", "7 colours"]);
+    assert.deepEqual(await shown(page), [false, false]);
+    const rows = await page.locator("[data-rows]").boundingBox();
+    const second = await page.locator("[data-hit]").nth(1).boundingBox();
+    assert.ok(second.y + second.height <= rows.y + rows.height, "the second row is cut");
+    assert.ok((await page.locator("main").boundingBox()).height > 844 / 2, "the views have more than half of the screen");
+    for (const summary of await page.locator(".warnings summary, footer summary").all()) await summary.click();
+    assert.deepEqual(await shown(page), [true, true]);
+    assert.deepEqual(await page.locator("[data-warnings] li").allInnerTexts(), documents.profile.warnings);
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  }, { width: 390, height: 844 });
+  await onPage(documents, async (page) => {
+    assert.equal(await page.locator(".warnings summary, footer summary").count(), 0);
+    assert.deepEqual(await shown(page), [true, true]);
+  });
+});
+
 test("what a page has no room for is counted, with what keeps it", async () => {
   const documents = slices();
   documents.rare = { calls: 24_310, share: 0.0002, samples: 20, cpu_ns: 20_000_000, wall_ns: 20_000_000 };

@@ -2,8 +2,9 @@
 // where no warning has them.
 import type { JSX } from "preact";
 import type { Tint } from "../../model/tint";
-import { accountingWords, rareWords } from "../../model/words";
+import { accountingWords, plural, rareWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { Folded } from "./narrow";
 
 const LEGEND: readonly [Tint, string][] = [
   ["own", "your code"],
@@ -31,18 +32,20 @@ export function Footer({ state }: { state: PageState }): JSX.Element {
       </span>
       {rare === null ? null : <span data-rare title="genba html --all-samples keeps each of them">{rareWords(rare, profile, state.view.weight.value)}</span>}
       <span class="grow" />
-      <span class="legend">
-        {LEGEND.map(([tint, name]) => (
-          <span key={tint}>
-            <i class={`swatch tint-${tint}`} />
-            {name}
+      <Folded words={plural(LEGEND.length, "colour")}>
+        <span class="legend">
+          {LEGEND.map(([tint, name]) => (
+            <span key={tint}>
+              <i class={`swatch tint-${tint}`} />
+              {name}
+            </span>
+          ))}
+          <span>
+            <i class="swatch inferred" />
+            inferred
           </span>
-        ))}
-        <span>
-          <i class="swatch inferred" />
-          inferred
         </span>
-      </span>
+      </Folded>
       <button
         type="button"
         class="plain"

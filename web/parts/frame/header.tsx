@@ -5,6 +5,7 @@ import { weightsOf } from "../../model/tables/totals";
 import type { Count, Ns, Weight } from "../../model/units";
 import { bytesWords, countWords, keptWords, paceWords, plural, shareWords, timeWords, WEIGHT_WORDS } from "../../model/words";
 import type { PageState } from "../state/page-state";
+import { Folded } from "./narrow";
 
 export function Header({ state, search }: { state: PageState; search: RefObject<HTMLInputElement | null> }): JSX.Element {
   const { profile } = state.recording;
@@ -126,10 +127,14 @@ export function Warnings({ state }: { state: PageState }): JSX.Element | null {
   const all = [...chosen, ...unseen, ...profile.warnings];
   if (all.length === 0) return null;
   return (
-    <ul class="warnings" aria-label="Warnings" data-warnings>
-      {all.map((warning) => (
-        <li key={warning}>{warning}</li>
-      ))}
-    </ul>
+    <div class="warnings">
+      <Folded words={plural(all.length, "warning")}>
+        <ul aria-label="Warnings" data-warnings>
+          {all.map((warning) => (
+            <li key={warning}>{warning}</li>
+          ))}
+        </ul>
+      </Folded>
+    </div>
   );
 }

@@ -1,8 +1,6 @@
 // Which stacks and frames are shown, and in which order: switches where there is room, and the menu of the filters.
 import type { JSX } from "preact";
 import { useSignal } from "@preact/signals";
-import type { ReadonlySignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
 import { forkTree } from "../../model/processes";
 import { LAYERS } from "../../model/tables/kept";
 import type { Layers } from "../../model/tables/kept";
@@ -10,15 +8,18 @@ import type { ProcessIndex, ThreadIndex } from "../../model/units";
 import { processWords } from "../../model/words";
 import type { PageState } from "../state/page-state";
 import { orderOf, ORDERS_OF } from "../state/view";
+import { useNarrow } from "./narrow";
 import type { Order } from "../state/view";
 
 export const LAYER_WORDS: Readonly<Record<Layers, string>> = { both: "Python + C", python: "Python", c: "C" };
+/** Up to this width there is no room for switches. */
+const MENU_PX = 1399;
 const ORDER_WORDS: Readonly<Record<Order, string>> = { heaviest: "Heaviest first", time: "In time", inverted: "Inverted" };
 
 /** Which stacks and frames are shown, and how: as switches where there is room, else in the menu with the filters. */
 export function Switches({ state }: { state: PageState }): JSX.Element {
   const { filters } = state;
-  const isNarrow = useNarrow();
+  const isNarrow = useNarrow(MENU_PX);
   const switches = (
     <>
       <Orders state={state} />
@@ -59,22 +60,6 @@ export function Switches({ state }: { state: PageState }): JSX.Element {
       {isNarrow.value ? null : switches}
     </>
   );
-}
-
-const NARROW = "(max-width: 1399px)";
-function useNarrow(): ReadonlySignal<boolean> {
-  const isNarrow = useSignal(matchMedia(NARROW).matches);
-  useEffect(() => {
-    const query = matchMedia(NARROW);
-    const onChange = (): void => {
-      isNarrow.value = query.matches;
-    };
-    query.addEventListener("change", onChange);
-    return () => {
-      query.removeEventListener("change", onChange);
-    };
-  }, [isNarrow]);
-  return isNarrow;
 }
 
 /** In which order the boxes of the view stand: only where there is a choice. */
