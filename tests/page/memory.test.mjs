@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { openPage, pageOf, withChromium } from "./chromium.mjs";
-import { firstFooThenBar, twoProcesses } from "./made.mjs";
+import { firstFooThenBar, threeHeaps, twoProcesses } from "./made.mjs";
 
 let at;
 let finish;
@@ -75,6 +75,32 @@ for (const [theme, width] of [["light", 1280], ["dark", 390]]) {
     }, { theme, width });
   });
 }
+
+for (const height of [860, 500]) {
+  test(`chart, stacks and heaps are one page to scroll, ${height} pixels high`, async () => {
+    await onPage({ ...twoProcesses(), heaps: threeHeaps() }, async (page) => {
+      for (const part of ["[data-memory]", "[data-heap]"]) {
+        const cut = await page.locator(part).evaluate(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight);
+        assert.equal(cut, 0, `${part} is shown whole`);
+      }
+      await page.locator("[data-heap] tbody tr").last().scrollIntoViewIfNeeded();
+      assert.ok(await page.locator("[data-heap] tbody tr").last().isVisible());
+    }, { height });
+  });
+}
+
+test("heaps are marked in the colour of their process, and go with it", async () => {
+  await onPage({ ...twoProcesses(), heaps: threeHeaps() }, async (page) => {
+    const marks = page.locator("[data-memory] .heap");
+    const [parent] = await linesOf(page);
+    assert.deepEqual(await marks.evaluateAll((lines) => lines.map((line) => getComputedStyle(line).stroke)), [parent.colour, parent.colour, parent.colour]);
+    assert.equal(await marks.first().locator("title").textContent(), "heap of process 4127 python3.15 app.py at 50.0 ms: 100 kB");
+    await page.locator("[data-filter] summary").click();
+    await page.locator("[data-process]").selectOption("1");
+    await page.waitForFunction(() => document.querySelectorAll("[data-memory] polyline").length === 1);
+    assert.equal(await marks.count(), 0);
+  });
+});
 
 test("a process that is kept is the only line, in the colour that it had", async () => {
   await onPage(twoProcesses(), async (page) => {

@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { JSX } from "preact";
 import { commonStack, frequentStack, memoryLines } from "../../model/time/memory";
-import type { Profile } from "../../model/tables/profile";
+import type { Heap, Profile } from "../../model/tables/profile";
 import { standsFor } from "../../model/tree/fold";
 import { share, weightOf, ROOT } from "../../model/tree/tree";
 import type { BoxIndex, Ns } from "../../model/units";
@@ -14,15 +14,15 @@ import { LineKey, MemoryChart, processLabel } from "./memory/chart";
 export function MemoryView({ state }: { state: PageState }): JSX.Element {
   const { profile, heaps } = state.recording;
   return (
-    <>
+    <div class="memory-all">
       {profile.rss.length === 0 ? <p class="absent">This recording has no memory over time. genba run --mem records the resident memory of every process.</p> : <Resident state={state} />}
       {heaps === null ? <p class="absent">It has no heap by class. genba run --heap-every 10s keeps one every ten seconds; genba heap PID shows that of a running program.</p> : <HeapTable state={state} heaps={heaps} />}
-    </>
+    </div>
   );
 }
 
 function Resident({ state }: { state: PageState }): JSX.Element {
-  const { profile, heaps } = state.recording;
+  const { profile } = state.recording;
   const chart = useComputed(() => memoryLines(keptProcesses(state), keptTime(state)));
   const { lines, maxBytes, start, end } = chart.value;
   return (
@@ -35,7 +35,7 @@ function Resident({ state }: { state: PageState }): JSX.Element {
           <li key={process}><LineKey process={process} />{processLabel(process, profile.processes)}: {bytesWords(first)} at first, {bytesWords(mean)} in the mean, up to {bytesWords(max)}, {bytesWords(last)} at last</li>
         ))}
       </ul>
-      {lines.length === 0 ? null : <MemoryChart lines={chart.value} processes={profile.processes} heaps={heaps?.rows ?? []} />}
+      {lines.length === 0 ? null : <MemoryChart lines={chart.value} processes={profile.processes} heaps={keptHeaps(state)} />}
       <Stacks state={state} />
     </section>
   );
@@ -44,6 +44,11 @@ function Resident({ state }: { state: PageState }): JSX.Element {
 function keptProcesses({ filters, recording: { profile } }: PageState): Pick<Profile, "rss" | "processes"> {
   const { process } = filters.kept.value;
   return process === null ? profile : { ...profile, rss: profile.rss.filter((row) => row.process === process) };
+}
+
+function keptHeaps({ filters, recording: { heaps } }: PageState): readonly Heap[] {
+  const { process } = filters.kept.value;
+  return (heaps?.rows ?? []).filter((heap) => process === null || heap.process === process);
 }
 
 function keptTime({ filters, recording: { profile } }: PageState): { start: Ns; end: Ns } | null {

@@ -4,10 +4,10 @@ import { axisTicks } from "../../../model/time/axis";
 import type { MemoryLines } from "../../../model/time/memory";
 import type { Heap, Process } from "../../../model/tables/profile";
 import type { Ns, ProcessIndex } from "../../../model/units";
-import { bytesWords, momentWords } from "../../../model/words";
+import { bytesWords, fileName, momentWords } from "../../../model/words";
 
 const [WIDTH, HEIGHT] = [1000, 300];
-const [BYTES_TICKS, TIME_TICKS] = [6, 4];
+const [BYTES_TICKS, TIME_TICKS] = [6, 5];
 /** Colours of style/light.css, and strokes of style/views/memory.css: the seventh process has the first colour, dashed. */
 const [COLOURS, STROKES] = [6, 3];
 
@@ -28,8 +28,8 @@ export function MemoryChart({ lines: { lines, maxBytes, start, end }, processes,
           </polyline>
         ))}
         {heaps.filter(({ at }) => at >= start && at <= end).map((heap) => (
-          <line key={heap.file} x1={along(heap.at) * WIDTH} x2={along(heap.at) * WIDTH} y1={0} y2={HEIGHT}>
-            <title>heap at {momentWords(heap.at)}: {bytesWords(heap.bytes)}</title>
+          <line key={heap.file} class="heap" {...(heap.process === null ? {} : lookOf(heap.process))} x1={along(heap.at) * WIDTH} x2={along(heap.at) * WIDTH} y1={0} y2={HEIGHT}>
+            <title>heap{heap.process === null ? "" : ` of ${processLabel(heap.process, processes)}`} at {momentWords(heap.at)}: {bytesWords(heap.bytes)}</title>
           </line>
         ))}
       </svg>
@@ -47,7 +47,7 @@ export function LineKey({ process }: { process: ProcessIndex }): JSX.Element {
 
 export function processLabel(process: ProcessIndex, processes: readonly Process[]): string {
   const { pid = null, argv = [] } = processes[process] ?? {};
-  return ["process", pid ?? "?", ...argv.slice(0, 3)].join(" ");
+  return ["process", pid ?? "?", ...argv.slice(0, 3).map((word) => (word.startsWith("/") ? fileName(word) : word))].join(" ");
 }
 
 function lookOf(process: ProcessIndex): { "data-colour": number; "data-stroke": number } {
