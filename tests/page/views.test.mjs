@@ -128,6 +128,20 @@ test("tables by expression, line, function, file and whose code it is, by total 
   });
 });
 
+test("the heads of a table are above their columns", async () => {
+  await onPage(slices(), async (page) => {
+    await page.keyboard.press("6");
+    // Of the text, not of the cell: the first two columns end, and the third one begins, where their heads do.
+    const edges = (row) => page.locator(`[data-functions] ${row}`).first().evaluate((cells) => [...cells.children].map((cell, column) => {
+      const text = document.createRange();
+      text.selectNodeContents(cell);
+      const { left, right } = text.getBoundingClientRect();
+      return Math.round(column < 2 ? right : left);
+    }));
+    assert.deepEqual(await edges("thead tr"), await edges("tbody tr"));
+  });
+});
+
 test("a thread is kept by a click, its share is said, and the chip takes the filter away", async () => {
   await onPage(twoCallers(), async (page) => {
     await page.keyboard.press("7");
