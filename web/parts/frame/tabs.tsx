@@ -1,5 +1,6 @@
 // The views as tabs; what is kept, as chips.
 import type { JSX } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Kept } from "../../model/tables/kept";
 import { share } from "../../model/tree/tree";
 import { shareWords } from "../../model/words";
@@ -19,9 +20,15 @@ export function Tabs({ state }: { state: PageState }): JSX.Element {
   const { view } = state;
   // On a page of two recordings what changed comes first.
   const shown: readonly ViewName[] = state.comparison === null ? [...VIEWS, "compare"] : ["compare", ...VIEWS];
+  const list = useRef<HTMLSpanElement>(null);
+  const name = view.name.value;
+  // On a narrow screen the list scrolls, and a key or an address may choose a tab that is out of sight.
+  useLayoutEffect(() => {
+    list.current?.querySelector(`[data-view=${name}]`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }, [name]);
   return (
     <nav class="tabs" aria-label="Views">
-      <span class="tab-list" role="tablist">
+      <span ref={list} class="tab-list" role="tablist">
         {shown.map((name) => (
           <button
             type="button"

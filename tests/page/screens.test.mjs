@@ -1,0 +1,106 @@
+// All nine views of a real recording, dark and light, wide and narrow: a picture of each is kept in build/screens for somebody to look at.
+// Needs the built command, as html.test.mjs.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { openPage, withChromium } from "./chromium.mjs";
+
+const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
+const PYTHON = process.env.GENBA_PYTHON ?? "python3";
+const PICTURES = fileURLToPath(new URL("../../build/screens", import.meta.url));
+/** What each view shows when it has its data. */
+const SHOWN = {
+  where: "[data-hit]", flame: "canvas", tree: "[data-tree] [role=treeitem]", sandwich: "[data-middle]", source: "[data-line] u",
+  functions: "[data-row]", threads: "[data-lane]", memory: "[data-memory] polyline", gc: ".pauses rect",
+};
+
+// Two processes, two threads in one of them, memory that grows, cycles for the collector, and something to wait for.
+const PROGRAM = `
+import gc, hashlib, json, os, subprocess, sys, threading, time
+
+ORDERS = [{"number": n, "name": f"order {n}", "lines": list(range(20))} for n in range(300)]
+
+def digest(until):
+    block = bytes(200_000)
+    while time.monotonic() < until:
+        hashlib.sha256(block[1:]).hexdigest()
+        time.sleep(0.01)
+
+def render(orders):
+    return json.dumps(orders, indent=2)
+
+def cycles(count):
+    for _ in range(count):
+        own = []
+        own.append(own)
+
+def serve(until):
+    kept = []
+    while time.monotonic() < until:
+        kept.append(render(ORDERS))
+        cycles(2_000)
+    gc.collect()
+    return kept
+
+until = time.monotonic() + 3
+if len(sys.argv) > 1:
+    serve(until)
+else:
+    child = subprocess.Popen([sys.executable, __file__, "child"])
+    worker = threading.Thread(target=digest, args=(until,), name="digests")
+    worker.start()
+    serve(until)
+    worker.join()
+    child.wait()
+`;
+
+let at;
+let finish;
+before(async () => {
+  assert.ok(existsSync(GENBA), `${GENBA} is not there: run \`make build\` first`);
+  const started = new Promise((resolve) => {
+    withChromium((handles) => new Promise((done) => resolve({ handles, done })));
+  });
+  const { handles, done } = await started;
+  at = handles;
+  finish = done;
+  const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, stdio: ["ignore", "pipe", "pipe"] });
+  writeFileSync(join(at.folder, "shop.py"), PROGRAM);
+  genba("run", "--quiet", "--mem", "--gc", "--heap-every", "1s", "-o", "shop.genba", PYTHON, "shop.py");
+  genba("html", "shop.genba", "-o", "shop.html");
+  rmSync(PICTURES, { recursive: true, force: true });
+  mkdirSync(PICTURES, { recursive: true });
+});
+after(() => finish());
+
+for (const theme of ["light", "dark"]) {
+  for (const width of [1280, 390]) {
+    test(`nine views, ${theme}, ${width} pixels wide`, async () => {
+      const page = await openPage(at, join(at.folder, "shop.html"), { theme, width });
+      assert.equal(await page.evaluate(() => document.documentElement.dataset.theme), theme);
+      for (const [number, [name, shown]] of Object.entries(SHOWN).entries()) {
+        await page.keyboard.press(`${number + 1}`);
+        await page.locator(shown).first().waitFor();
+        const tab = page.locator(`[data-view=${name}]`);
+        assert.equal(await tab.getAttribute("aria-selected"), "true", name);
+        await page.waitForFunction((name) => {
+          const { left, right } = document.querySelector(`[data-view=${name}]`).getBoundingClientRect();
+          const list = document.querySelector(".tab-list").getBoundingClientRect();
+          return left >= list.left - 1 && right <= list.right + 1;
+        }, name, { timeout: 5_000 }).catch(() => assert.fail(`the tab ${name} is out of sight`));
+        assert.ok(await page.locator("[data-accounting]").isVisible(), "the accounting is in sight");
+        assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth), `${name} is wider than the screen`);
+        // The tables of the collector have six columns; on a narrow screen that view is moved sideways.
+        const wide = name === "gc" ? [] : await page.locator(".stage, .stage > *").evaluateAll((parts) => parts.filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth).map(({ className }) => className));
+        assert.deepEqual(wide, [], `${name}: wider than their place`);
+        await page.screenshot({ path: join(PICTURES, `${number + 1}-${name}-${theme}-${width}.png`) });
+      }
+      assert.deepEqual(page.asked, [], "the page asked the network");
+      assert.deepEqual(page.complaints, [], "the console complained");
+      await page.context().close();
+    });
+  }
+}
