@@ -4,6 +4,7 @@
     make/case.py bytes-slice --genba target/release/genba --python ~/.pyenv/versions/3.13.0/bin/python3
     make/case.py bytes-slice … --update      and puts the output into the page
     make/case.py bytes-slice --look          runs nothing, and looks at what the page has
+    make/case.py bytes-slice … --picture     runs the command of the page's picture, and makes it anew
 
 A page holds its commands, each with what its output must show (regular expressions, of whole lines' parts):
 
@@ -23,6 +24,7 @@ page's outputs where the pattern fits. `<!-- case needs: … -->` has what must 
 semicolons: `pip NAME==VERSION …`, `debian COMMAND:PACKAGE …`, `packages NAME …` (of Debian; their files are below `packages/`), `since 3.12`, `until 3.11`,
 `headers Python.h` (of the interpreter), `answer SCRIPT` (a script of Python that ends with 0). A line
 `needs: COMMAND:PACKAGE …` in a step's mark is for that step only: where the command is missing it is skipped, and the page keeps what it has.
+`<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` above an image: COMMAND writes picture.genba, and the image is that view of its page, at most HEIGHT pixels high.
 Owns: the marks, and a folder of its own where the commands run: recordings go there, `casebook` leads to the repository's. `genba` and `python` are those of the
 options. After several cases it prints what each took. Never: changes a figure, and opens nothing. Exit codes: 0, 1 (something is not shown any more, or a command failed), 2 (it cannot run here, in words).
 """
@@ -44,6 +46,7 @@ STEP = re.compile(r"<!-- case: (?P<command>[^\n]+)\n(?:needs: (?P<needs>[^\n]+)\
 SHOWS = re.compile(r"shows(?: on (?P<versions>[\d. ]+?))?(?: (?P<low>[\d.]+) to (?P<high>[\d.]+))?: (?P<pattern>.+)")
 TAKEN = re.compile(r"(?P<mark><!-- taken: (?P<pattern>.+?) -->)(?P<figure>[^<]*)<!-- -->")
 NEEDS = re.compile(r"<!-- case needs: (?P<needs>[^\n]+) -->")
+PICTURE = re.compile(r"<!-- picture: (?P<view>[a-z]+) (?P<weight>[a-z]+) (?P<height>\d+): (?P<command>[^\n]+) -->\n!\[[^\n]+\]\((?P<file>[\w.-]+\.png)\)\n")
 # How long all cases take, in the index.
 ALL = re.compile(r"<!-- all -->[^<]*<!-- -->")
 ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -332,6 +335,22 @@ def look(name: str) -> int:
     return 0
 
 
+def picture(name: str, genba: str, python: str) -> int:
+    page = page_of(name)
+    text = page.read_text()
+    wanted = PICTURE.search(text)
+    if wanted is None:
+        raise CannotRun("its page has no mark `<!-- picture: VIEW WEIGHT HEIGHT: COMMAND -->` with an image below it")
+    with tempfile.TemporaryDirectory(prefix="genba-case-") as folder:
+        stage = Stage(Path(folder), genba, python, needs(text))
+        code, said = stage.run(Step(wanted["command"], "", (), ""), CASE_SECONDS_MAX)
+        shown = Path(folder) / "picture.html"
+        if code != 0 or subprocess.run([genba, "html", "-o", shown, Path(folder) / "picture.genba"]).returncode != 0:
+            return failed(name, [f"exit code {code}: {wanted['command']}\n{said}"])
+        command = ["node", ROOT / "tests/page/case-picture.mjs", shown, page.parent / wanted["file"], wanted["view"], wanted["weight"], wanted["height"]]
+        return subprocess.run(command).returncode
+
+
 def failed(name: str, failures: list[str]) -> int:
     for failure in failures:
         print(f"error: {name}: {failure}", file=sys.stderr)
@@ -354,18 +373,22 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--update", action="store_true", help="put the output into the page")
     parser.add_argument("--look", action="store_true", help="run nothing: whether the screens on the page show what it says")
+    parser.add_argument("--picture", action="store_true", help="make the page's picture, and run nothing else")
     options = parser.parse_args()
     worst = 0
     took: dict[str, float] = {}
     for name in options.names:
         began = time.monotonic()
         try:
-            worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update))
+            if options.picture:
+                worst = max(worst, picture(name, options.genba, options.python))
+            else:
+                worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update))
         except CannotRun as why:
             print(f"case {name} cannot run here: {why}", file=sys.stderr)
             worst = max(worst, CANNOT_RUN)
         took[name] = time.monotonic() - began
-    if len(took) > 1 and not options.look:
+    if len(took) > 1 and not options.look and not options.picture:
         seconds = sum(took.values())
         print("\n".join(f"{one:7.1f} s  {name}" for name, one in [*took.items(), (f"all {len(took)} cases", seconds)]), flush=True)
         if options.update and worst == 0 and set(took) == set(cases()):

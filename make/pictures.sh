@@ -1,5 +1,5 @@
 #!/bin/sh
-# `make pictures`: pictures of a real page, light and dark, into docs/pictures, and of four cases into their folders. argv: the command; the folder of the interpreter.
+# `make pictures`: pictures of a real page, light and dark, into docs/pictures, and of the cases into their folders. argv: the command; the folder of the interpreter.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -8,14 +8,9 @@ PATH="$2:$PATH" "$1" run --quiet -o "$folder/slow.genba" -- python3 casebook/byt
 "$1" html -o "$folder/slow.html" "$folder/slow.genba"
 node tests/page/picture.mjs "$folder/slow.html" docs/pictures
 
-# The cases where the call tree tells most, each with its argument.
-for run in bytes-slice two-callers mask "json-ascii False"; do
-    name=${run% *}
-    argument=${run#"$name"}
-    # shellcheck disable=SC2086 # Without an argument there is none.
-    PATH="$2:$PATH" "$1" run --quiet -o "$folder/$name.genba" -- python3 "casebook/$name/slow.py" $argument >"$folder/printed"
-    "$1" html -o "$folder/$name.html" "$folder/$name.genba"
-    node tests/page/flame-picture.mjs "$folder/$name.html" "casebook/$name/flame.png"
+# A case that cannot run here (2) keeps the picture that it has.
+for page in $(grep -l '^<!-- picture: ' casebook/*/README.md); do
+    python3 make/case.py --genba "$1" --python "$2/python3" --picture "$(basename "$(dirname "$page")")" || [ $? -eq 2 ]
 done
 
 # The server's list, of programs that it was sent.

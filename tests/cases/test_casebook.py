@@ -18,6 +18,10 @@ CASES = sorted(page.parent.name for page in REPOSITORY.glob("casebook/*/README.m
 QUICK = ("bytes-slice", "gc-cycle", "gc-json", "json-ascii", "logger", "mask")
 # One for each run; `make test-all` takes all that need nothing.
 EXCHANGED = ("hello-again",)
+# What their pages tell is in many narrow boxes, or deep below wide ones.
+WITHOUT_PICTURE = ("chunk-pull", "connectx", "gc-json", "gc-out-of-band")
+# A page is read over slow networks, too.
+PICTURE_BYTES_MAX = 200_000
 # Exit code of a case that is for other versions, or that needs what is not here.
 CANNOT_RUN = 2
 # Counts its own runs, and fails where an earlier one left its folder.
@@ -50,6 +54,21 @@ def test_a_page_has_all_parts() -> None:
         page = (REPOSITORY / f"casebook/{name}/README.md").read_text()
         parts = re.findall(r"^\*\*([^*]+)\.\*\*", page, re.MULTILINE)
         assert parts == ["Symptom", "What other tools show", "What genba shows", "The cause", "The fix", "The proof"], name
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_page_has_a_picture(name: str) -> None:
+    """One, which `make pictures` can make anew, with words for those who do not see it."""
+    folder = REPOSITORY / "casebook" / name
+    page = (folder / "README.md").read_text()
+    if name in WITHOUT_PICTURE:
+        assert "![" not in page
+        return
+    (says, file), = re.findall(r"^<!-- picture: \w+ \w+ \d+: .*genba run .*-o picture\.genba .* -->\n!\[(.+)\]\((.+\.png)\)\n", page, re.MULTILINE)
+    assert len(says.split()) > 8, says
+    assert page.count("![") == 1 and [path.name for path in folder.glob("*.png")] == [file]
+    picture = (folder / file).read_bytes()
+    assert picture.startswith(b"\x89PNG") and len(picture) <= PICTURE_BYTES_MAX, len(picture)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -194,6 +213,16 @@ def test_what_it_needs_is_said(made) -> None:
     assert run().returncode == CANNOT_RUN and "no-such-command is missing; hint: apt-get install no-package" in run().stderr
     run, _ = made("<!-- case needs: until 3.10 -->\n<!-- case: echo one\n-->\n")
     assert run().returncode == CANNOT_RUN and "for CPython until 3.10" in run().stderr
+
+
+def test_a_picture_that_cannot_be_made(made) -> None:
+    run, _ = made("<!-- case: echo one\n-->\n")
+    done = run("--picture")
+    assert done.returncode == CANNOT_RUN and "no mark `<!-- picture: " in done.stderr and "one" not in done.stdout
+    run, page = made("<!-- picture: flame cpu 380: echo why; false -->\n![Boxes](flame.png)\n")
+    done = run("--picture")
+    assert (done.returncode, "exit code 1: echo why; false\nwhy" in done.stderr) == (1, True), done.stderr
+    assert not (page.parent / "flame.png").exists()
 
 
 def test_a_case_that_is_none() -> None:
