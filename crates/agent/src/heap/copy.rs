@@ -86,6 +86,6 @@ pub fn wait(pid: i32, at_most_ns: u64) -> End {
         }
         let rest = libc::timespec { tv_sec: 0, tv_nsec: BETWEEN_LOOKS_NS };
         // SAFETY: reads one timespec.
-        unsafe { libc::nanosleep(&raw const rest, core::ptr::null_mut()) };
+        unsafe { libc::syscall(libc::SYS_nanosleep, &raw const rest, core::ptr::null_mut::<libc::timespec>()) };
     }
 }

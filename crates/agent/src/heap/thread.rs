@@ -42,7 +42,7 @@ type Work = (Request, Known);
 fn begin(work: Box<Work>) -> bool {
     extern "C" fn body(work: *mut c_void) -> *mut c_void {
         // SAFETY: names the calling thread.
-        unsafe { libc::prctl(libc::PR_SET_NAME, c"genba-heap".as_ptr()) };
+        unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NAME, c"genba-heap".as_ptr(), 0, 0, 0) };
         let work = work.cast::<Work>();
         // SAFETY: from `begin`, for this thread alone. It is not owned here: this thread may be ended where it waits for the GIL.
         let (request, known) = unsafe { &*work };

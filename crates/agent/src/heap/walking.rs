@@ -38,7 +38,7 @@ pub fn walk(request: &Request, known: &Known) {
         }
         let rest = libc::timespec { tv_sec: 0, tv_nsec: BETWEEN_TRIES_NS };
         // SAFETY: reads one timespec.
-        unsafe { libc::nanosleep(&raw const rest, core::ptr::null_mut()) };
+        unsafe { libc::syscall(libc::SYS_nanosleep, &raw const rest, core::ptr::null_mut::<libc::timespec>()) };
     }
     if done.outcome == Outcome::Died as u32 || done.outcome == Outcome::Killed as u32 {
         done.class = shared.name();

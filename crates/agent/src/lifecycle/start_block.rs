@@ -43,8 +43,9 @@ pub fn describe(session: &Session, version: &str) -> proto::Start {
 fn current_folder() -> String {
     let mut buffer = [0_u8; 4096];
     // SAFETY: writes at most the buffer's bytes.
-    let folder = unsafe { libc::getcwd(buffer.as_mut_ptr().cast(), buffer.len()) };
-    if folder.is_null() {
+    let failed = unsafe { libc::syscall(libc::SYS_getcwd, buffer.as_mut_ptr(), buffer.len()) } < 0;
+    // A folder of another root has no path, and the kernel says something else in its place.
+    if failed || buffer[0] != b'/' {
         return String::new();
     }
     CStr::from_bytes_until_nul(&buffer).map_or(String::new(), |folder| folder.to_string_lossy().into_owned())

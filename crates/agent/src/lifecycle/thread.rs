@@ -9,11 +9,12 @@ use crate::process::scheduling;
 use crate::sampling::sampler::{Sampler, ThreadEnd};
 use crate::system::descriptor::Descriptor;
 use crate::system::proc::{self, monotonic_ns};
+use crate::system::real::direct::of_libc;
 use crate::system::sampler_stack::{SAMPLER_TID, STACK_BYTES, as_sampler, no_sampler};
 use crate::system::signals::mask;
 use crate::system::threads::starts;
 use genba_signal::handler::SHARED;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering::SeqCst};
 
 /// A fork waits so long for another thread's order to be done, as long for the sampler to park, and as long for its thread to end.
@@ -25,6 +26,9 @@ const GONE_NS_MAX: u64 = 100_000_000;
 pub static ENDED: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
 /// The sampler that was given to a thread last: while it is parked, whoever has the turn may use it.
 pub static SAMPLER: AtomicPtr<Sampler> = AtomicPtr::new(core::ptr::null_mut());
+type TimedJoin = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void, *const libc::timespec) -> c_int;
+type Detach = unsafe extern "C" fn(libc::pthread_t) -> c_int;
+
 /// pthread_t of the sampler's thread, until it is joined; 0: none.
 pub static THREAD: AtomicU64 = AtomicU64::new(0);
 
@@ -72,7 +76,7 @@ fn start_thread_now(sampler: *mut Sampler) -> bool {
         // was held up in the middle of its walk may still read the tables, however the sampler ended.
         let sampler: &'static mut Sampler = unsafe { &mut *address };
         // SAFETY: names the calling thread.
-        unsafe { libc::prctl(libc::PR_SET_NAME, c"genba".as_ptr()) };
+        unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_NAME, c"genba".as_ptr(), 0, 0, 0) };
         scheduling::ask();
         let life = || as_sampler(|| sampler.run());
         match std::panic::catch_unwind(std::panic::AssertUnwindSafe(life)) {
@@ -122,14 +126,16 @@ pub fn join(wait_ns_max: u64) -> bool {
     // A seccomp filter may forbid the clock; then an end far away must do.
     let at_ns = proc::clock_ns(libc::CLOCK_REALTIME).map_or(i64::MAX as u64, |now_ns| now_ns + wait_ns_max);
     let at = libc::timespec { tv_sec: (at_ns / 1_000_000_000) as i64, tv_nsec: (at_ns % 1_000_000_000) as i64 };
+    let join = of_libc!(c"pthread_timedjoin_np", TimedJoin, false);
     // SAFETY: made by `start_thread`, joined once: the swap gave it to us alone.
-    if unsafe { libc::pthread_timedjoin_np(thread, core::ptr::null_mut(), &raw const at) } == 0 {
+    if unsafe { join(thread, core::ptr::null_mut(), &raw const at) } == 0 {
         return true;
     }
     if LIFE.state() == State::Parked {
         // It has nothing more to do but to end, and gets no CPU for that: nobody needs to wait.
+        let detach = of_libc!(c"pthread_detach", Detach, false);
         // SAFETY: as above; it was not joined.
-        unsafe { libc::pthread_detach(thread) };
+        unsafe { detach(thread) };
         return true;
     }
     THREAD.store(thread, SeqCst);

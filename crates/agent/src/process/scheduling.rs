@@ -21,7 +21,7 @@ const TIMER_SLACK_NS: libc::c_ulong = 1;
 /// For the calling thread. What the kernel does not know, or a seccomp filter forbids, stays as it is.
 pub fn ask() {
     // SAFETY: a number, for the calling thread.
-    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS) };
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_SET_TIMERSLACK, TIMER_SLACK_NS, 0, 0, 0) };
     // SAFETY: all fields are numbers.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     let bytes = size_of::<libc::sched_attr>() as libc::c_uint;

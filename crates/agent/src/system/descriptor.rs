@@ -328,8 +328,11 @@ impl Identity {
         // SAFETY: the path ends in NUL; writes one stat on this stack.
         unsafe {
             let mut found: libc::stat = core::mem::zeroed();
-            let may = libc::stat(path.as_ptr(), &raw mut found) == 0
-                && libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK, libc::AT_EACCESS) == 0;
+            let (here, path) = (libc::AT_FDCWD, path.as_ptr());
+            // Before Linux 5.8 the kernel asks for the real user alone, who is the same one where a library can be preloaded.
+            let may = libc::stat(path, &raw mut found) == 0
+                && (libc::syscall(libc::SYS_faccessat2, here, path, libc::W_OK, libc::AT_EACCESS) == 0
+                    || errno::get() == libc::ENOSYS && libc::syscall(libc::SYS_faccessat, here, path, libc::W_OK) == 0);
             may.then_some(Identity { device: found.st_dev, inode: found.st_ino })
         }
     }

@@ -1,6 +1,8 @@
 //! The real functions of libc, which genba's own stand in front of.
 //! Owns: their names and addresses. Never: looks for one where the dynamic linker must not be called.
 
+pub mod direct;
+
 use crate::system::symbols;
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -65,6 +67,7 @@ const NONE: u64 = 1;
 /// Finds all real functions, when the library is loaded: some of them are called where the dynamic linker must not be (in signal handlers,
 /// after `vfork`, and after a `fork` with threads).
 pub fn find_all() {
+    direct::find_all();
     for position in 0..NAMES.len() {
         address(position);
     }
@@ -72,22 +75,7 @@ pub fn find_all() {
 
 /// The place of a function in `NAMES`; without one the library does not compile.
 pub const fn position(name: &CStr) -> usize {
-    let mut at = 0;
-    while at < NAMES.len() {
-        if is_same(NAMES[at].to_bytes(), name.to_bytes()) {
-            return at;
-        }
-        at += 1;
-    }
-    panic!("this function is missing in NAMES")
-}
-
-const fn is_same(one: &[u8], other: &[u8]) -> bool {
-    let mut at = 0;
-    while at < one.len() && at < other.len() && one[at] == other[at] {
-        at += 1;
-    }
-    at == one.len() && at == other.len()
+    direct::position_in(&NAMES, name)
 }
 
 /// The real function. `None`: libc has no such one. Before `find_all` has run (another library's constructor may come earlier) it is looked for.

@@ -9,6 +9,7 @@
 
 use crate::system::alternate::{self, Room};
 use crate::system::programs::next_program::{self, Program};
+use crate::system::real::direct::of_libc;
 use crate::system::real::next;
 use crate::system::signals::mask;
 use crate::system::threads::ends;
@@ -144,7 +145,7 @@ pub unsafe fn create_thread(
     body: Body,
     argument: *mut c_void,
 ) -> c_int {
-    let real = next!(c"pthread_create", Create, libc::EAGAIN);
+    let real = of_libc!(c"pthread_create", Create, libc::EAGAIN);
     // SAFETY: as the caller promises.
     unsafe { real(thread, attributes, body, argument) }
 }
