@@ -127,3 +127,30 @@ def test_programs_that_ignore_what_is_preloaded(workshop: Workshop) -> None:
     run = workshop.run_target(command, flags=("--quiet",))
     assert (run.exit_code, run.stderr, run.stdout.count("stdout='hello\\n', stderr=''")) == (0, "", len(names)), run
     assert_counted(run, expected)
+
+
+def test_programs_of_musl_with_thousands_of_variables(workshop: Workshop, of_musl: Path) -> None:
+    """However they are started, again and again; what genba does not give them it does not keep either."""
+    if workshop.interpreter.root is not None:
+        pytest.skip("the Debian sid folder has no musl")
+    other = workshop.take(of_musl)
+    program = """
+import os, subprocess, sys
+other = sys.argv[1]
+many = {**os.environ, **{f"V{number}": "x" for number in range(5000)}}
+def size(): return int(next(line for line in open("/proc/self/status") if line.startswith("VmSize")).split()[1])
+print(subprocess.run([other], env=many, capture_output=True, text=True))
+print(subprocess.run([other], env=many, capture_output=True, text=True, preexec_fn=lambda: None))
+print(os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(other, [other], many), 0)[1]))
+try: subprocess.run(["/nowhere/program"], env=many)
+except FileNotFoundError as error: print(error.errno)
+before = size()
+for _ in range(100): subprocess.run([other], env=many, capture_output=True)
+print(size() - before < 1000)
+"""
+    command = [workshop.interpreter.path, workshop.write("many.py", program), other]
+    alone = subprocess.run(command, env=workshop.place.environment({}), capture_output=True, text=True, timeout=60, cwd=workshop.place.outside)
+    assert (alone.returncode, alone.stderr, alone.stdout.count("hello")) == (0, "", 3), alone
+    run = workshop.run_target(command, flags=("--quiet",))
+    assert (run.exit_code, run.stdout, run.stderr) == (0, alone.stdout, "")
+    assert_counted(run, [(other, "musl", 103)])

@@ -5,4 +5,5 @@ pub mod environment;
 mod executable;
 pub mod handed;
 pub mod next_program;
+mod room;
 mod words;

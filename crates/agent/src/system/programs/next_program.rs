@@ -1,21 +1,19 @@
 //! The environment of the program that is about to run in this process or in a child: with genba's libraries where they fit it, also if this program left
 //! them out; without them where they do not. Another libc ends a program that it cannot load them into, and a loader that cannot open them writes a
 //! line to stderr.
-//! Owns: that environment, and the count of programs that cannot be followed. Never: allocates, locks or waits: a vfork child runs it in its parent's
-//! memory. An environment that is empty stays so.
+//! Owns: that environment, and the count of programs that cannot be followed. Never: takes the program's memory, locks or waits: a vfork child runs it in
+//! its parent's memory (room.rs). An environment that is empty stays so.
 
 use crate::system::errno;
-use crate::system::programs::executable::{self, PATH_BYTES};
+use crate::system::programs::executable;
 use crate::system::programs::handed::{self, Handed};
+use crate::system::programs::room;
 use crate::system::programs::words::{PRELOAD, SESSION, is_own, items, words};
 use genba_bells::programs::{Programs, Reason};
-use std::ffi::{c_char, c_int};
+use std::ffi::c_int;
 
 pub use crate::system::programs::executable::Program;
 pub use crate::system::programs::words::{Words, own_environment};
-
-/// Longer environments and lists are left alone.
-const WORDS_MAX: usize = 1024;
 
 /// `start` gets the environment that fits `program`; `errno` is that of `start`, which says by 0 that there is a child, and otherwise that there is none.
 ///
@@ -62,7 +60,7 @@ unsafe fn in_environment_of(
             None => start(given),
         },
         // SAFETY: the caller's promise.
-        Some(_) if found.has_libraries || found.has_session => unsafe { without(given, start) },
+        Some(_) if found.has_libraries || found.has_session => unsafe { without(&found, given, start) },
         Some(_) => start(given),
     };
     if let Some((programs, reason)) = counted.filter(|_| result != 0) {
@@ -89,6 +87,7 @@ pub unsafe fn is_there(program: Program) -> bool {
 /// What of genba's is in an environment.
 struct Found<'a> {
     is_empty: bool,
+    words: usize,
     /// The value of LD_PRELOAD.
     preload: Option<&'a [u8]>,
     has_libraries: bool,
@@ -99,10 +98,11 @@ impl<'a> Found<'a> {
     /// # Safety
     /// As above.
     unsafe fn in_words(environment: Words) -> Found<'a> {
-        let mut found = Found { is_empty: true, preload: None, has_libraries: false, has_session: false };
+        let mut found = Found { is_empty: true, words: 0, preload: None, has_libraries: false, has_session: false };
         // SAFETY: the caller's promise.
         for word in unsafe { words(environment) } {
             found.is_empty = false;
+            found.words += 1;
             found.has_session |= word.starts_with(SESSION);
             if let Some(value) = word.strip_prefix(PRELOAD) {
                 found.has_libraries |= items(value).any(is_own);
@@ -113,101 +113,66 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The same words, but for genba's and the list.
-struct Rewritten {
-    words: [*const c_char; WORDS_MAX],
-    count: usize,
-    /// `LD_PRELOAD=…`, with a zero behind it.
-    list: [u8; PATH_BYTES],
-    length: usize,
-}
-
-impl Rewritten {
-    const fn new() -> Rewritten {
-        let words = [core::ptr::null(); WORDS_MAX];
-        Rewritten { words, count: 0, list: [0; PATH_BYTES], length: 0 }
-    }
-
-    /// `None`: no room. The last place is the null pointer's.
-    fn push(&mut self, word: *const c_char) -> Option<()> {
-        let place = self.words[..WORDS_MAX - 1].get_mut(self.count)?;
-        *place = word;
-        self.count += 1;
-        Some(())
-    }
-
-    /// At the end of the list, where a zero stays behind it.
-    fn append(&mut self, bytes: &[u8]) -> Option<()> {
-        let end = self.length + bytes.len();
-        self.list[..PATH_BYTES - 1].get_mut(self.length..end)?.copy_from_slice(bytes);
-        self.length = end;
-        Some(())
-    }
-}
+/// Genba's two, and the null pointer.
+const WORDS_MORE: usize = 3;
 
 /// # Safety
 /// As above.
-#[inline(never)]
 unsafe fn with(handed: &Handed, found: &Found, given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
-    let mut made = Rewritten::new();
-    let mut make = || {
-        if !found.has_libraries {
-            made.append(handed.preload.as_bytes())?;
-            if let Some(others) = found.preload.filter(|others| !others.is_empty()) {
-                made.append(b":")?;
-                made.append(others)?;
+    let own = handed.preload.as_bytes();
+    let list_bytes = own.len() + found.preload.map_or(0, |others| others.len() + 1) + 1;
+    room::with(found.words + WORDS_MORE, list_bytes, |room| {
+        let made = room.and_then(|room| {
+            if !found.has_libraries {
+                room.append(own)?;
+                if let Some(others) = found.preload.filter(|others| !others.is_empty()) {
+                    room.append(b":")?;
+                    room.append(others)?;
+                }
+                room.push_list()?;
             }
-            let list = made.list.as_ptr().cast();
-            made.push(list)?;
-        }
-        if !found.has_session {
-            made.push(handed.session.as_ptr())?;
-        }
-        // SAFETY: the caller's promise.
-        for word in unsafe { words(given) } {
-            if found.has_libraries || !word.starts_with(PRELOAD) {
-                made.push(word.as_ptr().cast())?;
+            if !found.has_session {
+                room.push(handed.session.as_ptr())?;
             }
-        }
-        Some(())
-    };
-    match make() {
-        Some(()) => start(made.words.as_ptr()),
-        None => start(given),
-    }
+            // SAFETY: the caller's promise.
+            for word in unsafe { words(given) } {
+                if found.has_libraries || !word.starts_with(PRELOAD) {
+                    room.push(word.as_ptr().cast())?;
+                }
+            }
+            Some(room.environment())
+        });
+        start(made.unwrap_or(given))
+    })
 }
 
 /// # Safety
 /// As above.
-#[inline(never)]
-unsafe fn without(given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
-    let mut made = Rewritten::new();
-    let mut make = || {
-        // SAFETY: the caller's promise.
-        for word in unsafe { words(given) } {
-            let Some(list) = word.strip_prefix(PRELOAD) else {
-                if !word.starts_with(SESSION) {
-                    made.push(word.as_ptr().cast())?;
+unsafe fn without(found: &Found, given: Words, start: impl FnOnce(Words) -> c_int) -> c_int {
+    let list_bytes = found.preload.map_or(0, |list| PRELOAD.len() + list.len() + 1) + 1;
+    room::with(found.words + WORDS_MORE, list_bytes, |room| {
+        let made = room.and_then(|room| {
+            // SAFETY: the caller's promise.
+            for word in unsafe { words(given) } {
+                let Some(list) = word.strip_prefix(PRELOAD) else {
+                    if !word.starts_with(SESSION) {
+                        room.push(word.as_ptr().cast())?;
+                    }
+                    continue;
+                };
+                room.clear_list();
+                for item in items(list).filter(|item| !is_own(item)) {
+                    room.append(if room.is_list_empty() { PRELOAD } else { b":" })?;
+                    room.append(item)?;
                 }
-                continue;
-            };
-            made.length = 0;
-            for item in items(list).filter(|item| !is_own(item)) {
-                made.append(if made.length == 0 { PRELOAD } else { b":" })?;
-                made.append(item)?;
+                if !room.is_list_empty() {
+                    room.push_list()?;
+                }
             }
-            if made.length > 0 {
-                made.list[made.length] = 0;
-                let list = made.list.as_ptr().cast();
-                made.push(list)?;
-            }
-        }
-        Some(())
-    };
-    match make() {
-        Some(()) => start(made.words.as_ptr()),
-        None => start(given),
-    }
+            Some(room.environment())
+        });
+        start(made.unwrap_or(given))
+    })
 }
 
 #[cfg(test)]
@@ -344,12 +309,16 @@ mod tests {
         assert_eq!(given(&[&own]), ["GENBA_SESSION=x", &own]);
         assert_eq!(given(&[&own, "GENBA_SESSION=y"]), [&own, "GENBA_SESSION=y"]);
         assert_eq!(given(&[]), [""; 0], "it is to have none");
-        let many: Vec<String> = (0..super::WORDS_MAX).map(|number| format!("A{number}=1")).collect();
-        let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert_eq!(given(&many), many, "there is no room");
+        let many: Vec<String> = (0..5000).map(|number| format!("A{number}=1")).collect();
+        let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let (own, session) = (own.as_str(), "GENBA_SESSION=x");
+        assert_eq!(given(&many), [&[own, session], &many[..]].concat());
         let musl = path_of(&elf("musl-2", 2, 62, Some("/lib/ld-musl-x86_64.so.1")));
         let (given, counted) = given_with(Some(&handed), Program::Path(musl.as_ptr()), &["A=1"], 0);
         assert_eq!((given, counted), (vec!["A=1".to_owned()], vec![("musl-2".to_owned(), Reason::Musl)]));
+        many.extend([own, session]);
+        let (given, _) = given_with(Some(&handed), Program::Path(musl.as_ptr()), &many, 0);
+        assert_eq!(given, many[..5000]);
         assert!(Handed::new(std::iter::once("/l/a.so".to_owned()), "x").is_none());
     }
 
@@ -370,7 +339,7 @@ mod tests {
         assert_eq!(given_of(&["LD_PRELOAD=/nowhere/other.so"]), ["LD_PRELOAD=/nowhere/other.so"], "not genba's");
         assert_eq!(given_of(&[]), [""; 0]);
         let long = format!("LD_PRELOAD=/nowhere/genba-agent-1.so:{}", "/l".repeat(4000));
-        assert_eq!(given_of(&[&long]), [long], "longer than the room for it");
+        assert_eq!(given_of(&[&long]), [format!("LD_PRELOAD={}", "/l".repeat(4000))], "longer than a path");
     }
 
     #[test]
