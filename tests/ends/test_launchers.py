@@ -109,6 +109,31 @@ def test_a_python_that_is_not_followed_is_said(workshop: Workshop) -> None:
     assert none.exit_code == 1 and "error: no Python was recorded\n  a Python of this run was not followed" in none.stderr, none.stderr
 
 
+@pytest.mark.parametrize("how", ["emptied", "env -i"])
+def test_a_python_that_takes_the_place_of_a_followed_one_is_said(workshop: Workshop, how: str) -> None:
+    """One process: what is in the recording is of the program before the exec."""
+    burns = workshop.write("burns.py", BURNS)
+    words = ["/usr/bin/env", "-i"] if how == "env -i" else []
+    text = f"""
+import os, sys, time
+end = time.process_time() + 0.3
+while time.process_time() < end: sum(range(3000))
+words = [*{words!r}, sys.executable, {burns!r}]
+os.execve(words[0], words, {{}})
+"""
+    run = workshop.run(workshop.write("replaces.py", text))
+    assert run.exit_code == 0 and int(run.stdout) > 0, run.stderr
+    assert len(run.profile()["processes"]) == 1
+    [row] = run.report_json()["not_followed"]
+    assert (row["python"], row["count"], row["reason"]) == (True, 1, "environment emptied or filtered"), row
+    assert row["cpu_ns"] > 0 and row["command"].endswith("burns.py"), row
+    assert "a Python of this run was not followed" in run.stderr, run.stderr
+    # A program that goes on in a followed one, with a library of its own, is in the recording as a whole.
+    text = text.replace(", {})", ", {**os.environ, 'LD_PRELOAD': ''})").replace("'-i'", "'A=1'")
+    whole = workshop.run(workshop.write("goes_on.py", text))
+    assert whole.report_json()["not_followed"] == [] and len(whole.profile()["processes"]) == 2, whole.stderr
+
+
 @pytest.mark.parametrize(("script", "code"), [("exit 3", 3), ("exit 0", 1)])
 def test_no_python_in_the_command(workshop: Workshop, script: str, code: int) -> None:
     run = workshop.run_target(["sh", "-c", f"sleep 0.2; {script}"])

@@ -1,7 +1,8 @@
 //! Programs of the run that are not in the recording, from the two that know some: the processes that started them, and the look from outside.
-//! Owns: one list of both, as the recording has it. Never: names a process that left a recording of its own.
+//! Owns: one list of both, as the recording has it. Never: names a Python that left a
+//! recording of its own; one that an `exec` put into the place of such a one left none.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,12 @@ use genba_format::{Recording, proto};
 use super::watch::Python;
 
 /// `more`: starts of programs whose names found no room.
-pub fn rows(started: Vec<Started>, more: u64, pythons: &[Python], recorded: &BTreeSet<u32>) -> Vec<proto::NotFollowed> {
+pub fn rows(
+    started: Vec<Started>,
+    more: u64,
+    pythons: &[Python],
+    recorded: &BTreeMap<u32, u64>,
+) -> Vec<proto::NotFollowed> {
     let mut rows: Vec<proto::NotFollowed> = started
         .into_iter()
         .map(|Started { name, reason, count }| proto::NotFollowed {
@@ -22,7 +28,9 @@ pub fn rows(started: Vec<Started>, more: u64, pythons: &[Python], recorded: &BTr
         })
         .collect();
     let counted = rows.len();
-    for python in pythons.iter().filter(|python| !recorded.contains(&python.pid)) {
+    // The library stays in a process until the next exec: what it wrote before was written by another program.
+    let is_recorded = |python: &Python| recorded.get(&python.pid).is_some_and(|&until_ns| until_ns >= python.seen_ns);
+    for python in pythons.iter().filter(|python| !is_recorded(python)) {
         let path = python.executable.display().to_string();
         let is_same = |row: &proto::NotFollowed| row.name == path && row.reason == python.reason;
         let known = rows.iter().position(|row| is_same(row) || !row.python && whole(&row.name) == python.executable);
@@ -61,22 +69,34 @@ fn whole(name: &str) -> PathBuf {
     fs::canonicalize(name).unwrap_or_else(|_| Path::new(name).to_path_buf())
 }
 
-/// The processes that wrote into the recording.
-pub fn recorded(recording: Option<&Recording>) -> BTreeSet<u32> {
-    let blocks = recording.into_iter().flat_map(|recording| &recording.blocks);
-    blocks.filter_map(|read| read.block.start.as_ref()).map(|start| start.pid).collect()
+/// The processes that wrote into the recording, and until when.
+pub fn recorded(recording: Option<&Recording>) -> BTreeMap<u32, u64> {
+    let blocks = || recording.into_iter().flat_map(|recording| &recording.blocks);
+    let mut ends = BTreeMap::new();
+    for read in blocks() {
+        let end_ns: &mut u64 = ends.entry(read.header.process_key).or_default();
+        *end_ns = read.header.end_ns.max(*end_ns);
+    }
+    let mut until = BTreeMap::new();
+    for read in blocks() {
+        if let Some(start) = &read.block.start {
+            let until_ns: &mut u64 = until.entry(start.pid).or_default();
+            *until_ns = ends.get(&read.header.process_key).copied().unwrap_or(0).max(*until_ns);
+        }
+    }
+    until
 }
 
 #[cfg(test)]
 mod tests {
     use super::{Python, rows};
     use genba_bells::programs::{Reason, Started};
-    use std::collections::BTreeSet;
+    use std::collections::BTreeMap;
     use std::path::PathBuf;
 
     fn python(pid: u32, path: &str, reason: &'static str) -> Python {
         let command = format!("{path} app.py");
-        Python { pid, executable: PathBuf::from(path), command, reason, wall_ns: 100, cpu_ns: 90 }
+        Python { pid, executable: PathBuf::from(path), command, reason, seen_ns: 50, wall_ns: 100, cpu_ns: 90 }
     }
 
     #[test]
@@ -88,8 +108,9 @@ mod tests {
             python(8, "/nowhere/python4", "filtered"),
             python(9, "/nowhere/python4", "filtered"),
             python(10, "/nowhere/python5", "filtered"),
+            python(11, "/nowhere/python6", "filtered"),
         ];
-        let found = rows(known, 4, &pythons, &BTreeSet::from([10]));
+        let found = rows(known, 4, &pythons, &BTreeMap::from([(10, 50), (11, 49)]));
         let found: Vec<_> =
             found.iter().map(|row| (row.name.as_str(), row.count, row.python, row.cpu_ns, row.wall_ns)).collect();
         assert_eq!(
@@ -97,6 +118,7 @@ mod tests {
             [
                 ("/nowhere/python4", 2, true, 180, 200),
                 ("/nowhere/python3", 2, true, 90, 100),
+                ("/nowhere/python6", 1, true, 90, 100),
                 ("/nowhere/busybox", 3, false, 0, 0),
                 ("", 4, false, 0, 0)
             ]

@@ -16,6 +16,7 @@ use genba_process::refusal::Refusal;
 use genba_profile::not_followed::{DROPPED, FILTERED, NOT_LOADED, REPLACED, RIGHTS};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::recording::monotonic_ns;
 use crate::recording::session::Session;
 
 const PAUSE_MIN: Duration = Duration::from_millis(100);
@@ -39,6 +40,8 @@ pub struct Python {
     /// Secrets masked.
     pub command: String,
     pub reason: &'static str,
+    /// When it was seen to be without, by the clock of recordings. An earlier image of the process may have had it.
+    pub seen_ns: u64,
     pub wall_ns: u64,
     pub cpu_ns: u64,
 }
@@ -248,6 +251,7 @@ fn library(pid: u32, name: &str) -> Library {
         executable: executable.unwrap_or_else(|| PathBuf::from(name)),
         command: masked(command.iter().map(String::as_str)).join(" "),
         reason,
+        seen_ns: monotonic_ns(),
         wall_ns: 0,
         cpu_ns: 0,
     })
