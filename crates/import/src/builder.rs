@@ -3,31 +3,32 @@
 //! Keeps: a node's parent stands before it; law 1 holds, as every tick that a file tells is a sample's.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use crate::Refused;
+use crate::room::{CALL_BYTES, NAME_COPIES, PLACE_BYTES, Room, SAMPLE_BYTES};
 use genba_format::columns::Samples;
 use genba_format::{BlockHeader, ProcessKey, QUANTUM_NS, ReadBlock, Recording, VERSION, proto};
 
-/// Different calls (a function below its callers) of one file. A call of two bytes, of which a compressed file may have very many, takes 150 here.
-pub const NODES_MAX: usize = 1 << 22;
 /// Of a C function without a file.
 const NO_MODULE: &str = "unknown file";
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Frame {
     Python {
-        name: String,
-        file: String,
+        name: Arc<str>,
+        file: Arc<str>,
         first_line: u32,
         line: Option<u32>,
     },
     C {
-        name: String,
-        module: Option<String>,
+        name: Arc<str>,
+        module: Option<Arc<str>>,
     },
     /// Not a function: says what is missing.
-    Mark(String),
+    Mark(Arc<str>),
 }
 
 /// What one sample stands for. Times that a file does not tell are 0.
@@ -43,12 +44,12 @@ pub struct Sample {
     pub at_ns: u64,
 }
 
-#[derive(Default)]
 pub struct Builder {
+    room: Room,
     strings: Vec<Vec<u8>>,
     string_of: HashMap<Vec<u8>, u32>,
     codes: Vec<Code>,
-    code_of: HashMap<(String, String, u32), u32>,
+    code_of: HashMap<(Arc<str>, Arc<str>, u32), u32>,
     modules: Vec<proto::Module>,
     module_of: HashMap<String, u32>,
     c_names: Vec<proto::CName>,
@@ -73,11 +74,37 @@ struct Code {
 }
 
 impl Builder {
+    pub fn within(room: Room) -> Builder {
+        Builder {
+            room,
+            strings: Vec::new(),
+            string_of: HashMap::new(),
+            codes: Vec::new(),
+            code_of: HashMap::new(),
+            modules: Vec::new(),
+            module_of: HashMap::new(),
+            c_names: Vec::new(),
+            place_of: HashMap::new(),
+            nodes: proto::Nodes::default(),
+            node_of: HashMap::new(),
+            threads: Vec::new(),
+            samples: proto::Samples::default(),
+            end_quanta: 0,
+            carried_ns: HashMap::new(),
+            accounting: proto::Accounting::default(),
+            marks: Vec::new(),
+        }
+    }
+
     /// The node of `frame` under `parent`, both as stored: index.
-    pub fn node(&mut self, parent: Option<u32>, frame: &Frame) -> u32 {
+    ///
+    /// # Errors
+    /// The file has no room for one more.
+    pub fn node(&mut self, parent: Option<u32>, frame: &Frame) -> Result<u32, Refused> {
         let (kind, table, address) = match self.place_of.get(frame) {
             Some(place) => *place,
             None => {
+                self.room.take(PLACE_BYTES + NAME_COPIES * frame.name_bytes())?;
                 let place = self.place(frame);
                 self.place_of.insert(frame.clone(), place);
                 place
@@ -85,23 +112,34 @@ impl Builder {
         };
         let parent = parent.map_or(0, |parent| parent + 1);
         let nodes = &mut self.nodes;
-        *self.node_of.entry((parent, kind, table, address)).or_insert_with(|| {
-            nodes.parent.push(parent);
-            nodes.kind.push(kind);
-            nodes.table.push(table);
-            nodes.address.push(address);
-            nodes.parent.len() as u32 - 1
-        })
+        match self.node_of.entry((parent, kind, table, address)) {
+            Entry::Occupied(known) => Ok(*known.get()),
+            Entry::Vacant(new) => {
+                self.room.take(CALL_BYTES)?;
+                nodes.parent.push(parent);
+                nodes.kind.push(kind);
+                nodes.table.push(table);
+                nodes.address.push(address);
+                Ok(*new.insert(nodes.parent.len() as u32 - 1))
+            }
+        }
     }
 
     /// The thread of that number; a name where the number alone says too little.
-    pub fn thread(&mut self, tid: u32, name: &str) -> u32 {
+    ///
+    /// # Errors
+    /// The file has no room for one more.
+    pub fn thread(&mut self, tid: u32, name: &str) -> Result<u32, Refused> {
+        self.room.take(PLACE_BYTES)?;
         let name = self.string(name);
         self.threads.push(proto::Thread { tid, name, start_ns: 0 });
-        self.threads.len() as u32 - 1
+        Ok(self.threads.len() as u32 - 1)
     }
 
-    pub fn sample(&mut self, sample: Sample) {
+    /// # Errors
+    /// The file has no room for one more.
+    pub fn sample(&mut self, sample: Sample) -> Result<(), Refused> {
+        self.room.take(SAMPLE_BYTES)?;
         let carried = self.carried_ns.entry(sample.thread).or_default();
         let quanta = |carried_ns: &mut u64, ns: u64| {
             let whole_ns = carried_ns.saturating_add(ns);
@@ -124,6 +162,7 @@ impl Builder {
         accounting.ticks = accounting.sampled;
         accounting.cpu_sampled_ns = accounting.cpu_sampled_ns.saturating_add(cpu_quanta.saturating_mul(QUANTUM_NS));
         accounting.cpu_process_ns = accounting.cpu_process_ns.saturating_add(sample.cpu_ns);
+        Ok(())
     }
 
     /// CPU and wall time that the file tells and that is in no sample.
@@ -136,19 +175,6 @@ impl Builder {
     pub fn resident(&mut self, at_ns: u64, bytes: u64) {
         let kind = proto::MarkKind::Rss as u32;
         self.marks.push(proto::Mark { at_ns, kind, value: bytes, ..proto::Mark::default() });
-    }
-
-    /// More different calls than are read.
-    ///
-    /// # Errors
-    /// That there are more.
-    pub fn check_size(&self, nodes_max: usize) -> Result<(), Refused> {
-        if self.nodes.parent.len() <= nodes_max {
-            return Ok(());
-        }
-        Err(Refused::Unsupported(format!(
-            "it has more than {nodes_max} different calls (a function below its callers), more than genba keeps of one file: write fewer stacks, or cut the deep ones"
-        )))
     }
 
     pub fn samples(&self) -> usize {
@@ -206,7 +232,7 @@ impl Builder {
                     module: path.to_owned(),
                     start,
                     end: start + 1,
-                    name: name.clone(),
+                    name: name.to_string(),
                     origin: "the imported file".to_owned(),
                     ..proto::CName::default()
                 });
@@ -216,8 +242,8 @@ impl Builder {
         }
     }
 
-    fn code(&mut self, name: &str, file: &str, first_line: u32) -> u32 {
-        let key = (name.to_owned(), file.to_owned(), first_line);
+    fn code(&mut self, name: &Arc<str>, file: &Arc<str>, first_line: u32) -> u32 {
+        let key = (Arc::clone(name), Arc::clone(file), first_line);
         if let Some(code) = self.code_of.get(&key) {
             return *code;
         }
@@ -250,6 +276,17 @@ impl Builder {
         let string = self.strings.len() as u32 - 1;
         self.string_of.insert(text.as_bytes().to_vec(), string);
         string
+    }
+}
+
+impl Frame {
+    fn name_bytes(&self) -> u64 {
+        let bytes = match self {
+            Frame::Python { name, file, .. } => name.len() + file.len(),
+            Frame::C { name, module } => name.len() + module.as_ref().map_or(0, |module| module.len()),
+            Frame::Mark(words) => words.len(),
+        };
+        bytes as u64
     }
 }
 

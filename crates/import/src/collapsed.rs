@@ -2,9 +2,12 @@
 //! Owns: how a frame is read. Never: skips a line that it cannot read; a line that is none is an error with its place.
 //! What a count is (samples, nanoseconds, bytes) no such file says: it is read as a count.
 
+use std::borrow::Cow;
+
 use genba_format::{NO_FILE, proto};
 
-use crate::builder::{Builder, Frame, NODES_MAX, Sample};
+use crate::builder::{Builder, Frame, Sample};
+use crate::room::Room;
 use crate::{Imported, Refused};
 
 const KIND: &str = "collapsed stacks";
@@ -12,6 +15,8 @@ const KIND: &str = "collapsed stacks";
 const COUNT_MAX: u64 = 1 << 48;
 /// A deeper stack than any profiler writes.
 const DEPTH_MAX: usize = 1 << 16;
+/// A longer name than any compiler writes.
+const FRAME_BYTES_MAX: usize = 1 << 20;
 
 /// Whether the first line that is not empty is a stack and a count.
 pub fn is_collapsed(bytes: &[u8]) -> bool {
@@ -19,13 +24,9 @@ pub fn is_collapsed(bytes: &[u8]) -> bool {
     first.and_then(parted).is_some() && !bytes.iter().take(1 << 12).any(|byte| *byte == 0)
 }
 
-pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
-    read_within(bytes, NODES_MAX)
-}
-
-fn read_within(bytes: &[u8], nodes_max: usize) -> Result<Imported, Refused> {
-    let mut builder = Builder::default();
-    let thread = builder.thread(0, "");
+pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
+    let mut builder = Builder::within(room);
+    let thread = builder.thread(0, "")?;
     let (mut counted, mut stacks, mut doubled, mut not_text) = (0_u64, 0_u64, 0_u64, 0_u64);
     let mut byte = 0;
     for (number, line) in (1_u64..).zip(bytes.split(|byte| *byte == b'\n')) {
@@ -50,19 +51,19 @@ fn read_within(bytes: &[u8], nodes_max: usize) -> Result<Imported, Refused> {
         doubled += u64::from(parted(stack).is_some());
         not_text += u64::from(std::str::from_utf8(stack).is_err());
         let mut leaf = None;
-        let text = String::from_utf8_lossy(stack);
-        let names = if text.is_empty() { Vec::new() } else { frames(&text) };
-        for (depth, name) in names.into_iter().enumerate() {
+        for (depth, name) in frames(stack).enumerate() {
             if depth == DEPTH_MAX {
                 return Err(damaged("at most 65,536 frames"));
             }
-            leaf = Some(builder.node(leaf, &frame(&name)));
+            if name.len() > FRAME_BYTES_MAX {
+                return Err(damaged("frames of at most 1,048,576 bytes"));
+            }
+            leaf = Some(builder.node(leaf, &frame(&text(name)))?);
         }
-        builder.check_size(nodes_max)?;
         let mut rest = count;
         while rest > 0 {
             let ticks = u32::try_from(rest).unwrap_or(u32::MAX);
-            builder.sample(Sample { thread, leaf, ticks, ..Sample::default() });
+            builder.sample(Sample { thread, leaf, ticks, ..Sample::default() })?;
             rest -= u64::from(ticks);
         }
     }
@@ -97,32 +98,31 @@ fn parted(line: &[u8]) -> Option<(&[u8], u64)> {
     Some((stack, count))
 }
 
-/// Split at each `;` that is not `\;`, which `genba export` writes where a name holds one.
-fn frames(stack: &str) -> Vec<String> {
-    let mut frames = vec![String::new()];
-    let mut characters = stack.chars().peekable();
-    while let Some(character) = characters.next() {
-        let last = frames.len() - 1;
-        match character {
-            '\\' if characters.peek() == Some(&';') => {
-                characters.next();
-                frames[last].push(';');
-            }
-            ';' => frames.push(String::new()),
-            other => frames[last].push(other),
-        }
-    }
-    frames
+/// Split at each `;` that is not `\;`, which `genba export` writes where a name holds one. One at a time: a line may be as long as the file.
+fn frames(stack: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = (!stack.is_empty()).then_some(stack);
+    std::iter::from_fn(move || {
+        let bytes = rest?;
+        let end = (0..bytes.len()).find(|at| bytes[*at] == b';' && (*at == 0 || bytes[*at - 1] != b'\\'));
+        rest = end.map(|end| &bytes[end + 1..]);
+        Some(&bytes[..end.unwrap_or(bytes.len())])
+    })
+}
+
+/// A frame without the `\` of `\;`.
+fn text(frame: &[u8]) -> Cow<'_, str> {
+    let text = String::from_utf8_lossy(frame);
+    if text.contains("\\;") { Cow::Owned(text.replace("\\;", ";")) } else { text }
 }
 
 /// `name (file:line)`, `name (file)` of Python, or of C by the file's suffix; `name [module]` of C, `(words)` of none; any other is a name alone.
 fn frame(text: &str) -> Frame {
     if let Some(words) = mark(text) {
-        return Frame::Mark(words.to_owned());
+        return Frame::Mark(words.into());
     }
     if let Some((name, place)) = text.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")) {
         if is_compiled(place) {
-            return Frame::C { name: name.to_owned(), module: Some(place.to_owned()) };
+            return Frame::C { name: name.into(), module: Some(place.into()) };
         }
         let (file, line) = match place.rsplit_once(':') {
             Some((file, digits)) => (file, digits.parse::<u32>().ok().filter(|line| *line > 0)),
@@ -136,7 +136,7 @@ fn frame(text: &str) -> Frame {
         }
     }
     if let Some((name, module)) = text.strip_suffix(']').and_then(|rest| rest.rsplit_once(" [")) {
-        return Frame::C { name: name.to_owned(), module: Some(module.to_owned()) };
+        return Frame::C { name: name.into(), module: Some(module.into()) };
     }
     python(text, NO_FILE, None)
 }
@@ -170,7 +170,7 @@ fn is_compiled(place: &str) -> bool {
 }
 
 fn python(name: &str, file: &str, line: Option<u32>) -> Frame {
-    Frame::Python { name: name.to_owned(), file: file.to_owned(), first_line: 0, line }
+    Frame::Python { name: name.into(), file: file.into(), first_line: 0, line }
 }
 
 /// The first bytes of a line, for an error.
@@ -202,20 +202,25 @@ mod tests {
         assert_eq!(frame("(in gc (full))"), Frame::Mark("in gc (full)".into()));
         assert_eq!(frame("java/lang/String.hash_[j]"), python("java/lang/String.hash_[j]", NO_FILE, None));
         assert_eq!(frame("vector::push (int)"), python("vector::push (int)", NO_FILE, None));
-        assert_eq!(frames("a\\;b;c\\d;"), ["a;b", "c\\d", ""]);
+        let split = |stack: &'static str| frames(stack.as_bytes()).map(text).collect::<Vec<_>>();
+        assert_eq!(split("a\\;b;c\\d;"), ["a;b", "c\\d", ""]);
+        assert_eq!(split(";a\\\\;b"), ["", "a\\;b"]);
+        assert_eq!(split(""), [""; 0]);
     }
 
     #[test]
-    fn different_calls_have_a_bound_and_equal_ones_none() {
-        let equal = "a;b;c 1\n".repeat(50);
-        assert!(read_within(equal.as_bytes(), 3).is_ok());
-        // Each depth of a recursion is a call of its own.
-        let Err(Refused::Unsupported(words)) = read_within(b"a;b;c 1\na;a;a;a 1\n", 5) else { panic!("it was read") };
-        assert!(words.starts_with("it has more than 5 different calls"), "{words}");
+    fn different_calls_have_a_bound() {
+        let room = Room::within(100_000);
+        assert!(read("a;b;c 1\n".repeat(50).as_bytes(), room).is_ok());
+        // Each depth of a recursion is a call of its own, and the bound holds within a line.
+        let deep = format!("a{} 1\n", ";a".repeat(300));
+        let Err(Refused::Unsupported(words)) = read(deep.as_bytes(), room) else { panic!("it was read") };
+        assert!(words.starts_with("its stacks need more than 0 MB"), "{words}");
     }
 
     #[test]
     fn a_line_that_is_none_is_an_error_with_its_place() {
+        let read = |bytes: &[u8]| read(bytes, Room::of(bytes.len()));
         let refused = read(b"a;b 3\nno count here\nc 1\n").err();
         let expected = "frames, a space and a whole number in line 2".to_owned();
         assert_eq!(

@@ -1,7 +1,7 @@
 //! Recordings of other profilers: from their bytes to a recording of genba's, in memory, so that every view reads it unchanged.
 //! Owns: which files are known, by their content. Never: opens a file, panics on what it reads, invents a clock or a state that the file
 //! does not tell.
-//! Keeps: memory is bounded by the bytes of the file, also where they are compressed (`compressed.rs`).
+//! Keeps: memory is bounded by the bytes of the file (`room.rs`), also where they are compressed (`compressed.rs`).
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
@@ -9,6 +9,7 @@ mod builder;
 mod collapsed;
 mod compressed;
 mod prof;
+mod room;
 mod traced;
 mod vmprof;
 
@@ -17,6 +18,8 @@ use std::fmt;
 pub use traced::{profs, traced};
 
 use genba_format::{MAGIC, Recording};
+
+use crate::room::Room;
 
 /// All kinds of files that are read, for errors and help.
 pub const KINDS: &str =
@@ -69,25 +72,27 @@ impl std::error::Error for Refused {}
 
 /// Reads the file whatever its name is.
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
-    let Some(plain) = compressed::decompress(bytes)? else { return read_plain(bytes) };
+    let Some(plain) = compressed::decompress(bytes)? else {
+        return read_plain(bytes, Room::of(bytes.len()));
+    };
     if plain.bytes.starts_with(&MAGIC) {
         let words = "a recording of genba that was compressed: decompress it first; its blocks are compressed already";
         return Err(Refused::Unsupported(words.to_owned()));
     }
-    let mut imported = read_plain(&plain.bytes)?;
+    let mut imported = read_plain(&plain.bytes, Room::of_compressed(bytes.len(), plain.bytes.len()))?;
     imported.faults.extend(plain.fault);
     Ok(imported)
 }
 
-fn read_plain(bytes: &[u8]) -> Result<Imported, Refused> {
+fn read_plain(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
     if vmprof::is_log(bytes)? {
-        return vmprof::read(bytes);
+        return vmprof::read(bytes, room);
     }
     if genba_pstats::is_prof(bytes) {
-        return prof::read(bytes);
+        return prof::read(bytes, room);
     }
     if collapsed::is_collapsed(bytes) {
-        return collapsed::read(bytes);
+        return collapsed::read(bytes, room);
     }
     Err(Refused::Unknown { begins: bytes.iter().take(8).copied().collect() })
 }

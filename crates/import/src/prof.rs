@@ -2,23 +2,27 @@
 //! Owns: what a sample stands for, and the words about it. Never: makes a call tree: a stack is a function below one caller, or alone
 //! where the file does not tell what a caller had of its time.
 
+use std::sync::Arc;
+
 use genba_format::{Recording, proto};
 use genba_pstats::{Callers, Function, Prof, Row};
 
 use crate::builder::{Builder, Frame, Sample};
+use crate::room::Room;
 use crate::{Imported, Refused};
 
 const KIND: &str = "a .prof file";
 
-pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
-    let prof = prof_of(bytes)?;
+pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
+    let (room, of_builder) = room.halves();
+    let prof = prof_of(bytes, room)?;
     if prof.rows.is_empty() {
         return Err(Refused::Unsupported("a .prof file without functions: nothing was profiled".to_owned()));
     }
     let rest = prof.rest_bytes;
     let faults = (rest > 0).then(|| format!("{rest} bytes behind the end of the profile are not read"));
     Ok(Imported {
-        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }),
+        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }, of_builder)?,
         words: words(&prof).to_owned(),
         unknown: UNKNOWN.to_owned(),
         faults: Vec::from_iter(faults),
@@ -31,8 +35,8 @@ pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
 pub(crate) const UNKNOWN: &str =
     "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1";
 
-pub(crate) fn prof_of(bytes: &[u8]) -> Result<Prof, Refused> {
-    genba_pstats::read(bytes).map_err(|damaged| Refused::Damaged {
+pub(crate) fn prof_of(bytes: &[u8], room: Room) -> Result<Prof, Refused> {
+    genba_pstats::read_within(bytes, room.left()).map_err(|damaged| Refused::Damaged {
         kind: KIND,
         byte: damaged.byte,
         expected: damaged.expected,
@@ -41,10 +45,13 @@ pub(crate) fn prof_of(bytes: &[u8]) -> Result<Prof, Refused> {
 }
 
 /// `bytes`: of the file.
-pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start) -> Recording {
-    let mut samples = Samples::new(prof.is_sampled);
-    prof.rows.iter().for_each(|row| samples.row(row));
-    samples.builder.finish(bytes, start, 0)
+///
+/// # Errors
+/// It needs more room.
+pub(crate) fn recording(prof: &Prof, bytes: &[u8], start: proto::Start, room: Room) -> Result<Recording, Refused> {
+    let mut samples = Samples::new(prof.is_sampled, room)?;
+    prof.rows.iter().try_for_each(|row| samples.row(row))?;
+    Ok(samples.builder.finish(bytes, start, 0))
 }
 
 struct Samples {
@@ -54,13 +61,13 @@ struct Samples {
 }
 
 impl Samples {
-    fn new(is_sampled: bool) -> Samples {
-        let mut builder = Builder::default();
-        let thread = builder.thread(0, "");
-        Samples { builder, thread, is_sampled }
+    fn new(is_sampled: bool, room: Room) -> Result<Samples, Refused> {
+        let mut builder = Builder::within(room);
+        let thread = builder.thread(0, "")?;
+        Ok(Samples { builder, thread, is_sampled })
     }
 
-    fn row(&mut self, row: &Row) {
+    fn row(&mut self, row: &Row) -> Result<(), Refused> {
         let own_ns = nanoseconds(row.own_s);
         match &row.callers {
             // Its counts are those of whole stacks: only the function's own are its samples.
@@ -69,36 +76,43 @@ impl Samples {
                 let (mut calls_left, mut own_left_ns) = (row.calls, own_ns);
                 for (caller, timing) in callers {
                     let (calls, own_ns) = (timing.calls, nanoseconds(timing.own_s));
-                    self.add(Some(caller), &row.function, calls, own_ns);
+                    self.add(Some(caller), &row.function, calls, own_ns)?;
                     calls_left = calls_left.saturating_sub(calls);
                     own_left_ns = own_left_ns.saturating_sub(own_ns);
                 }
-                self.add(None, &row.function, calls_left, own_left_ns);
+                self.add(None, &row.function, calls_left, own_left_ns)
             }
             Callers::Counted(callers) => {
                 // Which part of the time is whose is known of one caller alone.
                 let only = callers.first().filter(|(_, calls)| callers.len() == 1 && *calls == row.calls);
-                self.add(only.map(|(caller, _)| caller), &row.function, row.calls, own_ns);
+                self.add(only.map(|(caller, _)| caller), &row.function, row.calls, own_ns)
             }
         }
     }
 
     /// A sample is a call or several: time without one, of a call that did not end, is in none.
-    fn add(&mut self, caller: Option<&Function>, function: &Function, calls: u64, mut wall_ns: u64) {
+    fn add(
+        &mut self,
+        caller: Option<&Function>,
+        function: &Function,
+        calls: u64,
+        mut wall_ns: u64,
+    ) -> Result<(), Refused> {
         if calls == 0 {
             self.builder.not_sampled(0, wall_ns);
-            return;
+            return Ok(());
         }
-        let caller = caller.map(|caller| self.builder.node(None, &frame(caller)));
-        let leaf = Some(self.builder.node(caller, &frame(function)));
+        let caller = caller.map(|caller| self.builder.node(None, &frame(caller))).transpose()?;
+        let leaf = Some(self.builder.node(caller, &frame(function))?);
         let mut calls_left = calls;
         while calls_left > 0 {
             // A sample has room for 32 bits.
             let ticks = u32::try_from(calls_left).unwrap_or(u32::MAX);
-            self.builder.sample(Sample { thread: self.thread, leaf, ticks, wall_ns, ..Sample::default() });
+            self.builder.sample(Sample { thread: self.thread, leaf, ticks, wall_ns, ..Sample::default() })?;
             calls_left -= u64::from(ticks);
             wall_ns = 0;
         }
+        Ok(())
     }
 }
 
@@ -107,11 +121,11 @@ fn frame(function: &Function) -> Frame {
     match (&*function.file, function.line) {
         ("~" | "", 0) => {
             let name = function.name.strip_prefix('<').and_then(|name| name.strip_suffix('>'));
-            Frame::C { name: name.unwrap_or(&function.name).to_owned(), module: Some("C".to_owned()) }
+            Frame::C { name: name.map_or_else(|| Arc::clone(&function.name), Arc::from), module: Some("C".into()) }
         }
-        (file, line) => Frame::Python {
-            name: function.name.to_string(),
-            file: file.to_owned(),
+        (_, line) => Frame::Python {
+            name: Arc::clone(&function.name),
+            file: Arc::clone(&function.file),
             first_line: u32::try_from(line).unwrap_or(0),
             line: None,
         },

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
 
+use crate::room::Room;
 use crate::{Imported, prof};
 
 /// The `.prof` files of a recording, in the order in which its processes were written.
@@ -22,12 +23,16 @@ pub fn traced(recording: Recording) -> Result<Imported, Recording> {
     let mut blocks = Vec::new();
     for process in processes {
         let pid = process.start.pid;
-        match prof::prof_of(&process.bytes) {
-            Ok(read) => {
+        let (room, of_builder) = Room::of(process.bytes.len()).halves();
+        let counted = prof::prof_of(&process.bytes, room).and_then(|read| {
+            prof::recording(&read, &process.bytes, process.start, of_builder).map(|recording| (read, recording))
+        });
+        match counted {
+            Ok((read, recording)) => {
                 if read.rest_bytes > 0 {
                     faults.push(format!("{} bytes behind the counts of process {pid} are not read", read.rest_bytes));
                 }
-                blocks.extend(prof::recording(&read, &process.bytes, process.start).blocks.into_iter().map(|counted| {
+                blocks.extend(recording.blocks.into_iter().map(|counted| {
                     // One block now, in place of all that the file's parts were in.
                     let header = BlockHeader { sequence: 0, ..process.header };
                     ReadBlock { header, ..counted }

@@ -8,44 +8,55 @@ mod log;
 mod names;
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use genba_format::{masking, proto};
 
-use crate::builder::{Builder, Frame, NODES_MAX, Sample};
+use crate::builder::{Builder, Sample};
+use crate::room::Room;
 use crate::vmprof::clock::Clock;
 use crate::vmprof::log::Log;
 pub use crate::vmprof::log::is_log;
 use crate::vmprof::names::Names;
 use crate::{Imported, Refused};
 
-pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
-    let log = log::read(bytes)?;
+pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
+    let (mut room, of_builder) = room.halves();
+    let log = log::read(bytes, &mut room)?;
     let mut names = Names::of(&log);
-    let mut builder = Builder::default();
+    let mut builder = Builder::within(of_builder);
     let mut threads: HashMap<u64, u32> = HashMap::new();
     let mut clock = Clock::of(&log);
     // Most samples have a stack that came before.
     let mut leaves: HashMap<&[u8], Option<u32>> = HashMap::new();
     for stack in &log.stacks {
         let threads_known = threads.len() as u32;
-        let thread = *threads.entry(stack.thread).or_insert_with(|| match u32::try_from(stack.thread) {
-            Ok(tid) if tid > 0 => builder.thread(tid, ""),
-            // An address, not a number of the system's.
-            _ => builder.thread(threads_known + 1, &format!("{:#x}", stack.thread)),
-        });
-        let leaf = *leaves.entry(stack.trace).or_insert_with(|| {
-            let frames: Vec<Frame> = log.entries(stack).map(|entry| names.frame(entry)).collect();
-            // Innermost first in the file.
-            frames.iter().rev().fold(None, |parent, frame| Some(builder.node(parent, frame)))
-        });
-        builder.check_size(NODES_MAX)?;
+        let thread = match threads.entry(stack.thread) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => *new.insert(match u32::try_from(stack.thread) {
+                Ok(tid) if tid > 0 => builder.thread(tid, "")?,
+                // An address, not a number of the system's.
+                _ => builder.thread(threads_known + 1, &format!("{:#x}", stack.thread))?,
+            }),
+        };
+        let leaf = match leaves.entry(stack.trace) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(new) => {
+                // Innermost first in the file.
+                let mut leaf = None;
+                for entry in log.entries(stack).rev() {
+                    leaf = Some(builder.node(leaf, &names.frame(entry, &mut room)?)?);
+                }
+                *new.insert(leaf)
+            }
+        };
         let time = clock.next(stack);
         if let Some(resident_kb) = stack.resident_kb.and_then(|resident_kb| u64::try_from(resident_kb).ok()) {
             builder.resident(time.at_ns, resident_kb.saturating_mul(1024));
         }
         builder.not_sampled(time.cpu_over_ns, time.wall_over_ns);
         let (cpu_ns, wall_ns, at_ns) = (time.cpu_ns, time.wall_ns, time.at_ns);
-        builder.sample(Sample { thread, leaf, ticks: 1, cpu_ns, wall_ns, at_ns });
+        builder.sample(Sample { thread, leaf, ticks: 1, cpu_ns, wall_ns, at_ns })?;
     }
     let notes = log.notes.iter().cloned().chain(names.note()).collect();
     let start = proto::Start {

@@ -20,7 +20,7 @@ pub use browser::{Answer, Browser, Loading, NotLoaded};
 pub use difference::{Difference, Order, difference};
 pub use functions::{Callers, Function, Prof, Row, Timing};
 pub use marshal::Damaged;
-pub use prof::{is_prof, read};
+pub use prof::{is_prof, read, read_within};
 pub use restriction::{OutOfRange, Restriction};
 pub use sort::UnknownKey;
 pub use stats::Stats;

@@ -69,6 +69,11 @@ impl<'a> Reader<'a> {
         self.byte
     }
 
+    /// How many values may be referred to so far.
+    pub fn references(&self) -> usize {
+        self.references.len()
+    }
+
     /// The type of the next value.
     pub fn peek(&self) -> Option<u8> {
         self.bytes.get(self.byte).map(|kind| kind & !FLAG_REF)

@@ -10,6 +10,11 @@ use crate::marshal::{Damaged, Reader, Tuple, Value};
 /// to a name may give a function a name of any length, and each function keeps its own.
 const NAME_BYTES_MIN: usize = 16 << 20;
 const NAME_BYTES_A_BYTE: usize = 4;
+/// A row and its place, and a caller and what sorts it out, in memory.
+const ROW_BYTES: u64 = 320;
+const CALLER_BYTES: u64 = 160;
+/// A value that may be referred to.
+const REFERENCE_BYTES: u64 = 96;
 /// All counts of a file together: so many calls take decades.
 const COUNTS_MAX: u64 = 1 << 50;
 
@@ -29,7 +34,17 @@ pub fn is_prof(bytes: &[u8]) -> bool {
 /// # Errors
 /// The file is cut, or holds a value that no `.prof` file holds.
 pub fn read(bytes: &[u8]) -> Result<Prof, Damaged> {
+    read_within(bytes, u64::MAX)
+}
+
+/// `room_bytes`: of memory, for a file that was compressed: a caller of few bytes takes many here.
+///
+/// # Errors
+/// As `read`, and that it needs more.
+pub fn read_within(bytes: &[u8], room_bytes: u64) -> Result<Prof, Damaged> {
     let mut file = File {
+        room_bytes,
+        references_counted: 0,
         reader: Reader::new(bytes),
         name_bytes_left: NAME_BYTES_MIN + NAME_BYTES_A_BYTE * bytes.len(),
         counts_left: COUNTS_MAX,
@@ -39,6 +54,7 @@ pub fn read(bytes: &[u8]) -> Result<Prof, Damaged> {
     let mut row_of: HashMap<Function, usize> = HashMap::new();
     let mut is_sampled = false;
     while let Some(function) = file.key(&mut is_sampled)? {
+        file.take(ROW_BYTES)?;
         let row = file.row(function)?;
         // As in a dict of Python's: the last one counts, in the place of the first.
         match row_of.get(&row.function) {
@@ -54,6 +70,8 @@ pub fn read(bytes: &[u8]) -> Result<Prof, Damaged> {
 }
 
 struct File<'a> {
+    room_bytes: u64,
+    references_counted: usize,
     reader: Reader<'a>,
     name_bytes_left: usize,
     counts_left: u64,
@@ -109,9 +127,26 @@ impl File<'_> {
         self.name_bytes_left = left.ok_or_else(|| {
             self.reader.wrong(begin, "names that are together not many times as large as the file", "more".to_owned())
         })?;
+        self.take((file.len() + name.len()) as u64)?;
         let function = Function { file, line, name };
         self.reader.name(place, || Value::Function(function.clone()));
         Ok(function)
+    }
+
+    fn take(&mut self, bytes: u64) -> Result<(), Damaged> {
+        let references = self.reader.references();
+        let new = (references - self.references_counted) as u64;
+        self.references_counted = references;
+        let left = self.room_bytes.checked_sub(bytes + new * REFERENCE_BYTES);
+        self.room_bytes = left.ok_or_else(|| {
+            let begin = self.reader.byte();
+            self.reader.wrong(
+                begin,
+                "functions and callers that fit into the memory for a file of this size",
+                "more".to_owned(),
+            )
+        })?;
+        Ok(())
     }
 
     fn row(&mut self, function: Function) -> Result<Row, Damaged> {
@@ -139,6 +174,7 @@ impl File<'_> {
                 self.reader.skip();
                 break;
             }
+            self.take(CALLER_BYTES)?;
             let caller = self.function("a caller (file, line, name)")?;
             let begin = self.reader.byte();
             let is_number = matches!(self.reader.peek(), Some(b'i' | b'I' | b'l'));

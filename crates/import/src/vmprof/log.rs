@@ -3,6 +3,7 @@
 //! before a damaged place.
 
 use crate::Refused;
+use crate::room::{Room, SAMPLE_BYTES};
 
 const KIND: &str = "a log of vmprof";
 const WORD: usize = 8;
@@ -70,7 +71,7 @@ pub struct Entry {
 
 impl Log<'_> {
     /// Innermost first. With lines, each address has its line before it.
-    pub fn entries<'s>(&self, stack: &'s Stack<'_>) -> impl Iterator<Item = Entry> + use<'s> {
+    pub fn entries<'s>(&self, stack: &'s Stack<'_>) -> impl DoubleEndedIterator<Item = Entry> + use<'s> {
         let has_lines = self.lines;
         let words = if has_lines { 2 } else { 1 };
         let word = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
@@ -114,13 +115,13 @@ pub fn is_log(bytes: &[u8]) -> Result<bool, Refused> {
 }
 
 /// What stands before a damaged place, with a fault about it. Err: nothing does, or the log is of a kind that is not read.
-pub fn read(bytes: &[u8]) -> Result<Log<'_>, Refused> {
+pub fn read<'a>(bytes: &'a [u8], room: &mut Room) -> Result<Log<'a>, Refused> {
     let mut at = Cursor { bytes, byte: 3 * WORD };
     let mut log = Log { period_us: at.word("the period").unwrap_or(0), ..Log::default() };
     at.byte = HEADER_BYTES;
     loop {
         let begin = at.byte;
-        let record = record(&mut at, &mut log);
+        let record = record(&mut at, &mut log, room);
         let samples = log.stacks.len();
         match record {
             Ok(Next::Record) => {}
@@ -171,7 +172,7 @@ enum Stop {
     Refused(Refused),
 }
 
-fn record<'a>(at: &mut Cursor<'a>, log: &mut Log<'a>) -> Result<Next, Stop> {
+fn record<'a>(at: &mut Cursor<'a>, log: &mut Log<'a>, room: &mut Room) -> Result<Next, Stop> {
     let begin = at.byte;
     let Some(&marker) = at.bytes.get(begin) else {
         return if log.has_header { Ok(Next::End) } else { Err(at.wrong(begin, "a header", "the end of the file")) };
@@ -192,10 +193,12 @@ fn record<'a>(at: &mut Cursor<'a>, log: &mut Log<'a>) -> Result<Next, Stop> {
         TIME_N_ZONE => log.start_us = at.time()?,
         STACKTRACE => {
             let stack = stack(at, log)?;
+            room.take(SAMPLE_BYTES).map_err(Stop::Refused)?;
             log.stacks.push(stack);
         }
         VIRTUAL_IP | NATIVE_SYMBOLS => {
             let address = at.word("an address")?;
+            room.take(SAMPLE_BYTES).map_err(Stop::Refused)?;
             log.names.push((address, at.text("a name")?));
         }
         TRAILER => {

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
+use crate::Refused;
 use crate::builder::Frame;
+use crate::room::{NAME_COPIES, PLACE_BYTES, Room};
 use crate::vmprof::log::{Entry, Log};
 
 pub struct Names<'a> {
@@ -25,19 +27,25 @@ impl<'a> Names<'a> {
         Names { names, frames: HashMap::new(), nameless: 0 }
     }
 
-    pub fn frame(&mut self, entry: Entry) -> Frame {
+    /// # Errors
+    /// The file has no room for a further name.
+    pub fn frame(&mut self, entry: Entry, room: &mut Room) -> Result<Frame, Refused> {
         if let Some(frame) = self.frames.get(&entry) {
-            return frame.clone();
+            return Ok(frame.clone());
         }
+        room.take(PLACE_BYTES)?;
         let frame = match self.names.get(&entry.address) {
-            Some(name) => named(&String::from_utf8_lossy(name), entry),
+            Some(name) => {
+                room.take(NAME_COPIES * name.len() as u64)?;
+                named(&String::from_utf8_lossy(name), entry)
+            }
             None => {
                 self.nameless += 1;
                 nameless(entry.address)
             }
         };
         self.frames.insert(entry, frame.clone());
-        frame
+        Ok(frame)
     }
 
     pub fn note(&self) -> Option<String> {
@@ -52,25 +60,25 @@ impl<'a> Names<'a> {
 }
 
 fn nameless(address: u64) -> Frame {
-    Frame::Mark(format!("no name in the log: {address:#x}"))
+    Frame::Mark(format!("no name in the log: {address:#x}").into())
 }
 
 fn named(text: &str, entry: Entry) -> Frame {
     let Some((language, rest)) = text.split_once(':') else {
-        return Frame::Mark(text.to_owned());
+        return Frame::Mark(text.into());
     };
     let Some((name, line, file)) = parts(rest) else {
-        return Frame::Mark(text.to_owned());
+        return Frame::Mark(text.into());
     };
     match language {
-        "py" => Frame::Python { name: name.to_owned(), file: file.to_owned(), first_line: line, line: entry.line },
+        "py" => Frame::Python { name: name.into(), file: file.into(), first_line: line, line: entry.line },
         // Native code has the lowest bit set; vmprof calls a code object so that was freed before it could be named.
         "n" if entry.address & 1 == 0 && name.starts_with("<native symbol ") => nameless(entry.address),
         "n" => {
-            let module = (file != "-" && !file.is_empty()).then(|| file.to_owned());
-            Frame::C { name: name.to_owned(), module }
+            let module = (file != "-" && !file.is_empty()).then(|| file.into());
+            Frame::C { name: name.into(), module }
         }
-        _ => Frame::Mark(text.to_owned()),
+        _ => Frame::Mark(text.into()),
     }
 }
 

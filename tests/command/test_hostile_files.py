@@ -1,0 +1,111 @@
+"""Small files that ask for much: a compressed file of 60 kB never takes more than 150 MB, whatever is in it and whichever verb reads it."""
+
+import gzip
+import os
+import struct
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pytest
+
+from recording import binary
+
+PEAK_BYTES_MAX = 150_000_000
+FILE_BYTES_MAX = 60_000
+# What fits into 60 kB by gzip, which packs a thousand bytes into one.
+PLAIN_BYTES = 58_000_000
+
+
+def repeated(piece: bytes, plain_bytes: int = PLAIN_BYTES) -> bytes:
+    return piece * (plain_bytes // len(piece))
+
+
+def one_deep_line() -> bytes:
+    return repeated(b"a;") + b"a 1\n"
+
+
+def deep_lines(count: int) -> bytes:
+    return b"".join(b"%d;" % line + b"a;" * 50_000 + b"a 1\n" for line in range(count))
+
+
+def many_functions() -> bytes:
+    return b"".join(b"f%d 1\n" % number for number in range(19_000))
+
+
+def log_of_vmprof(records: Iterable[bytes]) -> bytes:
+    # Format 1: a thread, no memory, no times.
+    head = struct.pack("<5q", 0, 3, 0, 1000, 0) + b"\x05" + b"\x00\x01" + b"\x07cpython"
+    return head + b"".join(records) + b"\x03"
+
+
+def stack_of_vmprof(addresses: bytes, thread: int = 1) -> bytes:
+    return b"\x01" + struct.pack("<qq", 1, len(addresses) // 8) + addresses + struct.pack("<q", thread)
+
+
+def one_name_for_many_lines() -> bytes:
+    # Format 4 with lines: a name of 1 MB, and a stack that has it at 32,768 lines.
+    head = struct.pack("<5q", 0, 3, 0, 1000, 0) + b"\x05" + b"\x00\x04" + b"\x02" + b"\x07cpython"
+    name = b"py:" + b"a" * 1_000_000 + b":1:a.py"
+    lines = b"".join(struct.pack("<qq", line, 16) for line in range(1, 6_000))
+    return head + b"\x02" + struct.pack("<qq", 16, len(name)) + name + stack_of_vmprof(lines) + b"\x03"
+
+
+def rows_of_callers() -> bytes:
+    """A .prof file whose callers are two references of five bytes each."""
+    out = [b"{"]
+    # (file, line, name), to which the callers refer: a tuple, then its three items.
+    text = b"\xfa\x01a"
+    out.append(b"\xa9\x03" + text + b"i" + struct.pack("<i", 1) + text)
+    out.append(b")\x05" + b"i\1\0\0\0" * 2 + b"g" + bytes(8) + b"g" + bytes(8) + b"{")
+    timing = b"\xa9\x04" + b"i\1\0\0\0" * 2 + b"g" + bytes(8) + b"g" + bytes(8)
+    out.append(b"r\0\0\0\0" + timing)
+    out.append(repeated(b"r\0\0\0\0r\3\0\0\0", PLAIN_BYTES // 2) + b"00")
+    return b"".join(out)
+
+
+HOSTILE: dict[str, Callable[[], bytes]] = {
+    "one deep line": one_deep_line,
+    "deep lines": lambda: deep_lines(400),
+    "fewer deep lines": lambda: deep_lines(4),
+    "one name": lambda: repeated(b"a") + b" 1\n",
+    "no text": lambda: repeated(b"\xff") + b" 1\n",
+    "many lines": lambda: repeated(b"a 1\n"),
+    "empty lines": lambda: b"a 1\n" + repeated(b"\n"),
+    "many functions": many_functions,
+    "samples of vmprof": lambda: log_of_vmprof([repeated(stack_of_vmprof(b""), PLAIN_BYTES // 3)]),
+    "deep samples of vmprof": lambda: log_of_vmprof([stack_of_vmprof(struct.pack("<q", 16) * 60_000, n) for n in range(80)]),
+    "names of vmprof": lambda: log_of_vmprof([repeated(b"\x02" + struct.pack("<qq", 16, 0), PLAIN_BYTES // 3)]),
+    "one name of vmprof for many lines": one_name_for_many_lines,
+    "rows of a .prof": rows_of_callers,
+}
+
+
+# A process of its own: a child begins with the peak of whoever forks it.
+RUNNER = """
+import os, subprocess, sys
+with subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL) as process:
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+print(usage.ru_maxrss * 1024, process.returncode)
+"""
+
+
+def peak_bytes(*words: str | Path) -> tuple[int, int, str]:
+    """Peak of what was resident, exit code, and what was said."""
+    done = subprocess.run([sys.executable, "-c", RUNNER, binary(), *words], capture_output=True, text=True, check=True, timeout=180)
+    peak, code = map(int, done.stdout.split())
+    return peak, code, done.stderr
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_small_file_takes_little_memory(tmp_path: Path, name: str) -> None:
+    packed = gzip.compress(HOSTILE[name](), 9)
+    assert len(packed) <= FILE_BYTES_MAX
+    file = tmp_path / "hostile.gz"
+    file.write_bytes(packed)
+    for words in (("report", file), ("tree", file), ("export", "--to", "json", "-o", "-", file)):
+        peak, code, said = peak_bytes(*words)
+        assert code in {0, 1} and "panicked" not in said, said
+        assert peak <= PEAK_BYTES_MAX, (words[0], peak, code, said)
