@@ -2,7 +2,7 @@
 // Needs the built command: target/release/genba, or GENBA; and a Python: GENBA_PYTHON, or python3.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -75,64 +75,6 @@ test("a recorded program, opened: the same rows, a box to click, no request", as
     const said = await part.locator("[data-kept]").innerText();
     assert.ok(said.startsWith(`kept: ${(kept.filters.share * 100).toFixed(1)} % of `) && said.includes("(--focus after)"), said);
     assert.deepEqual(part.complaints, [], "the console complained");
-  });
-});
-
-const ORDERS = `
-import csv, hashlib, io, json, re, sqlite3, statistics, string, textwrap
-from collections import Counter
-from dataclasses import asdict, dataclass
-from datetime import date, timedelta
-
-@dataclass
-class Order:
-    number: int
-    customer: str
-    day: str
-    cents: int
-
-def made(count):
-    first = date(2026, 1, 1)
-    return [Order(at, f"customer {at * 7919 % 997}", (first + timedelta(days=at % 365)).isoformat(), at * 104729 % 100_000) for at in range(count)]
-
-def exported(orders):
-    text = io.StringIO()
-    writer = csv.DictWriter(text, ["number", "customer", "day", "cents"])
-    writer.writeheader()
-    writer.writerows(asdict(order) for order in orders)
-    return text.getvalue()
-
-def stored(text):
-    base = sqlite3.connect(":memory:")
-    base.execute("create table orders (number integer primary key, customer text, day text, cents integer)")
-    base.executemany("insert into orders values (:number, :customer, :day, :cents)", list(csv.DictReader(io.StringIO(text))))
-    return base.execute("select customer, sum(cents), count(*) from orders group by customer order by 2 desc").fetchall()
-
-def report(rows, orders):
-    words = Counter(re.findall("[a-z]+|[0-9]+", " ".join(row[0] for row in rows)))
-    mean = statistics.fmean(row[1] for row in rows)
-    line = string.Template("$customer: $cents in $count orders")
-    lines = [line.substitute(customer=row[0], cents=row[1], count=row[2]) for row in rows if row[1] > mean]
-    document = json.dumps({"words": words, "orders": [asdict(order) for order in orders], "lines": lines}, indent=1)
-    return hashlib.sha256((textwrap.fill(" ".join(lines)) + json.dumps(json.loads(document))).encode()).hexdigest()
-
-for _ in range(12):
-    orders = made(4_000)
-    report(stored(exported(orders)), orders)
-`;
-
-test("the page of a usual recording, of a program that works with nine modules, is below 300 kB", async () => {
-  await withChromium(async (at) => {
-    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
-    writeFileSync(join(at.folder, "orders.py"), ORDERS);
-    genba("run", "--quiet", "-o", "orders.genba", PYTHON, "orders.py");
-    genba("html", "orders.genba", "-o", "orders.html");
-    const { size } = statSync(join(at.folder, "orders.html"));
-    assert.ok(size < 300_000, `${size} bytes`);
-    const page = await openPage(at, join(at.folder, "orders.html"));
-    assert.ok((await page.locator("[data-hit]").count()) > 0, "and it shows the recording");
-    assert.equal(await page.locator("[data-rare]").count(), 0, "with nothing left out");
-    assert.deepEqual(page.complaints, []);
   });
 });
 
