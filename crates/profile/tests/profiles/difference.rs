@@ -3,7 +3,7 @@
 use crate::compared::{rounds_of_two_callers, run, runs, told, two_callers};
 use expect_test::{Expect, expect};
 use genba_profile::build::{Additions, accounts, profile_over_time, promoted};
-use genba_profile::difference_view::{Run, bins_of, comparison, text};
+use genba_profile::difference_view::{Run, bins_of, comparison, json, text};
 use genba_profile::filter::Filter;
 use genba_profile::paint::Paint;
 use genba_profile::reading::Reading;
@@ -283,4 +283,8 @@ fn functions_of_one_name_are_not_swapped() {
     let (rows, merged, page) = lambdas(&before, &of(2, [9, 9], [600, 600], 26));
     assert_eq!((rows, merged), (vec!["<lambda> ← main:28 +0 open".to_string()], 1));
     assert!(page.contains("nothing tells apart in these recordings, are one: app.py <lambda>"), "{page}");
+    let (before, after) = (runs("before", &[before]), runs("after", &[of(2, [9, 9], [600, 600], 26)]));
+    let page = json::json(&comparison(&before, &after, None), None, &[]).expect("JSON");
+    let page: serde_json::Value = serde_json::from_str(&page).expect("JSON");
+    assert_eq!(page["merged"], serde_json::json!([{ "file": "/app/app.py", "function": "<lambda>" }]));
 }

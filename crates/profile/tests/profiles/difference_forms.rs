@@ -157,6 +157,7 @@ fn machines_read_the_same() {
               "runs_needed": null
             }
           ],
+          "merged": [],
           "folded": {
             "differences": 3,
             "functions": 1

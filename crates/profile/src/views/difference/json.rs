@@ -29,6 +29,7 @@ struct Page<'a> {
     whole: EstimatePage,
     differences: Vec<RowPage<'a>>,
     functions: Vec<RowPage<'a>>,
+    merged: Vec<MergedPage<'a>>,
     folded: FoldedPage,
     advice: Option<AdvicePage<'a>>,
     warnings: &'a [String],
@@ -105,6 +106,12 @@ struct CodePage<'a> {
 }
 
 #[derive(Serialize)]
+struct MergedPage<'a> {
+    file: &'a str,
+    function: &'a str,
+}
+
+#[derive(Serialize)]
 struct FoldedPage {
     differences: usize,
     functions: usize,
@@ -150,6 +157,7 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
         whole: estimate(&difference.whole, weight),
         differences: shown.iter().map(|row| self::row(row, weight)).collect(),
         functions: functions.iter().map(|row| self::row(row, weight)).collect(),
+        merged: difference.merged.iter().map(|(file, function)| MergedPage { file, function }).collect(),
         folded: FoldedPage {
             differences: difference.rows.len() - shown.len(),
             functions: difference.functions.len() - functions.len(),
