@@ -6,6 +6,7 @@ mod compared_pages;
 mod crowded_pages;
 mod diff;
 mod filters;
+mod hostile_names;
 mod imports;
 mod lines;
 mod named;

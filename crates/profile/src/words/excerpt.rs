@@ -73,7 +73,7 @@ pub(crate) fn expand(text: &str, mut cells: usize) -> String {
                 expanded.extend(std::iter::repeat_n(' ', blanks));
                 cells += blanks;
             }
-            character if character.is_control() || turns_direction(character) => {
+            character if !is_harmless(character) => {
                 expanded.push('\u{fffd}');
                 cells += 1;
             }
@@ -86,9 +86,20 @@ pub(crate) fn expand(text: &str, mut cells: usize) -> String {
     expanded
 }
 
-/// Source: Unicode 16, UAX #9, explicit directional formatting characters.
-fn turns_direction(character: char) -> bool {
-    matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+/// It neither steers a terminal, nor ends a line, nor turns the direction of writing.
+#[must_use]
+pub fn is_harmless(character: char) -> bool {
+    // Source: Unicode 16, UAX #9, explicit directional formatting characters; UAX #14, BK.
+    let turns_direction =
+        matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
+    !character.is_control() && !turns_direction && !ends_line
+}
+
+/// For what keeps its blanks: each character that is not harmless is one visible sign.
+#[must_use]
+pub fn harmless(text: &str) -> String {
+    text.replace(|character: char| !is_harmless(character), "\u{fffd}")
 }
 
 pub(crate) fn first_cells(text: &str, cells_max: usize) -> String {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Frame, FrameKind, Home, LOST, Profile, ThreadIndex};
 use crate::tables::state::in_words;
+use crate::words::excerpt::harmless;
 use crate::words::figures::counted;
 use genba_format::state::State;
 
@@ -104,5 +105,5 @@ fn thread(profile: &Profile, index: ThreadIndex) -> [String; 2] {
 
 /// A semicolon ends a frame and a line break a stack, so neither may stand in a name.
 fn escaped(name: &str) -> String {
-    name.replace(';', "\\;").replace(|character: char| character.is_control(), "\u{fffd}")
+    harmless(&name.replace(';', "\\;"))
 }

@@ -7,6 +7,7 @@ use crate::views::report::chain_text::{chain, shown};
 use crate::views::report::groups::of_one_line;
 use crate::views::report::{Report, Row, Sort, text};
 use crate::views::summary::header_with_verdict;
+use crate::words::excerpt::harmless;
 use crate::words::figures::{counted, percent};
 
 pub fn markdown(reading: &Reading, report: &Report, warnings: &[String]) -> String {
@@ -71,7 +72,7 @@ fn expression(profile: &Profile, row: &Row) -> String {
 pub(crate) fn code(text: &str) -> String {
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
-    let text = on_one_line(text).replace('|', "\\|");
+    let text = harmless(text).replace('|', "\\|");
     let blank = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
     format!("{fence}{blank}{text}{blank}{fence}")
 }
@@ -84,10 +85,5 @@ pub(crate) fn escaped(text: &str) -> String {
         }
         escaped.push(character);
     }
-    on_one_line(&escaped)
-}
-
-/// A name may hold line feeds (a file's), and a row of a table ends with its line.
-fn on_one_line(text: &str) -> String {
-    text.replace(|character: char| character.is_control(), "\u{fffd}")
+    harmless(&escaped)
 }
