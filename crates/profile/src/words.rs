@@ -6,4 +6,5 @@ pub mod figures;
 pub mod glob;
 pub mod paint;
 pub(crate) mod plumbing;
+pub mod shell;
 pub mod wrap;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use genba_profile::difference_view::Run;
+use genba_profile::shell;
 use genba_profile::window::Window;
 
 use crate::read::filter_options::{FilterOptions, window};
@@ -125,10 +126,10 @@ fn named<'a>(
     match (before, after) {
         ([_, _], []) => Ok(before.split_at(1)),
         ([file], []) => Err(Failure::usage("one recording has nothing to be compared with")
-            .hint(format!("genba {verb} before.genba {}", file.display()))
+            .hint(format!("genba {verb} before.genba {}", shell::path(file)))
             .hint(format!(
                 "genba {verb} --before-time ..2s --after-time 2s..4s {} compares two times of it",
-                file.display()
+                shell::path(file)
             ))),
         (several, []) => {
             let failure =

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 use crate::files::own_file::Content;
 use crate::words::failure::{self, Failure};
 use crate::words::of_others;
+use genba_profile::shell;
 
 /// More recordings of one name in one folder than anybody keeps.
 const NUMBER_MAX: u32 = 100_000;
@@ -81,6 +82,13 @@ pub struct Output {
 }
 
 impl Output {
+    /// As a word of a command that is offered.
+    pub fn word(&self) -> String {
+        // What is not UTF-8 is not in `shown`.
+        let exact = !self.shown.contains(char::REPLACEMENT_CHARACTER);
+        shell::path(if exact { Path::new(&self.shown) } else { &self.path })
+    }
+
     /// `stem`: of the name that it gets where none is asked for. `words`: of the program's command line, which may name the file.
     pub fn create(
         holds: Holds,
@@ -167,14 +175,16 @@ fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr])
     }
     if let Some(then) = of_others::ending(path).filter(|_| holds == Holds::Recording) {
         let recording = path.with_extension(holds.ending());
-        return Err(refused("that is the name of something else").hint(format!("-o {}; {then}", recording.display())));
+        return Err(
+            refused("that is the name of something else").hint(format!("-o {}; {then}", shell::path(&recording)))
+        );
     }
     let mut replaced = None;
     if let Ok(found) = fs::symlink_metadata(path) {
         let behind = fs::metadata(path);
         if behind.as_ref().is_ok_and(Metadata::is_dir) {
             return Err(refused("it is a directory")
-                .hint(format!("-o {}", path.join(format!("app.{}", holds.ending())).display())));
+                .hint(format!("-o {}", shell::path(&path.join(format!("app.{}", holds.ending()))))));
         }
         if behind.is_ok_and(|behind| !behind.is_file()) {
             return Err(refused("it is not a regular file")
@@ -224,7 +234,7 @@ fn create_as_asked(holds: Holds, path: &Path, is_forced: bool, words: &[&OsStr])
                 return refused("no file can be made in that folder")
                     .hint("name a file in a folder that you may write to");
             }
-            refused("its folder does not exist").hint(format!("mkdir -p {}", folder.display()))
+            refused("its folder does not exist").hint(format!("mkdir -p {}", shell::path(folder)))
         }
         _ => refused(&failure::of_system(&error)).hint("name a file in a folder that you may write to"),
     });

@@ -251,7 +251,8 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
             Err(failure) => drop(failure.print()),
         }
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
-        say(&format!("recorded {0} ({1}) · next: genba view {0}", output.shown, figures::size(bytes)));
+        let (shown, size) = (&output.shown, figures::size(bytes));
+        say(&format!("recorded {shown} ({size}) · next: genba view {}", output.word()));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use genba_profile::difference_view::{comparison, json, markdown, text};
+use genba_profile::shell;
 use genba_profile::weight::Weight;
 use genba_pstats::{Order, difference};
 
@@ -103,7 +104,7 @@ fn difference_of_calls(
 ) -> Result<ExitCode, Failure> {
     if arguments.filters.are_any() || arguments.times.before_time.is_some() {
         return Err(Failure::usage("filters do not apply to counts of calls: they tell functions, not samples")
-            .hint(format!("genba pstats {} --stats REGEX lists some functions", before.display())));
+            .hint(format!("genba pstats {} --stats REGEX lists some functions", shell::path(before))));
     }
     let order = match weight {
         None | Some(Weight::Wall) => Order::Time,

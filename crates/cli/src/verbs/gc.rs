@@ -10,6 +10,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use genba_profile::collections::{json, summary, text, why_none};
+use genba_profile::shell;
 
 use crate::read::{self, ColourWhen, FilterOptions, RecordingArguments, Stream};
 use crate::words::failure::Failure;
@@ -88,6 +89,6 @@ fn none(recording: &str, why: &[&str]) -> Failure {
     failure.hint(if why.iter().any(|reason| reason.contains("gc.callbacks")) {
         "a program that changes the list gc.callbacks, and puts no other one in its place, has them recorded".to_owned()
     } else {
-        format!("genba report {recording} has all notes of the recording")
+        format!("genba report {} has all notes of the recording", shell::word(recording))
     })
 }

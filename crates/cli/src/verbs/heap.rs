@@ -19,6 +19,7 @@ use clap::{Args, Subcommand};
 use genba_process::facts::Facts;
 use genba_process::interpreter::{self, Interpreter};
 use genba_profile::figures;
+use genba_profile::shell;
 
 use crate::read;
 use crate::verbs::attach::entering;
@@ -117,7 +118,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(path) = &arguments.output {
         std::fs::write(path, page.json()?)
             .map_err(|error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))))?;
-        say(&format!("kept in {0} · next: genba heap diff {0} LATER", path.display()));
+        say(&format!("kept in {} · next: genba heap diff {} LATER", path.display(), shell::path(path)));
     }
     match arguments.format {
         Format::Text => read::print(&text::text(&page, arguments.top))?,

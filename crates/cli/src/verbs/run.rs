@@ -242,7 +242,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let bytes = std::fs::metadata(&output.path).map_or(0, |found| found.len());
         let (shown, size) = (&output.shown, figures::size(bytes));
         // What was not on the screen yet.
-        let next = if arguments.view { String::new() } else { format!(" · next: genba view {shown}") };
+        let next = if arguments.view { String::new() } else { format!(" · next: genba view {}", output.word()) };
         say(&format!("recorded {shown} ({size}){next}"));
     }
     if arguments.view {

@@ -10,12 +10,14 @@ mod starting;
 mod terminal;
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use std::time::Duration;
 
 use clap::{Args, ValueHint};
 use genba_profile::report::printable;
+use genba_profile::shell;
 use ratatui::crossterm::event::{self, Event};
 
 use self::draw::Palette;
@@ -194,5 +196,5 @@ fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
         Some(Beside::Starting(starting)) => format!("; {}", starting.words()),
         _ => String::new(),
     };
-    format!("{what}: {path}{printed} · next: genba report {path}")
+    format!("{what}: {path}{printed} · next: genba report {}", shell::path(Path::new(path)))
 }

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use clap::{Args, ValueHint};
 use genba_parent::Mask;
 use genba_profile::figures;
+use genba_profile::shell;
 use genba_pstats::{Prof, Stats};
 
 use super::pstats::not_a_key;
@@ -118,13 +119,14 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         Some(folder) => {
             left.give_up();
+            let word = shell::path(&folder);
             let folder = folder.display();
             match ended.load(Ordering::SeqCst) {
                 true => format!(
-                    "genba ends before it has made {shown}; the counts are in {folder}: genba pstats {folder}/*.prof"
+                    "genba ends before it has made {shown}; the counts are in {folder}: genba pstats {word}/*.prof"
                 ),
                 false => format!(
-                    "genba ends at the second Ctrl-C, and there will be no {shown}; process {pid} goes on and writes its counts into {folder} when it ends: genba pstats {folder}/*.prof"
+                    "genba ends at the second Ctrl-C, and there will be no {shown}; process {pid} goes on and writes its counts into {folder} when it ends: genba pstats {word}/*.prof"
                 ),
             }
         }
@@ -151,7 +153,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let failure = match place.keep() {
                 Some(folder) => failure
                     .detail(format!("the counts are in {}, and not in a recording", folder.display()))
-                    .hint(format!("genba pstats {}/*.prof", folder.display())),
+                    .hint(format!("genba pstats {}/*.prof", shell::path(&folder))),
                 None => failure,
             };
             return Err(failure.with_exit_code(ending.exit_code().max(1)));
@@ -214,7 +216,8 @@ fn report(
             say(&format!("note: {count}: {then}"));
         }
         let next = if place.is_within() { "view" } else { "report" };
-        say(&format!("traced {shown} ({size}) · next: genba pstats {shown}, genba {next} {shown}"));
+        let word = output.word();
+        say(&format!("traced {shown} ({size}) · next: genba pstats {word}, genba {next} {word}"));
     }
     Ok(())
 }
@@ -263,7 +266,7 @@ fn holds(asked: Option<&Path>) -> Result<Holds, Failure> {
             .detail(
                 "a .prof file is read by pstats of every version; a recording has the sources and all processes, too",
             )
-            .hint(format!("-o {}", path.with_extension("prof").display()))),
+            .hint(format!("-o {}", shell::path(&path.with_extension("prof"))))),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::read::{check_opens, newest_here, print};
 use crate::verbs::view::ends::End;
 use crate::verbs::view::site::Site;
 use crate::words::failure::{Failure, of_system, say};
+use genba_profile::shell;
 
 const SECRET_BYTES: usize = 24;
 
@@ -54,7 +55,7 @@ pub fn in_place_of_this(recording: &Path, exit_code: u8) -> Failure {
     let recording = here.and_then(|here| recording.strip_prefix(here).ok()).unwrap_or(recording);
     let cannot = |error: std::io::Error| {
         Failure::no(format!("cannot show the recording: {}", of_system(&error)))
-            .hint(format!("genba view {}", recording.display()))
+            .hint(format!("genba view {}", shell::path(recording)))
             .with_exit_code(exit_code.max(1))
     };
     let started = || -> std::io::Result<std::io::Error> {

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use genba_profile::report::printable;
+use genba_profile::shell;
 
 use super::of_others;
 
@@ -126,7 +127,13 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
     let is_verb = |word: &&String| !word.starts_with('-') && *word != "help";
     let first = words.iter().find(is_verb).cloned().unwrap_or_default();
     let failure = Failure::usage(format!("`{first}` is not a verb of genba"));
-    let rest = words.iter().skip_while(|word| **word != first).skip(1).cloned().collect::<Vec<_>>().join(" ");
+    let rest = words
+        .iter()
+        .skip_while(|word| **word != first)
+        .skip(1)
+        .map(|word| shell::word(word))
+        .collect::<Vec<_>>()
+        .join(" ");
     if let Some(answer) = of_others::verb(&first, &rest, false) {
         return answered(answer);
     }
@@ -135,6 +142,7 @@ fn unknown_verb(refusal: &clap::Error) -> Failure {
         || [".py", ".pyz"].iter().any(|ending| first.ends_with(ending))
         || ["python", "python3", "pytest"].contains(&first.as_str());
     if looks_runnable {
+        let words: Vec<String> = words.iter().map(|word| shell::word(word)).collect();
         return failure.hint(format!("genba run {}", words.join(" ")));
     }
     if let Some(ContextValue::Strings(verbs)) = refusal.get(ContextKind::SuggestedSubcommand)
@@ -170,6 +178,7 @@ fn unknown_option(what: &str) -> Option<Failure> {
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let (verb, rest) = words.split_first()?;
     let rest: Vec<&str> = rest.iter().map(String::as_str).filter(|word| !word.starts_with(option)).collect();
+    let rest: Vec<String> = rest.into_iter().map(shell::word).collect();
     of_others::option(verb, option, &rest.join(" ")).map(answered)
 }
 

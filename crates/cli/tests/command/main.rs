@@ -12,6 +12,7 @@ mod lines;
 mod named;
 #[path = "../../../profile/tests/profiles/notation.rs"]
 mod notation;
+mod offered;
 mod played_server;
 mod push;
 mod readers;

@@ -12,6 +12,7 @@ use crate::tables::table::TableIndex;
 use crate::tables::window::Window;
 use crate::words::figures::setting;
 use crate::words::glob::Glob;
+use crate::words::shell;
 
 /// All that are given must hold for a sample to be kept; of several threads or processes, any.
 #[derive(Clone, Debug, Default)]
@@ -89,11 +90,7 @@ impl Filter {
 
 /// `--focus render`, `--focus 'a b'`
 fn flag(name: &str, value: &str) -> String {
-    let plain = |character: char| character.is_alphanumeric() || "_-./:@%+,".contains(character);
-    match !value.is_empty() && value.chars().all(plain) {
-        true => format!("--{name} {value}"),
-        false => format!("--{name} '{}'", value.replace('\'', "'\\''")),
-    }
+    format!("--{name} {}", shell::word(value))
 }
 
 /// The profile with what the filter keeps, and the moments that it leaves out. Without a filter it comes back as it is.

@@ -18,6 +18,7 @@ use genba_heap::pieces::{ASKED_BYTES, Head, InPlace, Moment, Piece, read_piece};
 use genba_process::facts::Facts;
 use genba_profile::figures;
 use genba_profile::heaps::thinned;
+use genba_profile::shell;
 
 use super::asking::{self, Wants};
 use super::page::{Page, Process, Row};
@@ -144,12 +145,16 @@ impl Keeping {
             _ if is_quiet => {}
             [] if kept.has_failures || kept.unfinished > 0 => {}
             [] => say("note: no heap was kept: none of its moments came"),
-            [only] => say(&format!("kept the heap in {0} · next: genba heap diff {0} LATER", shown(only))),
+            [only] => {
+                say(&format!("kept the heap in {} · next: genba heap diff {} LATER", shown(only), shell::path(only)))
+            }
             [first, .., last] => say(&format!(
-                "kept {} heaps, {first} to {last} · next: genba heap diff {first} {last}",
+                "kept {} heaps, {} to {} · next: genba heap diff {} {}",
                 kept.files.len(),
-                first = shown(first),
-                last = shown(last)
+                shown(first),
+                shown(last),
+                shell::path(first),
+                shell::path(last)
             )),
         }
         if !is_quiet && kept.heaps.len() < kept.files.len() {

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use genba_format::Recording;
 use genba_profile::profile::NotFollowed;
+use genba_profile::shell;
 use genba_profile::{figures, not_followed};
 
 use super::interpreter::Known;
@@ -81,7 +82,7 @@ pub fn no_python(
             Failure::no(format!("nothing was recorded: {} ended before genba's library began", program.path.display()))
                 .detail(format!("it {}", ending.words()))
                 .detail("ld.so says above why it could not load the library, or the disk is full")
-                .hint(format!("try it without genba: {} {}", program.path.display(), shown_words(program)))
+                .hint(format!("try it without genba: {} {}", shell::path(&program.path), shown_words(program)))
         }
     };
     failure.with_exit_code(exit_code.max(1))
@@ -130,6 +131,6 @@ fn shown_command(program: &Program) -> String {
 }
 
 fn shown_words(program: &Program) -> String {
-    let words: Vec<String> = program.arguments.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words: Vec<String> = program.arguments.iter().map(|word| shell::word(&word.to_string_lossy())).collect();
     words.join(" ")
 }

@@ -9,6 +9,7 @@ use crate::recording::output::Output;
 use crate::upload::{Interrupt, Live, New, Refusal, Server, Token, host_name, name_of};
 use crate::words::failure::{Failure, say};
 use crate::words::progress::during_change;
+use genba_profile::shell;
 
 /// Where `genba serve` listens unless it is told another address.
 const SERVER_HERE: &str = "http://127.0.0.1:8970";
@@ -77,7 +78,7 @@ impl Pushing {
 
     /// `genba push app.genba http://127.0.0.1:8970`
     pub fn later(&self) -> String {
-        format!("genba push {} {}", self.shown, self.live.server().shown())
+        format!("genba push {} {}", shell::word(&self.shown), self.live.server().shown())
     }
 
     /// The recording is complete: waits for the rest of the upload, and says where it is.
@@ -100,7 +101,7 @@ impl Pushing {
     pub fn give_up(&self, shown: &str) {
         self.live.abandon();
         say(&format!("warning: {} was not pushed: it was removed while the program ran", self.shown));
-        say(&format!("hint: genba push {shown} {}", self.live.server().shown()));
+        say(&format!("hint: genba push {} {}", shell::word(shown), self.live.server().shown()));
     }
 
     /// Nothing was recorded.

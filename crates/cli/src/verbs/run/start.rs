@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use genba_parent::{Mask, News, next_news, reap, take_stop, unblock_stops};
+use genba_profile::shell;
 
 use super::bells::Chain;
 use super::signals::{Answers, pass_on_to};
@@ -59,7 +60,7 @@ pub fn run(
     let started = Instant::now();
     let mut child = genba_parent::start(&mut command, mask).map_err(|error| {
         Failure::no(format!("cannot start {}: {}", program.path.display(), failure::of_system(&error)))
-            .hint(format!("try it without genba: {}", program.name.display()))
+            .hint(format!("try it without genba: {}", shell::path(Path::new(&program.name))))
     })?;
     let pid = child.id();
     let passing = pass_on_to(pid, answers, chain);

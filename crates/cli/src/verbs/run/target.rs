@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::interpreter::{self, Named, find_on_path, is_executable};
 use crate::words::failure::Failure;
+use genba_profile::shell;
 
 /// How the user named the program.
 pub struct Asked<'a> {
@@ -90,7 +91,7 @@ impl Program {
             }
             if !is_executable(path) {
                 return Err(Failure::usage(format!("cannot run {}: it is not executable", path.display()))
-                    .hint(format!("genba run python {}, or chmod +x {}", path.display(), path.display())));
+                    .hint(format!("genba run python {0}, or chmod +x {0}", shell::path(path))));
             }
             path.to_path_buf()
         } else {
@@ -99,7 +100,7 @@ impl Program {
                 if path.is_file() {
                     return failure
                         .detail("a file of that name is here, but its name does not end in .py or .pyz")
-                        .hint(format!("genba run python {}, or genba run ./{}", first.display(), first.display()));
+                        .hint(format!("genba run python {0}, or genba run ./{0}", shell::path(path)));
                 }
                 failure.hint(
                     "genba run app.py runs a script, genba run -m module a module, genba run NAME a command on PATH",

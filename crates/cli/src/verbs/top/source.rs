@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use genba_format::{Event, Reader};
 use genba_profile::growing::Growing;
+use genba_profile::shell;
 
 use super::attaching::Attaching;
 use super::starting::{Starting, Wanted};
@@ -84,7 +85,7 @@ fn alone(wanted: &Wanted, source: Source) -> Result<Source, Failure> {
     match wanted.target.as_slice() {
         [_] => Ok(source),
         [first, ..] => Err(Failure::usage(format!("{} is no program: nothing may come behind it", first.display()))
-            .hint(format!("genba top {}", first.display()))),
+            .hint(format!("genba top {}", shell::path(Path::new(first))))),
         [] => Ok(source),
     }
 }
@@ -210,6 +211,7 @@ impl Identity {
 fn not_a_recording(path: &Path, content: &Content) -> Failure {
     let shown = path.display();
     Failure::no(format!("{shown} is not a recording")).detail(content.to_string()).hint(format!(
-        "genba top follows a recording that genba run is writing; genba report {shown} reads other files"
+        "genba top follows a recording that genba run is writing; genba report {} reads other files",
+        shell::path(path)
     ))
 }
