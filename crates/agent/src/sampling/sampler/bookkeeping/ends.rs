@@ -68,6 +68,10 @@ impl Sampler {
         let thread = &mut self.threads[index];
         let Some(end) = thread.end else { return looks };
         let _ = thread.ledger.advance(end.cpu_ns);
+        // What it did while it blocked all signals no sample before it tells.
+        if thread.is_told_masked {
+            return looks;
+        }
         let at = Moment::new(end.at_ns, thread.ledger.cpu_ns());
         if let Some(extension) = thread.ledger.ended(at, looks as u32) {
             self.extend(Some(extension));
@@ -92,6 +96,7 @@ impl Sampler {
         let thread = &self.threads[index];
         let Some(end) = thread.end else { return };
         match (thread.ran, clock) {
+            _ if thread.is_told_masked => {}
             (Ran::Never, Some(clock)) => self.ended.owe_row(end.body, clock),
             (Ran::Never, None) => self.ended.owe(end.body, thread.ledger.cpu_not_sampled_ns()),
             (Ran::Once(met), _) => self.give_stack(end.body, end.at_ns, met),
