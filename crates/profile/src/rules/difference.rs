@@ -3,30 +3,31 @@
 //! Keeps: every row of either side is there, also those that the samples cannot tell.
 
 pub mod aligned;
-pub mod bootstrap;
 pub mod call_tree;
 pub mod certainty;
 pub mod comparable;
 mod division;
 mod files;
-mod homonyms;
 pub mod paired;
 pub mod places;
-mod progress;
+mod same_code;
 pub mod tried;
+mod within_run;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::rules::difference::aligned::{By, Site, SiteIndex, Sites, sites_of};
-use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::certainty::{Busy, Certainty, Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
 pub use crate::rules::difference::comparable::Run;
-use crate::rules::difference::comparable::{Facts, obstacles, unlike, waited_for_cpu};
+use crate::rules::difference::comparable::{Facts, obstacles, uncovered_ns, unlike, waited_for_cpu};
 use crate::rules::difference::division::{Division, Ways};
 use crate::rules::difference::files::{FileIndex, Files};
-use crate::rules::difference::homonyms::{FirstLines, Homonyms, Instance};
 use crate::rules::difference::places::{Place, Series, places, whole_run};
-use crate::rules::difference::progress::{Progress, one_sample};
+use crate::rules::difference::same_code::SameCode;
+use crate::rules::difference::same_code::homonyms::Instance;
+use crate::rules::difference::within_run::Sum;
+use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::phase::Phase;
 use crate::rules::reading::Reading;
 use crate::rules::weight::{Choice, Weight, tells};
@@ -142,8 +143,8 @@ pub fn difference(before: &[Run], after: &[Run], asked: Option<Weight>) -> Diffe
     let mut table = Table::new(choice.weight, before.len(), after.len());
     let met: Vec<(Side, &Reading, Met)> =
         runs.map(|(side, run)| (side, &run.reading, table.meet(&run.reading))).collect();
-    let lines = met.iter().map(|(_, reading, met)| FirstLines::of(reading, &met.files)).collect::<Vec<_>>();
-    table.homonyms = Homonyms::of(&lines);
+    let met_files: Vec<_> = met.iter().map(|(_, reading, met)| (&reading.profile, &met.files)).collect();
+    table.same_code = SameCode::of(&met_files);
     for (position, (side, reading, met)) in met.into_iter().enumerate() {
         table.add(side, reading, position, met);
     }
@@ -212,7 +213,7 @@ struct Table {
     runs_before: usize,
     runs_after: usize,
     files: Files,
-    homonyms: Homonyms,
+    same_code: SameCode,
     own: Sites,
     callers: Sites,
     runs: Vec<RunPlaces>,
@@ -223,6 +224,8 @@ struct Table {
     one_sample: Vec<f64>,
     /// Of each run: its sum, what filters leave out included.
     recorded: Vec<f64>,
+    /// Of each run: CPU that is in no sample, in nanoseconds.
+    uncovered: Vec<f64>,
     busy: Busy,
 }
 
@@ -233,7 +236,7 @@ impl Table {
             runs_before,
             runs_after,
             files: Files::default(),
-            homonyms: Homonyms::default(),
+            same_code: SameCode::default(),
             own: Sites::new(By::Text),
             callers: Sites::new(By::TextOrLine),
             runs: Vec::new(),
@@ -242,6 +245,7 @@ impl Table {
             known: HashMap::new(),
             one_sample: Vec::new(),
             recorded: Vec::new(),
+            uncovered: Vec::new(),
             busy: Busy::default(),
         }
     }
@@ -262,8 +266,9 @@ impl Table {
         let mut whole = Series::default();
         places.iter().for_each(|(_, series)| whole.add(series));
         let run = whole_run(reading, self.weight);
-        let progress = Progress::of(&run, one_sample(reading, self.weight, &run));
+        let progress = Progress::of(&run, &whole, one_sample(reading, self.weight, &run));
         self.recorded.push(run.sum());
+        self.uncovered.push(if self.weight == Weight::Cpu { uncovered_ns(reading) as f64 } else { 0.0 });
         self.one_sample.push(progress.one_sample);
         self.runs.push(RunPlaces { side, places, whole, progress });
     }
@@ -299,11 +304,11 @@ impl Table {
                 of_key.entry(key).or_default().add(series);
             }
             // What was recorded is exact as a whole; what a filter keeps of it is a row of the run like others.
-            let variance = run.progress.variance(&run.whole, &mut buffer);
-            add_sum(&mut self.whole, run.side, position, sides, &run.whole, variance);
+            let sum = run.progress.sum(&run.whole, &mut buffer);
+            add_sum(&mut self.whole, run.side, position, sides, run.whole.samples, sum);
             for (key, series) in of_key {
-                let variance = run.progress.variance(&series, &mut buffer);
-                add_sum(&mut self.known.entry(key).or_default().sums, run.side, position, sides, &series, variance);
+                let sum = run.progress.sum(&series, &mut buffer);
+                add_sum(&mut self.known.entry(key).or_default().sums, run.side, position, sides, series.samples, sum);
             }
         }
     }
@@ -333,9 +338,9 @@ impl Table {
     /// Each place with its sites in the tables of all runs; two places may be one.
     fn aligned(&mut self, reading: &Reading, position: usize, met: Met) -> Vec<(Aligned, Series)> {
         let Met { places, own, callers, files } = met;
-        let instance = |file: FileIndex, name: &str, line: u32| self.homonyms.instance(position, file, name, line);
-        let own_of = sites_of(&mut self.own, reading, &files, &instance, own);
-        let caller_of = sites_of(&mut self.callers, reading, &files, &instance, callers);
+        let run = (position, &self.same_code);
+        let own_of = sites_of(&mut self.own, reading, &files, run, own);
+        let caller_of = sites_of(&mut self.callers, reading, &files, run, callers);
         let aligned = |place: &Place| match place {
             Place::Phase(phase) => Aligned::Phase(*phase),
             Place::NoPython => Aligned::NoPython,
@@ -375,8 +380,11 @@ impl Table {
             let values = |sums: &Sums| sums.before.iter().chain(&sums.after).map(|sum| sum.value).collect::<Vec<_>>();
             values(one).partial_cmp(&values(other)).unwrap_or(std::cmp::Ordering::Equal)
         });
+        let mean = |runs: &[f64]| runs.iter().sum::<f64>() / runs.len().max(1) as f64;
+        let (uncovered_before, uncovered_after) = self.uncovered.split_at(self.runs_before);
         let certainty = Certainty::of(&spread_of, &self.whole, compared, self.busy)
-            .with_neighbours_in(self.recorded.iter().sum::<f64>() / self.recorded.len().max(1) as f64);
+            .with_neighbours_in(mean(&self.recorded))
+            .with_uncovered(mean(uncovered_before), mean(uncovered_after));
         let whole = certainty.estimate(&self.whole, !is_too_few);
         let (mut rows, mut functions) = (Vec::new(), Vec::new());
         let mut largest: Option<(f64, Subject, &Sums)> = None;
@@ -476,18 +484,14 @@ fn place(subject: &Subject) -> impl Ord + use<> {
 }
 
 /// Runs of the row's side in which it was not seen have a sum of 0.
-fn add_sum(sums: &mut Sums, side: Side, position: usize, runs: (usize, usize), series: &Series, variance: f64) {
-    let none = Sum { value: 0.0, variance: 0.0 };
+fn add_sum(sums: &mut Sums, side: Side, position: usize, runs: (usize, usize), samples: u64, sum: Sum) {
+    let none = Sum::default();
     sums.before.resize(runs.0, none);
     sums.after.resize(runs.1, none);
-    let sum = match side {
-        Side::Before => &mut sums.before[position],
-        Side::After => &mut sums.after[position - runs.0],
+    let (own, all_samples) = match side {
+        Side::Before => (&mut sums.before[position], &mut sums.samples_before),
+        Side::After => (&mut sums.after[position - runs.0], &mut sums.samples_after),
     };
-    *sum = Sum { value: series.sum(), variance };
-    let samples = match side {
-        Side::Before => &mut sums.samples_before,
-        Side::After => &mut sums.samples_after,
-    };
-    *samples = samples.saturating_add(series.samples);
+    *own = sum;
+    *all_samples = all_samples.saturating_add(samples);
 }

@@ -1,6 +1,8 @@
 //! What names, hosts, tags and fragments may look like.
 //! Owns: their lengths. Never: changes one: it is kept as it was given, or refused.
 
+use genba_profile::is_harmless;
+
 use crate::words::problem::Problem;
 
 const LETTERS_MAX: usize = 255;
@@ -56,10 +58,34 @@ pub fn check_expiry(what: &str, expires_ms: Option<i64>, now_ms: i64) -> Result<
 
 fn check(what: &str, words: &str, letters_max: usize) -> Result<(), Problem> {
     let letters = words.chars().count();
-    match (1..=letters_max).contains(&letters) && !words.chars().any(char::is_control) {
+    match (1..=letters_max).contains(&letters) && words.chars().all(is_harmless) {
         true => Ok(()),
-        false => {
-            Err(Problem::bad_request(format!("{what} has 1 to {letters_max} characters, without control characters")))
+        false => Err(Problem::bad_request(format!(
+            "{what} has 1 to {letters_max} characters, without control characters and those that turn the direction of writing"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_steers_a_terminal_or_turns_the_writing_is_no_name() {
+        let hostile = [
+            "line\nfeed",
+            "escape\x1b[31m",
+            "csi\u{9b}31m",
+            "turned\u{202e}gpj",
+            "isolated\u{2066}1",
+            "ended\u{2028}1",
+        ];
+        for name in hostile {
+            assert!(check_name(name).is_err() && check_host(name).is_err(), "{name:?}");
+            assert!(check_tags(&[name.to_owned()]).is_err(), "{name:?}");
+        }
+        for name in ["app.genba", "größe 表.genba", "a|b <c>.genba"] {
+            assert!(check_name(name).is_ok() && check_host(name).is_ok(), "{name:?}");
         }
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::interpreter::{self, Named, find_on_path, is_executable};
 use crate::words::failure::Failure;
-use genba_profile::shell;
+use genba_profile::{is_harmless, shell};
 
 /// How the user named the program.
 pub struct Asked<'a> {
@@ -137,7 +137,7 @@ fn no_such_file(path: &Path) -> Failure {
 /// A file name for a recording of `name`.
 fn stem_of(name: &OsStr) -> String {
     let last = Path::new(name).file_name().unwrap_or(name);
-    last.to_string_lossy().chars().map(|letter| if letter.is_control() { '_' } else { letter }).collect()
+    last.to_string_lossy().chars().map(|letter| if is_harmless(letter) { letter } else { '_' }).collect()
 }
 
 /// `python app.py` is named after the script, `python -m module` after the module, any other command after itself.

@@ -1,14 +1,16 @@
 //! Which places of several recordings are the same, though lines were moved and text was changed between them.
 //! Owns: the steps by which sites find each other. Keeps: two sites of one recording never become one.
 //!
-//! A site is an expression in a function of a file; which function, where several have its name, is known (`homonyms`). Within a function, sites are the same: first, if text, line (counted from the function's
-//! beginning) and column are; of what is left, if the text is, in order; of callers that are left, if the line is. So a row whose expression was
+//! A site is an expression in a function of a file; which function, where several have its name, is known (`same_code`). Within a function, sites are the same: first, if text, line and column are (the line
+//! by the number that it has in all recordings, where their texts are known); of what is left and has no such line, if they are with the line counted from the function's beginning; then if
+//! the text is, in order; of callers that are left, if the line is. So a row whose expression was
 //! written anew is another row, and a call whose argument was changed is the same caller.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::rules::difference::files::FileIndex;
-use crate::rules::difference::homonyms::Instance;
+use crate::rules::difference::same_code::homonyms::Instance;
+use crate::rules::difference::same_code::{Line, SameCode};
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{FrameIndex, Home, Profile};
 
@@ -31,6 +33,8 @@ pub struct Site {
     pub instance: Instance,
     /// As it is in the file. None, too, where functions of one name are one.
     pub line: Option<u32>,
+    /// In all recordings.
+    line_of_all: Option<Line>,
     /// Counted from the function's first line.
     line_within: Option<i64>,
     column: Option<u32>,
@@ -44,11 +48,11 @@ pub enum By {
     TextOrLine,
 }
 
-/// None: not Python. `instance`: of the function in that file with that name and first line.
+/// None: not Python. `run`: which recording it is, of all.
 fn site(
     profile: &Profile,
     files: &HashMap<String, FileIndex>,
-    instance: &dyn Fn(FileIndex, &str, u32) -> Instance,
+    (run, same_code): (usize, &SameCode),
     frame: FrameIndex,
 ) -> Option<Site> {
     let row = &profile.frames[frame];
@@ -58,17 +62,27 @@ fn site(
     let bytes = row.location.and_then(|location| location.byte_columns);
     let file = *files.get(&profile.files[file].path)?;
     let name = without_parts(&function.name);
-    let instance = instance(file, name, first_line);
+    let instance = same_code.instance(run, file, name, first_line);
     let text = row.expression.as_ref().map(|expression| expression.text.clone());
     if instance == Instance::Merged {
         let function = name.to_string();
-        return Some(Site { file, function, instance, line: None, line_within: None, column: None, text });
+        return Some(Site {
+            file,
+            function,
+            instance,
+            line: None,
+            line_of_all: None,
+            line_within: None,
+            column: None,
+            text,
+        });
     }
     Some(Site {
         file,
         function: name.to_string(),
         instance,
         line,
+        line_of_all: line.and_then(|line| same_code.line(run, (file, name, instance), line)),
         line_within: line.map(|line| i64::from(line) - i64::from(first_line)),
         column: row.expression.as_ref().map(|expression| expression.column).or(bytes.map(|bytes| bytes.start)),
         text,
@@ -80,13 +94,13 @@ pub fn sites_of(
     sites: &mut Sites,
     profile: &Profile,
     files: &HashMap<String, FileIndex>,
-    instance: &dyn Fn(FileIndex, &str, u32) -> Instance,
+    run: (usize, &SameCode),
     frames: Vec<FrameIndex>,
 ) -> HashMap<FrameIndex, SiteIndex> {
     let mut found: Vec<(Site, Vec<FrameIndex>)> = Vec::new();
     let mut position_of: HashMap<Site, usize> = HashMap::new();
     for frame in frames {
-        let Some(site) = site(profile, files, instance, frame) else { continue };
+        let Some(site) = site(profile, files, run, frame) else { continue };
         let position = *position_of.entry(site.clone()).or_insert_with(|| {
             found.push((site, Vec::new()));
             found.len() - 1
@@ -147,11 +161,18 @@ impl Sites {
                 let taken: HashSet<usize> = positions.iter().filter_map(|position| found[*position]).collect();
                 known.retain(|index| !taken.contains(index));
             };
+            let number = |site: &Site| site.line_of_all.map(|line| Place::Number(line.number));
+            let within = |site: &Site| site.line_within.map(Place::Within);
+            // What has a line in each text is there, or was not met.
+            let is_free = |site: &Site| site.line_of_all.is_none_or(|line| !line.is_everywhere);
+            step(&|site| Some((site.text.clone(), Some(number(site)?), site.column)));
+            step(&|site| Some((Some(site.text.clone()?), Some(number(site)?), None)));
             // A merged function has no lines: without text it has one site.
-            step(&|site| Some((site.text.clone(), site.line_within, site.column)));
-            step(&|site| site.text.clone().map(|text| (Some(text), None, None)));
+            step(&|site| is_free(site).then(|| (site.text.clone(), within(site), site.column)));
+            step(&|site| Some((site.text.clone().filter(|_| is_free(site)).map(Some)?, None, None)));
             if self.by == By::TextOrLine {
-                step(&|site| site.line_within.map(|line| (None, Some(line), None)));
+                step(&|site| Some((None, Some(number(site)?), None)));
+                step(&|site| Some((None, Some(within(site).filter(|_| is_free(site))?), None)));
             }
         }
         let mut indices = Vec::with_capacity(added.len());
@@ -174,8 +195,16 @@ impl Sites {
     }
 }
 
-/// What a step compares: text, line in the function, column.
-type Key = (Option<String>, Option<i64>, Option<u32>);
+/// What a step compares: text, line, column.
+type Key = (Option<String>, Option<Place>, Option<u32>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Place {
+    /// Of a line in all recordings.
+    Number(u32),
+    /// In the function.
+    Within(i64),
+}
 
 fn order(site: &Site) -> (Option<i64>, Option<u32>) {
     (site.line_within, site.column)
@@ -191,6 +220,7 @@ mod tests {
             function: "f".to_string(),
             instance: Instance::Nth(0),
             line: Some(line),
+            line_of_all: None,
             line_within: Some(i64::from(line)),
             column: Some(column),
             text: (!text.is_empty()).then(|| text.to_string()),

@@ -5,13 +5,15 @@
 //! Boxes are found like rows are: files by their paths, functions by their names, expressions by their text and line.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use crate::rules::difference::aligned::{By, SiteIndex, Sites, sites_of};
-use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sum, Sums, variance_of_unseen};
+use crate::rules::difference::certainty::{Estimate, SAMPLES_MIN, Sums, variance_of_unseen};
 use crate::rules::difference::files::{FileIndex, Files};
-use crate::rules::difference::homonyms::{FirstLines, Homonyms};
 use crate::rules::difference::places::{Series, leaves, whole_run};
-use crate::rules::difference::progress::{Progress, one_sample};
+use crate::rules::difference::same_code::SameCode;
+use crate::rules::difference::within_run::Sum;
+use crate::rules::difference::within_run::progress::{Progress, one_sample};
 use crate::rules::difference::{Difference, Run, are_too_few, script};
 use crate::rules::phase::Phase;
 use crate::tables::own_code::event_loop::EventLoop;
@@ -104,18 +106,20 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     let mut runs: Vec<RunLeaves> = Vec::new();
     let all = || before.iter().chain(after).map(|run| &run.reading.profile);
     let met: Vec<Met> = all().map(|profile| Met::of(profile, &mut files)).collect();
-    let lines: Vec<FirstLines> = all().zip(&met).map(|(profile, met)| FirstLines::of(profile, &met.files)).collect();
-    let homonyms = Homonyms::of(&lines);
+    let met_files: Vec<_> = all().zip(&met).map(|(profile, met)| (profile, &met.files)).collect();
+    let same_code = SameCode::of(&met_files);
     for ((position, run), met) in before.iter().chain(after).enumerate().zip(met) {
         let profile = &run.reading.profile;
-        let paths = PathsOf::new(profile, (position, &homonyms), met, &mut sites);
+        let paths = PathsOf::new(profile, (position, &same_code), met, &mut sites);
         let mut found: Vec<(usize, Series)> = Vec::new();
         for ((node, state), series) in leaves(profile, weight) {
             let leaf = tree.add(paths.steps(node, state), position, series.sum());
             found.push((leaf, series));
         }
         let whole = whole_run(&run.reading, weight);
-        let progress = Progress::of(&whole, one_sample(profile, weight, &whole));
+        let mut kept = Series::default();
+        found.iter().for_each(|(_, series)| kept.add(series));
+        let progress = Progress::of(&whole, &kept, one_sample(profile, weight, &whole));
         runs.push(RunLeaves { leaves: found, progress });
     }
     let (kept, left_out) = tree.kept(before.len());
@@ -123,10 +127,7 @@ pub fn call_tree(before: &[Run], after: &[Run], difference: &Difference) -> Call
     for run in &mut runs {
         run.leaves.sort_by_key(|(leaf, _)| order[*leaf].0);
     }
-    let sums: Vec<Option<Sums>> = kept
-        .iter()
-        .map(|&at| tree.is_compared(at, before.len()).then(|| tree.sums_of(at, &order, &runs, before.len())))
-        .collect();
+    let sums = tree.sums_of(&kept, &order, &runs, before.len());
     settled(&tree, &kept, sums, left_out, difference, (before.len(), &runs), |step| match step {
         None => CallStep::All,
         Some(Step::Function(file, name)) => {
@@ -303,27 +304,66 @@ impl Growing {
         at > 0 && self.larger(at, runs_before) >= smallest && !self.is_like_parent(at)
     }
 
-    /// `order`: as the leaves of the runs are sorted.
-    fn sums_of(&self, at: usize, order: &[(usize, usize)], runs: &[RunLeaves], runs_before: usize) -> Sums {
-        let (enter, end) = order[at];
-        let mut sums = Sums::default();
-        let mut buffer = Vec::new();
+    /// Of those kept boxes that are compared. `order`: as the leaves of the runs are sorted. Each box hands its bins of progress to its caller's, so a
+    /// stack costs as much as it is deep, and not its square.
+    fn sums_of(
+        &self,
+        kept: &[usize],
+        order: &[(usize, usize)],
+        runs: &[RunLeaves],
+        runs_before: usize,
+    ) -> Vec<Option<Sums>> {
+        let is_compared = |at: usize| self.is_compared(at, runs_before).then(Sums::default);
+        let mut sums: Vec<Option<Sums>> = kept.iter().map(|&at| is_compared(at)).collect();
+        let row_of: HashMap<usize, usize> = kept.iter().copied().zip(0..).collect();
+        let mut last_first: Vec<usize> = (0..self.parents.len()).collect();
+        last_first.sort_unstable_by_key(|&at| std::cmp::Reverse(order[at].0));
         for (position, run) in runs.iter().enumerate() {
-            let first = run.leaves.partition_point(|(leaf, _)| order[*leaf].0 < enter);
-            let behind = run.leaves.partition_point(|(leaf, _)| order[*leaf].0 < end);
-            let mut series = Series::default();
-            run.leaves[first..behind].iter().for_each(|(_, of_leaf)| series.add(of_leaf));
-            let inside = self.exchange_inside(at, position);
-            let variance = run.progress.variance(&series, &mut buffer) + inside.powi(2);
-            let sum = Sum { value: self.of(at)[position], variance };
-            let (sums_of_side, samples) = match position < runs_before {
-                true => (&mut sums.before, &mut sums.samples_before),
-                false => (&mut sums.after, &mut sums.samples_after),
-            };
-            sums_of_side.push(sum);
-            *samples = samples.saturating_add(series.samples);
+            // Of callers of the box that is at hand, and of that one.
+            let mut below: HashMap<usize, Below> = HashMap::new();
+            let mut leaves = run.leaves.iter().rev().peekable();
+            for &at in &last_first {
+                while let Some((_, series)) = leaves.next_if(|(leaf, _)| *leaf == at) {
+                    let own = below.entry(at).or_insert_with(|| Below { samples: 0, bins: run.progress.nothing() });
+                    own.samples = own.samples.saturating_add(series.samples);
+                    run.progress.spread(series, &mut own.bins);
+                }
+                let own = below.remove(&at);
+                if let Some(Some(sums)) = row_of.get(&at).map(|row| &mut sums[*row]) {
+                    let value = self.of(at)[position];
+                    let samples = own.as_ref().map_or(0, |own| own.samples);
+                    let mut sum =
+                        own.as_ref().map_or_else(Sum::default, |own| run.progress.sum_of(value, samples, &own.bins));
+                    sum.variance += self.exchange_inside(at, position).powi(2);
+                    let (sums_of_side, samples_of_side) = match position < runs_before {
+                        true => (&mut sums.before, &mut sums.samples_before),
+                        false => (&mut sums.after, &mut sums.samples_after),
+                    };
+                    sums_of_side.push(sum);
+                    *samples_of_side = samples_of_side.saturating_add(samples);
+                }
+                if let (Some(own), Some(parent)) = (own, self.parents[at]) {
+                    match below.entry(parent) {
+                        Entry::Vacant(place) => drop(place.insert(own)),
+                        Entry::Occupied(mut place) => place.get_mut().add(&own),
+                    }
+                }
+            }
         }
         sums
+    }
+}
+
+/// What was sampled in a box and below it, in bins of progress.
+struct Below {
+    samples: u64,
+    bins: Vec<f64>,
+}
+
+impl Below {
+    fn add(&mut self, other: &Below) {
+        self.samples = self.samples.saturating_add(other.samples);
+        self.bins.iter_mut().zip(&other.bins).for_each(|(sum, bin)| *sum += bin);
     }
 }
 
@@ -355,10 +395,9 @@ impl Met {
 }
 
 impl<'p> PathsOf<'p> {
-    fn new(profile: &'p Profile, (run, homonyms): (usize, &Homonyms), met: Met, sites: &mut Sites) -> PathsOf<'p> {
+    fn new(profile: &'p Profile, run: (usize, &SameCode), met: Met, sites: &mut Sites) -> PathsOf<'p> {
         let Met { frames, files } = met;
-        let instance = |file: FileIndex, name: &str, line: u32| homonyms.instance(run, file, name, line);
-        let sites = sites_of(sites, profile, &files, &instance, frames);
+        let sites = sites_of(sites, profile, &files, run, frames);
         PathsOf { profile, event_loop: EventLoop::of(profile), files, sites }
     }
 

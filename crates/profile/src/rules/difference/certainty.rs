@@ -4,6 +4,7 @@
 //! The variance of one run's sum has two parts: when its samples were taken (`bootstrap`), and how runs differ from each other, in proportion
 //! to the sum. From several recordings the second part is measured; a single one says nothing about it, so a fixed part is assumed.
 
+use crate::rules::difference::within_run::Sum;
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal, StudentsT};
 
 /// Of comparisons of equal programs, those that find a difference in any row. Two thirds below the 5 % that are promised: runs are not always alike.
@@ -33,13 +34,6 @@ const ADVISED_RUNS_MAX: u32 = 1000;
 const POWER_QUANTILE: f64 = 1.645;
 /// A row with fewer samples in one run of each side together is not compared.
 pub const SAMPLES_MIN: u64 = 20;
-
-/// One row's sum in one run, and the variance that its samples give it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Sum {
-    pub value: f64,
-    pub variance: f64,
-}
 
 /// The sums of a row in the runs before and after.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -116,6 +110,8 @@ pub struct Certainty {
     is_shown: bool,
     /// Assumed, in the unit of the weight.
     exchange: f64,
+    /// By how much the CPU that is in no sample differs, in the unit of the weight: a row may have all of it. More runs do not make it smaller.
+    uncovered: f64,
     /// Standard errors to each side of a change.
     factor: f64,
     /// For each number of runs a side, from `ADVISED_RUNS_MIN` on: by what the deviation of one run is to be multiplied to be the change that
@@ -163,6 +159,7 @@ impl Certainty {
             runs_after,
             is_shown,
             exchange,
+            uncovered: 0.0,
             factor,
             tell: tell.collect(),
         }
@@ -173,6 +170,12 @@ impl Certainty {
     pub fn with_neighbours_in(self, recorded: f64) -> Certainty {
         let exchange = if self.spread.freedom.is_some() { 0.0 } else { ASSUMED_EXCHANGE * recorded };
         Certainty { exchange, ..self }
+    }
+
+    /// `uncovered`: what is in no sample of a run, on the average of each side.
+    #[must_use]
+    pub fn with_uncovered(self, before: f64, after: f64) -> Certainty {
+        Certainty { uncovered: (before - after).abs(), ..self }
     }
 
     /// The same runs with other sums: that many, which err together as rarely as all rows do.
@@ -186,7 +189,8 @@ impl Certainty {
     pub fn estimate(&self, row: &Sums, is_compared: bool) -> Estimate {
         let (before, after) = (mean(&row.before), mean(&row.after));
         let change = after - before;
-        let margin = self.factor * (self.squared_error(row) + (self.uneven * middle(row)).powi(2)).sqrt();
+        let error = (self.squared_error(row) + (self.uneven * middle(row)).powi(2)).sqrt();
+        let margin = self.factor * error + self.uncovered;
         let (low, high) = (change - margin, change + margin);
         let certain = is_compared && (low > 0.0 || high < 0.0);
         let runs_needed = if certain { None } else { self.runs_needed(row, change.abs()) };
@@ -198,6 +202,7 @@ impl Certainty {
     pub fn runs_needed(&self, row: &Sums, change: f64) -> Option<u32> {
         let variance = self.advised_variance(row);
         let deviation = variance.sqrt();
+        let change = change - self.uncovered;
         let position = self.tell.partition_point(|tell| tell * deviation > change);
         (change > 0.0 && position < self.tell.len()).then(|| ADVISED_RUNS_MIN + position as u32)
     }
@@ -235,7 +240,9 @@ impl Certainty {
     fn squared_error(&self, row: &Sums) -> f64 {
         let of_side = |sums: &[Sum], part: f64| {
             let runs = sums.len().max(1) as f64;
-            let own = sums.iter().map(|sum| sum.variance).sum::<f64>() / runs;
+            let variance =
+                |sum: &Sum| if self.spread.freedom.is_none() { variance_of_single(sum) } else { sum.variance };
+            let own = sums.iter().map(variance).sum::<f64>() / runs;
             (own + (part * mean(sums)).powi(2) + self.exchange.powi(2)) / runs
         };
         let expected = of_side(&row.before, self.part_before) + of_side(&row.after, self.part_after);
@@ -290,6 +297,12 @@ pub fn variance_of_unseen(one_sample: f64, compared: usize) -> f64 {
     (one_sample * factor(compared, None)).powi(2) / 2.0
 }
 
+/// What the samples of a run leave open that no other one is measured with: its calls may be as long as they like, and a few of them alike by
+/// chance.
+fn variance_of_single(sum: &Sum) -> f64 {
+    sum.visits.map_or(sum.variance, |visits| sum.variance.max(visits.variance * at_most(visits.freedom)))
+}
+
 fn mean(sums: &[Sum]) -> f64 {
     sums.iter().map(|sum| sum.value).sum::<f64>() / sums.len().max(1) as f64
 }
@@ -320,10 +333,14 @@ fn pooled_variance(row: &Sums) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::difference::within_run::visits::Visits;
 
     fn sums(before: &[f64], after: &[f64], deviation: f64) -> Sums {
         let side = |values: &[f64]| {
-            values.iter().map(|value| Sum { value: *value, variance: deviation * deviation }).collect::<Vec<_>>()
+            values
+                .iter()
+                .map(|value| Sum { value: *value, variance: deviation * deviation, visits: None })
+                .collect::<Vec<_>>()
         };
         Sums { before: side(before), after: side(after), samples_before: 1000, samples_after: 1000 }
     }
@@ -373,6 +390,32 @@ mod tests {
         assert!(at(0.0, 0.0) && !at(0.3, 0.3) && !at(0.0, 0.3));
         let certainty = Certainty::of(&[&small], &row, 1, Busy::default());
         assert!(!certainty.estimate(&small, true).certain, "8 of 1,000 may be the neighbour's");
+    }
+
+    #[test]
+    fn a_single_run_is_as_uncertain_as_its_own_calls_and_several_are_measured() {
+        let with_visits = |runs: usize| {
+            let mut row = sums(&vec![100.0; runs], &vec![140.0; runs], 0.0);
+            let all = row.before.iter_mut().chain(&mut row.after);
+            all.for_each(|sum| sum.visits = Some(Visits { variance: 100.0, freedom: 8 }));
+            estimate(&row, 1).margin()
+        };
+        // Twice 100 × 2.293 and 5 % of 100 and of 140, 2.326 times.
+        let one: f64 = 2.326 * (2.0 * 229.3 + 25.0 + 49.0 + 2.0 * 0.36_f64.powi(2)).sqrt();
+        assert!((with_visits(1) - one).abs() < 0.1, "{} and {one}", with_visits(1));
+        assert!(with_visits(3) < 2.0, "{}", with_visits(3));
+    }
+
+    #[test]
+    fn what_is_in_no_sample_of_one_side_may_be_any_row_s() {
+        let row = sums(&[100.0, 100.1, 99.9, 100.0], &[103.0, 103.1, 102.9, 103.0], 0.0);
+        let of = |before: f64, after: f64| {
+            let certainty = Certainty::of(&[], &row, 1, Busy::default()).with_uncovered(before, after);
+            certainty.estimate(&row, true)
+        };
+        assert!(of(0.0, 0.0).certain && of(5.0, 5.0).certain);
+        assert!(!of(3.0, 0.0).certain && !of(0.0, 3.0).certain);
+        assert_eq!(of(3.5, 0.0).runs_needed, None, "no number of runs would do");
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl Facts {
         let reading = &run.reading;
         let profile: &Profile = &reading.profile;
         let clocks = profile.clocks();
-        let uncovered_ns = clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns);
+        let uncovered_ns = uncovered_ns(profile);
         Facts {
             pythons: profile.processes.iter().filter_map(|process| process.python.clone()).collect(),
             processes: profile.processes.len(),
@@ -106,6 +106,13 @@ impl Facts {
             interval_ns: Pace::of(profile).mostly_ns,
         }
     }
+}
+
+/// CPU that is in no sample, of the whole run.
+#[must_use]
+pub fn uncovered_ns(profile: &Profile) -> u64 {
+    let clocks = profile.clocks();
+    clocks.cpu_not_sampled_ns.saturating_add(clocks.cpu_not_recorded_ns)
 }
 
 /// Of the process that was started first.

@@ -1,13 +1,15 @@
 //! Functions of one file that have one qualified name: lambdas, the `_` of `singledispatch`, getter and setter, both arms of an `if`. First lines tell them apart.
 //! Owns: which of them is which in another recording. Keeps: what nothing tells apart is one function in all recordings.
 //!
-//! Two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
-//! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order. All else
+//! Where the text of the file is known in all recordings, its lines have numbers (`moved_lines`), and functions are the same if their first lines are, where no other line can be meant.
+//! Else two recordings have the same functions of a name if their first lines are the same. If one has only some of the other's, and no other
+//! function of the file moved, those are the same. If other functions moved, as many functions as before are those of before in their order, if each moved as far as a neighbour of its. All else
 //! nobody knows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::rules::difference::files::FileIndex;
+use crate::rules::difference::same_code::moved_lines::Sure;
 use crate::tables::own_code::without_parts;
 use crate::tables::profile::{Home, Profile};
 
@@ -41,6 +43,12 @@ impl FirstLines {
         }
         FirstLines(lines)
     }
+
+    /// Each function with its file.
+    pub fn iter(&self) -> impl Iterator<Item = (FileIndex, &str, u32)> {
+        let all = self.0.iter();
+        all.flat_map(|((file, name), lines)| lines.iter().map(move |line| (*file, name.as_str(), *line)))
+    }
 }
 
 /// Of all recordings. Names that only one function has are not in it.
@@ -53,14 +61,18 @@ pub struct Homonyms {
 impl Homonyms {
     /// `runs`: in the order of both sides.
     #[must_use]
-    pub fn of(runs: &[FirstLines]) -> Homonyms {
+    pub fn of(runs: &[FirstLines], sure: &Sure) -> Homonyms {
         let several = |(name, lines): (&Name, &BTreeSet<u32>)| {
             (lines.len() > 1 || name.1.ends_with("<lambda>")).then(|| name.clone())
         };
         let names: BTreeSet<Name> = runs.iter().flat_map(|run| run.0.iter().filter_map(several)).collect();
         let mut homonyms = Homonyms { of_run: runs.iter().map(|_| HashMap::new()).collect(), ..Homonyms::default() };
         for name in &names {
-            let is_certain = homonyms.add(name, runs, &names);
+            let by_text = by_text(name, runs, sure);
+            let is_certain = by_text.is_some() || homonyms.add(name, runs, &names);
+            for (position, instances) in by_text.unwrap_or_default() {
+                homonyms.of_run[position].insert(name.clone(), instances);
+            }
             if !is_certain {
                 homonyms.merged.insert(name.clone());
             }
@@ -82,7 +94,13 @@ impl Homonyms {
             let in_order = || -> BTreeMap<u32, u32> { lines.iter().copied().zip(known.values().copied()).collect() };
             let mut numbers: BTreeMap<u32, u32> = if *lines == before {
                 known.clone()
-            } else if has_moved && lines.len() == before.len() {
+            } else if has_moved
+                && lines.len() == before.len()
+                && newest.is_some_and(|newest| {
+                    let others = Moved::of(name.0, newest, run, names);
+                    before.iter().zip(lines).all(|(before, after)| others.explain(*before, *after))
+                })
+            {
                 in_order()
             } else if before.is_empty() || !has_moved && (lines.is_subset(&before) || before.is_subset(lines)) {
                 known.clone()
@@ -118,6 +136,43 @@ impl Homonyms {
     }
 }
 
+/// The functions of that name in each recording. None: their lines do not tell.
+fn by_text(name: &Name, runs: &[FirstLines], sure: &Sure) -> Option<Vec<(usize, BTreeMap<u32, Instance>)>> {
+    let mut nth: HashMap<u32, u32> = HashMap::new();
+    let mut found = Vec::new();
+    for (position, run) in runs.iter().enumerate() {
+        let mut instances = BTreeMap::new();
+        for line in run.0.get(name).into_iter().flatten() {
+            let next = nth.len() as u32;
+            let number = sure.number(position, name.0, *line)?;
+            instances.insert(*line, Instance::Nth(*nth.entry(number).or_insert(next)));
+        }
+        found.push((position, instances));
+    }
+    Some(found)
+}
+
+/// The functions of a file that have their names for themselves: where each begins in two recordings.
+struct Moved(BTreeMap<u32, u32>);
+
+impl Moved {
+    fn of(file: FileIndex, before: &FirstLines, after: &FirstLines, names: &BTreeSet<Name>) -> Moved {
+        let of_file = before.0.range((file, String::new())..).take_while(|((of, _), _)| *of == file);
+        let alone = of_file.filter(|(name, _)| !names.contains(name));
+        let pairs = alone.filter_map(|(name, lines)| Some((*lines.first()?, *after.0.get(name)?.first()?)));
+        Moved(pairs.collect())
+    }
+
+    /// Whether a function was moved as far as its neighbour above it (or not at all, below the file's beginning) or the one below it.
+    fn explain(&self, before: u32, after: u32) -> bool {
+        let far = |(before, after): (&u32, &u32)| i64::from(*after) - i64::from(*before);
+        let above = self.0.range(..before).next_back().map_or(0, far);
+        let below = self.0.range(before..).next().map(far);
+        let own = i64::from(after) - i64::from(before);
+        own == above || Some(own) == below
+    }
+}
+
 /// Whether a function of the file that has its name for itself begins in another line.
 fn has_moved(file: FileIndex, before: &FirstLines, after: &FirstLines, names: &BTreeSet<Name>) -> bool {
     let of_file = before.0.range((file, String::new())..).take_while(|((of, _), _)| *of == file);
@@ -141,7 +196,7 @@ mod tests {
             FirstLines(names.collect())
         };
         let runs: Vec<FirstLines> = recordings.split(' ').map(run).collect();
-        let homonyms = Homonyms::of(&runs);
+        let homonyms = Homonyms::of(&runs, &Sure::default());
         let told = runs.iter().enumerate().map(|(position, run)| {
             let lines = run.0.get(&(FileIndex::of(0), "f".to_string())).into_iter().flatten();
             let told = lines.map(|line| match homonyms.instance(position, FileIndex::of(0), "f", *line) {
@@ -169,6 +224,8 @@ mod tests {
         check("f:3,9;main:20 f:3,19;main:30", "0,1 0,1");
         // Moved to where the other one was.
         check("f:3,9;main:20 f:9,15;main:26", "0,1 0,1");
+        // As many, and not as far as their neighbours: others of that name were met.
+        check("f:3,4;main:20 f:10,11;main:26", "merged,merged merged,merged");
     }
 
     #[test]

@@ -5,8 +5,12 @@
 //! The whole of a run is known exactly, and a part that a filter keeps is a row of it. What samples leave open is which part of it belongs to which row: a stretch in which the program had no CPU
 //! makes every row small at once, and no row less certain.
 
-use crate::rules::difference::bootstrap::{BINS_IN_BLOCK, variance_of_sum};
+use crate::rules::difference::within_run::bootstrap::{BINS_IN_BLOCK, variance_of_sum};
+use crate::rules::difference::within_run::visits::Visits;
+use std::ops::Range;
+
 use crate::rules::difference::places::Series;
+use crate::rules::difference::within_run::Sum;
 use crate::rules::weight::Weight;
 use crate::tables::profile::Profile;
 
@@ -24,15 +28,17 @@ pub struct Progress {
     /// Where each bin of the clock begins, in bins of progress; and where the last one ends.
     starts: Vec<f64>,
     bins: usize,
+    /// The bins of progress of what filters keep.
+    kept: Range<usize>,
     whole: f64,
     /// What one sample weighs: (Σ weight²) / Σ weight.
     pub one_sample: f64,
 }
 
 impl Progress {
-    /// `whole`: all samples of the run, also those that filters leave out.
+    /// `whole`: all samples of the run, also those that filters leave out. `kept`: the others.
     #[must_use]
-    pub fn of(whole: &Series, one_sample: f64) -> Progress {
+    pub fn of(whole: &Series, kept: &Series, one_sample: f64) -> Progress {
         let length = whole.bins.iter().map(|(bin, _)| *bin as usize + 1).max().unwrap_or(0);
         let mut of_bin = vec![0.0; length];
         for (bin, weight) in &whole.bins {
@@ -48,27 +54,46 @@ impl Progress {
             before += weight;
             starts.push(if sum > 0.0 { before / sum * bins as f64 } else { 0.0 });
         }
-        Progress { starts, bins, whole: sum, one_sample }
-    }
-
-    /// Of the sum of one row in this run, by its samples.
-    #[must_use]
-    pub fn variance(&self, series: &Series, buffer: &mut Vec<f64>) -> f64 {
-        let independent = || {
-            let sum = series.sum();
-            sum * (1.0 - sum / self.whole).clamp(0.0, 1.0) * self.one_sample
-        };
-        if series.samples < SAMPLES_OF_ROW_MIN {
-            return if series.bins.is_empty() { 0.0 } else { independent() };
+        let mut progress = Progress { starts, bins, kept: 0..bins, whole: sum, one_sample };
+        let mut of_kept = vec![0.0; bins];
+        progress.spread(kept, &mut of_kept);
+        if let Some(first) = of_kept.iter().position(|weight| *weight > 0.0) {
+            let last = of_kept.iter().rposition(|weight| *weight > 0.0).unwrap_or(first);
+            progress.kept = first..last + 1;
         }
-        self.spread_out(series, buffer);
-        let own = variance_of_sum(buffer);
-        if self.bins >= BLOCKS_MIN * BINS_IN_BLOCK { own } else { own.max(independent()) }
+        progress
     }
 
-    fn spread_out(&self, series: &Series, bins: &mut Vec<f64>) {
-        bins.clear();
-        bins.resize(self.bins, 0.0);
+    /// One row in this run, by its samples.
+    #[must_use]
+    pub fn sum(&self, series: &Series, buffer: &mut Vec<f64>) -> Sum {
+        buffer.clear();
+        buffer.resize(self.bins, 0.0);
+        self.spread(series, buffer);
+        self.sum_of(series.sum(), series.samples, buffer)
+    }
+
+    /// A row of which nothing is known yet, bin by bin.
+    #[must_use]
+    pub fn nothing(&self) -> Vec<f64> {
+        vec![0.0; self.bins]
+    }
+
+    /// A row with that sum and so many samples, bin by bin.
+    #[must_use]
+    pub fn sum_of(&self, value: f64, samples: u64, bins: &[f64]) -> Sum {
+        let independent = value * (1.0 - value / self.whole).clamp(0.0, 1.0) * self.one_sample;
+        if samples < SAMPLES_OF_ROW_MIN {
+            let variance = if value > 0.0 { independent } else { 0.0 };
+            return Sum { value, variance, visits: None };
+        }
+        let own = variance_of_sum(bins);
+        let variance = if self.bins >= BLOCKS_MIN * BINS_IN_BLOCK { own } else { own.max(independent) };
+        Sum { value, variance, visits: Visits::of(&bins[self.kept.clone()]) }
+    }
+
+    /// Adds the samples to the bins of a row.
+    pub fn spread(&self, series: &Series, bins: &mut [f64]) {
         let last = self.bins.saturating_sub(1);
         for (bin, weight) in &series.bins {
             let (Some(&start), Some(&end)) = (self.starts.get(*bin as usize), self.starts.get(*bin as usize + 1))
@@ -117,13 +142,15 @@ mod tests {
     fn a_bin_of_progress_has_as_much_as_any_other() {
         // Half of the CPU in the first bin, and a stretch without any.
         let whole = series(32, &[(0, 8.0), (5, 4.0), (6, 4.0)]);
-        let mut bins = Vec::new();
-        Progress::of(&whole, 1.0).spread_out(&whole, &mut bins);
-        assert_eq!(bins, [4.0; 4]);
-        Progress::of(&whole, 1.0).spread_out(&series(1, &[(5, 2.0)]), &mut bins);
-        assert_eq!(bins, [0.0, 0.0, 2.0, 0.0]);
-        Progress::of(&whole, 1.0).spread_out(&series(1, &[(0, 2.0)]), &mut bins);
-        assert_eq!(bins, [1.0, 1.0, 0.0, 0.0]);
+        let progress = Progress::of(&whole, &whole, 1.0);
+        let spread = |series: &Series| {
+            let mut bins = progress.nothing();
+            progress.spread(series, &mut bins);
+            bins
+        };
+        assert_eq!(spread(&whole), [4.0; 4]);
+        assert_eq!(spread(&series(1, &[(5, 2.0)])), [0.0, 0.0, 2.0, 0.0]);
+        assert_eq!(spread(&series(1, &[(0, 2.0)])), [1.0, 1.0, 0.0, 0.0]);
     }
 
     #[test]
@@ -132,7 +159,7 @@ mod tests {
         let busy = |bin: u32| if bin % 37 < 20 { 1.0 } else { 0.1 };
         let of = |part: f64| -> Vec<(u32, f64)> { (0..4000).map(|bin| (bin, part * busy(bin))).collect() };
         let whole = series(4000, &of(1.0));
-        let variance = Progress::of(&whole, 1.0).variance(&series(2000, &of(0.5)), &mut Vec::new());
+        let variance = Progress::of(&whole, &whole, 1.0).sum(&series(2000, &of(0.5)), &mut Vec::new()).variance;
         assert!(variance < 1e-9, "{variance}");
     }
 
@@ -141,8 +168,11 @@ mod tests {
         let bins: Vec<(u32, f64)> = (0..200).map(|bin| (bin, 1.0)).collect();
         let whole = series(200, &bins);
         let first_half = series(100, &bins[..100]);
-        assert!(Progress::of(&whole, 1.0).variance(&first_half, &mut Vec::new()) >= 50.0);
-        assert!(Progress::of(&whole, 1.0).variance(&whole, &mut Vec::new()) < 1e-9);
-        assert_eq!(Progress::of(&series(0, &[]), 0.0).variance(&series(0, &[]), &mut Vec::new()), 0.0);
+        assert!(Progress::of(&whole, &whole, 1.0).sum(&first_half, &mut Vec::new()).variance >= 50.0);
+        assert!(Progress::of(&whole, &whole, 1.0).sum(&whole, &mut Vec::new()).variance < 1e-9);
+        assert_eq!(
+            Progress::of(&series(0, &[]), &series(0, &[]), 0.0).sum(&series(0, &[]), &mut Vec::new()).variance,
+            0.0
+        );
     }
 }

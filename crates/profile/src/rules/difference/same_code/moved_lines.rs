@@ -1,0 +1,192 @@
+//! Which lines of several texts are the same, though others were put in or taken out between them.
+//! Owns: a line's number. Keeps: no two lines of one text have the same.
+
+use std::collections::{BTreeMap, HashMap};
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use crate::rules::difference::files::FileIndex;
+use crate::tables::profile::Profile;
+use crate::tables::source_text::SourceText;
+
+/// In larger texts nobody looks for moved lines: two that have nothing in common take a time that grows with the product of their lines.
+const LINES_MAX: usize = 20_000;
+
+/// A line in all texts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line {
+    pub number: u32,
+    /// Each text has it.
+    pub is_everywhere: bool,
+    /// It is in one piece with a line that each text has once, wherever it is in more than one.
+    is_sure: bool,
+}
+
+/// With whether no other line can be meant.
+type Numbered = (u32, bool);
+
+/// Of whole files: the numbers of lines of which no other one can be meant.
+#[derive(Debug, Default)]
+pub struct Sure(Vec<HashMap<FileIndex, Vec<Line>>>);
+
+impl Sure {
+    /// A file without its whole text in one of the recordings that met it has no numbers.
+    #[must_use]
+    pub fn of(runs: &[(&Profile, &HashMap<String, FileIndex>)]) -> Sure {
+        let mut texts_of: BTreeMap<FileIndex, Vec<(usize, Option<&str>)>> = BTreeMap::new();
+        for (position, (profile, files)) in runs.iter().enumerate() {
+            for (path, file) in *files {
+                texts_of.entry(*file).or_default().push((position, profile.sources.get(path).and_then(whole)));
+            }
+        }
+        let mut sure = Sure(runs.iter().map(|_| HashMap::new()).collect());
+        for (file, mut texts) in texts_of {
+            texts.sort_unstable_by_key(|(position, _)| *position);
+            let lines: Option<Vec<Vec<&str>>> =
+                texts.iter().map(|(_, text)| Some(text.as_ref()?.lines().collect())).collect();
+            let numbers = lines.and_then(|lines| numbered(&lines)).unwrap_or_default();
+            for ((position, _), numbers) in texts.iter().zip(numbers) {
+                sure.0[*position].insert(file, numbers);
+            }
+        }
+        sure
+    }
+
+    /// None: nobody knows.
+    #[must_use]
+    pub fn number(&self, run: usize, file: FileIndex, line: u32) -> Option<u32> {
+        let line = self.0.get(run)?.get(&file)?.get((line as usize).checked_sub(1)?)?;
+        line.is_sure.then_some(line.number)
+    }
+}
+
+/// The text of a file that is stored whole.
+#[must_use]
+pub fn whole(source: &SourceText) -> Option<&str> {
+    match source.chunks.as_slice() {
+        [only] if only.first_line == 1 && only.text.lines().count() >= source.line_count as usize => Some(&only.text),
+        _ => None,
+    }
+}
+
+/// Each text against the one before it that differs. None: too many lines.
+#[must_use]
+pub fn numbered(texts: &[Vec<&str>]) -> Option<Vec<Vec<Line>>> {
+    if texts.iter().any(|lines| lines.len() > LINES_MAX) {
+        return None;
+    }
+    let mut different: Vec<(&[&str], Vec<Numbered>)> = Vec::new();
+    let mut of_text: Vec<usize> = Vec::new();
+    let mut next = 0..;
+    for lines in texts {
+        let known = different.iter().position(|(known, _)| known == lines);
+        of_text.push(known.unwrap_or(different.len()));
+        if known.is_none() {
+            let numbers = match different.last() {
+                Some((before, numbers)) => followed(before, numbers, lines, &mut next),
+                None => next.by_ref().take(lines.len()).map(|number| (number, true)).collect(),
+            };
+            different.push((lines, numbers));
+        }
+    }
+    let mut count_of: HashMap<u32, usize> = HashMap::new();
+    let mut unsure: std::collections::HashSet<u32> = std::collections::HashSet::new();
+    for (number, is_sure) in different.iter().flat_map(|(_, numbers)| numbers) {
+        *count_of.entry(*number).or_default() += 1;
+        if !is_sure {
+            unsure.insert(*number);
+        }
+    }
+    let line = |(number, _): &Numbered| Line {
+        number: *number,
+        is_everywhere: count_of[number] == different.len(),
+        is_sure: !unsure.contains(number),
+    };
+    Some(of_text.into_iter().map(|at| different[at].1.iter().map(line).collect()).collect())
+}
+
+/// The numbers of a text by those of the text before it. As many lines in the place of as many are those, written anew.
+fn followed(
+    before: &[&str],
+    numbers: &[Numbered],
+    lines: &[&str],
+    next: &mut impl Iterator<Item = u32>,
+) -> Vec<Numbered> {
+    let (once_before, once) = (counts(before), counts(lines));
+    let is_anchor = |line: &&str| once_before.get(line) == Some(&1) && once.get(line) == Some(&1);
+    let mut found: Vec<Option<Numbered>> = vec![None; lines.len()];
+    for step in capture_diff_slices(Algorithm::Patience, before, lines) {
+        let (old, new, len, is_sure) = match step {
+            DiffOp::Equal { old_index, new_index, len } => {
+                (old_index, new_index, len, lines[new_index..new_index + len].iter().any(is_anchor))
+            }
+            DiffOp::Replace { old_index, old_len, new_index, new_len } if old_len == new_len => {
+                (old_index, new_index, new_len, false)
+            }
+            DiffOp::Replace { .. } | DiffOp::Delete { .. } | DiffOp::Insert { .. } => continue,
+        };
+        for at in 0..len {
+            found[new + at] = Some((numbers[old + at].0, is_sure));
+        }
+    }
+    let place_of: HashMap<&str, usize> = before.iter().copied().zip(0..).collect();
+    let all = found.into_iter().zip(lines);
+    all.map(|(found, line)| match found {
+        Some(found) => found,
+        // A piece that was moved behind another one is in no order with it.
+        None if is_anchor(line) => (numbers[place_of[line]].0, true),
+        // A line that is new could be an old one that was moved, if there is another one like it.
+        None => (next.next().unwrap_or(u32::MAX), !once_before.contains_key(line)),
+    })
+    .collect()
+}
+
+fn counts<'l>(lines: &[&'l str]) -> HashMap<&'l str, usize> {
+    let mut counts = HashMap::new();
+    lines.iter().for_each(|line| *counts.entry(*line).or_default() += 1);
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A letter a line; a dot behind those that are not everywhere, a question mark behind those of which others can be meant.
+    fn check(texts: &[&str], expected: &str) {
+        let lines = |text: &'static str| -> Vec<&'static str> { (0..text.len()).map(|at| &text[at..=at]).collect() };
+        let texts: Vec<Vec<&str>> = texts.iter().map(|text| lines(String::from(*text).leak())).collect();
+        let told = numbered(&texts).expect("few lines").into_iter().map(|numbers| {
+            let shown = numbers.iter().map(|line| {
+                let (dot, mark) = (if line.is_everywhere { "" } else { "." }, if line.is_sure { "" } else { "?" });
+                format!("{}{dot}{mark}", line.number)
+            });
+            shown.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(told.collect::<Vec<_>>().join(" | "), expected);
+    }
+
+    #[test]
+    fn a_line_keeps_its_number() {
+        check(&["abc", "abc"], "0 1 2 | 0 1 2");
+        // Put in, taken out, and one text twice.
+        check(&["aba", "xaba", "aba"], "0 1 2 | 3. 0 1 2 | 0 1 2");
+        check(&["abc", "ac"], "0 1. 2 | 0 2");
+        check(&["abc", "axyc"], "0 1. 2 | 0 3. 4. 2");
+        check(&["ab", "xab", "xaby"], "0 1 | 2. 0 1 | 2. 0 1 3.");
+        // Moved.
+        check(&["abcd", "cdab"], "0 1 2 3 | 2 3 0 1");
+    }
+
+    #[test]
+    fn a_line_that_others_can_be_meant_by_is_not_sure() {
+        // Written anew: one in the place of one.
+        check(&["abc", "axc"], "0 1? 2 | 0 1? 2");
+        // Nobody knows which of two is gone.
+        check(&["xx", "x"], "0? 1. | 0?");
+    }
+
+    #[test]
+    fn a_text_that_is_larger_than_anybody_s_has_no_numbers() {
+        assert!(numbered(&[vec!["x"; LINES_MAX + 1]]).is_none());
+    }
+}
