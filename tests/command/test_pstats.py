@@ -1,6 +1,8 @@
 """`genba pstats` beside `python -m pstats`: the same lines go in, the same bytes come out, of files that cProfile and profile wrote."""
 
 import os
+import pty
+import select
 import subprocess
 from pathlib import Path
 
@@ -110,6 +112,50 @@ def test_options_print_what_the_words_print(python: str) -> None:
     assert said([str(binary()), *options], "") == said([python, "-c", program], "")
     alone = "import pstats; pstats.Stats('profile-3.13.0.prof').sort_stats('cumulative').print_stats()"
     assert said([str(binary()), *"pstats profile-3.13.0.prof -s cumulative".split()], "") == said([python, "-c", alone], "")
+
+
+class Terminal:
+    """The shell at a terminal of its own."""
+
+    def __init__(self, *words: str) -> None:
+        self.own, other = pty.openpty()
+        self.shell = subprocess.Popen([binary(), "pstats", *words], stdin=other, stdout=other, stderr=other, cwd=PROFS, env={**ENVIRONMENT, "TERM": "xterm"})
+        os.close(other)
+        self.said = ""
+
+    def until(self, words: str) -> str:
+        while words not in self.said:
+            ready, _, _ = select.select([self.own], [], [], 60)
+            assert ready, f"{words!r} does not come: {self.said!r}"
+            self.said += os.read(self.own, 65536).decode()
+        before, _, self.said = self.said.partition(words)
+        return before
+
+    def types(self, keys: str) -> None:
+        os.write(self.own, keys.encode())
+
+
+def test_a_terminal_completes_words_and_calls_back_lines() -> None:
+    terminal = Terminal("cprofile-3.13.0.prof")
+    terminal.until("% ")
+    for keys in ("sor\t tot\t\r", "stats 1\r"):
+        terminal.types(keys)
+        terminal.until("\n")
+    terminal.until("Ordered by: internal time")
+    terminal.until("\n\r\n")
+    terminal.until("% ")
+    # The line before, with another word behind it.
+    terminal.types("\x1b[A fib\r")
+    terminal.until("due to restriction <1>")
+    terminal.until("% ")
+    terminal.types("read cprofile-3.15\t\r")
+    terminal.until("cprofile-3.15.2.prof% ")
+    terminal.types("quit\x03")
+    terminal.until("cprofile-3.15.2.prof% ")
+    terminal.types("\x04")
+    terminal.until("Goodbye.")
+    assert terminal.shell.wait(60) == 0
+    os.close(terminal.own)
 
 
 def test_a_profile_of_python_2() -> None:

@@ -3,7 +3,7 @@
 //! Source: pstats.py, ProfileBrowser; cmd.py, Cmd.
 
 use crate::restriction::Restriction;
-use crate::sort::UnknownKey;
+use crate::sort::{KEYS, UnknownKey};
 use crate::stats::Stats;
 
 /// Why a file is not there to be read.
@@ -33,6 +33,8 @@ pub struct Browser<'a> {
 }
 
 const WORDS: &str = "EOF  add  callees  callers  help  quit  read  reverse  sort  stats  strip";
+/// Not one of pstats' words.
+const AWAITS: &str = "awaits";
 const ARGUMENTS: &str = "Arguments may be:
 * An integer maximum number of entries to print.
 * A decimal fractional number between 0 and 1, controlling
@@ -76,6 +78,7 @@ impl<'a> Browser<'a> {
         let (word, rest) = (&line[..end], line[end..].trim());
         match word {
             "add" => printed(self.add(rest)),
+            "awaits" => printed(self.listed(rest, Stats::awaits_listing)),
             "callees" => printed(self.listed(rest, Stats::callees_listing)),
             "callers" => printed(self.listed(rest, Stats::callers_listing)),
             "EOF" => Answer { printed: "\n".to_owned(), ends: true },
@@ -152,6 +155,38 @@ impl<'a> Browser<'a> {
     }
 }
 
+/// What may come next in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completion<'a> {
+    /// From that byte on one of these.
+    Words(usize, Vec<&'static str>),
+    /// From that byte on the name of a file, of which so much is there.
+    File(usize, &'a str),
+}
+
+/// `begun`: the line up to where it is completed.
+#[must_use]
+pub fn completion(begun: &str) -> Completion<'_> {
+    let indent = begun.len() - begun.trim_start().len();
+    let line = &begun[indent..];
+    let (word, rest) = line.split_once(' ').map_or((line, None), |(word, rest)| (word, Some(rest)));
+    let words = || WORDS.split_whitespace().chain([AWAITS]);
+    let Some(rest) = rest else {
+        return Completion::Words(indent, words().filter(|one| one.starts_with(word)).collect());
+    };
+    let name = rest.trim_start();
+    let last = rest.rsplit(' ').next().unwrap_or_default();
+    let beginning_so = |words: &mut dyn Iterator<Item = &'static str>| {
+        Completion::Words(begun.len() - last.len(), words.filter(|one| one.starts_with(last)).collect())
+    };
+    match word {
+        "add" | "read" => Completion::File(begun.len() - name.len(), name),
+        "sort" => beginning_so(&mut KEYS.iter().map(|(key, _)| *key)),
+        "help" => beginning_so(&mut words()),
+        _ => Completion::Words(begun.len(), Vec::new()),
+    }
+}
+
 fn printed(printed: String) -> Answer {
     Answer { printed, ends: false }
 }
@@ -163,6 +198,7 @@ fn help_about(word: &str) -> String {
             format!("\n{header}\n{}\n{WORDS}\n\n", "=".repeat(header.len()))
         }
         "add" => "Add profile info from given file to current statistics object.\n".to_owned(),
+        "awaits" => format!("Print how long coroutines waited (counted by genba trace).\n{ARGUMENTS}"),
         "callees" => format!("Print callees statistics from the current stat object.\n{ARGUMENTS}"),
         "callers" => format!("Print callers statistics from the current stat object.\n{ARGUMENTS}"),
         "EOF" | "quit" => "Leave the profile browser.\n".to_owned(),
@@ -178,5 +214,23 @@ fn help_about(word: &str) -> String {
         "stats" => format!("Print statistics from the current stat object.\n{ARGUMENTS}"),
         "strip" => "Strip leading path information from filenames in the report.\n".to_owned(),
         other => format!("*** No help on {other}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Completion, completion};
+
+    #[test]
+    fn a_line_is_completed_by_what_its_word_takes() {
+        assert_eq!(completion("s"), Completion::Words(0, vec!["sort", "stats", "strip"]));
+        assert_eq!(completion("  call"), Completion::Words(2, vec!["callees", "callers"]));
+        assert_eq!(completion("sort cu"), Completion::Words(5, vec!["cumtime", "cumulative"]));
+        assert_eq!(completion("sort time na"), Completion::Words(10, vec!["name"]));
+        assert_eq!(completion("help aw"), Completion::Words(5, vec!["awaits"]));
+        assert_eq!(completion("read  two words.p"), Completion::File(6, "two words.p"));
+        assert_eq!(completion("stats 1"), Completion::Words(7, vec![]));
+        let Completion::Words(0, all) = completion("") else { panic!("words") };
+        assert_eq!(all.len(), 12);
     }
 }

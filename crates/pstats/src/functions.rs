@@ -43,10 +43,21 @@ pub struct Row {
     pub callers: Callers,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// How often and how long the coroutines of a function waited. Of `genba trace`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Awaits {
+    pub count: u64,
+    pub waited_s: f64,
+    /// Those that had not ended.
+    pub open: u64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prof {
     /// In the order of the file, each function once.
     pub rows: Vec<Row>,
+    /// None: the file does not tell of any.
+    pub awaits: Vec<(Function, Awaits)>,
     /// Of CPython's sampling profiler (3.15): its counts are samples.
     pub is_sampled: bool,
     /// Bytes behind the last value, which marshal does not read.

@@ -16,9 +16,9 @@ mod sort;
 mod stats;
 mod text;
 
-pub use browser::{Answer, Browser, Loading, NotLoaded};
+pub use browser::{Answer, Browser, Completion, Loading, NotLoaded, completion};
 pub use difference::{Difference, Order, difference};
-pub use functions::{Callers, Function, Prof, Row, Timing};
+pub use functions::{Awaits, Callers, Function, Prof, Row, Timing};
 pub use marshal::Damaged;
 pub use prof::{is_prof, read, read_within};
 pub use restriction::{OutOfRange, Restriction};

@@ -1,9 +1,9 @@
-//! What a `.prof` file holds: a dict from functions to their counts, times and callers.
+//! What a `.prof` file holds: a dict from functions to their counts, times and callers, and behind it what `genba trace` adds.
 //! Owns: which shapes a file may have. Never: adds up or orders.
 
 use std::collections::HashMap;
 
-use crate::functions::{Callers, Function, Prof, Row, Timing, without_doubles};
+use crate::functions::{Awaits, Callers, Function, Prof, Row, Timing, without_doubles};
 use crate::marshal::{Damaged, Reader, Tuple, Value};
 
 /// Names that are spelled out in a file, together: so much in any case, and so much for each byte of the file. Five bytes that refer
@@ -15,6 +15,8 @@ const ROW_BYTES: u64 = 320;
 const CALLER_BYTES: u64 = 160;
 /// A value that may be referred to.
 const REFERENCE_BYTES: u64 = 96;
+/// How awaits begin: with a key that no profile has.
+const AWAITS: &[u8] = b"{u\x0d\0\0\0genba: awaits{";
 /// All counts of a file together: so many calls take decades.
 const COUNTS_MAX: u64 = 1 << 50;
 
@@ -65,8 +67,9 @@ pub fn read_within(bytes: &[u8], room_bytes: u64) -> Result<Prof, Damaged> {
             }
         }
     }
+    let awaits = file.awaits(&bytes[file.reader.byte()..])?;
     let rest_bytes = (bytes.len() - file.reader.byte()) as u64;
-    Ok(Prof { rows, is_sampled, rest_bytes })
+    Ok(Prof { rows, awaits, is_sampled, rest_bytes })
 }
 
 struct File<'a> {
@@ -131,6 +134,38 @@ impl File<'_> {
         let function = Function { file, line, name };
         self.reader.name(place, || Value::Function(function.clone()));
         Ok(function)
+    }
+
+    /// What `genba trace` writes behind the profile, where marshal does not look: a dict with one key. `rest`: from here to the end.
+    fn awaits(&mut self, rest: &[u8]) -> Result<Vec<(Function, Awaits)>, Damaged> {
+        let is_cut = !rest.is_empty() && AWAITS.starts_with(rest);
+        if !rest.starts_with(AWAITS) && !is_cut {
+            return Ok(Vec::new());
+        }
+        self.reader.dict("a dict of awaits")?;
+        self.reader.text("the name of awaits")?;
+        self.reader.dict("a dict of awaits by function")?;
+        let mut awaits = Vec::new();
+        while self.reader.peek() != Some(b'0') {
+            self.take(CALLER_BYTES)?;
+            let function = self.function("a function that awaits (file, line, name)")?;
+            let begin = self.reader.byte();
+            match self.reader.tuple("a count, a time and a count of awaits")? {
+                Tuple::Items(3, _) => {}
+                _ => return Err(self.reader.wrong(begin, "a tuple of 3", "another value".to_owned())),
+            }
+            let count = self.count("a count of awaits")?;
+            let waited_s = self.reader.seconds("the time of awaits")?;
+            let open = self.count("a count of awaits that had not ended")?;
+            awaits.push((function, Awaits { count, waited_s, open }));
+        }
+        self.reader.skip();
+        let end = self.reader.byte();
+        if self.reader.peek() != Some(b'0') {
+            return Err(self.reader.wrong(end, "the end of the awaits", "another value".to_owned()));
+        }
+        self.reader.skip();
+        Ok(without_doubles(awaits))
     }
 
     fn take(&mut self, bytes: u64) -> Result<(), Damaged> {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::functions::{Callers, Function, Prof, Row, Timing, without_doubles};
+use crate::functions::{Awaits, Callers, Function, Prof, Row, Timing, without_doubles};
 use crate::sort::{Key, UnknownKey, sort_keys};
 
 #[derive(Clone, Debug)]
@@ -14,6 +14,7 @@ pub struct Stats {
     pub(crate) files: Vec<String>,
     pub(crate) rows: Vec<Row>,
     pub(crate) row_of: HashMap<Function, usize>,
+    pub(crate) awaits: Vec<(Function, Awaits)>,
     pub(crate) calls: u64,
     pub(crate) primitive_calls: u64,
     pub(crate) own_s: f64,
@@ -40,6 +41,7 @@ impl Stats {
             files: vec![called],
             rows: Vec::new(),
             row_of: HashMap::new(),
+            awaits: prof.awaits,
             calls: 0,
             primitive_calls: 0,
             own_s: 0.0,
@@ -66,6 +68,16 @@ impl Stats {
         &self.rows
     }
 
+    /// Of all functions.
+    #[must_use]
+    pub fn awaits(&self) -> Option<Awaits> {
+        let all = self.awaits.iter().map(|(_, awaits)| *awaits);
+        all.reduce(|mut sum, awaits| {
+            add_awaits(&mut sum, awaits);
+            sum
+        })
+    }
+
     /// The listing has no names of files.
     pub fn forget_files(&mut self) {
         self.files.clear();
@@ -88,6 +100,7 @@ impl Stats {
         }
         self.width = self.width.max(other.width);
         self.order = None;
+        self.awaits = summed(std::mem::take(&mut self.awaits), other.awaits, add_awaits);
         for row in other.rows {
             self.insert(row);
         }
@@ -107,6 +120,9 @@ impl Stats {
             self.width = self.width.max(function.width());
             self.insert(Row { function, callers, ..row });
         }
+        let awaits = std::mem::take(&mut self.awaits).into_iter();
+        let awaits = awaits.map(|(function, awaits)| (function.stripped(), awaits)).collect();
+        self.awaits = summed(Vec::new(), awaits, add_awaits);
         let top_level = std::mem::take(&mut self.top_level);
         for function in top_level.iter().map(Function::stripped) {
             if !self.top_level.contains(&function) {
@@ -265,6 +281,12 @@ fn added(first: Callers, second: Callers) -> Callers {
             Callers::Counted(summed(calls(first), calls(second), |sum, calls| *sum = sum.saturating_add(calls)))
         }
     }
+}
+
+fn add_awaits(sum: &mut Awaits, more: Awaits) {
+    sum.count = sum.count.saturating_add(more.count);
+    sum.waited_s += more.waited_s;
+    sum.open = sum.open.saturating_add(more.open);
 }
 
 fn counted(timed: Vec<(Function, Timing)>) -> impl Iterator<Item = (Function, u64)> {

@@ -5,6 +5,8 @@ use crate::functions::{Callers, Function};
 use crate::restriction::Restriction;
 use crate::stats::{Stats, spelled_out};
 
+const NO_AWAITS: &str = "No awaits: genba trace counts those of coroutines, on CPython 3.12 and later.\n";
+
 impl Stats {
     /// Each function with its counts and times.
     #[must_use]
@@ -56,6 +58,36 @@ impl Stats {
         let mut page = chosen.words.clone() + &self.heading(chosen.width, "called...");
         for row in chosen.rows.iter().map(|row| &self.rows[*row]) {
             page += &self.calls_of(chosen.width, &row.function, callees.get(&row.function), "->");
+        }
+        page + "\n\n"
+    }
+
+    /// Each function whose coroutines waited, the longest first: not one of pstats' listings.
+    #[must_use]
+    pub fn awaits_listing(&self, restrictions: &[Restriction]) -> String {
+        let Some(all) = self.awaits() else { return NO_AWAITS.to_owned() };
+        // Their times are no sum: a coroutine waits while the one that it awaits does, and beside others.
+        let mut page = format!("{} {} awaits", " ".repeat(8), all.count);
+        if all.open > 0 {
+            page += &format!(" ({} had not ended)", all.open);
+        }
+        page += "\n\n   Ordered by: time awaited\n";
+        let mut rows: Vec<usize> = (0..self.awaits.len()).collect();
+        rows.sort_by(|one, other| {
+            let ((one, one_awaits), (other, other_awaits)) = (&self.awaits[*one], &self.awaits[*other]);
+            other_awaits.waited_s.total_cmp(&one_awaits.waited_s).then_with(|| one.cmp(other))
+        });
+        for restriction in restrictions {
+            let (kept, said) = restriction.applied(rows, |row| self.awaits[row].0.standard_name());
+            rows = kept;
+            page += &said;
+        }
+        page += "\n   awaits  awaited  percall  cumtime filename:lineno(function)\n";
+        for (function, awaits) in rows.iter().map(|row| &self.awaits[*row]) {
+            let (waited, each) = (seconds(awaits.waited_s), each(awaits.waited_s, awaits.count));
+            // What it ran is what its calls add up to: an await is not part of them.
+            let ran = seconds(self.row_of.get(function).map_or(0.0, |row| self.rows[*row].total_s));
+            page += &format!("{:>9} {waited} {each} {ran} {}\n", awaits.count, function.standard_name());
         }
         page + "\n\n"
     }

@@ -11,16 +11,18 @@ const fn method(name: &'static CStr, function: extern "C" fn(Object, *const Obje
 
 static ENTER_PYTHON: Method = method(c"enter_python", enter_python);
 static LEAVE_PYTHON: Method = method(c"leave_python", leave_python);
+static GO_ON_PYTHON: Method = method(c"go_on_python", go_on_python);
+static PAUSE_PYTHON: Method = method(c"pause_python", pause_python);
 static ENTER_C: Method = method(c"enter_c", enter_c);
 static LEAVE_C: Method = method(c"leave_c", leave_c);
 
 /// Source: CPython Modules/_lsprof.c, `callback_table`.
 pub static EVENTS: [(&CStr, &Method); 9] = [
     (c"PY_START", &ENTER_PYTHON),
-    (c"PY_RESUME", &ENTER_PYTHON),
-    (c"PY_THROW", &ENTER_PYTHON),
+    (c"PY_RESUME", &GO_ON_PYTHON),
+    (c"PY_THROW", &GO_ON_PYTHON),
     (c"PY_RETURN", &LEAVE_PYTHON),
-    (c"PY_YIELD", &LEAVE_PYTHON),
+    (c"PY_YIELD", &PAUSE_PYTHON),
     (c"PY_UNWIND", &LEAVE_PYTHON),
     (c"CALL", &ENTER_C),
     (c"C_RETURN", &LEAVE_C),
@@ -38,6 +40,19 @@ extern "C" fn leave_python(_: Object, arguments: *const Object, _: isize) -> Obj
     let tracer = Tracer::get();
     // SAFETY: as above; with the GIL, and nothing of the interpreter's is called meanwhile.
     unsafe { (*tracer).leave(*arguments as u64) };
+    none(tracer)
+}
+
+extern "C" fn go_on_python(own: Object, arguments: *const Object, count: isize) -> Object {
+    // SAFETY: as in `leave_python`.
+    unsafe { (*Tracer::get()).go_on(*arguments as u64) };
+    enter_python(own, arguments, count)
+}
+
+extern "C" fn pause_python(_: Object, arguments: *const Object, _: isize) -> Object {
+    let tracer = Tracer::get();
+    // SAFETY: as in `leave_python`.
+    unsafe { (*tracer).pause(*arguments as u64) };
     none(tracer)
 }
 

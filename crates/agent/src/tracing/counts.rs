@@ -1,5 +1,5 @@
 //! One thread's calls: the stack of those that are under way, and what those that have ended add up to.
-//! Owns: the arithmetic of calls, primitive calls, own and total time. Never: reads a clock, takes memory that it can do without.
+//! Owns: the arithmetic of calls, primitive calls, own and total time, and of what coroutines wait. Never: reads a clock, takes memory that it can do without.
 //!
 //! As cProfile counts: a call counts when it ends; a call is primitive when no other one of the same function was under way; only primitive
 //! calls add to the total time. Source: CPython Modules/_lsprof.c, `initContext` and `Stop`.
@@ -38,6 +38,44 @@ impl Totals {
         self.recursive_calls += other.recursive_calls;
         self.own_ns += other.own_ns;
         self.total_ns += other.total_ns;
+    }
+}
+
+/// How long coroutines of one function waited, each from an `await` that did not go on to where it went on. All of a function's coroutines are one
+/// sum, so none has to be told from another: the times at which they went on less those at which they began to wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Waits {
+    pub awaits: u64,
+    /// Those that wait now.
+    pub waiting: u64,
+    /// Wraps: less than nothing while some wait.
+    pub waited_ns: u64,
+}
+
+impl Waits {
+    pub fn begin(&mut self, now_ns: u64) {
+        self.awaits += 1;
+        self.waiting += 1;
+        self.waited_ns = self.waited_ns.wrapping_sub(now_ns);
+    }
+
+    /// One that began to wait before anything was counted is passed over where no other one waits.
+    pub fn end(&mut self, now_ns: u64) {
+        if self.waiting > 0 {
+            self.waiting -= 1;
+            self.waited_ns = self.waited_ns.wrapping_add(now_ns);
+        }
+    }
+
+    /// As if all that wait had waited until now.
+    pub fn ended(self, now_ns: u64) -> Waits {
+        Waits { waited_ns: self.waited_ns.wrapping_add(self.waiting.wrapping_mul(now_ns)), ..self }
+    }
+
+    pub fn add(&mut self, other: &Waits) {
+        self.awaits += other.awaits;
+        self.waiting += other.waiting;
+        self.waited_ns += other.waited_ns;
     }
 }
 
@@ -225,7 +263,7 @@ impl Thread {
 
 #[cfg(test)]
 mod tests {
-    use super::{Thread, Totals};
+    use super::{Thread, Totals, Waits};
 
     const ROOT: (u64, u32) = (100, 0);
     const F: (u64, u32) = (101, 1);
@@ -265,6 +303,20 @@ mod tests {
         let mut thread = Thread::default();
         run(&mut thread, &[(F, false), (F, true), (G, true), (F, false)]);
         assert_eq!(thread.ended(0).0, [totals(0, 0, 0, 0), totals(1, 0, 10, 20), totals(1, 0, 10, 10)]);
+    }
+
+    #[test]
+    fn waits_of_several_coroutines_are_one_sum() {
+        let mut waits = Waits::default();
+        waits.end(5);
+        [10, 20, 30].iter().for_each(|now_ns| waits.begin(*now_ns));
+        // Whichever goes on: 3 × 100 less 10 + 20 + 30.
+        waits.end(100);
+        waits.end(100);
+        assert_eq!(waits.ended(100), Waits { awaits: 3, waiting: 1, waited_ns: 240 });
+        assert_eq!(waits.ended(110).waited_ns, 250);
+        waits.end(100);
+        assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ns: 240 });
     }
 
     #[test]

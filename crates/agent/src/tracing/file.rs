@@ -99,7 +99,7 @@ fn whole(file: &Descriptor, mut bytes: &[u8]) -> Result<(), i32> {
 
 /// All threads together. Functions with the same name, file and line are one in a `.prof` file.
 fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
-    let (all, threads) = tracer.parts();
+    let (all, threads, waits) = tracer.parts();
     let mut place_of: FxHashMap<&Name, usize> = FxHashMap::default();
     let mut names = Vec::new();
     let places: Vec<usize> = all
@@ -125,6 +125,11 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
             if let (Some(caller), Some(callee)) = (places.get(pair.caller as usize), places.get(pair.callee as usize)) {
                 by_caller.entry((*callee, *caller)).or_default().add(&pair.totals);
             }
+        }
+    }
+    for (function, waits) in waits {
+        if let Some(row) = places.get(*function as usize).and_then(|place| rows.get_mut(*place)) {
+            row.waits.add(&waits.ended(now_ns));
         }
     }
     let mut by_caller: Vec<_> = by_caller.into_iter().collect();

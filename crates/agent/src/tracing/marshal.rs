@@ -1,13 +1,15 @@
 //! A `.prof` file's bytes: a dict from functions to their counts, times and callers, in the oldest words of marshal, which every Python reads.
+//! Behind it, where pstats does not look: how often and how long coroutines waited.
 //! Owns: those words. Never: opens a file. Source: CPython Python/marshal.c, Lib/cProfile.py (`snapshot_stats`).
 
-use super::counts::Totals;
+use super::counts::{Totals, Waits};
 use super::names::Name;
 
 /// A function, what its calls add up to, and the same for each caller, by its place in the list.
 #[derive(Default)]
 pub struct Row {
     pub totals: Totals,
+    pub waits: Waits,
     pub callers: Vec<(usize, Totals)>,
 }
 
@@ -36,7 +38,27 @@ pub fn bytes(names: &[&Name], rows: &[Row]) -> Vec<u8> {
         out.push(b'0');
     }
     out.push(b'0');
+    awaits(&mut out, names, rows);
     out
+}
+
+/// A dict with one key, so that nobody takes it for another profile. Each function has a count of awaits, their seconds, and how many still wait.
+/// Read by genba-pstats (`prof.rs`).
+fn awaits(out: &mut Vec<u8>, names: &[&Name], rows: &[Row]) {
+    if rows.iter().all(|row| row.waits.awaits == 0) {
+        return;
+    }
+    out.push(b'{');
+    text(out, b"genba: awaits");
+    out.push(b'{');
+    for (name, row) in names.iter().zip(rows).filter(|(_, row)| row.waits.awaits > 0) {
+        function(out, name);
+        tuple(out, 3);
+        whole(out, row.waits.awaits);
+        seconds(out, row.waits.waited_ns);
+        whole(out, row.waits.waiting);
+    }
+    out.extend_from_slice(b"00");
 }
 
 fn function(out: &mut Vec<u8>, name: &Name) {
@@ -99,5 +121,14 @@ mod tests {
     fn a_function_without_calls_is_left_out() {
         let name = Name { file: b"a.py".to_vec(), line: 1, name: b"f".to_vec() };
         assert_eq!(super::bytes(&[&name], &[Row::default()]), b"{0");
+    }
+
+    #[test]
+    fn waits_are_behind_what_pstats_reads() {
+        let name = Name { file: b"a.py".to_vec(), line: 1, name: b"f".to_vec() };
+        let waits = Waits { awaits: 2, waiting: 1, waited_ns: 500_000_000 };
+        let row = Row { waits, ..Row::default() };
+        let behind = b"{u\x0d\0\0\0genba: awaits{(\x03\0\0\0u\x04\0\0\0a.pyi\x01\0\0\0u\x01\0\0\0f(\x03\0\0\0i\x02\0\0\0g\0\0\0\0\0\0\xe0\x3fi\x01\0\0\x0000";
+        assert_eq!(super::bytes(&[&name], &[row]), [b"{0", behind.as_slice()].concat());
     }
 }

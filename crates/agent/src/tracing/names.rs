@@ -1,10 +1,10 @@
 //! What a function is called in a `.prof` file: file, line and name of Python code, cProfile's words for one written in C.
-//! Owns: those words. Never: keeps an error of its own in the program's thread. Source: CPython Modules/_lsprof.c, `normalizeUserObj`, and
+//! Owns: those words, and whether a function's calls make coroutines. Never: keeps an error of its own in the program's thread. Source: CPython Modules/_lsprof.c, `normalizeUserObj`, and
 //! Lib/cProfile.py, `label`.
 
 use super::functions::{CFunction, Python};
 use crate::collections::interpreter::Object;
-use std::ffi::{CStr, c_char};
+use std::ffi::{CStr, c_char, c_long};
 
 /// UTF-8, where Python has half a surrogate pair with its three bytes: so marshal writes text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -26,7 +26,20 @@ pub fn of_code(python: &Python, code: Object) -> Option<Name> {
     })
 }
 
-/// The same.
+/// Whether its calls make coroutines. An asynchronous generator also gives values, of which nobody knows how long they are not asked for.
+/// Source: CPython Include/cpython/code.h, `CO_COROUTINE` and `CO_ITERABLE_COROUTINE`.
+pub fn makes_coroutines(python: &Python, code: Object) -> bool {
+    const FLAGS: c_long = 0x80 | 0x100;
+    let flags = quietly(python, || {
+        with(python, python.get(code, c"co_flags")?, |object| {
+            // SAFETY: with the GIL.
+            Some(unsafe { (python.number)(object) })
+        })
+    });
+    flags.is_some_and(|flags| flags & FLAGS != 0)
+}
+
+/// The same of a function written in C.
 pub fn of_c(python: &Python, function: CFunction) -> Option<Name> {
     // SAFETY: a `PyMethodDef` has a name that lives as long as it.
     let name = unsafe { CStr::from_ptr((*function.method).name) };

@@ -1,7 +1,7 @@
 //! The counts of this process: all its threads, and the functions that they called.
 //! Owns: which thread's counts a callback changes. Never: is used by two threads at once: who has the GIL of the main interpreter has this.
 
-use super::counts::{Index, Thread};
+use super::counts::{Index, Thread, Waits};
 use super::functions::{CFunction, Profiling, Python};
 use super::names::{self, Name};
 use crate::collections::interpreter::{Method, Object};
@@ -34,6 +34,8 @@ pub struct Tracer {
     last: (u64, usize),
     function_of: FxHashMap<u64, Index>,
     names: Vec<Name>,
+    /// Of the functions whose calls make coroutines, in all threads.
+    waits: FxHashMap<Index, Waits>,
     /// Code objects: their addresses are their own as long as they are held.
     held: Vec<Object>,
     /// `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
@@ -117,6 +119,7 @@ impl Tracer {
             last: (0, 0),
             function_of: FxHashMap::default(),
             names: Vec::new(),
+            waits: FxHashMap::default(),
             held: Vec::new(),
             starting: None,
             is_full: false,
@@ -139,7 +142,7 @@ impl Tracer {
     pub fn forget(&mut self) -> Vec<Object> {
         (self.last, self.starting) = ((0, 0), None);
         (self.thread_of, self.threads) = (FxHashMap::default(), Vec::new());
-        (self.function_of, self.names) = (FxHashMap::default(), Vec::new());
+        (self.function_of, self.names, self.waits) = (FxHashMap::default(), Vec::new(), FxHashMap::default());
         core::mem::take(&mut self.held)
     }
 
@@ -207,17 +210,51 @@ impl Tracer {
         }
     }
 
+    /// The innermost call ends for now: a generator that gives a value, or a coroutine that waits.
+    #[inline(always)]
+    pub fn pause(&mut self, key: u64) {
+        let now_ns = monotonic_ns();
+        if let Some(thread) = self.thread() {
+            thread.leave(key, now_ns);
+        }
+        if let Some(waits) = self.waits_of(key) {
+            waits.begin(now_ns);
+        }
+    }
+
+    /// It is about to go on.
+    #[inline(always)]
+    pub fn go_on(&mut self, key: u64) {
+        if let Some(waits) = self.waits_of(key) {
+            waits.end(monotonic_ns());
+        }
+    }
+
+    /// None: no coroutine's.
+    #[inline(always)]
+    fn waits_of(&mut self, key: u64) -> Option<&mut Waits> {
+        if self.waits.is_empty() {
+            return None;
+        }
+        let function = self.index(key)?;
+        self.waits.get_mut(&function)
+    }
+
     /// The function of the calling thread's innermost call.
     pub fn innermost(&mut self) -> Option<u64> {
         self.thread().and_then(|thread| thread.innermost())
     }
 
     /// None: there is no memory for it.
-    fn add_function(&mut self, key: u64, name: Name) -> Option<Index> {
+    fn add_function(&mut self, key: u64, name: Name, makes_coroutines: bool) -> Option<Index> {
         let index = Index::try_from(self.names.len()).ok()?;
         self.names.try_reserve(1).ok()?;
         self.function_of.try_reserve(1).ok()?;
         self.held.try_reserve(1).ok()?;
+        if makes_coroutines {
+            self.waits.try_reserve(1).ok()?;
+            self.waits.insert(index, Waits::default());
+        }
         if name.name.starts_with(b"<built-in method _thread.start_new") {
             self.starting = Some(index);
         }
@@ -231,10 +268,11 @@ impl Tracer {
         (self.pid, self.is_first, self.path) = (pid, false, None);
         self.beside.delayed.clear();
         self.threads.iter_mut().for_each(Thread::forget);
+        self.waits.values_mut().for_each(|waits| *waits = Waits::default());
     }
 
-    pub fn parts(&self) -> (&[Name], &[Thread]) {
-        (&self.names, &self.threads)
+    pub fn parts(&self) -> (&[Name], &[Thread], &FxHashMap<Index, Waits>) {
+        (&self.names, &self.threads, &self.waits)
     }
 }
 
@@ -244,16 +282,16 @@ impl Tracer {
 pub fn new_function(tracer: *mut Tracer, callable: Callable) -> Option<Index> {
     // SAFETY: never freed; with the GIL.
     let python = unsafe { (*tracer).python };
-    let name = match callable {
-        Callable::Code(code) => names::of_code(python, code),
-        Callable::C(function) => names::of_c(python, function),
+    let (name, makes_coroutines) = match callable {
+        Callable::Code(code) => (names::of_code(python, code), names::makes_coroutines(python, code)),
+        Callable::C(function) => (names::of_c(python, function), false),
     };
     // SAFETY: with the GIL; nothing of the interpreter's is called while it is used.
     let tracer = unsafe { &mut *tracer };
     if let Some(known) = tracer.index(callable.key()) {
         return Some(known);
     }
-    let index = name.and_then(|name| tracer.add_function(callable.key(), name));
+    let index = name.and_then(|name| tracer.add_function(callable.key(), name, makes_coroutines));
     tracer.is_full |= index.is_none();
     if let (Callable::Code(code), Some(_)) = (callable, index) {
         // SAFETY: with the GIL.

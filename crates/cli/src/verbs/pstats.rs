@@ -1,7 +1,8 @@
 //! `genba pstats`: the shell of `python -m pstats`, and its words as options.
-//! Owns: the options, and the lines that go in and out. Never: adds up or lays out; genba-pstats does.
+//! Owns: the options, and what is printed for a line. Never: adds up or lays out; genba-pstats does.
 
-use std::io::BufRead;
+mod lines;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +11,7 @@ use genba_pstats::{Browser, Restriction, Stats, UnknownKey};
 
 use crate::read::{self, prof_file};
 use crate::words::failure::Failure;
+use lines::Lines;
 
 #[derive(Args)]
 pub struct Arguments {
@@ -40,15 +42,20 @@ pub struct Arguments {
     /// List whom functions called, with the same words
     #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
     callees: Vec<String>,
+
+    /// List how often and how long coroutines waited, with the same words; counted by genba trace, on CPython 3.12 and later
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, default_missing_value = "")]
+    awaits: Vec<String>,
 }
 
 type Listing = fn(&Stats, &[Restriction]) -> String;
 
 pub fn pstats(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let lists: [(Listing, &Vec<String>); 3] = [
+    let lists: [(Listing, &Vec<String>); 4] = [
         (Stats::listing, &arguments.stats),
         (Stats::callers_listing, &arguments.callers),
         (Stats::callees_listing, &arguments.callees),
+        (Stats::awaits_listing, &arguments.awaits),
     ];
     let has_lists = lists.iter().any(|(_, asked)| !asked.is_empty());
     let is_shell = !has_lists && !arguments.strip && arguments.sort.is_none();
@@ -99,15 +106,11 @@ fn added(first: &Path, others: &[PathBuf]) -> Result<Stats, Failure> {
 fn browse(stats: Option<(String, Stats)>) -> Result<ExitCode, Failure> {
     let load = |file: &str| prof_file::load(Path::new(file));
     let mut browser = Browser::new(stats, &load);
-    let mut stdin = std::io::stdin().lock();
+    let mut lines = Lines::new();
     read::print("Welcome to the profile statistics browser.\n")?;
     loop {
-        read::print(browser.prompt())?;
-        let mut line = Vec::new();
-        let cannot_read = |error: std::io::Error| Failure::ours(format!("cannot read from stdin: {error}"));
-        let bytes = stdin.read_until(b'\n', &mut line).map_err(cannot_read)?;
-        let line = String::from_utf8_lossy(&line);
-        let answer = browser.answer((bytes > 0).then_some(&*line));
+        let line = lines.next(browser.prompt())?;
+        let answer = browser.answer(line.as_deref());
         read::print(&answer.printed)?;
         if answer.ends {
             break;

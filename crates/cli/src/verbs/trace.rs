@@ -184,6 +184,13 @@ fn report(
         let stats = prof_file::open(&output.path)?;
         if keys.is_empty() {
             say(&summary(&stats));
+            if let Some(awaits) = stats.awaits() {
+                let count = figures::counted(awaits.count, "await", "awaits");
+                say(&format!(
+                    "{count} of coroutines, whose times are not in that: genba pstats {} --awaits",
+                    output.word()
+                ));
+            }
         } else {
             print_sorted(stats, keys)?;
         }
@@ -251,7 +258,7 @@ fn sort_keys(asked: Option<&str>) -> Result<Vec<String>, Failure> {
     let keys: Vec<String> =
         asked.unwrap_or_default().split([',', ' ']).filter(|key| !key.is_empty()).map(str::to_owned).collect();
     let words: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let mut nothing = Stats::new(Prof { rows: Vec::new(), is_sampled: false, rest_bytes: 0 }, String::new());
+    let mut nothing = Stats::new(Prof::default(), String::new());
     nothing.sort(&words).map_err(|unknown| not_a_key(&unknown, "genba trace -s time app.py"))?;
     Ok(keys)
 }

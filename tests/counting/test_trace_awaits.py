@@ -1,0 +1,126 @@
+"""How often and how long coroutines waited (`genba pstats --awaits`), beside what the program itself measured around its awaits.
+
+A sleep is never shorter than was asked for, and no wait is longer than what the program's own clock measured around it: no duration is judged.
+"""
+
+import re
+import subprocess
+from dataclasses import dataclass
+
+from recording import RUN_SECONDS_MAX, Workshop, binary
+from test_trace import traced
+
+PROGRAM = """import asyncio, os, threading, time, types
+
+measured = {"inner": 0.0, "outer": 0.0}
+
+async def inner():
+    began = time.monotonic()
+    await asyncio.sleep(0.02)
+    measured["inner"] += time.monotonic() - began
+
+async def outer(times):
+    began = time.monotonic()
+    for _ in range(times):
+        await inner()
+    measured["outer"] += time.monotonic() - began
+
+async def cancelled():
+    try:
+        await asyncio.sleep(60)
+    except asyncio.CancelledError:
+        await asyncio.sleep(0)
+
+async def asynchronous_generator():
+    for number in range(5):
+        yield number
+
+def generator():
+    for number in range(5):
+        yield number
+
+@types.coroutine
+def old_coroutine():
+    yield
+
+async def never_goes_on():
+    await old_coroutine()
+
+async def main():
+    await asyncio.gather(outer(3), outer(2))
+    task = asyncio.create_task(cancelled())
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+    [number async for number in asynchronous_generator()]
+    list(generator())
+
+asyncio.run(main())
+thread = threading.Thread(target=lambda: asyncio.run(outer(2)))
+thread.start()
+thread.join()
+left = never_goes_on()
+left.send(None)
+print(measured["inner"], measured["outer"], flush=True)
+# At its end the interpreter would close what is left.
+os._exit(0)
+"""
+ROW = re.compile(r"^ +(\d+) +([\d.]+) +[\d.]+ +([\d.]+) \S+:\d+\((.+)\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Row:
+    awaits: int
+    waited_s: float
+    ran_s: float
+
+
+def awaits(workshop: Workshop, *words: str) -> str:
+    command = [str(binary()), "pstats", *words]
+    done = subprocess.run(command, cwd=workshop.place.outside, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(said: str) -> dict[str, Row]:
+    return {name: Row(int(count), float(waited), float(ran)) for count, waited, ran, name in ROW.findall(said)}
+
+
+def test_awaits_are_what_the_program_measured(workshop: Workshop) -> None:
+    program = workshop.write("app.py", PROGRAM)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/app.prof", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    said = awaits(workshop, "app.prof", "--awaits")
+    if workshop.interpreter.name == "3.11":
+        assert said == "No awaits: genba trace counts those of coroutines, on CPython 3.12 and later.\n"
+        assert "await" not in done.stderr, done.stderr
+        return
+    found = rows(said)
+    inner_s, outer_s = (float(word) for word in done.stdout.split())
+    assert (found["inner"].awaits, found["outer"].awaits) == (7, 7), said
+    # Printed with three digits.
+    assert 7 * 0.02 <= found["inner"].waited_s + 0.0005 <= inner_s + 0.001, (said, inner_s)
+    assert 7 * 0.02 <= found["outer"].waited_s + 0.0005 <= outer_s + 0.001, (said, outer_s)
+    assert found["inner"].ran_s + found["inner"].waited_s <= inner_s + 0.001, (said, inner_s)
+    # The exception that ends the sleep, and a turn of the loop.
+    assert found["cancelled"].awaits == 2 and found["cancelled"].waited_s < 60, said
+    assert found["never_goes_on"].awaits == found["old_coroutine"].awaits == 1, said
+    assert "generator" not in said and "asynchronous_generator" not in said, said
+    assert "(2 had not ended)" in said, said
+    assert re.search(r"^\d+ awaits of coroutines, whose times are not in that: genba pstats \S*app\.prof --awaits$", done.stderr, re.MULTILINE), done.stderr
+    # The listing takes the shell's words, and the shell has it.
+    assert list(rows(awaits(workshop, "app.prof", "--awaits", "1 inner"))) == [], "one row first, then a name"
+    assert list(rows(awaits(workshop, "app.prof", "--awaits", "^.*inner 1"))) == ["inner"]
+    shell = subprocess.run([str(binary()), "pstats", "app.prof"], input="awaits outer\n", cwd=workshop.place.outside, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+    assert rows(shell.stdout) == {"outer": found["outer"]}, shell.stdout
+
+
+def test_a_recording_of_several_processes_has_their_awaits(workshop: Workshop) -> None:
+    text = "import asyncio, os\nasync def wait(): await asyncio.sleep(0.01)\npid = os.fork()\nasyncio.run(wait())\nif pid: os.waitpid(pid, 0)\n"
+    program = workshop.write("two.py", text)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/two.genba", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    if workshop.interpreter.name == "3.11":
+        return
+    found = rows(awaits(workshop, "two.genba", "--awaits"))
+    assert found["wait"].awaits == 2 and found["wait"].waited_s >= 0.02 - 0.0005, found
