@@ -6,6 +6,8 @@ The truth is known without genba: commands write down that they ran, sleep for a
 import csv
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,6 +48,25 @@ def exported(folder: Path, *words: str, code: int = 0) -> dict:
     done = genba("bench", "--export-json", "bench.json", *words, cwd=folder)
     assert done.returncode == code, done
     return json.loads((folder / "bench.json").read_text())
+
+
+def test_instructions_are_those_of_the_commands_alone(tmp_path: Path) -> None:
+    if shutil.which("valgrind") is None:
+        done = genba("bench", "--instructions", "true")
+        assert done.returncode == 2 and "hint: apt-get install valgrind" in done.stderr, done
+        pytest.skip("valgrind is not installed here")
+    loop = "i=0; while [ $i -lt {n} ]; do i=$((i+1)); done"
+    command = f"sh -c '{loop}'"
+    page = exported(tmp_path, "-r", "2", "--instructions", "-L", "n", "1000,21000,41000", command)
+    few, some, many = (one["genba"]["instructions"] for one in page["results"])
+    # Each turn of the loop has as many; what the shell itself took is not in it.
+    assert 0 < few < some < many and abs((many - some) - (some - few)) < 0.05 * (some - few), (few, some, many)
+    assert list(tmp_path.iterdir()) == [tmp_path / "bench.json"], "nothing of callgrind's is left"
+    done = genba("bench", "-N", "-r", "2", "--instructions", "true", cwd=tmp_path)
+    assert re.search(r"^  Instructions: +[\d,]+ +\[of one run, counted by valgrind in user mode\]$", done.stdout, re.MULTILINE), done.stdout
+    # What was measured is shown though the further run fails: the command runs twice and no more.
+    done = genba("bench", "-r", "2", "--instructions", "echo >> runs; [ $(wc -l < runs) -le 2 ]", cwd=tmp_path)
+    assert done.returncode == 1 and "Time (mean" in done.stdout and "ended with exit code 1" in done.stderr, done
 
 
 def test_runs_go_forward_and_backward(tmp_path: Path) -> None:

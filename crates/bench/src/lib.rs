@@ -16,7 +16,7 @@ mod words;
 
 pub use files::{csv, json, tables};
 pub use judging::findings;
-pub use running::{Ended, commands, interrupt, process, rounds, shell, snippets};
+pub use running::{Ended, commands, instructions, interrupt, process, rounds, shell, snippets};
 pub use statistics::{comparison, earlier, needed, summary};
 pub use subjects::{lines, measured, scan};
 pub use views::report;

@@ -62,6 +62,7 @@ mod tests {
             },
             runs: [1.5e9, 2.5e9].map(|time_ns| Run { time_ns, user_ns: 1e8, ..Run::default() }).to_vec(),
             loops: None,
+            instructions: None,
         };
         let session = Session {
             measured: vec![measured],

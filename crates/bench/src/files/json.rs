@@ -55,6 +55,7 @@ struct More<'a> {
     voluntary_switches: Vec<u64>,
     involuntary_switches: Vec<u64>,
     loops: Option<u64>,
+    instructions: Option<u64>,
     noise_floor: Option<f64>,
     noise_left_out: Option<usize>,
     trend: Option<OneTrend>,
@@ -161,6 +162,7 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
             voluntary_switches: counts(&|run| run.voluntary_switches),
             involuntary_switches: counts(&|run| run.involuntary_switches),
             loops: measured.loops.map(|loops| loops.turns),
+            instructions: measured.instructions,
             noise_floor: row.noise.map(|noise| noise.part),
             noise_left_out: row.noise.map(|noise| noise.left_out),
             trend: row.trend.map(|trend| OneTrend {
@@ -213,8 +215,12 @@ mod tests {
             command: format!("run {name}"),
             parameters: Parameters(vec![("n".into(), "1".into())]),
         };
-        let measured =
-            ["a", "b"].map(|name| Measured { line: line(name), runs: vec![run(1e9), run(2e9)], loops: None });
+        let measured = ["a", "b"].map(|name| Measured {
+            line: line(name),
+            runs: vec![run(1e9), run(2e9)],
+            loops: None,
+            instructions: None,
+        });
         let session = Session {
             measured: measured.to_vec(),
             is_interleaved: true,

@@ -96,6 +96,7 @@ mod tests {
             line: Line { name: name.into(), command: name.into(), parameters: Parameters::default() },
             runs: [1.0e8, 3.0e8].map(|time| Run { time_ns: time * factor, ..Run::default() }).to_vec(),
             loops: None,
+            instructions: None,
         });
         let session = Session {
             measured: measured.to_vec(),

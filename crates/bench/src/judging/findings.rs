@@ -261,6 +261,7 @@ mod tests {
             line: Line { name: (*name).into(), command: (*name).into(), parameters: Parameters::default() },
             runs: times.iter().map(|time_ns| Run { time_ns: *time_ns, ..Run::default() }).collect(),
             loops: None,
+            instructions: None,
         });
         Session {
             measured: measured.collect(),

@@ -78,7 +78,8 @@ pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progre
         return Err(early.clone());
     }
     let measured = subjects.iter().zip(measuring.runs);
-    let measured = measured.map(|(one, runs)| Measured { line: one.line().clone(), runs, loops: one.loops() });
+    let measured =
+        measured.map(|(one, runs)| Measured { line: one.line().clone(), runs, loops: one.loops(), instructions: None });
     Ok(Session {
         measured: measured.collect(),
         is_interleaved: plan.is_interleaved,

@@ -28,6 +28,8 @@ pub struct Measured {
     pub runs: Vec<Run>,
     /// Of a snippet.
     pub loops: Option<Loops>,
+    /// In user mode, of one further run. None: they were not asked for, or could not be counted.
+    pub instructions: Option<u64>,
 }
 
 /// How a snippet is timed in each process.

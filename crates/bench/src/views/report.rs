@@ -94,6 +94,10 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
             each(&|run| run.involuntary_switches)
         ))
     );
+    if let Some(instructions) = row.measured.instructions {
+        let how = paint.quiet("[of one run, counted by valgrind in user mode]");
+        page += &format!("  Instructions:        {:>8}    {how}\n", count(instructions));
+    }
     page += &noise_alone(findings, row, paint);
     for warning in warnings(findings, row) {
         page += &format!("  {} {warning}\n", paint.warning("warning:"));
@@ -373,6 +377,7 @@ mod tests {
                 })
                 .collect(),
             loops,
+            instructions: None,
         });
         Session {
             measured: measured.collect(),

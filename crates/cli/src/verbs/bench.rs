@@ -17,6 +17,7 @@ use std::sync::Arc;
 use clap::{Args, ValueHint};
 use genba_bench::commands::{CommandRuns, Failures, Host};
 use genba_bench::findings::{Asked as Judged, Earlier, Findings};
+use genba_bench::instructions;
 use genba_bench::interrupt::Interrupt;
 use genba_bench::json;
 use genba_bench::lines::{Asked, Line, values_of};
@@ -179,11 +180,15 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = why::kept)]
     why: Option<why::Kept>,
 
+    /// Count the instructions of each command in one further run, in valgrind, which takes some fifty times as long
+    #[arg(long)]
+    instructions: bool,
+
     /// Measure statements of Python, in loops, in new processes
     #[arg(
         long,
         conflicts_with_all = [
-            "why", "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
+            "why", "instructions", "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
         ]
     )]
     py: bool,
@@ -212,6 +217,9 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     if arguments.why.is_some() && lines.len() < 2 {
         return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
+    }
+    if arguments.instructions {
+        instructions::check().map_err(refused)?;
     }
     let earlier = arguments.earlier()?;
     // Without words nobody would see what they say, unless they are kept.
@@ -377,6 +385,14 @@ impl Arguments {
         // Ctrl-C between the last run and the cleanup.
         if session.ended_early.is_none() && interrupt.has_come() {
             session.ended_early = Some(Early { planned: session.rounds(), failure: None, cleanup_failure: None });
+        }
+        if self.instructions && session.ended_early.is_none() {
+            let folder = private_folder::make("genba-bench-").map_err(|error| {
+                Failure::no(format!("cannot make a folder for counts: {}", failure::of_system(&error)))
+            })?;
+            // What was measured is shown all the same.
+            let counted = instructions::count(&mut runs, &mut session.measured, folder.path(), progress);
+            session.ended_early = counted.err().map(|early| Early { planned: session.rounds(), ..early });
         }
         let recorded = match recordings.filter(|_| session.ended_early.is_none()) {
             Some(recordings) => recordings.make(&mut runs, plan.is_interleaved, progress),

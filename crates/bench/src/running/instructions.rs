@@ -1,0 +1,131 @@
+//! How many instructions a command takes: one more run of each, in valgrind's callgrind, which counts them one by one.
+//! Owns: how callgrind is started, and what its files add up to. Never: times such a run: it takes some fifty times as long.
+//!
+//! Where a processor's own counters can be read, they would tell the same at full speed; in containers and virtual machines they mostly cannot.
+//! Source: valgrind's manual, 6.3 (callgrind's options) and "Callgrind Format Specification".
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use super::commands::CommandRuns;
+use super::process::Random;
+use super::rounds::{self, Plan, Progress, Subject};
+use super::shell::Shell;
+use crate::subjects::lines::Line;
+use crate::subjects::measured::{Early, Measured};
+use crate::words::refusal::{Refusal, of_system};
+
+const ONE_RUN: Plan = Plan { warmups: 0, runs_min: 1, runs_max: Some(1), is_interleaved: false };
+
+/// Before anything is measured.
+///
+/// # Errors
+/// There is no valgrind.
+pub fn check() -> Result<(), Refusal> {
+    let hint = "apt-get install valgrind, or leave out --instructions";
+    let asked = Command::new("valgrind").arg("--version").stdin(Stdio::null()).output();
+    match asked {
+        Ok(answer) if answer.status.success() => Ok(()),
+        Ok(answer) => Err(Refusal::usage(format!("valgrind --version {}", answer.status), hint)),
+        Err(error) => Err(Refusal::usage(format!("cannot start valgrind: {}", of_system(&error)), hint)
+            .detail("it counts the instructions of --instructions")),
+    }
+}
+
+/// In the order of the commands: of a command and all its children, in user mode, without the shell's own. `folder`: an empty one.
+///
+/// # Errors
+/// A command failed in callgrind, or genba was interrupted: the commands before it have their numbers.
+pub fn count(
+    runs: &mut [CommandRuns<'_>],
+    measured: &mut [Measured],
+    folder: &Path,
+    progress: &Progress,
+) -> Result<(), Early> {
+    let Some(first) = runs.first() else { return Ok(()) };
+    let host = first.host;
+    let nothing = Line { command: String::new(), name: "the shell".to_owned(), parameters: Default::default() };
+    let of_shell = match host.shell {
+        Shell::None => 0,
+        Shell::Words(_) => {
+            let mut shell = CommandRuns {
+                host,
+                line: &nothing,
+                output: first.output,
+                setup: None,
+                prepare: None,
+                conclude: None,
+                cleanup: None,
+                random: Random::with_seed(0),
+                through: VecDeque::new(),
+            };
+            count_one(&mut shell, folder, progress)?
+        }
+    };
+    for (run, measured) in runs.iter_mut().zip(measured) {
+        measured.instructions = Some(count_one(run, folder, progress)?.saturating_sub(of_shell));
+    }
+    Ok(())
+}
+
+fn count_one(run: &mut CommandRuns<'_>, folder: &Path, progress: &Progress) -> Result<u64, Early> {
+    progress.say(format!("counting instructions of {}", run.line.name));
+    // A percent sign of the folder's is not one of callgrind's.
+    let files = format!("--callgrind-out-file={}/%p", folder.display().to_string().replace('%', "%%"));
+    let words = ["valgrind", "--quiet", "--tool=callgrind", "--trace-children=yes", &files];
+    run.through.push_back(words.map(str::to_owned).to_vec());
+    let made = rounds::measure(&mut [run as &mut dyn Subject], &ONE_RUN, progress)?;
+    if let Some(early) = made.ended_early {
+        return Err(early);
+    }
+    summed(folder).map_err(|refusal| Early { planned: 1, failure: Some(refusal), cleanup_failure: None })
+}
+
+/// Of the files of all processes, which go.
+fn summed(folder: &Path) -> Result<u64, Refusal> {
+    let refused = |error: &io::Error| {
+        Refusal::no(
+            format!("cannot read what callgrind wrote: {}", of_system(error)),
+            "TMPDIR=/path/to/folder genba bench …",
+        )
+    };
+    let mut sum = None;
+    for entry in fs::read_dir(folder).map_err(|error| refused(&error))? {
+        let path = entry.map_err(|error| refused(&error))?.path();
+        let text = fs::read(&path).map_err(|error| refused(&error))?;
+        if let Some(total) = total(&String::from_utf8_lossy(&text)) {
+            sum = Some(sum.unwrap_or(0_u64).saturating_add(total));
+        }
+        fs::remove_file(&path).map_err(|error| refused(&error))?;
+    }
+    sum.ok_or_else(|| {
+        Refusal::no("callgrind counted nothing", "try it without genba: valgrind --tool=callgrind COMMAND")
+            .detail("a program that ends itself by a signal or as another user writes no file")
+    })
+}
+
+/// Instructions are the first number of a file's totals.
+fn total(text: &str) -> Option<u64> {
+    let of = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.split_whitespace().next()?.parse().ok());
+    of("totals:").or_else(|| of("summary:"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{summed, total};
+
+    #[test]
+    fn all_processes_are_added_up() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (pid, text) in [("7", "events: Ir\n\nsummary: 70\ntotals: 71\n"), ("8", "summary: 9 2\n"), ("9", "cut")] {
+            std::fs::write(folder.path().join(pid), text).expect("a file");
+        }
+        assert_eq!(summed(folder.path()), Ok(80));
+        let nothing = summed(folder.path()).expect_err("the files are gone");
+        assert_eq!(nothing.what, "callgrind counted nothing");
+        assert_eq!(total("totals: x\n"), None);
+    }
+}
