@@ -220,6 +220,32 @@ def test_children(tmp_path) -> None:
         assert f"allowed: genba dump {program.pid}" in genba("doctor", str(program.pid)).stdout
 
 
+def test_threads_that_do_the_same_are_one_paragraph(tmp_path) -> None:
+    program = (
+        "import os, sys, threading\n"
+        "reads, _ = os.pipe()\n"
+        "def waits(descriptor): os.read(descriptor, 1)\n"
+        "def other(): os.read(reads, 1)\n"
+        "for number in range(30): threading.Thread(target=waits, args=(reads,), name=f'pool_{number}', daemon=True).start()\n"
+        "for number in range(2): threading.Thread(target=other, name=f'other_{number}', daemon=True).start()\n"
+        "print('ready', flush=True); sys.stdin.read()\n"
+    )
+    with started([sys.executable, "-c", program], cwd=tmp_path) as program:
+        for _ in range(LOOKS_MAX):
+            threads = program.dump()["processes"][0]["threads"]
+            if len(threads) == 33 and all(thread["certainty"] == "slept" and thread["state"] == "in read(2) on a pipe" for thread in threads):
+                break
+        else:
+            raise AssertionError(threads)
+        text = genba_said("dump", str(program.pid))
+    assert text.count("waits ") == 1 and text.count("other ") == 1, text
+    (others,) = (line for line in text.splitlines() if line.startswith("and 29 more threads like it: "))
+    named = [thread for thread in threads if (thread["name"] or "").startswith("pool_")][1:9]
+    assert others == "and 29 more threads like it: " + ", ".join(f"{thread['tid']} {thread['name']}" for thread in named) + ", …"
+    # Two of a kind have a line each.
+    assert all(f"· other_{number} (" in text for number in range(2)), text
+
+
 def test_the_main_thread_of_a_program_without_threading(tmp_path) -> None:
     """`threading` names threads, and `-S -E` imports nothing that needs it."""
     command = [sys.executable, "-SE", "-c", "import sys; print('threading' in sys.modules, flush=True); sys.stdin.read()"]

@@ -1,5 +1,8 @@
-//! A dump as text: a paragraph a thread, innermost frame first.
+//! A dump as text: a paragraph a thread, innermost frame first; threads that do the same share one.
 //! Owns: the layout. Never: leaves out a frame in silence.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 use genba_process::look::{Local, PythonEnd};
 use genba_process::objects::Value;
@@ -10,6 +13,10 @@ use genba_profile::report::printable;
 use super::dumped::{Dumped, Frame, PythonFrame};
 use super::states;
 
+/// So many threads that do the same have a line each.
+const ALIKE_MAX: usize = 3;
+/// Of more, so many are named.
+const OTHERS_MAX: usize = 8;
 /// An expression is one line of at most so many characters.
 const EXPRESSION_MAX: usize = 80;
 
@@ -24,17 +31,55 @@ fn page(process: &Dumped, paint: Paint) -> String {
     let mut page =
         format!("{} · CPython {} · {command}\n", paint.strong(&format!("process {}", facts.pid)), process.version);
     page += &format!("{}\n", head(process));
-    for (thread, frames) in &process.threads {
-        page += &format!("\n{}\n", thread_line(thread, facts.pid, paint));
-        page += &frame_lines(process, frames, paint);
-        if let Some(end) = end(thread, frames) {
-            page += &format!("  {}\n", paint.quiet(end));
+    for (threads, frames) in paragraphs(process, paint) {
+        page.push('\n');
+        let is_list = threads.len() > ALIKE_MAX;
+        for thread in threads.iter().take(if is_list { 1 } else { ALIKE_MAX }) {
+            page += &format!("{}\n", thread_line(thread, facts.pid, paint));
         }
+        if is_list {
+            page += &format!("{}\n", others_line(&threads[1..], paint));
+        }
+        page += &frames;
     }
     for path in &process.changed {
         page += &format!("\n{} was changed after the process began: its expressions are not shown\n", printable(path));
     }
     page
+}
+
+/// Threads in the same state with the same frames, each with their lines, in the order of their first threads.
+fn paragraphs(process: &Dumped, paint: Paint) -> Vec<(Vec<&Thread>, String)> {
+    let mut found: Vec<(Vec<&Thread>, String)> = Vec::new();
+    let mut place_of: HashMap<(String, String), usize> = HashMap::new();
+    for (thread, frames) in &process.threads {
+        let mut lines = frame_lines(process, frames, paint);
+        if let Some(end) = end(thread, frames) {
+            lines += &format!("  {}\n", paint.quiet(end));
+        }
+        match place_of.entry((states::on_screen(&thread.state), lines)) {
+            Entry::Occupied(place) => found[*place.get()].0.push(thread),
+            Entry::Vacant(place) => {
+                let lines = place.key().1.clone();
+                place.insert(found.len());
+                found.push((vec![thread], lines));
+            }
+        }
+    }
+    found
+}
+
+/// `and 12 more threads like it: 4712 pool_1, 4713 pool_2, …`.
+fn others_line(threads: &[&Thread], paint: Paint) -> String {
+    let named = threads.iter().take(OTHERS_MAX).map(|thread| {
+        let name = thread.name.as_ref().filter(|name| !name.is_empty()).map(|name| format!(" {}", printable(name)));
+        format!("{}{}", thread.task.tid, name.unwrap_or_default())
+    });
+    let mut named = named.collect::<Vec<_>>().join(", ");
+    if threads.len() > OTHERS_MAX {
+        named += ", …";
+    }
+    format!("{} {named}", paint.strong(&format!("and {} more threads like it:", threads.len())))
 }
 
 /// `3 threads, 1 of them stopped, for 0.21 ms at most`.
