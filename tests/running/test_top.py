@@ -1,5 +1,6 @@
 """`genba top` in a terminal: keys are typed and the screen is read back, while a real program is recorded beside it."""
 
+import json
 import os
 import re
 import shutil
@@ -352,7 +353,7 @@ def plain(tmp_path: Path) -> Iterator[Plain]:
     assert made.process.wait(timeout=60) == 0
 
 
-# What is set for `genba run` is not meant for a screen without options.
+# What is set for `genba run` is not meant for the screen, which has options of its own.
 SETTINGS = {"plain": {}, "quiet": {"GENBA_QUIET": "1"}, "duration": {"GENBA_DURATION": "50us"}, "alloc": {"GENBA_ALLOC": "1"}}
 
 
@@ -369,6 +370,23 @@ def test_a_process_that_runs_is_recorded_while_the_screen_is_shown(plain: Plain,
     assert until(plain.is_as_before), (plain.state(), plain.before)
     assert genba("check", tmp_path / "app.genba").returncode == 0
     assert "b[i:]" in genba_said("report", tmp_path / "app.genba")
+
+
+def test_options_of_the_recording(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
+    """Of a process and of a program: the file has the name that was asked for, and the ticks are as far apart."""
+    (tmp_path / "short.py").write_text("import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n")
+    interpreter = interpreters.from_pyenv()[-1].path
+    for target in (str(plain.pid), f"--python {interpreter} short.py"):
+        name = f"{len(target)}.genba"
+        top = window(f"{TOP} -o {name} --interval 3ms --no-native {target}", 200, 60)
+        top.until("self")
+        top.until("ticks")
+        top.types("q")
+        top.ends()
+        assert until(lambda name=name: genba("report", name, cwd=tmp_path).returncode == 0)
+        page = json.loads(genba("export", name, "--to", "json", "-o", "-", cwd=tmp_path).stdout)
+        assert (page["meta"]["interval_ns"], page["meta"]["native"]) == (3_000_000, False), page["meta"]
+    assert until(plain.is_as_before), (plain.state(), plain.before)
 
 
 def test_a_screen_that_is_killed_ends_its_recording(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
@@ -406,6 +424,7 @@ def test_what_cannot_be_followed(tmp_path: Path, window: Callable[..., Window]) 
         (["app.py"], 2, "error: genba top needs a terminal, and stdin is none"),
         (["none.py"], 2, "error: no such file: none.py"),
         (["app.genba", "more"], 2, "error: app.genba is no program: nothing may come behind it"),
+        (["--rate", "100", "app.genba"], 2, "error: app.genba is recorded already: another genba has decided how"),
         (["none.genba"], 1, "error: cannot open none.genba: there is no such file"),
         (["."], 1, "error: . is not a file"),
         (["app.genba"], 2, "error: genba top needs a terminal, and stdin is none"),

@@ -5,6 +5,7 @@ mod attaching;
 mod draw;
 mod follower;
 mod model;
+mod passed;
 mod source;
 mod starting;
 mod terminal;
@@ -23,6 +24,7 @@ use ratatui::crossterm::event::{self, Event};
 use self::draw::Palette;
 use self::follower::{Follower, News, State};
 use self::model::{Effect, Model};
+use self::passed::Passed;
 use self::source::{Beside, Source};
 use self::starting::Wanted;
 use self::terminal::Screen;
@@ -36,7 +38,7 @@ const PICTURE_WAIT: Duration = Duration::from_millis(100);
 
 #[derive(Args)]
 #[command(
-    override_usage = "genba top [PID or FILE]\n       genba top [OPTIONS] PROGRAM [ARGUMENTS]...\n       genba top [OPTIONS] -m MODULE [ARGUMENTS]..."
+    override_usage = "genba top [OPTIONS] [PID or FILE]\n       genba top [OPTIONS] PROGRAM [ARGUMENTS]...\n       genba top [OPTIONS] -m MODULE [ARGUMENTS]..."
 )]
 pub struct Arguments {
     /// Interpreter for scripts and modules [default: the active virtual environment's, else python3]
@@ -46,6 +48,9 @@ pub struct Arguments {
     /// Run a module, as `python -m` does; what follows is the module's
     #[arg(short = 'm', value_name = "MODULE", num_args = 1.., allow_hyphen_values = true)]
     module: Option<Vec<OsString>>,
+
+    #[command(flatten)]
+    passed: Passed,
 
     /// A process, which is recorded while the screen is shown; the recording that another genba writes; or a program to start, as
     /// `genba run` takes it [default: the newest *.genba here]
@@ -63,12 +68,18 @@ pub fn top(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let wanted =
         Wanted { module: arguments.module.clone(), target: arguments.target.clone(), python: arguments.python.clone() };
     let source = Source::of_target(wanted)?;
+    if let Source::Recording(path) = &source
+        && arguments.passed != Passed::default()
+    {
+        let why = format!("{} is recorded already: another genba has decided how", path.display());
+        return Err(Failure::usage(why).hint("genba top PID, or genba top PROGRAM, with these options"));
+    }
     source.check()?;
     terminal::check(&match &source {
         Source::Recording(path) => path.display().to_string(),
         Source::Process(_) | Source::Program(_) => "app.genba".to_owned(),
     })?;
-    let (following, beside) = source.open()?;
+    let (following, beside) = source.open(&arguments.passed)?;
     let path = following.path.clone();
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let mut model = Model::new(printable(&name));

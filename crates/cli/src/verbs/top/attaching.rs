@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use genba_process::interpreter::{self, Interpreter};
 
+use super::passed::Passed;
 use crate::recording::output::{Holds, Output};
 use crate::verbs::attach::{BEGAN, entering, family};
 use crate::words::failure::{self, Failure};
@@ -27,17 +28,18 @@ impl Attaching {
     }
 
     /// Comes back when the recording has begun.
-    pub fn begin(pid: u32) -> Result<Attaching, Failure> {
+    pub fn begin(pid: u32, passed: &Passed) -> Result<Attaching, Failure> {
         let interpreter = Attaching::check(pid)?;
         let facts = &interpreter.facts;
-        let output = Output::create(Holds::Recording, None, false, &family::stem(facts), &[])?;
+        let output = Output::create(Holds::Recording, passed.output.as_deref(), false, &family::stem(facts), &[])?;
         let cannot =
             |error: std::io::Error| Failure::ours(format!("cannot start genba attach: {}", failure::of_system(&error)));
         let mut child = Command::new(std::env::current_exe().map_err(cannot)?)
             .args(["attach", "--until-stdin-ends", "--quiet", "--force", "-o"])
             .arg(&output.path)
+            .args(passed.words())
             .arg(pid.to_string())
-            // The screen has no options, so there is nothing to set: a `duration` would end the recording under it.
+            // The options of the screen are all there is to set: a `duration` would end the recording under it.
             .env("GENBA_SETTINGS", "none")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -12,6 +12,7 @@ use genba_profile::growing::Growing;
 use genba_profile::shell;
 
 use super::attaching::Attaching;
+use super::passed::Passed;
 use super::starting::{Starting, Wanted};
 use crate::files::interpreter::is_executable;
 use crate::files::own_file::Content;
@@ -64,16 +65,16 @@ impl Source {
     }
 
     /// And the genba that makes the recording, where there is none yet.
-    pub fn open(self) -> Result<(Following, Option<Beside>), Failure> {
+    pub fn open(self, passed: &Passed) -> Result<(Following, Option<Beside>), Failure> {
         match self {
             Source::Recording(path) => Ok((Following::open(path, Root::OWN)?, None)),
             Source::Process(pid) => {
-                let attaching = Attaching::begin(pid)?;
+                let attaching = Attaching::begin(pid, passed)?;
                 let root = Root::of_process(pid).unwrap_or(Root::OWN);
                 Ok((Following::open(attaching.path().to_path_buf(), root)?, Some(Beside::Attaching(attaching))))
             }
             Source::Program(wanted) => {
-                let starting = Starting::begin(&wanted)?;
+                let starting = Starting::begin(&wanted, passed)?;
                 Ok((Following::open(starting.path().to_path_buf(), Root::OWN)?, Some(Beside::Starting(starting))))
             }
         }

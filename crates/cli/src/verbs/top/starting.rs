@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use super::passed::Passed;
 use crate::recording::output::{Holds, Output};
 use crate::verbs::run::target::{Asked, Program};
 use crate::words::failure::{self, Failure};
@@ -51,15 +52,16 @@ impl Wanted {
 
 impl Starting {
     /// Comes back when there is something to show.
-    pub fn begin(wanted: &Wanted) -> Result<Starting, Failure> {
+    pub fn begin(wanted: &Wanted, passed: &Passed) -> Result<Starting, Failure> {
         let program = wanted.program()?;
-        let output = Output::create(Holds::Recording, None, false, &program.stem, &program.words())?;
+        let output =
+            Output::create(Holds::Recording, passed.output.as_deref(), false, &program.stem, &program.words())?;
         let (printed, file) = printed_beside(&output.path).inspect_err(|_| output.give_up())?;
         let cannot =
             |error: std::io::Error| Failure::ours(format!("cannot start genba run: {}", failure::of_system(&error)));
         let also = file.try_clone().map_err(cannot)?;
         let mut command = Command::new(std::env::current_exe().map_err(cannot)?);
-        command.args(["run", "--quiet", "--force", "-o"]).arg(&output.path);
+        command.args(["run", "--quiet", "--force", "-o"]).arg(&output.path).args(passed.words());
         command.args(wanted.python.iter().flat_map(|python| [OsString::from("--python"), python.clone()]));
         command.args(wanted.module.iter().flat_map(|module| [OsString::from("-m")].into_iter().chain(module.clone())));
         let child = command
