@@ -25,6 +25,9 @@ const GIL_MAX: Duration = Duration::from_secs(20);
 const POLLED_EVERY: Duration = Duration::from_millis(2);
 /// 65,536 classes with long names.
 const ANSWER_BYTES_MAX: u64 = 256 << 20;
+/// How long a walk that has answered may take to end, and how often it is looked: each look stops the process for a moment.
+const ENDING_MAX: Duration = Duration::from_secs(1);
+const ENDING_POLLED_EVERY: Duration = Duration::from_millis(50);
 const MORE: Duration = Duration::from_secs(5);
 
 /// An answer, and how long the program's threads were stopped to ask for it.
@@ -71,9 +74,7 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         // No signal is sent, so it does not matter.
         has_bolted: Cell::new(false),
     };
-    let way = entering.enter_once(interpreter)?.ok_or_else(|| {
-        Failure::no(format!("the heap of process {pid} is being walked already")).hint("try it again in a moment")
-    })?;
+    let way = entered(&entering, interpreter, interrupt)?;
     let stopped_ns = match way {
         Way::Entered(entered) => u64::try_from(entered.stopped.as_nanos()).unwrap_or(u64::MAX),
         Way::Asked => 0,
@@ -102,6 +103,22 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
     let answer = answer::read(&bytes).ok_or_else(|| Failure::ours("the answer of genba's library is damaged"))?;
     check(pid, &answer, Some(choice))?;
     Ok(Asked { answer, stopped_ns, wants })
+}
+
+/// A walk whose answer is there ends a moment later: the next one waits for it, and for no longer one.
+fn entered(entering: &Entering, interpreter: &Interpreter, interrupt: &Interrupt) -> Result<Way, Failure> {
+    let deadline = Instant::now() + ENDING_MAX;
+    loop {
+        if let Some(way) = entering.enter_once(interpreter)? {
+            return Ok(way);
+        }
+        if Instant::now() > deadline || interrupt.has_come() {
+            let pid = interpreter.facts.pid;
+            return Err(Failure::no(format!("the heap of process {pid} is being walked already"))
+                .hint("try it again in a moment"));
+        }
+        std::thread::sleep(ENDING_POLLED_EVERY);
+    }
 }
 
 fn question(place: &Place, choice: &Choice, wants: &Wants) -> OsString {
