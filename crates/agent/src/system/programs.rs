@@ -7,3 +7,5 @@ pub mod handed;
 pub mod next_program;
 mod room;
 mod words;
+
+pub use room::thread_ends;

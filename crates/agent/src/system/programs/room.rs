@@ -1,5 +1,5 @@
 //! Room for an environment that is made anew: on this stack, and for a large one in a mapping.
-//! Owns: those mappings, one a thread. Never: takes the program's memory or a lock. A vfork child that runs another program gives nothing back: its
+//! Owns: those mappings, one a thread, and the next thread's when that ends. Never: takes the program's memory or a lock. A vfork child that runs another program gives nothing back: its
 //! parent's thread, which waits for it, uses the mapping again.
 
 use crate::system::own_ids::own_tid;
@@ -120,6 +120,15 @@ fn mapped<R>(words: usize, list_bytes: usize, run: impl FnOnce(Option<&mut Room>
     result
 }
 
+/// The calling thread ends: its mapping is for the next one that needs one.
+pub fn thread_ends() {
+    // SAFETY: no arguments, no memory.
+    let thread = unsafe { libc::pthread_self() } as u64;
+    if let Some(kept) = KEPT.iter().find(|kept| kept.thread.load(SeqCst) == thread) {
+        kept.thread.store(0, SeqCst);
+    }
+}
+
 /// 0: there is no memory.
 fn map(bytes: usize) -> u64 {
     let (access, private) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
@@ -137,7 +146,7 @@ fn unmap((address, bytes): (u64, u64)) {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Room, with};
+    use super::{KEPT, MAPPINGS, Room, thread_ends, with};
     use std::sync::atomic::Ordering::SeqCst;
 
     fn place(room: Option<&mut Room>) -> usize {
@@ -155,6 +164,21 @@ mod tests {
         let kept = KEPT.iter().find(|kept| kept.address.load(SeqCst) == first as u64).expect("its place");
         kept.user.store(1, SeqCst);
         assert_eq!(with(5000, 10_000, place), first);
+    }
+
+    #[test]
+    fn threads_that_ended_leave_their_places_to_others() {
+        for _ in 0..3 * MAPPINGS {
+            let thread = std::thread::spawn(|| {
+                with(5000, 10_000, place);
+                // SAFETY: no arguments, no memory.
+                let own = unsafe { libc::pthread_self() } as u64;
+                let had_a_place = KEPT.iter().any(|kept| kept.thread.load(SeqCst) == own);
+                thread_ends();
+                had_a_place
+            });
+            assert!(thread.join().expect("it ends"));
+        }
     }
 
     #[test]

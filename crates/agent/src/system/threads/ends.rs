@@ -5,6 +5,7 @@
 use crate::system::errno;
 use crate::system::own_ids::own_tid;
 use crate::system::proc::{clock_ns, monotonic_ns};
+use crate::system::programs;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::SeqCst};
 
@@ -50,6 +51,7 @@ static IS_FILTERED: AtomicBool = AtomicBool::new(false);
 pub fn want(wanted: bool) {
     extern "C" fn ends(body: *mut c_void) {
         let errno = errno::get();
+        programs::thread_ends();
         note(body as usize as u64);
         errno::set(errno);
     }
