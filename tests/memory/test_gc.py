@@ -76,6 +76,34 @@ def test_each_collection_is_there_as_the_program_was_told(workshop: Workshop) ->
     assert [row["reason"] for row in found["collections"][len(rows) :]] == []
 
 
+def test_collections_are_those_of_the_interpreter_s_own_ring(workshop: Workshop) -> None:
+    """CPython 3.15 keeps its last collections itself: eleven young ones, three of each old generation, sums and times with them."""
+    if workshop.interpreter.name != "3.15":
+        pytest.skip("CPython keeps its own collections from 3.15 on")
+    ring = "[[one.gen, one.ts_start, one.ts_stop, one.collections, one.collected, one.candidates] for one in _remote_debugging.get_gc_stats(os.getpid(), all_interpreters=False)]"
+    _, told, found = recorded(
+        workshop,
+        "import _remote_debugging, os\n"
+        + BEGUN
+        + f"keep = []\nfor turn in range(30):\n    keep.append([[] for number in range(1000)])\n    cycles(300 + turn)\nfor generation in (1, 1, 1, 2, 2, 2):\n    cycles(400)\n    gc.collect(generation)\ngc.disable()\ntold(ring={ring})\n",
+    )
+    rows = [row for row in found["collections"] if row["reason"] != "shutdown"]
+    for generation in range(3):
+        own = [row for row in rows if row["generation"] == generation]
+        kept = sorted((one for one in told["ring"] if one[0] == generation and one[3] > 0), key=lambda one: one[3])
+        # The one before the first tells what the sums were.
+        last = own[-len(kept) + 1 :] if len(kept) > 1 else []
+        for before, one, row in zip(kept, kept[1:], last, strict=False):
+            _, began_ns, ended_ns, number, collected, candidates = one
+            assert number == before[3] + 1, kept
+            assert row["collected"] == collected - before[4], (row, one, before)
+            if generation > 0:
+                # Of a young one genba tells the counter that set it off. What CPython takes off its lists on the way is in one of the counts.
+                assert abs(row["examined"] - (candidates - before[5])) <= 0.01 * row["examined"] + 10, (row, one, before)
+            assert row["pause_ns"] >= ended_ns - began_ns, (row, one)
+    assert sum(row["generation"] == 0 for row in rows) > 11, "enough to fill the ring"
+
+
 def test_reasons(workshop: Workshop) -> None:
     """5 by gc.collect, 3 by PyGC_Collect, 14 by the threshold, 1 when the interpreter ends."""
     _, told, found = recorded(
