@@ -2,13 +2,14 @@
 
 import pytest
 
+from bounds import share_bound
 from jit import JIT, jitted  # noqa: F401  (fixture)
 from recording import REPOSITORY, Workshop
 from stacks import PossibleStacks
 
 CPU_SECONDS = "0.8"
 RATE = ("--rate", "4000")
-# A look may fall between a trace's first and last instructions (docs/limits.md).
+# A look may fall between a trace's first and last instructions (docs/limits.md): so much of the time, beside what as few looks err by.
 CUT_MAX = 0.02
 CUT = "[C stack cut: code of no known file]"
 # Where genba does not know the way (docs/limits.md): traces that begin otherwise, and some that call functions in C.
@@ -60,6 +61,7 @@ def test_the_c_stack_is_whole(jitted: Workshop, name: str) -> None:
     cut = [stack for stack in stacks if any(frame.kind == "mark" and CUT in frame.name for frame in stack.frames)]
     share = sum(stack.weight for stack in cut) / judged
     is_known = not NOT_KNOWN & {(jitted.interpreter.name, None), (jitted.interpreter.name, name)}
-    assert not is_known or share <= CUT_MAX, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
+    cut_max = CUT_MAX + share_bound(CUT_MAX, judged)
+    assert not is_known or share <= cut_max, f"{share:.1%} of {judged} samples are cut:\n" + "\n".join(map(str, cut[:3]))
     # Of the JIT's own code nothing is shown but where the stack ends in it.
     assert not any("[generated code]" in frame.module for stack in stacks if stack not in cut for frame in stack.frames)
