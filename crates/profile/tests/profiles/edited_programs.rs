@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compared::{runs, told};
 use crate::notation::SAMPLE_QUANTA;
+use crate::random::Random;
 use genba_format::QUANTUM_NS;
 use genba_profile::difference::{Code, Subject};
 use genba_profile::difference_view::comparison;
@@ -17,25 +18,6 @@ const PROGRAMS: u64 = 400;
 /// Of an expression: so many samples and its number. Those of two are more than those of any one.
 const SAMPLES_MIN: u64 = 60;
 const SAMPLE_NS: f64 = (SAMPLE_QUANTA * QUANTUM_NS) as f64;
-
-/// Numbers from a seed, the same in every run of the tests: the first of PCG's family (O'Neill 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let word = (((self.0 >> 18) ^ self.0) >> 27) as u32;
-        f64::from(word.rotate_right((self.0 >> 59) as u32)) / f64::from(u32::MAX)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        ((self.next() * end as f64) as usize).min(end - 1)
-    }
-
-    fn of<T: Copy>(&mut self, all: &[T]) -> T {
-        all[self.below(all.len())]
-    }
-}
 
 /// What calls of functions are written as. Several expressions have one text.
 const TEXTS: [&str; 3] = ["step(data)", "step(data + 1)", "turn(data)"];

@@ -3,6 +3,7 @@
 //! `GENBA_PAIRS=400 cargo test --release -p genba-profile laboratory -- --nocapture`.
 
 use crate::compared::run;
+use crate::random::Random;
 use genba_profile::difference::Subject;
 use genba_profile::difference_view::{Run, comparison};
 use genba_profile::filter::Filter;
@@ -10,22 +11,6 @@ use genba_profile::glob::Glob;
 use genba_profile::weight::Weight;
 use genba_profile::window::Window;
 use statrs::distribution::{Beta, Binomial, ContinuousCDF, DiscreteCDF};
-
-/// Numbers from a seed, the same in every run of the tests: the first of PCG's family (O'Neill 2014).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let word = (((self.0 >> 18) ^ self.0) >> 27) as u32;
-        f64::from(word.rotate_right((self.0 >> 59) as u32)) / f64::from(u32::MAX)
-    }
-
-    /// As large as that on average.
-    fn rounded(&mut self, value: f64) -> u32 {
-        (value + self.next()) as u32
-    }
-}
 
 #[derive(Clone, Copy, PartialEq)]
 enum Shape {

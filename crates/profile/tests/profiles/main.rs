@@ -24,6 +24,7 @@ mod near_hits;
 mod notation;
 mod own_code;
 mod phases;
+mod random;
 mod rare;
 mod report;
 mod report_json;
