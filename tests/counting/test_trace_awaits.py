@@ -107,7 +107,7 @@ def test_awaits_are_what_the_program_measured(workshop: Workshop) -> None:
     assert found["never_goes_on"].awaits == found["old_coroutine"].awaits == 1, said
     assert "generator" not in said and "asynchronous_generator" not in said, said
     assert "(2 had not ended)" in said, said
-    assert re.search(r"^\d+ awaits of coroutines, whose times are not in that: genba pstats \S*app\.prof --awaits$", done.stderr, re.MULTILINE), done.stderr
+    assert re.search(r"^\d+ awaits of coroutines are not in these times: genba pstats \S*app\.prof --awaits$", done.stderr, re.MULTILINE), done.stderr
     # The listing takes the shell's words, and the shell has it.
     assert list(rows(awaits(workshop, "app.prof", "--awaits", "1 inner"))) == [], "one row first, then a name"
     assert list(rows(awaits(workshop, "app.prof", "--awaits", "^.*inner 1"))) == ["inner"]

@@ -1,5 +1,5 @@
 //! One thread's calls: the stack of those that are under way, and what those that have ended add up to.
-//! Owns: the arithmetic of calls, primitive calls, own and total time, and of what coroutines wait. Never: reads a clock, takes memory that it can do without.
+//! Owns: the arithmetic of calls, primitive calls, own and total time, and of coroutines' waits. Never: reads a clock, takes memory that it can do without.
 //!
 //! As cProfile counts: a call counts when it ends; a call is primitive when no other one of the same function was under way; only primitive
 //! calls add to the total time. Source: CPython Modules/_lsprof.c, `initContext` and `Stop`.

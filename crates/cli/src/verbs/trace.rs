@@ -186,10 +186,7 @@ fn report(
             say(&summary(&stats));
             if let Some(awaits) = stats.awaits() {
                 let count = figures::counted(awaits.count, "await", "awaits");
-                say(&format!(
-                    "{count} of coroutines, whose times are not in that: genba pstats {} --awaits",
-                    output.word()
-                ));
+                say(&format!("{count} of coroutines are not in these times: genba pstats {} --awaits", output.word()));
             }
         } else {
             print_sorted(stats, keys)?;
