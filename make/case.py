@@ -272,7 +272,7 @@ def page_of(name: str) -> Path:
     return page
 
 
-def run(name: str, genba: str, python: str, update: bool) -> int:
+def run(name: str, genba: str, python: str, update: bool, seconds_max: float) -> int:
     page = page_of(name)
     text = page.read_text()
     outputs: list[str] = []
@@ -290,7 +290,7 @@ def run(name: str, genba: str, python: str, update: bool) -> int:
                 before = set(stage.folder.iterdir())
                 for left in reversed(range(TRIES)):
                     tried = time.monotonic()
-                    code, said = stage.run(step, max(1.0, began + lost + CASE_SECONDS_MAX - tried))
+                    code, said = stage.run(step, max(1.0, began + lost + seconds_max - tried))
                     # By what genba itself says of the machine; another answer than that of a quiet one is no news then.
                     if left == 0 or code != 0 or not missing(step, said, stage.version) or not was_disturbed(said):
                         break
@@ -298,7 +298,7 @@ def run(name: str, genba: str, python: str, update: bool) -> int:
                     stage.forget(before)
                     lost += time.monotonic() - tried
             except subprocess.TimeoutExpired:
-                failures.append(f"not done within the {CASE_SECONDS_MAX} s of a case: {step.command}")
+                failures.append(f"not done within the {seconds_max:g} s of a case: {step.command}")
                 break
             print(said, flush=True)
             outputs.append(said)
@@ -373,6 +373,7 @@ def main() -> int:
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--update", action="store_true", help="put the output into the page")
     parser.add_argument("--look", action="store_true", help="run nothing: whether the screens on the page show what it says")
+    parser.add_argument("--seconds", type=float, default=CASE_SECONDS_MAX, help="a case may take that long (default: %(default)s)")
     parser.add_argument("--picture", action="store_true", help="make the page's picture, and run nothing else")
     options = parser.parse_args()
     worst = 0
@@ -383,7 +384,7 @@ def main() -> int:
             if options.picture:
                 worst = max(worst, picture(name, options.genba, options.python))
             else:
-                worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update))
+                worst = max(worst, look(name) if options.look else run(name, options.genba, options.python, options.update, options.seconds))
         except CannotRun as why:
             print(f"case {name} cannot run here: {why}", file=sys.stderr)
             worst = max(worst, CANNOT_RUN)
