@@ -1,9 +1,11 @@
 //! The moments of samples add up to their groups, whatever the length of a bin, a window or a filter.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::num::NonZeroU64;
 
 use crate::notation;
+use crate::random::Random;
 use expect_test::expect_file;
 use genba_format::{Recording, read};
 use genba_profile::build::{Additions, profile_over_time, promoted};
@@ -29,6 +31,9 @@ const SEVERAL: &str = "
     process 9 3.13.0 cwd=/app
     main@a.py:1 > other@a.py:8 x12 at=17
 ";
+
+/// A nanosecond for each sample that ends in a bin: at most so many.
+const ROUNDED_NS: u64 = 30;
 
 fn profile(recording: &Recording, bin_ns: u64, window: Option<Window>) -> Profile {
     let bins = Bins { length_ns: NonZeroU64::new(bin_ns).expect("not 0") };
@@ -67,6 +72,49 @@ fn moments_are_the_groups() {
             assert_moments_are_the_groups(&profile(recording, bin_ns, window), &format!("{bin_ns} ns in a window"));
         }
     }
+}
+
+/// Samples of one thread, each as long as it comes, with all or none of that time on a CPU.
+fn several_threads(random: &mut Random) -> String {
+    let mut text = String::from("process 7 3.13.0 cwd=/app\n");
+    for thread in 8..8 + random.below(4) {
+        writeln!(text, "thread {thread} worker").expect("a string");
+        for _ in 0..1 + random.below(30) {
+            let every = 1 + random.below(40);
+            let state = random.of(&["running", "gil", "poll"]);
+            writeln!(
+                text,
+                "main@a.py:1 > f@a.py:{} x{} {state} every={every}",
+                1 + random.below(9),
+                1 + random.below(3)
+            )
+            .expect("a string");
+        }
+    }
+    text
+}
+
+/// A column higher than its thread could be is a falsehood that everybody sees.
+#[test]
+fn no_thread_has_more_cpu_in_a_bin_than_its_length() {
+    let mut random = Random(33);
+    let mut full = 0;
+    for number in 0..200 {
+        let text = several_threads(&mut random);
+        let recording = notation::recording(&text);
+        for bin_ns in [4_000_000, 33_333_333, 400_000_000] {
+            let profile = profile(&recording, bin_ns, None);
+            let mut columns = BTreeMap::new();
+            for moment in &profile.moments {
+                *columns.entry((moment.thread.position(), moment.bin)).or_insert(0) += moment.cpu_ns;
+            }
+            let most = columns.values().copied().max().unwrap_or(0);
+            // A part that is not whole nanoseconds is rounded down at one bin's end, and counts in the next.
+            assert!(most <= bin_ns + ROUNDED_NS, "program {number}: {most} of {bin_ns} ns\n{text}");
+            full += u32::from(most == bin_ns);
+        }
+    }
+    assert!(full > 100, "{full} of 600 have a bin that is full");
 }
 
 #[test]
