@@ -143,11 +143,15 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         door: Door::Attached,
         session: session.encode(),
         has_bolted: Cell::new(false),
+        has_met_end: Cell::new(false),
     };
     let entered = match during("entering the process", || entering.enter(&interpreter)) {
         Ok(entered) => Some(entered),
         Err(failure) => {
-            // It may have begun to record, and ended before it could say so.
+            // It may have begun to record, and ended before it could say so: thread by thread, and the agent's may be writing.
+            if entering.has_met_end.get() {
+                family::await_end(pid);
+            }
             let _ = place.bring(output);
             let has_begun = std::fs::metadata(&output.path).is_ok_and(|found| found.len() > 0);
             if family::is_alive(pid) || !has_begun {

@@ -48,6 +48,8 @@ pub struct Entering {
     pub session: OsString,
     /// Threads of one of them need a stack for signals (visiting.rs).
     pub has_bolted: Cell<bool>,
+    /// One of them ended while it was entered.
+    pub has_met_end: Cell<bool>,
 }
 
 impl Entering {
@@ -100,6 +102,7 @@ impl Entering {
                 (remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?, Way::Asked)
             }
             Err(why) => {
+                self.has_met_end.set(self.has_met_end.get() || matches!(why, NotEntered::Ended));
                 let tracer = threads::tracer(pid).filter(|_| matches!(why, NotEntered::NotPermitted(_)));
                 return Err(
                     tracer.map_or_else(|| not_entered(pid, &why), |tracer| refused(&Refusal::Traced { pid, tracer }))

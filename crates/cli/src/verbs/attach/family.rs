@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use genba_process::facts::{Facts, all_pids};
 use genba_process::interpreter;
@@ -16,6 +17,9 @@ use super::entering::Entering;
 
 /// What the kernel calls the agent's thread.
 const THREAD_NAME: &str = "genba";
+/// The threads of a process that ends are gone in a moment, if none of them waits for a disk.
+const END_MAX: Duration = Duration::from_secs(1);
+const END_LOOKED_EVERY: Duration = Duration::from_millis(1);
 
 pub struct Family {
     pid: u32,
@@ -92,6 +96,14 @@ impl Family {
     pub fn is_recorded(&self) -> bool {
         let now = if self.has_children { descendants(self.pid) } else { Vec::new() };
         self.known.iter().chain(&now).any(|pid| has_agent_thread(*pid))
+    }
+}
+
+/// Until the last thread of a process that is about to end has ended.
+pub fn await_end(pid: u32) {
+    let began = Instant::now();
+    while (is_alive(pid) || has_agent_thread(pid)) && began.elapsed() < END_MAX {
+        std::thread::sleep(END_LOOKED_EVERY);
     }
 }
 

@@ -73,6 +73,7 @@ pub fn ask(interpreter: &Interpreter, choice: &Choice, wants: Wants, interrupt: 
         session: question(&place, choice, &wants),
         // No signal is sent, so it does not matter.
         has_bolted: Cell::new(false),
+        has_met_end: Cell::new(false),
     };
     let way = entered(&entering, interpreter, interrupt)?;
     let stopped_ns = match way {
