@@ -1,8 +1,8 @@
 //! A process that was told to record and holds no interpreter yet.
 //! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs), asks the linker where a fork has left its lock.
 
-use super::beginning;
 use super::last_thread;
+use crate::process::life::{LIFE, State};
 use crate::process::room;
 use crate::reading::modules;
 use crate::system::symbols;
@@ -29,9 +29,9 @@ pub fn begin(text: &str) {
     IS_AWAITED.store(true, SeqCst);
 }
 
-/// In the child. Once a sampler was prepared its own handlers (forks.rs) see to the rest; before, the thread that was about to begin is not here.
+/// In the child, before the handlers of forks.rs. Once there is a sampler these see to the rest; before, the thread that was about to begin is not here.
 extern "C" fn forked() {
-    if !beginning::is_prepared() {
+    if LIFE.state() == State::Absent {
         modules::forked();
         room::forked();
         last_thread::watch();

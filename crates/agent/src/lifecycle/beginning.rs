@@ -53,12 +53,6 @@ pub fn begin(session: Session, python: Box<Python>, start: proto::Start) -> bool
     true
 }
 
-/// Whether that was done which a process does once.
-#[must_use]
-pub fn is_prepared() -> bool {
-    PREPARED.load(SeqCst)
-}
-
 /// What a process does once, before its first sampler.
 pub fn prepare() {
     if PREPARED.swap(true, SeqCst) {
