@@ -15,11 +15,9 @@ from runs_on import EVERYWHERE, ONE
 RUNNER = REPOSITORY / "make/case.py"
 CASES = sorted(page.parent.name for page in REPOSITORY.glob("casebook/*/README.md"))
 # Those of a few seconds. `make test-all` runs all, on all versions.
-QUICK = ("bytes-slice", "gc-cycle", "gc-json", "json-ascii", "logger", "mask")
+QUICK = ("json-ascii", "mask")
 # Among other tests a case takes longer than the two minutes that it has alone.
 SECONDS_MAX = 900
-# One for each run; `make test-all` takes all that need nothing.
-EXCHANGED = ("hello-again",)
 # What their pages tell is in many narrow boxes, or deep below wide ones.
 WITHOUT_PICTURE = ("chunk-pull", "connectx", "gc-json", "gc-out-of-band")
 # A page is read over slow networks, too.
@@ -118,8 +116,6 @@ def test_exchanged_programs_prove_nothing(python: Interpreter, name: str, tmp_pa
         pytest.skip("the runner's affair, no CPython's")
     if needs(name):
         pytest.skip("what it starts beside genba takes minutes")
-    if name not in EXCHANGED and not EVERYWHERE:
-        pytest.skip(f"make test-all: {', '.join(EXCHANGED)} is enough here")
     if "<!-- case: genba bench" not in page.split("**The proof.**")[1]:
         pytest.skip("it proves otherwise than by times")
     done = case(name, "--python", python.path, runner=str(exchanged(name, tmp_path)))

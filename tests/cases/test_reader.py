@@ -14,11 +14,14 @@ import pytest
 
 from interpreters import Interpreter
 from recording import REPOSITORY
+from runs_on import EVERYWHERE
 from test_casebook import CASES, RUNNER, case
 
 pytestmark = pytest.mark.measures
 
 FOLLOWED = ("hello-again", "bytes-slice", "json-ascii")
+# `make test-all` follows all of them.
+QUICK = ("hello-again", "json-ascii")
 FIX = re.compile(r"^\*\*The fix\.\*\*.*?^```diff\n(?P<change>.*?)^```$.*?^\*\*The proof\.\*\*", re.MULTILINE | re.DOTALL)
 HUNK = re.compile(r"^@@ -(?P<line>\d+),\d+ \+\d+,\d+ @@\n(?P<lines>(?:[ +-].*\n)+)", re.MULTILINE)
 # No two runs take the same time.
@@ -53,6 +56,8 @@ def printed(python: Interpreter, folder: Path, program: str) -> str:
 
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_a_page_leads_to_the_fix(python: Interpreter, name: str, tmp_path: Path) -> None:
+    if name not in QUICK and not EVERYWHERE:
+        pytest.skip("make test-all: the quick pages stand for all")
     if python.root is not None:
         pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
     folder = tmp_path / "casebook" / name

@@ -215,7 +215,7 @@ static void the_same_each_time(int number, siginfo_t *info, void *context)
     }
 }
 
-enum { SENT_FROM_HERE = 20000, SENT_FROM_THERE = 20000, LOOKS_BEFORE_YIELD = 10000 };
+enum { SENT_FROM_HERE = 20000, SENT_FROM_THERE = 6000, LOOKS_BEFORE_YIELD = 1000 };
 
 static void *sending_thread(void *receiver)
 {
