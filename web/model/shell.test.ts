@@ -8,8 +8,9 @@ import type { Profile } from "./tables/profile";
 import type { ProcessIndex, ThreadIndex } from "./units";
 
 test("a shell reads one word, whatever is in it", () => {
-  for (const word of ["a b", "$(id)", "it's", "`x`", "-n", "a\nb", "*"]) {
-    assert.equal(execFileSync("sh", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" }), word);
+  for (const word of ["a b", "$(id)", "it's", "`x`", "-n", "a\nb", "*", "\u202egpj.exe\u2028\\1", "\u001b[2J7"]) {
+    assert.doesNotMatch(quoted(word), /[\p{Cc}\u202e\u2028]/u);
+    assert.equal(execFileSync("bash", ["-c", `printf %s ${quoted(word)}`], { encoding: "utf8" }), word);
   }
 });
 

@@ -3,15 +3,21 @@
 import type { Kept } from "./tables/kept";
 import type { Profile } from "./tables/profile";
 
-/** One word for a POSIX shell, whatever is in it. */
+// Those that steer a terminal, end a line or turn the direction of writing, as crates/text has them.
+const HARMFUL = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+
+/** One word for a POSIX shell, whatever is in it. A harmful one is written by its bytes (POSIX.1-2024, 2.2.4). */
 export function quoted(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) && !word.startsWith("-") ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+  if (HARMFUL.test(word)) {
+    return `$'${Array.from(new TextEncoder().encode(word), (byte) => `\\${byte.toString(8)}`).join("")}'`;
+  }
+  return /^(?!-)[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
 
 /** The flags of the readers that keep the same, but for the time. Which layer is shown, and recursion as one call, are the page's alone. */
 export function flagsOf({ process, thread, focus, hide }: Kept, { processes, threads }: Pick<Profile, "processes" | "threads">): string {
-  const pid = process === null ? null : (processes[process]?.pid ?? null);
-  const tid = thread === null ? null : (threads[thread]?.tid ?? null);
-  const flags: [string, string | null][] = [["--process", pid === null ? null : `${pid}`], ["--thread", tid === null ? null : `${tid}`], ["--focus", focus], ["--hide", hide]];
-  return flags.map(([flag, value]) => (value === null || value === "" ? "" : ` ${flag}=${quoted(value)}`)).join("");
+  const pid = process === null ? null : processes[process]?.pid;
+  const tid = thread === null ? null : threads[thread]?.tid;
+  const flags: [string, string | number | null | undefined][] = [["--process", pid], ["--thread", tid], ["--focus", focus], ["--hide", hide]];
+  return flags.map(([flag, value]) => (value || value === 0 ? ` ${flag}=${quoted(`${value}`)}` : "")).join("");
 }

@@ -24,7 +24,7 @@ pub use token::{TOKEN_VARIABLE, Token};
 
 use std::path::Path;
 
-use genba_profile::is_harmless;
+use genba_text::is_harmless;
 
 /// Of a file, as a server's list takes it.
 pub fn name_of(path: &Path) -> String {

@@ -17,5 +17,4 @@ pub use rules::{difference, filter, nameless, pace, phase, reading, show, verdic
 pub use tables::{hits, locations, owner, profile, source_text, state, table, window};
 pub use views::difference as difference_view;
 pub use views::{collections, export, heaps, integrity, lines, live, memory, report, summary, tree};
-pub use words::excerpt::is_harmless;
 pub use words::{figures, glob, paint, shell, wrap};

@@ -135,7 +135,7 @@ impl Difference {
     /// # Errors
     /// Never, in practice.
     pub fn json(&self) -> Result<String, serde_json::Error> {
-        serde_json::to_string_pretty(self).map(|page| page + "\n")
+        genba_text::json::pretty(self)
     }
 }
 

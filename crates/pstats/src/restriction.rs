@@ -55,7 +55,7 @@ impl Restriction {
                     Ok(regex) => regex,
                     Err(error) => {
                         let what = if error.to_string().contains("not supported") { "Unsupported" } else { "Invalid" };
-                        return (rows, format!("   <{what} regular expression {}>\n", quoted(expression)));
+                        return (rows, format!("   <{what} regular expression {}>\n", genba_text::repr(expression)));
                     }
                 };
                 rows.retain(|row| regex.is_match(&name(*row)));
@@ -82,7 +82,7 @@ impl Restriction {
                 format!("{digits}e-{exponent:0>2}")
             }
             Restriction::Share(share) => format!("{share:?}"),
-            Restriction::Names(expression) => quoted(expression),
+            Restriction::Names(expression) => genba_text::repr(expression),
         }
     }
 }
@@ -95,25 +95,6 @@ fn without_underscores(word: &str) -> Option<String> {
     let is_between = |place: usize| place > 0 && is_digit(at(place - 1)) && is_digit(at(place + 1));
     let mut places = (0..letters.len()).filter(|place| letters[*place] == '_');
     places.all(is_between).then(|| word.replace('_', ""))
-}
-
-/// A string as Python writes it.
-fn quoted(text: &str) -> String {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut written = String::from(quote);
-    for letter in text.chars() {
-        match letter {
-            '\\' => written.push_str("\\\\"),
-            '\n' => written.push_str("\\n"),
-            '\r' => written.push_str("\\r"),
-            '\t' => written.push_str("\\t"),
-            letter if letter == quote => written.extend(['\\', letter]),
-            letter if letter.is_control() => written.push_str(&format!("\\x{:02x}", u32::from(letter))),
-            letter => written.push(letter),
-        }
-    }
-    written.push(quote);
-    written
 }
 
 #[cfg(test)]
@@ -151,6 +132,6 @@ mod tests {
         {
             assert_eq!(written(word).as_deref(), Ok(python), "{word}");
         }
-        assert_eq!(quoted("a'\"b"), "'a\\'\"b'");
+        assert_eq!(genba_text::repr("a'\"b"), "'a\\'\"b'");
     }
 }

@@ -1,6 +1,7 @@
 //! The functions of one `.prof` file or of several added up, and the order in which they are printed: pstats' class `Stats`.
 //! Owns: what adding and stripping do to counts, times and callers. Never: prints (`text.rs`).
 
+use genba_text::is_harmless;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -255,10 +256,10 @@ fn stripped<Of>(callers: Vec<(Function, Of)>) -> Vec<(Function, Of)> {
 
 /// With numbers for the letters that would steer a terminal.
 pub(crate) fn spelled_out(text: String) -> String {
-    if !text.chars().any(char::is_control) {
+    if text.chars().all(is_harmless) {
         return text;
     }
-    let letter = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    let letter = |letter: char| if is_harmless(letter) { letter.into() } else { letter.escape_default().to_string() };
     text.chars().map(letter).collect()
 }
 

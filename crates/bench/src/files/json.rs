@@ -110,7 +110,7 @@ pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
         memory_floor_byte: session.memory_floor_bytes,
     };
     let results = findings.rows.iter().map(|row| result(findings, row)).collect();
-    serde_json::to_string_pretty(&Page { results, genba }).map(|page| page + "\n")
+    genba_text::json::pretty(&Page { results, genba })
 }
 
 fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {

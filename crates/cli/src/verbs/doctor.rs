@@ -207,9 +207,9 @@ impl Findings {
                     clock: self.clock.as_ref(),
                     share: self.share.as_ref(),
                 };
-                let text = serde_json::to_string_pretty(&page);
+                let text = genba_text::json::pretty(&page);
                 let text = text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?;
-                read::print(&(text + "\n"))?;
+                read::print(&text)?;
             }
         }
         if let Some(refusal) = &self.refusal {

@@ -90,8 +90,8 @@ pub fn ps(arguments: &Arguments) -> Result<ExitCode, Failure> {
     match arguments.format {
         Format::Json => {
             let page = Page { format: "genba-ps", version: 1, processes: &rows };
-            let text = serde_json::to_string_pretty(&page);
-            read::print(&(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n"))?;
+            let text = genba_text::json::pretty(&page);
+            read::print(&text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
         Format::Text => read::print(&text(&rows))?,
     }

@@ -158,7 +158,7 @@ impl Objects<'_> {
         } else if class == self.types.text {
             let (text, cut) = self.text(object, SHOWN_MAX)?;
             let length = self.word(object + self.python.layout.strings.length)?;
-            (value.text, value.length, value.cut) = (Some(quoted(&text)), Some(length), cut);
+            (value.text, value.length, value.cut) = (Some(genba_text::repr(&text)), Some(length), cut);
         } else if class == self.types.bytes {
             let length = self.word(object + SIZE)?;
             let mut shown = vec![0; length.min(SHOWN_MAX) as usize];
@@ -287,23 +287,6 @@ fn float_words(number: f64) -> String {
     }
 }
 
-fn quoted(text: &str) -> String {
-    let mut page = String::from("'");
-    for character in text.chars() {
-        match character {
-            '\'' => page.push_str("\\'"),
-            '\\' => page.push_str("\\\\"),
-            '\n' => page.push_str("\\n"),
-            '\r' => page.push_str("\\r"),
-            '\t' => page.push_str("\\t"),
-            control if control.is_control() => page.push_str(&format!("\\x{:02x}", control as u32)),
-            plain => page.push(plain),
-        }
-    }
-    page.push('\'');
-    page
-}
-
 fn bytes_words(bytes: &[u8]) -> String {
     let escaped: String = bytes.iter().map(|&byte| std::ascii::escape_default(byte).to_string()).collect();
     format!("b'{}'", escaped.replace("\\\"", "\""))
@@ -311,11 +294,10 @@ fn bytes_words(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes_words, float_words, quoted};
+    use super::{bytes_words, float_words};
 
     #[test]
     fn values_look_as_python_writes_them() {
-        assert_eq!(quoted("it's\n\u{1b}Я"), "'it\\'s\\n\\x1bЯ'");
         assert_eq!(bytes_words(b"a\"\x00\xff'"), "b'a\"\\x00\\xff\\''");
         let words: Vec<String> = [1.0, -0.5, f64::NAN, f64::NEG_INFINITY].into_iter().map(float_words).collect();
         assert_eq!(words, ["1.0", "-0.5", "nan", "-inf"]);

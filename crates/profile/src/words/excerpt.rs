@@ -1,6 +1,7 @@
 //! A line of source as it is shown: without its indentation, tabs expanded, and the columns of the mark on the screen.
 //! Owns: what stands exactly under what, in terminal cells. Never: lets a control character of the source through.
 
+use genba_text::is_harmless;
 use unicode_width::UnicodeWidthStr;
 
 const TAB_CELLS: usize = 8;
@@ -84,22 +85,6 @@ pub(crate) fn expand(text: &str, mut cells: usize) -> String {
         }
     }
     expanded
-}
-
-/// It neither steers a terminal, nor ends a line, nor turns the direction of writing.
-#[must_use]
-pub fn is_harmless(character: char) -> bool {
-    // Source: Unicode 16, UAX #9, explicit directional formatting characters; UAX #14, BK.
-    let turns_direction =
-        matches!(character, '\u{061c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let ends_line = matches!(character, '\u{2028}' | '\u{2029}');
-    !character.is_control() && !turns_direction && !ends_line
-}
-
-/// For what keeps its blanks: each character that is not harmless is one visible sign.
-#[must_use]
-pub fn harmless(text: &str) -> String {
-    text.replace(|character: char| !is_harmless(character), "\u{fffd}")
 }
 
 pub(crate) fn first_cells(text: &str, cells_max: usize) -> String {

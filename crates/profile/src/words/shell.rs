@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::words::excerpt::is_harmless;
+use genba_text::is_harmless;
 
 /// `app.genba`, `'a b.genba'`, `$'line\x0afeed.genba'`
 #[must_use]

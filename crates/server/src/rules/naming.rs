@@ -1,7 +1,7 @@
 //! What names, hosts, tags and fragments may look like.
 //! Owns: their lengths. Never: changes one: it is kept as it was given, or refused.
 
-use genba_profile::is_harmless;
+use genba_text::is_harmless;
 
 use crate::words::problem::Problem;
 

@@ -104,7 +104,7 @@ pub fn json(processes: &[Dumped], warnings: &[String]) -> serde_json::Result<Str
         processes: processes.iter().map(process).collect(),
         warnings,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 fn process(dumped: &Dumped) -> Process<'_> {

@@ -73,8 +73,8 @@ pub fn diff(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 bytes_after: after.bytes,
                 classes: &changes,
             };
-            let text = serde_json::to_string_pretty(&page);
-            read::print(&(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n"))?;
+            let text = genba_text::json::pretty(&page);
+            read::print(&text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?)?;
         }
     }
     Ok(ExitCode::SUCCESS)

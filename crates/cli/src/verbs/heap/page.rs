@@ -192,7 +192,7 @@ impl Page {
     }
 
     pub fn json(&self) -> Result<String, Failure> {
-        let text = serde_json::to_string_pretty(self);
-        Ok(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n")
+        let text = genba_text::json::pretty(self);
+        text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))
     }
 }

@@ -151,50 +151,10 @@ fn left(page: &Page) -> String {
     }
 }
 
-/// A text of the program between these quotes, with escapes as Python's `repr` has them.
-pub fn quoted(name: &str, quote: char) -> String {
-    let mut text = String::from(quote);
-    for letter in name.chars() {
-        let number = u32::from(letter);
-        // `escape_debug` knows which ones cannot be printed, and writes those as Rust does.
-        match (letter, letter.escape_debug().len(), number) {
-            ('\\', ..) => text.push_str("\\\\"),
-            ('"' | '\'', ..) if letter != quote => text.push(letter),
-            ('\0', ..) => text.push_str("\\x00"),
-            (_, 1, _) => text.push(letter),
-            (_, 2, _) => text.extend(letter.escape_debug()),
-            (.., 0..=0xff) => text.push_str(&format!("\\x{number:02x}")),
-            (.., 0..=0xffff) => text.push_str(&format!("\\u{number:04x}")),
-            _ => text.push_str(&format!("\\U{number:08x}")),
-        }
-    }
-    text.push(quote);
-    text
-}
-
 /// Names come from the program, and may be of any length.
 pub fn shortened(name: &str) -> String {
     match name.char_indices().nth(NAME_CHARACTERS_MAX) {
         Some((byte, _)) => format!("{}…", name.get(..byte).unwrap_or(name)),
         None => name.to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::quoted;
-
-    #[test]
-    fn texts_are_written_as_python_writes_them() {
-        for (name, written) in [
-            ("key", "'key'"),
-            ("\u{1b}[31m\n\t\0", r"'\x1b[31m\n\t\x00'"),
-            ("it's a \"\\\"", r#"'it\'s a "\\"'"#),
-            ("\u{202e}\u{e0001}\u{7f}", r"'\u202e\U000e0001\x7f'"),
-            ("мир", "'мир'"),
-        ] {
-            assert_eq!(quoted(name, '\''), written);
-        }
-        assert_eq!(quoted("it's \"", '"'), r#""it's \"""#);
     }
 }

@@ -9,8 +9,9 @@ use genba_profile::report::printable;
 use serde::Serialize;
 
 use super::page::Page;
-use super::text::{how, quoted, shortened};
+use super::text::{how, shortened};
 use crate::words::failure::Failure;
+use genba_text::quoted;
 
 /// More branches of one place are told as a number, and deeper ones are no further to the right.
 const BRANCHES_MAX: usize = 10;
@@ -111,8 +112,8 @@ impl Ways {
     }
 
     pub fn json(&self) -> Result<String, Failure> {
-        let text = serde_json::to_string_pretty(self);
-        Ok(text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))? + "\n")
+        let text = genba_text::json::pretty(self);
+        text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))
     }
 }
 

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::files::interpreter::{self, Named, find_on_path, is_executable};
 use crate::words::failure::Failure;
-use genba_profile::{is_harmless, shell};
+use genba_profile::shell;
+use genba_text::is_harmless;
 
 /// How the user named the program.
 pub struct Asked<'a> {

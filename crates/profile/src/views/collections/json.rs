@@ -58,5 +58,5 @@ pub fn json(profile: &Profile, summary: &Summary) -> serde_json::Result<String> 
         incremental: summary.is_incremental,
         wall_ns: summary.wall_ns,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }

@@ -184,7 +184,7 @@ pub fn json(tried: &Tried) -> serde_json::Result<String> {
         before: tried.pairs.iter().map(|(before, _)| Row::of(before)).collect(),
         after: tried.pairs.iter().map(|(_, after)| Row::of(after)).collect(),
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 #[cfg(test)]

@@ -175,7 +175,7 @@ pub fn json(comparison: &Comparison, rows_max: Option<usize>, warnings: &[String
         }),
         warnings,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 fn side<'a>(runs: &'a [Run], accountings: &'a [Accounting], samples: u64, weight: Weight) -> SidePage<'a> {

@@ -1,12 +1,12 @@
 //! Collapsed stacks: `root;…;leaf weight`, one line a stack, sorted; what most flame graph tools read.
 //! Owns: how a frame is written. Never: merges two stacks whose lines differ; writes a stack that weighs nothing.
 
+use genba_text::harmless;
 use std::collections::BTreeMap;
 
 use crate::rules::weight::{Totals, Weight};
 use crate::tables::profile::{Frame, FrameKind, Home, LOST, Profile, ThreadIndex};
 use crate::tables::state::in_words;
-use crate::words::excerpt::harmless;
 use crate::words::figures::counted;
 use genba_format::state::State;
 

@@ -32,7 +32,7 @@ pub struct Context<'a> {
 pub fn json(reading: &Reading, context: Context) -> serde_json::Result<String> {
     let profile = &reading.profile;
     let accounting = profile.accounting();
-    serde_json::to_string(&page(reading, &accounting, context)).map(|text| text + "\n")
+    genba_text::json::compact(&page(reading, &accounting, context))
 }
 
 #[derive(Serialize)]

@@ -104,7 +104,7 @@ pub fn speedscope(profile: &Profile, context: Context) -> serde_json::Result<Str
         shared: Shared { frames: shared.rows },
         profiles,
     };
-    serde_json::to_string(&file).map(|text| text + "\n")
+    genba_text::json::compact(&file)
 }
 
 fn sampled(profile: &Profile, weight: Weight, thread: ThreadIndex, mut stacks: Vec<(Vec<usize>, u64)>) -> Sampled {

@@ -98,7 +98,7 @@ pub fn json(reading: &Reading, lines: &Lines, warnings: &[String]) -> serde_json
         },
         warnings,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 fn function<'a>(profile: &'a Profile, lines: &'a Lines, function: &'a FunctionLines) -> FunctionPage<'a> {

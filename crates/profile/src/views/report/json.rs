@@ -181,7 +181,7 @@ pub fn json(reading: &Reading, report: &Report, warnings: &[String]) -> serde_js
         rss_mean_bytes: resident.map(|resident| resident.mean_bytes),
         warnings,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 pub fn accounting_page(accounting: &crate::tables::profile::Accounting) -> AccountingPage<'_> {

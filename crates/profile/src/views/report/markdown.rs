@@ -7,8 +7,8 @@ use crate::views::report::chain_text::{chain, shown};
 use crate::views::report::groups::of_one_line;
 use crate::views::report::{Report, Row, Sort, text};
 use crate::views::summary::header_with_verdict;
-use crate::words::excerpt::harmless;
 use crate::words::figures::{counted, percent};
+use genba_text::harmless;
 
 pub fn markdown(reading: &Reading, report: &Report, warnings: &[String]) -> String {
     let profile = &reading.profile;

@@ -84,7 +84,7 @@ pub fn json(reading: &Reading, tree: &Tree, options: &Options) -> serde_json::Re
         filters: filters_page(reading, tree.choice.weight),
         branches,
     };
-    serde_json::to_string_pretty(&page).map(|text| text + "\n")
+    genba_text::json::pretty(&page)
 }
 
 fn page<'a>(profile: &'a Profile, branch: &Branch, parent: Option<usize>, shares: [f64; 2]) -> BranchPage<'a> {

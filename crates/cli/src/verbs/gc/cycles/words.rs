@@ -4,7 +4,8 @@
 use genba_heap::found::{Node, Reference};
 use genba_heap::steps::Step;
 
-use crate::verbs::heap::text::{quoted, shortened};
+use crate::verbs::heap::text::shortened;
+use genba_text::quoted;
 
 /// Names of classes, by their row.
 pub trait Classes {

@@ -1,0 +1,135 @@
+"""Names that steer a terminal, end a line or turn the direction of writing, in each place that a program or a foreign file has for them, through every verb
+and format: nothing of it comes out raw, and JSON still says the names as they are."""
+
+import json
+import marshal
+import re
+import subprocess
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from recording import binary
+
+# A letter of each kind: ends a line, the screen's title and colour, C1's own begin of such orders, a carriage return, the direction of writing, Unicode's ends of lines.
+HOSTILE = "a\nb\x1b]0;title\x07\x1b[31mc\x9b2Jd\re\u202ef\u2066g\u2028h\u2029i\x85j\u200ek\x7fl"
+# What tells that a name is there, whatever is done to the rest of it.
+BEGINS = re.compile("a[^b]{0,8}b")
+
+PROGRAM = f"""
+import gc, sys, threading, time
+
+HOSTILE = {HOSTILE!r}
+Hostile = type(HOSTILE, (), {{}})
+kept = [Hostile() for _ in range(2000)]
+for one in kept[:100]:
+    one.itself = {{HOSTILE: one}}
+
+text = "def spin(until):\\n    while time.thread_time() < until: sum(range(1000))\\n"
+code = compile(text, "/tmp/" + HOSTILE.replace("/", "") + ".py", "exec")
+names = {{"time": time}}
+exec(code, names)
+spin = names["spin"]
+spin.__code__ = spin.__code__.replace(co_name=HOSTILE, **({{"co_qualname": HOSTILE}} if sys.version_info >= (3, 11) else {{}}))
+thread = threading.Thread(target=spin, args=(0.3,), name=HOSTILE)
+thread.start()
+spin(0.3)
+thread.join()
+del kept, one
+gc.collect()
+if len(sys.argv) > 2:
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def harmful(text: str) -> list[str]:
+    """All but the ends of lines and tabs."""
+    return [f"{at}: {letter!r}" for at, letter in enumerate(text) if letter not in "\n\t" and (unicodedata.category(letter) in ("Cc", "Zl", "Zp") or unicodedata.bidirectional(letter) in ("LRE", "LRO", "RLE", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI") or letter in "\u200e\u200f\u061c")]
+
+
+def said(folder: Path, *words: str, code: int | None = 0) -> str:
+    """What both streams say."""
+    environment = {"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder / "cache"), "LANG": "C.UTF-8"}
+    done = subprocess.run([str(binary()), *words], cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=120)
+    page = done.stdout.decode() + done.stderr.decode()
+    assert code is None or done.returncode == code, page
+    return page
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, python: str) -> Path:
+    folder = tmp_path_factory.mktemp("hostile")
+    (folder / "hostile.py").write_text(PROGRAM)
+    said(folder, "run", "--quiet", "--gc", "--python", python, "-o", "app.genba", "hostile.py", HOSTILE)
+    said(folder, "run", "--quiet", "--python", python, "-o", "other.genba", "hostile.py", HOSTILE)
+    function, caller = ("/tmp/" + HOSTILE, 3, HOSTILE), ("~", 0, f"<built-in method {HOSTILE}>")
+    (folder / "one.prof").write_bytes(marshal.dumps({function: (9, 9, 1.0, 2.0, {caller: (9, 9, 1.0, 2.0)}), caller: (1, 1, 0.5, 2.5, {})}))
+    (folder / "two.collapsed").write_text("".join(f"main;{HOSTILE.replace(end, '')} 70\n" for end in ["\n"]))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python() -> str:
+    return sys.executable
+
+
+READERS = [
+    ["report"], ["report", "--by", "function"], ["report", "--by", "thread"], ["report", "--by", "file"], ["report", "--format", "markdown"], ["report", "--format", "json"],
+    ["tree"], ["tree", "--inverted"], ["tree", "--format", "json"], ["lines"], ["lines", "--format", "json"], ["check"], ["gc"], ["gc", "--format", "json"],
+    ["export", "--to", "collapsed", "-o", "-"], ["export", "--to", "json", "-o", "-"], ["export", "--to", "speedscope", "-o", "-"], ["html", "-o", "-"],
+    ["push", "--dry-run"],
+]
+FILES = ["app.genba", "one.prof", "two.collapsed"]
+
+
+@pytest.mark.parametrize("words", READERS, ids=" ".join)
+@pytest.mark.parametrize("file", FILES)
+def test_a_file(folder: Path, words: list[str], file: str) -> None:
+    page = said(folder, *words, file, code=None)
+    assert harmful(page) == [], page[:2000]
+    if "json" in words and page.startswith("{"):
+        json.loads(page)
+
+
+@pytest.mark.parametrize("words", [["diff"], ["diff", "--format", "json"], ["diff", "--format", "markdown"], ["diff", "--by", "function"]], ids=" ".join)
+def test_two_files(folder: Path, words: list[str]) -> None:
+    for a, b in [("app.genba", "other.genba"), ("one.prof", "one.prof"), ("two.collapsed", "app.genba")]:
+        page = said(folder, *words, a, b, code=None)
+        assert harmful(page) == [], page[:2000]
+
+
+@pytest.mark.parametrize("words", [["stats"], ["callers"], ["callees"], ["stats", HOSTILE]], ids=["stats", "callers", "callees", "pattern"])
+def test_pstats(folder: Path, words: list[str]) -> None:
+    options = [f"--{words[0]}", *(["--", *words[1:]] if words[1:] else [])]
+    page = said(folder, "pstats", "one.prof", *options, code=None)
+    assert harmful(page) == [], page
+
+
+@pytest.fixture(scope="module")
+def process(folder: Path, python: str) -> Iterator[subprocess.Popen]:
+    with subprocess.Popen([python, "hostile.py", HOSTILE, "wait"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.stdin.close()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["dump"], ["dump", "--locals"], ["dump", "--native"], ["dump", "--format", "json"], ["heap"], ["heap", "--format", "json"], ["heap", "refs", "--class", "a"], ["gc", "cycles"], ["ps"], ["ps", "--format", "json"], ["doctor"]],
+    ids=" ".join,
+)
+def test_a_process(folder: Path, process: subprocess.Popen, words: list[str]) -> None:
+    page = said(folder, *words, *([] if words[0] == "ps" else [str(process.pid)]), code=None)
+    assert harmful(page) == [], page[:3000]
+
+
+def test_the_names_are_there(folder: Path) -> None:
+    """Else nothing was judged."""
+    for words in (["report"], ["tree"], ["report", "--by", "thread"], ["export", "--to", "collapsed", "-o", "-"]):
+        assert BEGINS.search(said(folder, *words, "app.genba")), words
+    names = {frame["name"] for frame in json.loads(said(folder, "export", "--to", "json", "-o", "-", "app.genba"))["frames"]}
+    assert HOSTILE in names, names
