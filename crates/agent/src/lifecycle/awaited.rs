@@ -3,6 +3,7 @@
 
 use super::last_thread;
 use crate::process::life::{LIFE, State};
+use crate::process::mailbox::MAILBOX;
 use crate::process::room;
 use crate::reading::modules;
 use crate::system::symbols;
@@ -32,8 +33,10 @@ pub fn begin(text: &str) {
 /// In the child, before the handlers of forks.rs. Once there is a sampler these see to the rest; before, the thread that was about to begin is not here.
 extern "C" fn forked() {
     if LIFE.state() == State::Absent {
-        modules::forked();
+        // That thread may have had these.
+        MAILBOX.forked();
         room::forked();
+        modules::forked();
         last_thread::watch();
         IS_AWAITED.store(true, SeqCst);
     }
