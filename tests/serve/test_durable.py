@@ -1,11 +1,13 @@
 """What was acknowledged is on disk: by a trace of system calls, after kill -9 in the middle, and when the disk is full."""
 
 import concurrent.futures
+import http.client
 import os
 import re
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,10 +16,13 @@ import pytest
 import crafted
 from client import Answer, Client
 from served import Server
+from soak import SOAK
 from uploads import Uploader, check_nothing_lost
 
 UPLOADS = 12
 KILLS = 4
+# `make soak`: 50 clients at once with recordings of 20 MB, and readers.
+LOADED_UPLOADS, LOADED_BYTES, READERS, LOADED_SEALS = (50, 20_000_000, 16, 200) if SOAK else (8, 600_000, 4, 24)
 # One call a line: `[pid N] name(args) = result`; with -y descriptors carry their paths.
 CALL = re.compile(r"^(?:\d+ |\[pid +\d+\] )?(?:\d+\.\d+ )?(\w+)\((.*)$")
 DATABASE = "genba.sqlite"
@@ -116,6 +121,45 @@ def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
             one.result()
         server.start()
     assert sum(len(one.sealed) for one in uploaders) >= KILLS * UPLOADS
+    check_nothing_lost(server.client(), uploaders)
+    assert server.verb("check").returncode == 0
+
+
+def read_all(client: Client, over: threading.Event) -> int:
+    """Reads whatever is listed until the server is gone. Gives how many answers were whole."""
+    whole = 0
+    while not over.is_set():
+        try:
+            listed = client.get("/api/recordings", query={"limit": "20"}).expect(200).json()["recordings"]
+            for one in listed:
+                if one["state"] == "sealed":
+                    assert len(client.content(one["id"])) == one["bytes"], one
+                    client.get(f"/api/recordings/{one['id']}/rows").expect(200)
+                    whole += 2
+        except (OSError, http.client.HTTPException):
+            return whole
+    return whole
+
+
+@pytest.mark.measures
+def test_kill_9_under_load(server: Server) -> None:
+    """Uploads and reads at once, killed in the middle, and the same once more on what is there then."""
+    uploaders: list[Uploader] = []
+    for round_ in range(2):
+        stop = threading.Event()
+        now = [Uploader(server.client(), 1000 * (round_ + 1) + number, stop, LOADED_BYTES) for number in range(LOADED_UPLOADS)]
+        uploaders += now
+        with concurrent.futures.ThreadPoolExecutor(LOADED_UPLOADS + READERS) as pool:
+            running = [pool.submit(one.run) for one in now]
+            reading = [pool.submit(read_all, server.client(), stop) for _ in range(READERS)]
+            while sum(len(one.sealed) for one in now) < LOADED_SEALS:
+                assert not any(one.done() for one in (*running, *reading)), [one.exception() for one in (*running, *reading) if one.done()]
+                time.sleep(0.01)
+            server.kill()
+            stop.set()
+        assert all(one.result() is None for one in running)
+        assert sum(one.result() for one in reading) > READERS
+        server.start()
     check_nothing_lost(server.client(), uploaders)
     assert server.verb("check").returncode == 0
 

@@ -21,6 +21,8 @@ class Uploader:
     client: Client
     number: int
     stop: threading.Event
+    # Of one recording in four.
+    large_bytes: int = 1_500_000
     sealed: dict[str, bytes] = field(default_factory=dict)
     # Not sealed: what was acknowledged, and the whole.
     open: dict[str, tuple[int, bytes]] = field(default_factory=dict)
@@ -29,7 +31,7 @@ class Uploader:
         seed = self.number * 10_000
         while not self.stop.is_set():
             seed += 1
-            recording = crafted.Crafted(seed=seed).padded(1_500_000) if seed % 4 == 0 else crafted.unique(seed)
+            recording = crafted.Crafted(seed=seed).padded(self.large_bytes) if seed % 4 == 0 else crafted.unique(seed)
             try:
                 if seed % 2:
                     self.sealed[self.client.push(recording, f"{seed}.genba")["id"]] = recording
@@ -62,7 +64,8 @@ def check_nothing_lost(client: Client, uploaders: list[Uploader]) -> None:
         offset = client.offset(recording_id)
         assert acknowledged <= offset <= len(recording)
         assert client.content(recording_id) == recording[:offset]
-        client.append(recording_id, offset, recording[offset:]).expect(204)
+        for at in range(offset, len(recording), PIECE_BYTES):
+            client.append(recording_id, at, recording[at : at + PIECE_BYTES]).expect(204)
         client.seal(recording_id, recording).expect(200)
         assert client.content(recording_id) == recording
     # What was never acknowledged is whole or not there.
