@@ -1,4 +1,5 @@
-"""Reading: ten million samples beside `zstd -d` of the same payloads; the report of ten seconds beside a bare Python; two recordings compared."""
+"""Reading: ten million samples beside `zstd -d` of the same payloads; the report of ten seconds beside a bare Python; two recordings compared, and the page of
+two that are 900 calls deep beside the pages of each."""
 
 import shutil
 from argparse import Namespace
@@ -17,10 +18,12 @@ REPORT_MAX = 3.0
 ROUNDS_OF_LONG = 10
 DIFF_SAMPLES, DIFF_STACKS = 1_000_000, 100_000
 DIFF_SECONDS_MAX = 5.0
+DEEP = 900
+DEEP_PAGE_MAX = 4.0
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    return [*report(options, folder), *reading(options, folder), diff(options, folder)]
+    return [*report(options, folder), *reading(options, folder), diff(options, folder), deep_page(options, folder)]
 
 
 def report(options: Namespace, folder: Path) -> list[Row]:
@@ -61,6 +64,16 @@ def diff(options: Namespace, folder: Path) -> Row:
     seconds = compared.median("diff", "wall_ns", 1e9)
     memory = compared.median("diff", "rss_max_bytes", 1e6)
     return Row("genba diff of two recordings of 1 M samples, 100,000 stacks", seconds.middle, "s", bound=DIFF_SECONDS_MAX, yardstick=f"{memory.middle:.0f} MB resident")
+
+
+def deep_page(options: Namespace, folder: Path) -> Row:
+    """Each level is a box with moments of its own."""
+    lines = ("import sys, time", f"sys.setrecursionlimit({10 * DEEP})", "def deep(levels):", f"    return sum(range(200 + levels)) if levels == {DEEP} else deep(levels + 1) + sum(range(100))")
+    program = "\n".join((*lines, "until = time.process_time() + 3", "while time.process_time() < until: deep(0)"))
+    first, second = (str(recordings.made(options, folder / f"deep-{key}.genba", 1_000, "-c", program)) for key in (1, 2))
+    page = [options.genba, "html", "-o", str(folder / "deep.html")]
+    compared = commands.beside({"both": [*page, first, second], "one": [*page, first]}, options.rounds, options.seed, folder)
+    return against(compared, "both", "one", f"the page of two recordings {DEEP} calls deep, beside the page of one", DEEP_PAGE_MAX)
 
 
 def against(compared: commands.Beside, name: str, yardstick: str, goal: str, bound: float | None) -> Row:

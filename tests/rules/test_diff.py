@@ -145,6 +145,45 @@ def test_one_changed_argument_shows_under_its_caller_only(workshop: Workshop) ->
         assert row["low"] <= 9 * row["before_ns"] <= row["high"], row
 
 
+# Of two equal runs. A function that is taken for another one of its name changes by a third of the whole and more; what chance claims is far smaller.
+CLAIM_SHARE_MAX = 0.1
+# Pairs for each way in which two runs of one program are recorded unlike.
+UNLIKE_PAIRS = 40 if SOAK else 1
+
+
+def large_claims(page: dict[str, Any]) -> list[str]:
+    whole_ns = page["whole"]["before_ns"]
+    return [words(row) for row in certain(page) if min(abs(row["low"]), abs(row["high"])) > CLAIM_SHARE_MAX * whole_ns]
+
+
+@pytest.mark.parametrize(("name", "rounds"), [("lambdas", "120"), ("dispatched", "200")])
+def test_functions_of_one_name_are_not_swapped(workshop: Workshop, figure: Figure, name: str, rounds: str) -> None:
+    runs = [workshop.run(workshop.program("tests/programs/same_names.py"), name, rounds, flags=FLAGS) for _ in range(4)]
+    assert [run.exit_code for run in runs] == [0] * 4
+    pages = [diff([first], [second]) for at, first in enumerate(runs) for second in runs[at + 1 :]]
+    figure(f"{name}: pairs of equal runs that claim a difference", sum(bool(certain(page)) for page in pages), f"of {len(pages)}")
+    assert [claims for page in pages if (claims := large_claims(page))] == []
+
+
+@pytest.mark.parametrize("way", ["two rates", "duration", "short budget"])
+def test_one_program_recorded_in_two_ways_claims_nothing(workshop: Workshop, figure: Figure, way: str) -> None:
+    """What differs is said first. Where a side was stopped early, nothing can be compared at all."""
+    other = {"two rates": ("--rate", "1500"), "duration": (*FLAGS, "--duration", "600ms"), "short budget": (*FLAGS, "--budget", "0.5%")}[way]
+    claims = []
+    for _ in range(UNLIKE_PAIRS):
+        program, arguments = workshop.program("tests/programs/compared.py"), ("words", str(ROUNDS["words"]), "0")
+        sides = [workshop.run(program, *arguments, flags=flags) for flags in (FLAGS, other)]
+        page = diff(sides[:1], sides[1:])
+        if way == "duration":
+            assert (page["comparable"], certain(page), page["whole"]["certain"]) == (False, [], False), page["verdict"]
+        elif certain(page) or page["whole"]["certain"]:
+            claims.append([words(row) for row in certain(page)])
+        assert large_claims(page) == []
+    figure(f"{way}: pairs that claim a difference", len(claims), f"of {UNLIKE_PAIRS}", bound=UNLIKE_PAIRS * CLAIMS_MAX / 100)
+    if SOAK:
+        assert len(claims) <= CLAIMS_MAX, claims
+
+
 def test_sides_that_cannot_be_compared_are_told_first(workshop: Workshop) -> None:
     text = "import os, sys, time\nend = time.process_time() + 0.4\nwhile time.process_time() < end: sum(range(200))\n"
     whole = workshop.run(workshop.write("whole.py", text))

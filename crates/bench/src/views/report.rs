@@ -19,6 +19,7 @@ const SHORT_NS: f64 = 5e6;
 /// Of a histogram.
 const CELLS: usize = 20;
 const RUNS_WITH_A_SHAPE: usize = 20;
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Shown {
@@ -78,6 +79,14 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
                     paint.quiet(&format!("[{CELLS} cells of {cell}]"))
                 );
             }
+            if let Some(strip) = in_order(&row.measured.times(), summary.min, summary.max) {
+                let how = format!(
+                    "[from the first to the last, from {} to {}]",
+                    unit.text(summary.min),
+                    unit.text(summary.max)
+                );
+                page += &format!("  Run by run:          ▏{strip}▕    {}\n", paint.quiet(&how));
+            }
         }
     }
     let each = |value: &dyn Fn(&Run) -> u64| count(mean(&|run| value(run) as f64).round() as u64);
@@ -105,9 +114,21 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
     page
 }
 
+/// The times in the order in which they were measured, as many cells: each the mean of the runs that fall to it.
+fn in_order(times_ns: &[f64], min_ns: f64, max_ns: f64) -> Option<String> {
+    if times_ns.len() < RUNS_WITH_A_SHAPE || max_ns <= min_ns {
+        return None;
+    }
+    let of_cell = |cell: usize| {
+        let runs = &times_ns[cell * times_ns.len() / CELLS..(cell + 1) * times_ns.len() / CELLS];
+        let mean_ns = runs.iter().sum::<f64>() / runs.len() as f64;
+        LEVELS[((mean_ns - min_ns) / (max_ns - min_ns) * (LEVELS.len() - 1) as f64).round() as usize]
+    };
+    Some((0..CELLS).map(of_cell).collect())
+}
+
 /// How many runs took how long, from the shortest to the longest. None: too few runs to have a shape.
 fn strip(times_ns: &[f64], min_ns: f64, max_ns: f64) -> Option<String> {
-    const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let width_ns = (max_ns - min_ns) / CELLS as f64;
     if times_ns.len() < RUNS_WITH_A_SHAPE || width_ns <= 0.0 {
         return None;
@@ -414,6 +435,16 @@ mod tests {
         assert_eq!(strip.as_deref(), Some("█▄                 ▂"));
         assert_eq!(super::strip(&times[..19], 1e8, 2e8), None);
         assert_eq!(super::strip(&[1e8; 30], 1e8, 1e8), None);
+    }
+
+    #[test]
+    fn enough_runs_have_an_order() {
+        let slower: Vec<f64> = (0..40).map(|run| 1e8 + f64::from(run) * 1e6).collect();
+        assert_eq!(super::in_order(&slower, 1e8, 1.39e8).as_deref(), Some("▁▁▂▂▃▃▃▄▄▄▅▅▅▆▆▆▇▇██"));
+        let first: Vec<f64> = (0..23).map(|run| if run == 0 { 2e8 } else { 1e8 }).collect();
+        assert_eq!(super::in_order(&first, 1e8, 2e8).as_deref(), Some("█▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁▁"));
+        assert_eq!(super::in_order(&first[..19], 1e8, 2e8), None);
+        assert_eq!(super::in_order(&[1e8; 30], 1e8, 1e8), None);
     }
 
     #[test]

@@ -177,5 +177,7 @@ mod tests {
         check("python3 -m http.server 8000", "http.server");
         check("python3 -c pass", "python3");
         check("python", "python");
+        check("python /tmp/gpj\u{202e}\u{1b}[31m\u{2028}.py", "gpj__[31m_");
+        check("./\u{9b}tool\u{7f}", "_tool_");
     }
 }
