@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openPage, withChromium } from "./chromium.mjs";
-import { branchesOf, openAll, rowsOf } from "./tree-rows.mjs";
+import { branchesOf, byPath, openAll, rowsOf } from "./tree-rows.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const IMPORTS = fileURLToPath(new URL("../../testdata/imports", import.meta.url));
@@ -39,7 +39,7 @@ async function assertSameTree(page, file) {
   await page.keyboard.press("3");
   await page.keyboard.press("Home");
   await openAll(page);
-  const rows = new Map((await rowsOf(page)).map((row) => [row.path, row]));
+  const rows = byPath(await rowsOf(page));
   const tree = treeOf(file);
   const told = branchesOf(tree);
   assert.ok(told.size > 3, `${file} has a tree`);

@@ -15,6 +15,11 @@ export async function rowsOf(page) {
   });
 }
 
+/** By their paths. A stack that is cut begins anew below its mark, which Python's frames alone do not show: the heavier of two rows with one path comes first, and counts. */
+export function byPath(rows) {
+  return new Map(rows.toReversed().map((row) => [row.path, row]));
+}
+
 /** Opens every row. On a screen that is too low for all rows only those in sight are there. */
 export async function openAll(page) {
   const closed = page.locator("[data-tree] [role=treeitem][aria-expanded=false]");
