@@ -98,9 +98,10 @@ def test_awaits_are_what_the_program_measured(workshop: Workshop) -> None:
     found = rows(said)
     inner_s, outer_s = (float(word) for word in done.stdout.split())
     assert (found["inner"].awaits, found["outer"].awaits) == (7, 7), said
-    # Printed with three digits.
-    assert 7 * 0.02 <= found["inner"].waited_s + 0.0005 <= inner_s + 0.001, (said, inner_s)
-    assert 7 * 0.02 <= found["outer"].waited_s + 0.0005 <= outer_s + 0.001, (said, outer_s)
+    # Printed with three digits. A sleep begins before its coroutine gives the loop its turn, and where others take the CPU in between, that part of it is no wait.
+    for name, whole_s in (("inner", inner_s), ("outer", outer_s)):
+        assert 7 * 0.02 <= found[name].waited_s + found[name].ran_s + 0.001, said
+        assert found[name].waited_s <= whole_s + 0.0005, (said, whole_s)
     assert found["inner"].ran_s + found["inner"].waited_s <= inner_s + 0.001, (said, inner_s)
     # The exception that ends the sleep, and a turn of the loop.
     assert found["cancelled"].awaits == 2 and found["cancelled"].waited_s < 60, said
@@ -123,4 +124,5 @@ def test_a_recording_of_several_processes_has_their_awaits(workshop: Workshop) -
     if workshop.interpreter.name == "3.11":
         return
     found = rows(awaits(workshop, "two.genba", "--awaits"))
-    assert found["wait"].awaits == 2 and found["wait"].waited_s >= 0.02 - 0.0005, found
+    assert found["wait"].awaits == 2 and found["wait"].waited_s > 0, found
+    assert found["wait"].waited_s + found["wait"].ran_s >= 0.02 - 0.001, found

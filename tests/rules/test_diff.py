@@ -165,10 +165,10 @@ def test_functions_of_one_name_are_not_swapped(workshop: Workshop, figure: Figur
     assert [claims for page in pages if (claims := large_claims(page))] == []
 
 
-@pytest.mark.parametrize("way", ["two rates", "duration", "short budget"])
+@pytest.mark.parametrize("way", ["two rates", "duration", "small budget"])
 def test_one_program_recorded_in_two_ways_claims_nothing(workshop: Workshop, figure: Figure, way: str) -> None:
     """What differs is said first. Where a side was stopped early, nothing can be compared at all."""
-    other = {"two rates": ("--rate", "1500"), "duration": (*FLAGS, "--duration", "600ms"), "short budget": (*FLAGS, "--budget", "0.5%")}[way]
+    other = {"two rates": ("--rate", "1500"), "duration": (*FLAGS, "--duration", "600ms"), "small budget": ("--budget", "0.5%")}[way]
     claims = []
     for _ in range(UNLIKE_PAIRS):
         program, arguments = workshop.program("tests/programs/compared.py"), ("words", str(ROUNDS["words"]), "0")

@@ -2,3 +2,4 @@
 //! Never: decides anything.
 
 pub mod report;
+mod strips;
