@@ -57,7 +57,7 @@ def printed(python: Interpreter, folder: Path, program: str) -> str:
 @pytest.mark.parametrize("name", FOLLOWED)
 def test_a_page_leads_to_the_fix(python: Interpreter, name: str, tmp_path: Path) -> None:
     if name not in QUICK and not EVERYWHERE:
-        pytest.skip("make test-all: the quick pages stand for all")
+        pytest.skip("make test-all follows this page, too")
     if python.root is not None:
         pytest.skip("a case runs where the command is, and this CPython is in a folder of its own")
     folder = tmp_path / "casebook" / name

@@ -2,6 +2,7 @@
 //! Owns: what it was told, until one is there. Never: begins anything (doors/late.rs), asks the linker where a fork has left its lock.
 
 use super::last_thread;
+use super::thread::SAMPLER;
 use crate::process::life::{LIFE, State};
 use crate::process::mailbox::MAILBOX;
 use crate::process::room;
@@ -30,9 +31,10 @@ pub fn begin(text: &str) {
     IS_AWAITED.store(true, SeqCst);
 }
 
-/// In the child, before the handlers of forks.rs. Once there is a sampler these see to the rest; before, the thread that was about to begin is not here.
+/// In the child, before the handlers of forks.rs. Once there was a sampler these see to the rest, also where it has ended; before, the thread that was about to
+/// begin is not here.
 extern "C" fn forked() {
-    if LIFE.state() == State::Absent {
+    if LIFE.state() == State::Absent && SAMPLER.load(SeqCst).is_null() {
         // That thread may have had these.
         MAILBOX.forked();
         room::forked();
