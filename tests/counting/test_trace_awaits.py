@@ -91,7 +91,7 @@ def test_awaits_are_what_the_program_measured(workshop: Workshop) -> None:
     done = traced(workshop, "-o", f"{workshop.place.inside}/app.prof", "--python", workshop.interpreter.path, program)
     assert done.returncode == 0, done.stderr
     said = awaits(workshop, "app.prof", "--awaits")
-    if workshop.interpreter.name == "3.11":
+    if workshop.interpreter.minor == "3.11":
         assert said == "No awaits: genba trace counts those of coroutines, on CPython 3.12 and later.\n"
         assert "await" not in done.stderr, done.stderr
         return
@@ -121,7 +121,7 @@ def test_a_recording_of_several_processes_has_their_awaits(workshop: Workshop) -
     program = workshop.write("two.py", text)
     done = traced(workshop, "-o", f"{workshop.place.inside}/two.genba", "--python", workshop.interpreter.path, program)
     assert done.returncode == 0, done.stderr
-    if workshop.interpreter.name == "3.11":
+    if workshop.interpreter.minor == "3.11":
         return
     found = rows(awaits(workshop, "two.genba", "--awaits"))
     assert found["wait"].awaits == 2 and found["wait"].waited_s > 0, found

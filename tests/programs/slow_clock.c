@@ -1,21 +1,46 @@
-/* A clock as on a machine without a vDSO for it: each reading makes system calls. Preloaded. */
+/* A clock as on a machine without a vDSO for it: each reading makes system calls. Preloaded.
+ * At the end it appends the nanoseconds of CPU that were spent in its readings, but for the first call and the last one of each, to the file that SLOW_CLOCK_SPENT names. */
 #define _GNU_SOURCE
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { READINGS = 10 };
+/* Those around the readings that count take the thread's CPU time. */
+enum { COUNTED = READINGS - 2 };
+
+static long long spent_ns;
+
+static long long thread_ns(void) {
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    for (int again = 1; again < READINGS; again++)
-        syscall(SYS_clock_gettime, clock, now);
-    return (int)syscall(SYS_clock_gettime, clock, now);
+    int result = 0;
+    long long before = thread_ns();
+    for (int again = 0; again < COUNTED; again++)
+        result = (int)syscall(SYS_clock_gettime, clock, now);
+    __atomic_fetch_add(&spent_ns, thread_ns() - before, __ATOMIC_RELAXED);
+    return result;
 }
 
 int gettimeofday(struct timeval *restrict now, void *restrict zone) {
     for (int again = 1; again < READINGS; again++)
         syscall(SYS_gettimeofday, now, zone);
     return (int)syscall(SYS_gettimeofday, now, zone);
+}
+
+static void __attribute__((destructor)) tell(void) {
+    const char *path = getenv("SLOW_CLOCK_SPENT");
+    FILE *file = path ? fopen(path, "a") : NULL;
+    if (file) {
+        fprintf(file, "%lld\n", spent_ns);
+        fclose(file);
+    }
 }

@@ -126,6 +126,21 @@ def test_what_a_running_program_copies(workshop: Workshop) -> None:
     assert first.report_json("--weight", "copied")["rows"][0]["expression"] == "b[1:]"
 
 
+def test_a_library_that_the_linker_is_long_at(workshop: Workshop, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The linker asks it which function is meant, and waits half a second, when it has filled in a part of its slots."""
+    library = tmp_path_factory.mktemp("slow") / "loads_slowly.so"
+    source = REPOSITORY / "tests/programs/loads_slowly.c"
+    subprocess.run(["cc", "-O1", "-fno-builtin", "-shared", "-fPIC", "-Wl,-z,lazy", source, "-o", library], check=True)
+    command = [workshop.interpreter.path, workshop.program("tests/programs/loads_slowly.py"), workshop.take(library)]
+    with running(workshop, command) as program, attached(program, "slow.genba"):
+        bytes_moved = copied(program, "loads")
+        # One slot of each kind: the pointer's and the call's.
+        assert until(lambda: calls_of_hooks(program, library.name) == 2), calls_of_hooks(program, library.name)
+        copied(program, "moves")
+    [run] = workshop.runs
+    assert bytes_moved <= run.report_json("--weight", "copied")["copied_bytes"] <= bytes_moved + BESIDE_MAX
+
+
 @pytest.fixture(scope="session")
 def moving(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """moves.c with slots that the linker seals, and with slots that it fills in at the first call."""

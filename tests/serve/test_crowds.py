@@ -39,7 +39,7 @@ def test_more_silent_connections_than_the_server_keeps(servers: Callable[..., Se
         # Whoever is known and waits for an answer was not closed.
         team.lena.append(live, len(honest), golden).expect(204)
         assert any(name == "grown" and told["bytes"] == len(honest) + len(golden) for name, told in events)
-    assert server.errors.count(f"{DESCRIPTORS // 2} connections are open, the most that this server keeps") == 1, server.errors
+    assert server.errors.count(f"{DESCRIPTORS // 2} connections are open, the most that genba keeps") == 1, server.errors
     assert server.stop() == 0
 
 

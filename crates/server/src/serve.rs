@@ -2,6 +2,8 @@
 //! Owns: the listener, who may connect without a token, what is cleared each hour, the end by a signal. Never: answers a request.
 
 mod connections;
+mod local;
+mod making;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -19,6 +21,8 @@ use crate::routes::state::Shared;
 use crate::serve::connections::{Connections, Limits};
 use crate::storage::{settings, tokens};
 use crate::words::problem::Problem;
+
+pub use local::{Answer, Asked, Site, serve_here};
 
 const CLEARED_EVERY: Duration = Duration::from_secs(3_600);
 /// Requests that are under way when the server ends.

@@ -2,6 +2,7 @@
 //! Owns: which characters do harm wherever text is shown, and a text between quotes. Never: measures or cuts a text.
 #![forbid(unsafe_code)]
 
+pub mod html;
 pub mod json;
 
 /// It neither steers a terminal, nor ends a line, nor turns the direction of writing.

@@ -1,11 +1,9 @@
 //! `genba view`: the viewer on this machine. Recordings are read anew for each page, so a reload shows how far a run has come.
-//! Owns: which files are shown, the address with its secret, and the exit code. Never: answers a request (`view/site.rs` does), listens on
-//! anything but 127.0.0.1, or gives the secret to a command line.
+//! Owns: which files are shown, the address with its secret, and the exit code. Never: answers a request (`view/site.rs` does), keeps a
+//! connection (genba-server does), listens on anything but 127.0.0.1, or gives the secret to a command line.
 
 mod browser;
 mod ends;
-mod pages;
-mod server;
 mod site;
 
 use std::net::{Ipv4Addr, TcpListener};
@@ -22,7 +20,7 @@ use signal_hook::low_level::emulate_default_handler;
 
 use crate::read::{check_opens, newest_here, print};
 use crate::verbs::view::ends::End;
-use crate::verbs::view::site::Site;
+use crate::verbs::view::site::Recordings;
 use crate::words::failure::{Failure, of_system, say};
 use genba_profile::shell;
 
@@ -77,9 +75,9 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let listener = listener(arguments.port)?;
     let cannot_tell = |error: std::io::Error| Failure::ours(format!("cannot tell the port: {}", of_system(&error)));
     let port = listener.local_addr().map_err(cannot_tell)?.port();
-    let site = Site::new(files, port, secret()?);
+    let site = Recordings::new(files, port, secret()?);
     // Before the address is known to anybody, who may then end genba by Ctrl-C.
-    let ends = ends::watch()?;
+    let mut ends = ends::watch()?;
     let address = site.address();
     // The address comes last: whoever reads it may end genba at once, and everything was said by then.
     say(&format!("showing {}; only this machine can open the address; Ctrl-C ends it", site.names()));
@@ -88,7 +86,9 @@ pub fn view(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The address is printed: a browser that does not start is no reason to end.
     let say_why = |error: std::io::Error| say(&format!("no browser could be started: {}", of_system(&error)));
     let led = is_opened.then(|| browser::lead_to(&address).map_err(say_why));
-    let end = server::serve(listener, site, ends)?;
+    let end = genba_server::serve_here(listener, site, ends.recv())
+        .map_err(|error| Failure::ours(format!("cannot serve pages: {error}")))?
+        .ok_or_else(|| Failure::ours("nothing waits for Ctrl-C any more"))?;
     drop(led);
     match end {
         End::Interrupted => {}

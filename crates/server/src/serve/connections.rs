@@ -25,6 +25,8 @@ use crate::routes::exchange::visit::Visit;
 
 /// Of the descriptors that this process may have, at most half: the others are for files, the database and processes that read.
 const CONNECTIONS_MAX: usize = 4096;
+/// A browser opens a dozen.
+const BROWSER_CONNECTIONS_MAX: usize = 256;
 /// Until a request's headers are there, and between two requests. Proxies keep an idle connection for a minute.
 const HEADER_TIME: Duration = Duration::from_secs(75);
 /// Until a connection is tried again that could not be taken.
@@ -58,8 +60,17 @@ impl Limits {
         let limit = getrlimit(Resource::Nofile);
         // It may be without a bound that the kernel would take: then it stays as it is.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+        Limits::at_most(CONNECTIONS_MAX)
+    }
+
+    /// Of the descriptors that this process may have already.
+    pub fn of_browsers() -> Limits {
+        Limits::at_most(BROWSER_CONNECTIONS_MAX)
+    }
+
+    fn at_most(connections_max: usize) -> Limits {
         let descriptors = getrlimit(Resource::Nofile).current.and_then(|count| usize::try_from(count).ok());
-        let connections_max = descriptors.map_or(CONNECTIONS_MAX, |count| (count / 2).clamp(1, CONNECTIONS_MAX));
+        let connections_max = descriptors.map_or(connections_max, |count| (count / 2).clamp(1, connections_max));
         Limits { connections_max, header_time: HEADER_TIME }
     }
 }
@@ -114,7 +125,7 @@ impl Connections {
         }
         if !std::mem::replace(&mut self.is_bound_said, true) {
             eprintln!(
-                "warning: {} connections are open, the most that this server keeps: for each new one it closes the one that was idle longest (said once)",
+                "warning: {} connections are open, the most that genba keeps: for each new one it closes the one that was idle longest (said once)",
                 self.limits.connections_max
             );
         }

@@ -38,6 +38,8 @@ struct File {
     /// As the linker has them: what else is loaded at the same place has others.
     headers: Vec<u8>,
     calls: Vec<Call>,
+    /// No slot of its waits for the linker any more.
+    is_whole: bool,
     /// Read-only since the file was loaded: made writable for the moment in which `calls` are changed.
     sealed: Range<u64>,
 }
@@ -46,12 +48,13 @@ struct File {
 pub(super) struct Calls {
     memmove: u64,
     listing: Listing,
-    /// The list as it was when every file in it was looked at.
-    seen: Option<Changes>,
-    /// Of the pause that is on: how many are left, and how many it had.
+    /// The list as it was when every file in it was looked at, and whether all of them were wholly loaded.
+    looked_at: Option<Changes>,
+    is_whole: bool,
+    /// Of the pause that is on, while the list stays as it is: how many are left, and how many it had.
     ticks_left: u32,
     pause_ticks: u32,
-    /// Every file that is done with.
+    /// Every file that was led, as far as it was loaded.
     led: Vec<File>,
 }
 
@@ -68,17 +71,32 @@ impl Calls {
     pub(super) fn of(memmove: u64, memmove_checked: u64) -> Calls {
         own::REAL.store(memmove, SeqCst);
         own::REAL_CHECKED.store(memmove_checked, SeqCst);
-        Calls { memmove, listing: Listing::default(), seen: None, ticks_left: 0, pause_ticks: 0, led: Vec::new() }
+        Calls {
+            memmove,
+            listing: Listing::default(),
+            looked_at: None,
+            is_whole: false,
+            ticks_left: 0,
+            pause_ticks: 0,
+            led: Vec::new(),
+        }
     }
 
     /// Leads the calls of files that came since the last time to the hooks. Once a tick.
     pub(super) fn lead(&mut self) {
-        if self.ticks_left > 0 || !may_ask_linker() {
-            self.ticks_left = self.ticks_left.saturating_sub(1);
+        if !may_ask_linker() {
+            return;
+        }
+        if self.looked_at != Some(Changes::now()) {
+            self.pause_ticks = 0;
+        } else if self.is_whole {
+            return;
+        } else if self.ticks_left > 0 {
+            self.ticks_left -= 1;
             return;
         }
         for _ in 0..TRIES {
-            if self.seen == Some(Changes::now()) || self.try_to_lead() {
+            if self.try_to_lead() {
                 return;
             }
         }
@@ -110,17 +128,17 @@ impl Calls {
         let (mut all_loaded, mut files) = (true, Vec::new());
         for (bias, headers) in self.listing.loaded() {
             let known = self.led.iter().position(|file| file.is(bias, headers));
-            if known.is_some_and(|known| self.led[known].calls.iter().all(Call::is_made)) {
+            if known.is_some_and(|known| self.led[known].is_whole && self.led[known].calls.iter().all(Call::is_made)) {
                 continue;
             }
-            let (mut calls, sealed, is_loaded) =
+            let (mut calls, sealed, is_whole) =
                 calls_of(bias, headers, &wanted, &writable).unwrap_or((Vec::new(), 0..0, true));
             // The file went and came back to the same place, or the linker has led some of its calls to their function meanwhile.
             let before = known.map_or(&[][..], |known| &self.led[known].calls);
             calls.extend(before.iter().copied().filter(Call::is_made));
-            all_loaded &= is_loaded;
-            if is_loaded || !calls.is_empty() {
-                files.push(File { bias, headers: bytes_of(headers), calls, sealed });
+            all_loaded &= is_whole;
+            if is_whole || !calls.is_empty() {
+                files.push(File { bias, headers: bytes_of(headers), calls, is_whole, sealed });
             }
         }
         if !change(&files, changes) {
@@ -128,9 +146,8 @@ impl Calls {
         }
         self.led.retain(|file| !files.iter().any(|new| (new.bias, &new.headers) == (file.bias, &file.headers)));
         self.led.extend(files);
-        self.seen = all_loaded.then_some(changes);
-        let longer = self.pause_ticks.saturating_mul(2).clamp(PAUSE_TICKS_MIN, PAUSE_TICKS_MAX);
-        self.pause_ticks = if all_loaded { 0 } else { longer };
+        (self.looked_at, self.is_whole) = (Some(changes), all_loaded);
+        self.pause_ticks = self.pause_ticks.saturating_mul(2).clamp(PAUSE_TICKS_MIN, PAUSE_TICKS_MAX);
         self.ticks_left = self.pause_ticks;
         true
     }
@@ -156,7 +173,7 @@ impl Calls {
                 self.led.clear();
             }
         }
-        self.seen = None;
+        self.looked_at = None;
     }
 }
 
@@ -178,7 +195,13 @@ impl File {
     fn turned(&self) -> File {
         let calls =
             self.calls.iter().map(|call| Call { slot: call.slot, holds: call.gets, gets: call.holds }).collect();
-        File { bias: self.bias, headers: self.headers.clone(), calls, sealed: self.sealed.clone() }
+        File {
+            bias: self.bias,
+            headers: self.headers.clone(),
+            calls,
+            is_whole: self.is_whole,
+            sealed: self.sealed.clone(),
+        }
     }
 }
 
@@ -219,6 +242,12 @@ fn calls_of(
             continue;
         }
         let Some(holds) = held_by(slot.address) else { continue };
+        // What the file itself has there, before the linker adds where the file lies: nothing, or the place of code that finds the function.
+        let at = holds.wrapping_add(bias);
+        if bias != 0 && (holds == 0 || code.iter().any(|code| code.contains(&at))) {
+            is_loaded = false;
+            continue;
+        }
         // Another address: a function of somebody else's, which knows what it does.
         if wanted.libc.contains(&holds) || code.iter().any(|code| code.contains(&holds)) {
             calls.push(Call { slot: slot.address, holds, gets: wanted.hooks[slot.function] });

@@ -1,35 +1,31 @@
 //! What is behind each address of `genba view`: values in, a page out.
 //! Owns: who may ask (the right host, the secret), which page that is and of which state of its files, the list of recordings, and the page
-//! of a file that cannot be read. Never: opens a connection; makes the viewer's page (genba-page does); makes a page before it has judged.
+//! of a file that cannot be read. Never: opens a connection (genba-server does); makes the viewer's page (genba-page does).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use genba_profile::figures;
-use hyper::body::Bytes;
+use genba_server::{Answer, Asked, Site};
+use genba_text::html::escaped;
 
 use crate::read::{FilterOptions, SideTimes, Sides};
 use crate::verbs::html::{Room, page_of_one, page_of_two};
 use crate::words::failure::Failure;
 
-pub struct Site {
+/// Of the list, which sends a form, and of words.
+const LIST_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The recordings that are shown, each behind an address.
+pub struct Recordings {
     files: Vec<PathBuf>,
     port: u16,
     secret: String,
 }
 
-/// A request, as far as an answer depends on it.
-pub struct Asked {
-    /// GET or HEAD.
-    pub is_reading: bool,
-    pub host: Option<String>,
-    pub path: String,
-    pub query: String,
-}
-
 /// What somebody asked for who may have it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Page {
+enum Page {
     List,
     /// By its number in the list.
     One(usize),
@@ -62,26 +58,9 @@ impl FileState {
     }
 }
 
-#[derive(Clone)]
-pub struct Answer {
-    pub status: u16,
-    pub content_type: &'static str,
-    pub body: Bytes,
-}
-
-impl Answer {
-    pub fn text(status: u16, words: &str) -> Answer {
-        Answer { status, content_type: "text/plain; charset=utf-8", body: format!("{words}\n").into() }
-    }
-
-    fn page(status: u16, body: String) -> Answer {
-        Answer { status, content_type: "text/html; charset=utf-8", body: body.into() }
-    }
-}
-
-impl Site {
-    pub fn new(files: Vec<PathBuf>, port: u16, secret: String) -> Site {
-        Site { files, port, secret }
+impl Recordings {
+    pub fn new(files: Vec<PathBuf>, port: u16, secret: String) -> Recordings {
+        Recordings { files, port, secret }
     }
 
     pub fn address(&self) -> String {
@@ -93,22 +72,6 @@ impl Site {
             [file] => file.display().to_string(),
             files => format!("{} recordings", files.len()),
         }
-    }
-
-    /// Whether whoever asks may have what is behind that address. It reads no file.
-    pub fn judge(&self, asked: &Asked) -> Result<Page, Answer> {
-        // A page of another site whose name was made to lead to this machine sends its own name.
-        if !asked.host.as_deref().is_some_and(|host| self.is_own_host(host)) {
-            return Err(Answer::text(421, "genba view answers to 127.0.0.1 and localhost only"));
-        }
-        if !asked.is_reading {
-            return Err(Answer::text(405, "genba view only shows: GET or HEAD"));
-        }
-        let place = asked.path.strip_prefix('/').and_then(|path| path.split_once('/'));
-        let place = place.filter(|(secret, _)| is_same(secret, &self.secret)).map(|(_, place)| place);
-        place
-            .and_then(|place| self.page_at(place, &asked.query))
-            .ok_or_else(|| Answer::text(404, "there is nothing here; genba view prints the address"))
     }
 
     fn page_at(&self, place: &str, query: &str) -> Option<Page> {
@@ -123,29 +86,13 @@ impl Site {
     }
 
     /// With the state that its files are in now.
-    pub fn version(&self, page: Page) -> Versioned {
+    fn version(&self, page: Page) -> Versioned {
         let files = match page {
             Page::List => self.files.iter().collect(),
             Page::One(file) => vec![&self.files[file]],
             Page::Two { before, after } => vec![&self.files[before], &self.files[after]],
         };
         Versioned { files: files.into_iter().map(|file| FileState::of(file)).collect(), page }
-    }
-
-    pub fn make(&self, Versioned { page, .. }: &Versioned) -> Answer {
-        let (filters, side) = (FilterOptions::default(), |file: usize| std::slice::from_ref(&self.files[file]));
-        let made = match *page {
-            Page::List => return Answer::page(200, self.list()),
-            Page::One(file) => page_of_one(side(file), &filters, Room::Unlimited),
-            Page::Two { before, after } => {
-                Sides::open("html", (side(before), side(after)), &SideTimes::default(), &filters)
-                    .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
-            }
-        };
-        match made {
-            Ok(made) => Answer::page(200, made.page),
-            Err(failure) => Answer::page(500, failed(&failure)),
-        }
     }
 
     fn is_own_host(&self, host: &str) -> bool {
@@ -181,6 +128,42 @@ impl Site {
     }
 }
 
+impl Site for Recordings {
+    type Page = Versioned;
+
+    fn judge(&self, asked: &Asked) -> Result<Versioned, Answer> {
+        // A page of another site whose name was made to lead to this machine sends its own name.
+        if !asked.host.as_deref().is_some_and(|host| self.is_own_host(host)) {
+            return Err(Answer::text(421, "genba view answers to 127.0.0.1 and localhost only"));
+        }
+        if !asked.is_reading {
+            return Err(Answer::text(405, "genba view only shows: GET or HEAD"));
+        }
+        let place = asked.path.strip_prefix('/').and_then(|path| path.split_once('/'));
+        let place = place.filter(|(secret, _)| is_same(secret, &self.secret)).map(|(_, place)| place);
+        place
+            .and_then(|place| self.page_at(place, &asked.query))
+            .map(|page| self.version(page))
+            .ok_or_else(|| Answer::text(404, "there is nothing here; genba view prints the address"))
+    }
+
+    fn make(&self, Versioned { page, .. }: &Versioned) -> Answer {
+        let (filters, side) = (FilterOptions::default(), |file: usize| std::slice::from_ref(&self.files[file]));
+        let made = match *page {
+            Page::List => return Answer::page(200, LIST_POLICY, self.list()),
+            Page::One(file) => page_of_one(side(file), &filters, Room::Unlimited),
+            Page::Two { before, after } => {
+                Sides::open("html", (side(before), side(after)), &SideTimes::default(), &filters)
+                    .and_then(|sides| page_of_two(sides, None, Room::Unlimited))
+            }
+        };
+        match made {
+            Ok(made) => Answer::page(200, genba_page::policy(), made.page),
+            Err(failure) => Answer::page(500, LIST_POLICY, failed(&failure)),
+        }
+    }
+}
+
 /// As long for a wrong secret as for the right one.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len()
@@ -212,10 +195,6 @@ fn document(title: &str, body: &str) -> String {
     )
 }
 
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -225,23 +204,23 @@ mod tests {
         Asked { is_reading: true, host: Some(host.to_owned()), path: path.to_owned(), query: query.to_owned() }
     }
 
-    fn site() -> Site {
+    fn site() -> Recordings {
         let files = ["a <b>.genba", "c.genba"].map(|name| PathBuf::from("/nowhere").join(name));
-        Site::new(files.to_vec(), 4127, "secret".to_owned())
+        Recordings::new(files.to_vec(), 4127, "secret".to_owned())
     }
 
     fn answer(asked: &Asked) -> Answer {
         let site = site();
-        site.judge(asked).map_or_else(|refusal| refusal, |page| site.make(&site.version(page)))
+        site.judge(asked).map_or_else(|refusal| refusal, |page| site.make(&page))
     }
 
     fn body(path: &str) -> String {
-        String::from_utf8(answer(&asked("localhost:4127", path)).body.to_vec()).expect("text")
+        String::from_utf8(answer(&asked("localhost:4127", path)).body().to_vec()).expect("text")
     }
 
     #[test]
     fn only_this_machine_and_the_secret_are_answered() {
-        let status = |host: &str, path: &str| answer(&asked(host, path)).status;
+        let status = |host: &str, path: &str| answer(&asked(host, path)).status();
         for host in ["127.0.0.1:4127", "localhost:4127"] {
             assert_eq!(status(host, "/secret/"), 200, "{host}");
         }
@@ -250,7 +229,7 @@ mod tests {
         {
             assert_eq!(status(host, "/secret/"), 421, "{host}");
         }
-        assert_eq!(answer(&Asked { host: None, ..asked("", "/secret/") }).status, 421);
+        assert_eq!(answer(&Asked { host: None, ..asked("", "/secret/") }).status(), 421);
         for path in [
             "/",
             "/secret",
@@ -266,7 +245,7 @@ mod tests {
         ] {
             assert_eq!(status("127.0.0.1:4127", path), 404, "{path}");
         }
-        assert_eq!(answer(&Asked { is_reading: false, ..asked("localhost:4127", "/secret/") }).status, 405);
+        assert_eq!(answer(&Asked { is_reading: false, ..asked("localhost:4127", "/secret/") }).status(), 405);
     }
 
     #[test]
@@ -278,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_read_is_told_with_the_hint() {
-        assert_eq!(answer(&asked("localhost:4127", "/secret/recording/0")).status, 500);
+        assert_eq!(answer(&asked("localhost:4127", "/secret/recording/0")).status(), 500);
         let body = body("/secret/recording/0");
         assert!(body.contains("error: cannot open /nowhere/a &lt;b&gt;.genba: there is no such file"), "{body}");
     }
