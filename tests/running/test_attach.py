@@ -11,6 +11,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ pytestmark = pytest.mark.measures
 
 ROUNDS = 200 if SOAK else 6
 KILLS = 200 if SOAK else 12
+STEPS = ("ptrace", "pwrite64", "process_vm_readv", "waitid", "openat") if SOAK else ("ptrace", "pwrite64")
+STEPS_MAX = 400 if SOAK else 60
 # What the C library and genba's library may take once, and what further rounds may add.
 MORE_KB_MAX = 1024
 
@@ -130,6 +133,30 @@ def test_killed_at_any_moment_of_the_entry(workshop: Workshop) -> None:
                 time.sleep(chance.uniform(0, 0.06))
                 genba.kill()
         assert until(lambda: program.state() == before), (program.state(), before)
+        program.recorded("after.genba", "--duration", "200ms", "--quiet")
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
+
+
+def test_killed_at_each_step_of_the_entry(workshop: Workshop) -> None:
+    """At each system call by which genba stops, reads, changes and lets go the program: strace kills it as it makes its first, its second, …"""
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        environment = {**os.environ, **workshop.place.environment({})}
+        steps = {}
+        for call in STEPS:
+            for number in range(1, STEPS_MAX):
+                attach = [str(binary()), "attach", str(program.pid), "--force", "-o", str(workshop.place.outside / "killed.genba"), "--duration", "50ms"]
+                strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}"]
+                done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=60)
+                assert program.process.poll() is None, (call, number)
+                if done.returncode == 0:
+                    break
+                assert done.returncode == -signal.SIGKILL, (call, number, done.stderr)
+                steps[call] = number
+            assert until(lambda: program.state() == before), (call, program.state(), before)
+        # Each thread is held, asked where it is, and let go.
+        assert steps["ptrace"] >= 3 * program.status("Threads"), steps
         program.recorded("after.genba", "--duration", "200ms", "--quiet")
         said = program.end()
     assert said["shortest_nap_ms"] >= 200
@@ -291,6 +318,37 @@ def test_a_traced_process_is_asked_where_its_python_can_be(workshop: Workshop) -
         assert [frame.name for stack in run.collapsed("--weight", "wall") for frame in stack.frames if frame.name.endswith("squares")]
         # Neither the script nor its folder stays.
         assert not list(place.interpreter.root.glob("tmp/genba-asked-*"))
+
+
+@dataclass
+class Counted(Program):
+    """The program that a `genba trace` has started."""
+
+    child: int
+
+    @property
+    def pid(self) -> int:
+        return self.child
+
+
+def test_whoever_is_asked_gives_the_agent_s_own_reason(workshop: Workshop) -> None:
+    """By a thread that genba sends, and by the program's main thread (`sys.remote_exec`)."""
+    place = workshop.place
+    text = "import os, select, sys\nprint(os.getpid(), flush=True)\nwhile not select.select([sys.stdin], [], [], 0.01)[0]: pass\n"
+    words = "trace", "-o", f"{place.inside}/counted.prof", "--python", workshop.interpreter.path, workshop.write("counted.py", text)
+    command = place.command([place.genba_inside, *words])
+    reason = "  the calls of this process are being counted: samples and exact counts exclude each other\n"
+    with subprocess.Popen(command, cwd=place.outside, env=place.environment({}), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as counting:
+        program = Counted(counting, workshop, int(counting.stdout.readline()))
+        done = program.attach("refused.genba", "--duration", "100ms")
+        assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+        if workshop.interpreter.root and workshop.interpreter.minor_number >= 14:
+            with traced(program):
+                command = place.command([place.genba_inside, "attach", str(program.pid), "-o", f"{place.inside}/refused.genba"])
+                done = subprocess.run(command, cwd=place.outside, env=place.environment({}), capture_output=True, text=True, timeout=120, umask=0)
+            assert (done.returncode, reason in done.stderr) == (1, True), done.stderr
+        counting.communicate("\n", timeout=60)
+    assert counting.returncode == 0 and not (place.outside / "refused.genba").exists()
 
 
 def test_a_tracer_that_stops_it_for_moments_does_not_make_it_a_stopped_one(workshop: Workshop) -> None:

@@ -66,8 +66,8 @@ const HELD_MAX: Duration = Duration::from_millis(50);
 /// The thread that made the other one gives way so often: at least as long as the others are held.
 const YIELDS_MAX: u64 = 100_000;
 const BETWEEN_TRIES: Duration = Duration::from_millis(5);
-/// The linker goes less deep while it loads the agent.
-const CALLERS_BYTES: u64 = 64 << 10;
+/// Neither the linker, while it loads the agent, nor the agent, while it begins, goes as deep.
+const CALLERS_BYTES: u64 = 512 << 10;
 const STATE_BYTES: u64 = 16;
 const POLLED_EVERY: Duration = Duration::from_micros(100);
 
@@ -88,10 +88,12 @@ pub struct Asked {
 }
 
 /// How it went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entered {
     /// Of the agent's function.
     pub answer: u8,
+    /// What it left in the session's place: its reason, if it refused.
+    pub words: String,
     /// The threads stood still for so long in all, in one or more stops; the longest.
     pub stopped: Duration,
     pub stopped_longest: Duration,
@@ -199,8 +201,14 @@ impl<'a> Entry<'a> {
     fn run(mut self) -> Result<Entered, NotEntered> {
         let program = OpenOptions::new().read(true).write(true).open(format!("/proc/{}/mem", self.asked.pid));
         let program = program.map_err(|error| unopened(&error))?;
-        let mut entered =
-            Entered { answer: 0, stopped: Duration::ZERO, stopped_longest: Duration::ZERO, stops: 0, threads: 0 };
+        let mut entered = Entered {
+            answer: 0,
+            words: String::new(),
+            stopped: Duration::ZERO,
+            stopped_longest: Duration::ZERO,
+            stops: 0,
+            threads: 0,
+        };
         let mut last = None;
         let deadline = Instant::now() + self.asked.tried_max;
         while Instant::now() < deadline {
@@ -323,7 +331,7 @@ impl<'a> Entry<'a> {
     fn answer(&self, entered: Entered) -> Result<Entered, NotEntered> {
         self.hold(self.asked.patience);
         match self.state() {
-            State::Answered(answer) => Ok(Entered { answer, ..entered }),
+            State::Answered(answer) => Ok(Entered { answer, words: self.words_left(), ..entered }),
             State::NotLoaded => Err(NotEntered::NotLoaded),
             State::NoFunction => Err(NotEntered::NotTheAgent),
             State::NoThread => Err(NotEntered::NoThread),
@@ -333,6 +341,11 @@ impl<'a> Entry<'a> {
             State::Beginning => Err(NotEntered::Late),
             State::Free => Err(NotEntered::Ended),
         }
+    }
+
+    fn words_left(&self) -> String {
+        let text = self.memory.copy_from(self.slots.session, self.asked.session.len() as u64);
+        String::from_utf8_lossy(text.split(|&byte| byte == 0).next().unwrap_or_default()).into_owned()
     }
 
     fn state(&self) -> State {

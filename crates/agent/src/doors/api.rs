@@ -53,7 +53,6 @@ const BY_COMMAND: c_int = 4;
 pub unsafe extern "C" fn genba_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
     // SAFETY: as the caller promises.
     let text = unsafe { CStr::from_ptr(session) };
-    let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
     // SAFETY: as above.
     unsafe {
         answer(words, words_bytes, || {
@@ -113,7 +112,6 @@ pub unsafe extern "C" fn genba_own_stack(words: *mut c_char, words_bytes: usize)
 pub unsafe extern "C" fn genba_trace_start(session: *const c_char, words: *mut c_char, words_bytes: usize) -> c_int {
     // SAFETY: as the caller promises.
     let text = unsafe { CStr::from_ptr(session) };
-    let no_room = || refused("no memory is to be had (a limit such as RLIMIT_AS)");
     // SAFETY: as above.
     unsafe {
         answer(words, words_bytes, || room::within(|| trace_start(&text.to_string_lossy())).unwrap_or_else(no_room))
@@ -128,7 +126,7 @@ pub unsafe extern "C" fn genba_trace_start(session: *const c_char, words: *mut c
 pub unsafe extern "C" fn genba_trace_stop(own_frames: c_int, words: *mut c_char, words_bytes: usize) -> c_int {
     let stopped = || within::stop(usize::try_from(own_frames).unwrap_or(0));
     let outcome = || match room::within(stopped) {
-        None => refused("no memory is to be had (a limit such as RLIMIT_AS)"),
+        None => no_room(),
         Some(None) => not_recording(),
         Some(Some(Ok(()))) => done(),
         Some(Some(Err(why))) => refused(why),
@@ -155,10 +153,26 @@ pub unsafe extern "C" fn genba_state(words: *mut c_char, words_bytes: usize) -> 
 /// # Safety
 /// As `fill`.
 unsafe fn answer(words: *mut c_char, words_bytes: usize, call: impl FnOnce() -> (Outcome, Text)) -> c_int {
-    let failed = || refused("genba failed; the program is as it was");
     let (outcome, text) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).unwrap_or_else(|_| failed());
     // SAFETY: as the caller promises.
     unsafe { fill(words, words_bytes, &text) };
+    outcome as c_int
+}
+
+/// For a function that the command calls: the reason of a refusal takes the place of the text that it gave, as far as it has room there.
+///
+/// # Safety
+/// `text` is a C string that nobody else reads or writes meanwhile.
+pub(super) unsafe fn answer_in_place(text: *mut c_char, call: impl FnOnce(&str) -> (Outcome, Text)) -> c_int {
+    // SAFETY: as the caller promises.
+    let asked = unsafe { CStr::from_ptr(text) };
+    let bytes = asked.to_bytes_with_nul().len();
+    let called = || room::within(|| call(&asked.to_string_lossy())).unwrap_or_else(no_room);
+    let (outcome, words) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(called)).unwrap_or_else(|_| failed());
+    if outcome == Outcome::Refused {
+        // SAFETY: `asked` is not read any more.
+        unsafe { fill(text, bytes, &words) };
+    }
     outcome as c_int
 }
 
@@ -179,14 +193,22 @@ fn path() -> Text {
 }
 
 /// Mostly words that are there already: most calls have no memory to be sure of.
-type Text = Cow<'static, str>;
+pub(super) type Text = Cow<'static, str>;
 
-const fn done() -> (Outcome, Text) {
+pub(super) const fn done() -> (Outcome, Text) {
     (Outcome::Done, Cow::Borrowed(""))
 }
 
-const fn refused(words: &'static str) -> (Outcome, Text) {
+pub(super) const fn refused(words: &'static str) -> (Outcome, Text) {
     (Outcome::Refused, Cow::Borrowed(words))
+}
+
+fn no_room() -> (Outcome, Text) {
+    refused("no memory is to be had (a limit such as RLIMIT_AS)")
+}
+
+fn failed() -> (Outcome, Text) {
+    refused("genba failed; the program is as it was")
 }
 
 const fn late() -> (Outcome, Text) {

@@ -2,19 +2,16 @@
 //! Owns: its C signature. Never: returns with signals open (the thread was made with all of them blocked), panics into the program.
 //! Partner: crates/process/src/entry, whose code calls it.
 
-use super::api::{Beginner, Outcome, start};
-use crate::process::room;
-use std::ffi::{CStr, c_char, c_int};
+use super::api::{Beginner, answer_in_place, start};
+use std::ffi::{c_char, c_int};
 
-/// Begins a recording, and returns an `Outcome`. `session`: as `GENBA_SESSION`; the file is there.
+/// Begins a recording, and returns an `Outcome`. `session`: as `GENBA_SESSION`; the file is there. Where the outcome is `Refused`, the reason
+/// takes the place of that text, as far as it has room there.
 ///
 /// # Safety
-/// `session` is a C string.
+/// `session` is a C string that nobody else reads or writes meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn genba_attached(session: *const c_char) -> c_int {
+pub unsafe extern "C" fn genba_attached(session: *mut c_char) -> c_int {
     // SAFETY: as the caller promises.
-    let text = unsafe { CStr::from_ptr(session) };
-    let begin = || room::within(|| start(&text.to_string_lossy(), Beginner::Command));
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).ok().flatten();
-    outcome.map_or(Outcome::Refused, |(outcome, _)| outcome) as c_int
+    unsafe { answer_in_place(session, |text| start(text, Beginner::Command)) }
 }

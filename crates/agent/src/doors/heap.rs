@@ -4,31 +4,28 @@
 //!
 //! The answer goes into a file that the command has made. Once it is gone, the command has, too, and nothing is done.
 
-use super::api::Outcome;
+use super::api::{Outcome, Text, answer_in_place, done, refused};
 use crate::heap::plan::Known;
 use crate::heap::request::Request;
 use crate::heap::thread::{Started, start};
-use crate::process::room;
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{c_char, c_int};
 
-/// Begins a walk, and returns an `Outcome` at once.
+/// Begins a walk, and returns an `Outcome` at once. Where that is `Refused`, the reason takes the place of the words.
 ///
 /// # Safety
-/// `words` is a C string.
+/// `words` is a C string that nobody else reads or writes meanwhile.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn genba_heap(words: *const c_char) -> c_int {
+pub unsafe extern "C" fn genba_heap(words: *mut c_char) -> c_int {
     // SAFETY: as the caller promises.
-    let text = unsafe { CStr::from_ptr(words) };
-    let begin = || room::within(|| begin(&text.to_string_lossy()));
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(begin)).ok().flatten();
-    outcome.unwrap_or(Outcome::Refused) as c_int
+    unsafe { answer_in_place(words, begin) }
 }
 
-fn begin(text: &str) -> Outcome {
-    let (Some(request), Some(known)) = (Request::parse(text), Known::find()) else { return Outcome::Refused };
+fn begin(text: &str) -> (Outcome, Text) {
+    let Some(request) = Request::parse(text) else { return refused("the question is not understood") };
+    let Some(known) = Known::find() else { return refused("no interpreter that genba knows is found in this process") };
     match start(request, known) {
-        Started::Yes => Outcome::Done,
-        Started::Busy => Outcome::Already,
-        Started::NoThread => Outcome::Refused,
+        Started::Yes => done(),
+        Started::Busy => (Outcome::Already, "".into()),
+        Started::NoThread => refused("no thread is to be had (a limit such as RLIMIT_NPROC)"),
     }
 }

@@ -36,8 +36,8 @@ const LATE: u8 = 4;
 /// How the agent came in.
 pub enum Way {
     Entered(Entered),
-    /// By `sys.remote_exec`.
-    Asked,
+    /// By `sys.remote_exec`; the words are those of `Entered`.
+    Asked(String),
 }
 
 /// What is the same for each process that is entered.
@@ -99,7 +99,8 @@ impl Entering {
                 return Err(without_stacks(pid));
             }
             Err(NotEntered::NotPermitted(_) | NotEntered::NoMoment(_)) if can_be_asked => {
-                (remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?, Way::Asked)
+                let (answer, words) = remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?;
+                (answer, Way::Asked(words))
             }
             Err(why) => {
                 self.has_met_end.set(self.has_met_end.get() || matches!(why, NotEntered::Ended));
@@ -116,9 +117,9 @@ impl Entering {
                 .detail("the process gets hardly any CPU")
                 .hint("try it again")),
             _ => Err(Failure::no(format!("the agent cannot record process {pid}"))
-                .detail(
-                    "it found no interpreter that it knows there, no memory, or no thread (RLIMIT_AS, RLIMIT_NPROC)",
-                )
+                .detail(match way {
+                    Way::Entered(Entered { words, .. }) | Way::Asked(words) => words,
+                })
                 .hint(format!("genba doctor {pid} says what is allowed there"))),
         }
     }
@@ -187,12 +188,12 @@ impl Way {
     pub fn words(&self, pid: u32, longest: Duration) -> String {
         let (how, held) = match self {
             Way::Entered(entered) => (held(entered), "and each again"),
-            Way::Asked => ("it was asked by sys.remote_exec".to_owned(), "each thread was held"),
+            Way::Asked(_) => ("it was asked by sys.remote_exec".to_owned(), "each thread was held"),
         };
         let once_more = match self {
             _ if !longest.is_zero() => format!(", {held} for up to {} to get a stack for signals", time(longest)),
             Way::Entered(_) => String::new(),
-            Way::Asked => ", no thread was held".to_owned(),
+            Way::Asked(_) => ", no thread was held".to_owned(),
         };
         format!("recording process {pid}: {how}{once_more}; Ctrl-C ends the recording")
     }

@@ -45,8 +45,8 @@ fn is_trusted(program: &Path) -> bool {
     is_python && fs::metadata(program).is_ok_and(is_own)
 }
 
-/// The agent's answer.
-pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str) -> Result<u8, Failure> {
+/// The agent's answer, and what it left in the session's place.
+pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str) -> Result<(u8, String), Failure> {
     let pid = interpreter.facts.pid;
     let cannot = |error: std::io::Error| {
         Failure::no(format!("cannot ask process {pid} by sys.remote_exec: {}", failure::of_system(&error)))
@@ -78,9 +78,10 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
     let deadline = Instant::now() + PATIENCE;
     while Instant::now() < deadline {
         if let Ok(text) = fs::read_to_string(&answer) {
-            return text
-                .parse()
-                .map_err(|_| Failure::no(format!("process {pid} cannot load genba's library")).detail(text));
+            let answered =
+                text.split_once('\n').and_then(|(answer, words)| Some((answer.parse().ok()?, words.to_owned())));
+            return answered
+                .ok_or_else(|| Failure::no(format!("process {pid} cannot load genba's library")).detail(text));
         }
         if has_ended() {
             return Err(refused(&Refusal::Ended { pid }));
@@ -114,12 +115,14 @@ fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
     try:
         import _ctypes
         function = _ctypes.dlsym(_ctypes.dlopen({library}, 2), {function})
-        words = str(_ctypes.call_function(function, ({session}.encode(),)))
+        session = {session}.encode()
+        words = str(_ctypes.call_function(function, (session,)))
+        words += "\n" + session.split(b"\0")[0].decode(errors="replace")
     except BaseException as error:
         words = f"{{type(error).__name__}}: {{error}}"
     if not was_there:
         sys.modules.pop("_ctypes", None)
-    with open({new}, "w") as file:
+    with open({new}, "w", encoding="utf-8") as file:
         file.write(words)
     os.rename({new}, {answer})
 begin()
