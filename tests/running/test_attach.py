@@ -65,7 +65,8 @@ def test_what_is_recorded_is_the_truth(workshop: Workshop) -> None:
         assert program.end() == {}
     first = run.report_json()["rows"][0]
     assert first["expression"] == "b[i:]", first
-    assert first["cpu_ns"] >= 0.8 * run.report_json()["cpu_ns"], first
+    # Of what was sampled: on a busy machine the sampler itself may not get a CPU for a tenth of a second.
+    assert first["cpu_ns"] >= 0.8 * run.profile().sum("cpu_ns"), first
 
 
 def test_a_program_that_only_waits(workshop: Workshop) -> None:
