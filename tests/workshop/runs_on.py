@@ -44,7 +44,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/names/test_kept_rows.py": KINDS,
     "tests/names/test_replaced_library.py": ONE,
     "tests/running": KINDS,
-    "tests/running/test_attach.py::test_killed_at_each_step_of_the_entry": TWO,
+    "tests/running/test_attach_killed.py::test_killed_at_each_step_of_the_entry": TWO,
     "tests/running/test_dump.py": ALL,
     "tests/running/test_dump.py::test_no_verified_stack_is_impossible": KINDS,
     "tests/running/test_dump.py::test_threads_that_do_the_same_are_one_paragraph": ONE,

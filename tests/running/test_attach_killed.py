@@ -1,0 +1,64 @@
+"""`genba attach` that is killed with -9 while it enters: the program goes on as if nobody had come, and the next one enters."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from recording import Workshop, binary
+from running_program import started, until
+from soak import SOAK
+
+pytestmark = pytest.mark.measures
+
+KILLS = 200 if SOAK else 12
+STEPS = ("ptrace", "pwrite64", "process_vm_readv", "waitid", "openat") if SOAK else ("ptrace", "pwrite64")
+STEPS_MAX = 400 if SOAK else 60
+
+
+def test_killed_at_any_moment_of_the_entry(workshop: Workshop) -> None:
+    """Whatever genba is at: the program goes on, and the next one enters."""
+    chance = random.Random(7)
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        environment = {**os.environ, **workshop.place.environment({})}
+        for number in range(KILLS):
+            command = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / f"killed-{number}.genba")]
+            with subprocess.Popen(command, stderr=subprocess.DEVNULL, env=environment) as genba:
+                time.sleep(chance.uniform(0, 0.06))
+                genba.kill()
+        assert until(lambda: program.state() == before), (program.state(), before)
+        program.recorded("after.genba", "--duration", "200ms", "--quiet")
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
+
+
+def test_killed_at_each_step_of_the_entry(workshop: Workshop) -> None:
+    """At each system call by which genba stops, reads, changes and lets go the program: strace kills it as it makes its first, its second, …"""
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        before = program.state()
+        environment = {**os.environ, **workshop.place.environment({})}
+        steps = {}
+        for call in STEPS:
+            for number in range(1, STEPS_MAX):
+                attach = [str(binary()), "attach", str(program.pid), "--force", "-o", str(workshop.place.outside / "killed.genba"), "--duration", "50ms"]
+                strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={call}:signal=KILL:when={number}"]
+                done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=60)
+                if done.stderr.startswith("strace: "):
+                    # Its own fault, and it left genba alone, which ends by itself.
+                    assert until(lambda: not program.has_genba_thread())
+                    done = subprocess.run([*strace, *attach], env=environment, capture_output=True, text=True, timeout=60)
+                assert program.process.poll() is None, (call, number)
+                if done.returncode == 0:
+                    break
+                assert done.returncode == -signal.SIGKILL, (call, number, done.stderr)
+                steps[call] = number
+            assert until(lambda: program.state() == before), (call, program.state(), before)
+        # Each thread is held, asked where it is, and let go.
+        assert steps["ptrace"] >= 3 * program.status("Threads"), steps
+        program.recorded("after.genba", "--duration", "200ms", "--quiet")
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
