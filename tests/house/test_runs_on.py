@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import runs_on
 from recording import REPOSITORY
@@ -28,8 +29,26 @@ def test_every_test_file_is_in_a_row() -> None:
 def test_the_nearest_row_counts() -> None:
     assert runs_on.runs_on("tests/reading_cpython/test_snapshot.py::test_in_odd_places[3.11]") == runs_on.ALL
     assert runs_on.runs_on("tests/reading_cpython/test_snapshot.py::test_many[3.11]") == runs_on.TWO
-    assert runs_on.runs_on("tests/harmless/signals/test_kills.py::test_x[3.11-y]") == runs_on.KINDS
+    assert runs_on.runs_on("tests/harmless/signals/test_kills.py::test_x[3.11-y]") == runs_on.Spread(runs_on.KINDS)
     assert set(runs_on.ONE) <= set(runs_on.TWO) <= set(runs_on.KINDS)
+
+
+def test_the_tests_of_a_file_take_turns() -> None:
+    file = "tests/harmless/signals/test_kills.py"
+
+    def item(test: str, *ids: str) -> SimpleNamespace:
+        return SimpleNamespace(nodeid=f"{file}::{test}[{'-'.join(ids)}]", callspec=SimpleNamespace(_idlist=ids, params={"python": None}))
+
+    items = [item(test, version, "a") for test in ("test_w", "test_x", "test_y", "test_z") for version in runs_on.SUPPORTED]
+    # It names its own: the turn is taken among those of the row.
+    items += [item("test_own", version) for version in ("3.11", "3.15")]
+    assert runs_on.chosen_of(items) == {
+        (f"{file}::test_w", "a"): ("3.13",),
+        (f"{file}::test_x", "a"): ("3.15",),
+        (f"{file}::test_y", "a"): ("3.14-standalone",),
+        (f"{file}::test_z", "a"): ("3.13",),
+        (f"{file}::test_own",): ("3.15",),
+    }
 
 
 def test_every_test_runs_somewhere() -> None:
@@ -43,6 +62,7 @@ def test_every_test_runs_somewhere() -> None:
     for nodeid in ids:
         test, _, parameters = nodeid.partition("[")
         of_a_cpython = re.findall(rf"(?:^|[\[-])({'|'.join(map(re.escape, sorted(runs_on.SUPPORTED, key=len, reverse=True)))})(?=[-\]])", f"[{parameters}")
-        where = runs_on.runs_on(nodeid)
+        row = runs_on.runs_on(nodeid)
+        where = row.among if isinstance(row, runs_on.Spread) else row
         runs[test] = runs.get(test, False) or not where or not of_a_cpython or any(name in where for name in of_a_cpython)
     assert [test for test, does in runs.items() if not does] == []

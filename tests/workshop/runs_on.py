@@ -1,12 +1,15 @@
 """What runs where: the CPythons that `make test` runs a test on. `make test-all` (GENBA_ALL=1) and `make soak` run each test on all seven.
 
 A row is a folder of `tests/`, a file or a test; the row nearest to a test counts. What reads CPython's own structures runs on each build, since each has
-others; what asks libc, the kernel or signals runs on one build of each kind; what is decided after the recording is made runs on one.
+others. Where builds matter less, a row spreads: the tests of a file take turns, the first runs on the first CPython of the row, the next on the next, so that
+each CPython meets a part of the file. What is decided after the recording is made runs on one.
 Owns: that table. Never: skips a test that would run: what the table leaves out is deselected, and pytest counts it.
 """
 
 import os
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import pytest
 
@@ -19,32 +22,59 @@ ALL = SUPPORTED
 # An own build with symbols on an older glibc; Debian's, stripped, on the newest glibc; and BOLT's, with tail calls.
 KINDS = ("3.13", "3.15", "3.14-standalone")
 TWO = ("3.13", "3.15")
+BOLT = ("3.14-standalone",)
+# Those that are in no folder of their own, and meet the machine's compilers and tools.
+IN_THE_OPEN = ("3.13", "3.14-standalone")
 ONE = ("3.13",)
 # Not in `make test`: it takes minutes, or what it needs does.
 NOWHERE = ()
 
-TABLE: dict[str, tuple[str, ...]] = {
+
+class Spread(NamedTuple):
+    """Each test runs on `count` of these, in turn."""
+
+    among: tuple[str, ...]
+    count: int = 1
+
+
+Row = tuple[str, ...] | Spread
+
+TABLE: dict[str, Row] = {
     # CPython's structures, read in the process, from outside of it, or from its files.
     "tests/reading_cpython": ALL,
     "tests/reading_cpython/test_snapshot.py": TWO,
     "tests/reading_cpython/test_snapshot.py::test_in_odd_places": ALL,
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_when_others_want_the_cpu": KINDS,
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py": Spread(ALL, 3),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_when_others_want_the_cpu": Spread(KINDS),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_jit": ("3.15",),
+    "tests/reading_cpython/test_sub_interpreters.py": Spread(ALL, 3),
+    "tests/reading_cpython/test_sub_interpreters.py::test_an_interpreter_that_begins_anew": ("3.11", "3.13"),
     "tests/reading_cpython/test_loaded_later.py": KINDS,
     "tests/reading_cpython/test_perf_trampolines.py": KINDS,
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_cython": KINDS,
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_packages": KINDS,
-    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_trace_functions": KINDS,
-    "tests/reading_cpython/test_sub_interpreters.py::test_more_interpreters_than_a_look_holds": KINDS,
-    "tests/reading_cpython/test_sub_interpreters.py::test_more_interpreters_than_are_read": KINDS,
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_cython": Spread(KINDS),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_packages": Spread(KINDS),
+    "tests/reading_cpython/test_possible_stacks_elsewhere.py::test_trace_functions": Spread(KINDS),
+    "tests/reading_cpython/test_sub_interpreters.py::test_more_interpreters_than_a_look_holds": Spread(KINDS),
+    "tests/reading_cpython/test_sub_interpreters.py::test_more_interpreters_than_are_read": Spread(KINDS),
     "tests/reading_cpython/test_distribution.py": KINDS,
-    "tests/names": TWO,
+    "tests/names": Spread(TWO),
+    "tests/names/test_native_names.py::test_the_package_that_has_the_names": TWO,
     "tests/names/test_names_truth.py": ALL,
     "tests/names/test_names_truth.py::test_names_are_true": ("3.11", *KINDS),
     "tests/names/test_names_standalone.py": ALL,
     "tests/names/test_kept_rows.py": KINDS,
     "tests/names/test_replaced_library.py": ONE,
-    "tests/running": KINDS,
+    "tests/running": Spread(KINDS),
+    "tests/running/test_attach.py::test_round_after_round_leaves_the_program_as_it_was": KINDS,
+    "tests/running/test_attach.py::test_what_is_recorded_is_the_truth": KINDS,
     "tests/running/test_attach_killed.py::test_killed_at_each_step_of_the_entry": TWO,
+    "tests/running/test_attach.py::test_a_traced_process_is_asked_where_its_python_can_be": ("3.15",),
+    "tests/running/test_attach.py::test_who_does_not_come_to_run_python_code_is_not_waited_for_without_end": BOLT,
+    "tests/running/test_attach.py::test_who_is_asked_and_ends_before_it_answers": BOLT,
+    "tests/running/test_attach.py::test_the_main_thread_is_asked_where_no_thread_can_be_used": BOLT,
+    "tests/running/test_attach.py::test_a_python_that_bears_signals_only_on_another_stack": BOLT,
+    "tests/running/test_attach.py::test_a_thread_that_gets_a_filter_during_the_recording": BOLT,
+    "tests/running/test_attach.py::test_whoever_is_asked_gives_the_agent_s_own_reason": TWO,
     "tests/running/test_dump.py": ALL,
     "tests/running/test_dump.py::test_no_verified_stack_is_impossible": KINDS,
     "tests/running/test_dump.py::test_threads_that_do_the_same_are_one_paragraph": ONE,
@@ -54,12 +84,14 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/running/test_doctor.py": ONE,
     "tests/running/test_doctor.py::test_what_genba_may_do_to_a_process": KINDS,
     "tests/running/test_doctor.py::test_a_build_is_told_by_its_own_configuration": ("3.13", "3.14-standalone"),
-    "tests/memory": ALL,
+    "tests/memory": Spread(ALL, 3),
+    "tests/memory/test_heap_truth.py": ALL,
     "tests/memory/test_alloc.py": KINDS,
-    "tests/memory/test_copies.py": KINDS,
-    "tests/memory/test_heap_ways.py": KINDS,
-    "tests/memory/test_heap_harm.py": KINDS,
-    "tests/memory/test_heap_live.py": KINDS,
+    "tests/memory/test_copies.py": Spread(KINDS),
+    "tests/memory/test_copies.py::test_numpy": KINDS,
+    "tests/memory/test_heap_ways.py": Spread(KINDS),
+    "tests/memory/test_heap_harm.py": Spread(KINDS),
+    "tests/memory/test_heap_live.py": Spread(KINDS),
     "tests/memory/test_gc.py::test_the_threshold_that_is_advised_spares_the_collections": KINDS,
     "tests/memory/test_gc.py::test_the_program_sees_nothing_of_it": KINDS,
     "tests/memory/test_gc.py::test_collections_are_those_of_the_interpreter_s_own_ring": ("3.15",),
@@ -68,8 +100,15 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/memory/test_gc_out_of_band.py": ONE,
     "tests/memory/test_gc_try.py": ONE,
     # libc, the kernel, signals.
-    "tests/harmless": KINDS,
+    "tests/harmless": Spread(KINDS),
     "tests/harmless/processes/test_cpython.py": ALL,
+    "tests/harmless/processes/test_harmless.py::test_an_embedded_interpreter_that_is_not_there_yet_or_any_more": IN_THE_OPEN,
+    "tests/harmless/processes/test_lost_path.py::test_the_recording_goes_on_after_a_fork": KINDS,
+    "tests/harmless/processes/test_other_loaders.py": Spread(IN_THE_OPEN),
+    "tests/harmless/processes/test_privileges.py::test_while_genba_is_attached": Spread(TWO),
+    "tests/harmless/processes/test_processes.py": Spread(IN_THE_OPEN),
+    "tests/harmless/processes/test_seccomp.py": KINDS,
+    "tests/harmless/processes/test_stops.py": KINDS,
     "tests/harmless/processes/test_forks.py::test_a_fork_that_finds_the_sampler_held_up": ONE,
     "tests/harmless/processes/test_forks.py::test_a_thread_that_holds_the_linker_s_lock": TWO,
     "tests/harmless/processes/test_forks.py::test_a_message_queue_still_tells_after_a_fork": ONE,
@@ -78,15 +117,16 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/harmless/signals/test_faults.py::test_memory_that_is_broken": ONE,
     "tests/harmless/signals/test_handlers.py::test_a_handler_leaves_a_call_that_waits_for_the_sampler": ONE,
     "tests/harmless/signals/test_job_control.py::test_ctrl_z_without_genba": ONE,
-    "tests/package": TWO,
+    "tests/package": Spread(TWO),
     "tests/package/test_api.py::test_a_piece_of_the_program": ALL,
     "tests/package/test_api.py::test_decorated": ALL,
-    "tests/package/test_api_harm.py": KINDS,
-    "tests/package/test_api_interrupted.py": KINDS,
+    "tests/package/test_api_harm.py": Spread(KINDS),
+    "tests/package/test_api_interrupted.py": Spread(KINDS),
     "tests/package/test_api_replacing.py": ONE,
     "tests/package/test_recipes.py": ONE,
     "tests/package/test_wheel.py::test_python_m_genba_runs_with_its_own_interpreter": ALL,
-    "tests/ends": TWO,
+    "tests/ends": Spread(TWO),
+    "tests/ends/test_launchers.py::test_a_pyenv_shim": ONE,
     "tests/ends/test_interrupts.py": ONE,
     "tests/ends/test_gunicorn.py::test_workers_that_time_out": ONE,
     "tests/ends/test_nothing_lost.py": ONE,
@@ -105,7 +145,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests/rules/test_asyncio.py::test_the_tree_begins_at_what_the_loop_runs": ALL,
     "tests/command": ONE,
     # What each version's cProfile counts is the truth; the rest is alike but between 3.11 and those with sys.monitoring.
-    "tests/counting": ALL,
+    "tests/counting": ("3.11", "3.13", "3.15"),
     "tests/counting/test_mask_case.py": TWO,
     "tests/counting/test_trace_awaits.py": ("3.11", *KINDS),
     "tests/counting/test_trace.py::test_random_programs": ONE,
@@ -137,7 +177,7 @@ def names_of(nodeid: str) -> Iterable[str]:
         path = path.rpartition("/")[0]
 
 
-def runs_on(nodeid: str) -> tuple[str, ...]:
+def runs_on(nodeid: str) -> Row:
     return next((TABLE[name] for name in names_of(nodeid) if name in TABLE), ALL)
 
 
@@ -145,13 +185,39 @@ def deselect_elsewhere(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests of no particular CPython run wherever pytest runs."""
     if EVERYWHERE:
         return
+    chosen = chosen_of(items)
     kept, left_out = [], []
     for item in items:
-        version, where = version_of(item), runs_on(item.nodeid)
+        version = version_of(item)
+        where = runs_on(item.nodeid) if version is None else chosen[test_of(item)]
         (kept if version in where or (version is None and where) else left_out).append(item)
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+def test_of(item: pytest.Item) -> tuple[str, ...]:
+    """The test with all of its parameters but the CPython."""
+    call = getattr(item, "callspec", None)
+    return item.nodeid.partition("[")[0], *(part for part in getattr(call, "_idlist", ()) if part not in SUPPORTED)
+
+
+def chosen_of(items: list[pytest.Item]) -> Mapping[tuple[str, ...], tuple[str, ...]]:
+    """On which CPythons each test runs. A test that names CPythons of its own takes its turn among those."""
+    there: dict[tuple[str, ...], list[str]] = {}
+    for item in items:
+        if (version := version_of(item)) is not None:
+            there.setdefault(test_of(item), []).append(version)
+    turns: Counter[str] = Counter()
+    chosen = {}
+    for test, versions in there.items():
+        row, file = runs_on(test[0]), test[0].partition("::")[0]
+        if isinstance(row, Spread):
+            names = [name for name in row.among if name in versions]
+            row = tuple(names[(turns[file] + number) % len(names)] for number in range(min(row.count, len(names))))
+            turns[file] += 1
+        chosen[test] = row
+    return chosen
 
 
 def version_of(item: pytest.Item) -> str | None:
