@@ -1,6 +1,7 @@
 """`genba run --alloc`: bytes that CPython's allocator and malloc were asked for, by expression, in every view."""
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,14 @@ from recording import Run, Workshop, genba
 # The interpreter asks for something before its program begins, and the program beside its work.
 BESIDE_MAX = 60_000_000
 ONE = "3.13"
+
+
+@pytest.fixture(autouse=True)
+def compiled_before(workshop: Workshop) -> None:
+    """A Python that nobody has used yet asks for 60 MB and more to compile the modules that the program imports, and keeps them."""
+    place = workshop.place
+    command = place.command([workshop.interpreter.path, "-c", "import ctypes, json, os, signal, subprocess, threading, itertools, pathlib"])
+    subprocess.run(command, cwd=place.outside, env=place.environment({}), check=True)
 
 
 def run(workshop: Workshop, kind: str, **options) -> tuple[Run, int]:
