@@ -16,7 +16,7 @@ ONE = "3.13"
 
 @pytest.fixture(autouse=True)
 def compiled_before(workshop: Workshop) -> None:
-    """A Python that nobody has used yet asks for 60 MB and more to compile the modules that the program imports, and keeps them."""
+    """A Python that nobody has used yet compiles the modules that the program imports, which asks for more than the bound allows."""
     place = workshop.place
     command = place.command([workshop.interpreter.path, "-c", "import ctypes, json, os, signal, subprocess, threading, itertools, pathlib"])
     subprocess.run(command, cwd=place.outside, env=place.environment({}), check=True)

@@ -198,11 +198,11 @@ during(50)
 genba.stop()
 """
     )
-    assert lines == ["no memory is to be had (a limit such as RLIMIT_AS)"] * 3
+    assert lines == ["there is not enough memory (a limit such as RLIMIT_AS)"] * 3
     assert "during" in inside.functions("app.genba")
 
 
-def test_no_thread_is_to_be_had(inside: Inside) -> None:
+def test_no_thread_can_be_made(inside: Inside) -> None:
     lines = inside.said(
         """
 import resource
@@ -220,7 +220,7 @@ assert not os.path.exists(f"/tmp/none-{os.getpid()}.genba")
 assert not genba.is_active() and genba.path() is None
 """
     )
-    assert lines == ["no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs"] * 2
+    assert lines == ["no thread could be made (a limit such as RLIMIT_NPROC), or an earlier sampler hangs"] * 2
 
 
 def test_names_are_found_where_no_thread_is_to_be_had(inside: Inside) -> None:

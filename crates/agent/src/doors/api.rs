@@ -204,7 +204,7 @@ pub(super) const fn refused(words: &'static str) -> (Outcome, Text) {
 }
 
 fn no_room() -> (Outcome, Text) {
-    refused("no memory is to be had (a limit such as RLIMIT_AS)")
+    refused("there is not enough memory (a limit such as RLIMIT_AS)")
 }
 
 fn failed() -> (Outcome, Text) {
@@ -267,13 +267,13 @@ pub(super) fn start(text: &str, beginner: Beginner) -> (Outcome, Text) {
             }
             LIFE.set_stands_by(false);
             if !lifecycle::begin(session, python, start) {
-                return refused("no thread is to be had (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");
+                return refused("no thread could be made (a limit such as RLIMIT_NPROC), or an earlier sampler hangs");
             }
         }
     }
     match turn.ask(Order::Greet, None, WAIT_NS_MAX) {
         Answer::Done(_) => done(),
-        Answer::Ended => refused("the sampler ended at once: no thread or no table of descriptors is to be had"),
+        Answer::Ended => refused("the sampler ended at once: it got no thread or no table of descriptors"),
         Answer::Late => {
             // Whoever is told that there is no recording must not have one.
             let _ = turn.ask(Order::End, None, 0);

@@ -21,11 +21,11 @@ pub unsafe extern "C" fn genba_heap(words: *mut c_char) -> c_int {
 }
 
 fn begin(text: &str) -> (Outcome, Text) {
-    let Some(request) = Request::parse(text) else { return refused("the question is not understood") };
+    let Some(request) = Request::parse(text) else { return refused("genba's request is not understood") };
     let Some(known) = Known::find() else { return refused("no interpreter that genba knows is found in this process") };
     match start(request, known) {
         Started::Yes => done(),
         Started::Busy => (Outcome::Already, "".into()),
-        Started::NoThread => refused("no thread is to be had (a limit such as RLIMIT_NPROC)"),
+        Started::NoThread => refused("no thread could be made (a limit such as RLIMIT_NPROC)"),
     }
 }

@@ -104,7 +104,8 @@ fn removal(folder: &Path, script: &Path) -> String {
     format!("import os\nos.unlink({})\nos.rmdir({})\n", text(script), text(folder))
 }
 
-/// Leaves no name and no module behind in the program.
+/// Leaves no name and no module behind in the program. The agent writes its reason over the bytes of `session`, which nobody else has: each
+/// call of `encode` makes new ones.
 fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
     // JSON's texts are Python's.
     let text = |text: &str| serde_json::Value::from(text).to_string();
