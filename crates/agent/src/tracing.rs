@@ -12,6 +12,7 @@
 
 mod beside;
 mod callbacks;
+mod clock;
 mod counts;
 mod file;
 mod functions;

@@ -1,5 +1,6 @@
 //! One thread's calls: the stack of those that are under way, and what those that have ended add up to.
 //! Owns: the arithmetic of calls, primitive calls, own and total time, and of coroutines' waits. Never: reads a clock, takes memory that it can do without.
+//! Times are in ticks of whatever clock its caller has (clock.rs).
 //!
 //! As cProfile counts: a call counts when it ends; a call is primitive when no other one of the same function was under way; only primitive
 //! calls add to the total time. Source: CPython Modules/_lsprof.c, `initContext` and `Stop`.
@@ -14,20 +15,20 @@ pub type Index = u32;
 pub struct Totals {
     pub calls: u64,
     pub recursive_calls: u64,
-    pub own_ns: u64,
-    pub total_ns: u64,
+    pub own_ticks: u64,
+    pub total_ticks: u64,
     /// Calls under way.
     depth: u32,
 }
 
 impl Totals {
     #[inline]
-    fn ends(&mut self, total_ns: u64, own_ns: u64) {
+    fn ends(&mut self, total_ticks: u64, own_ticks: u64) {
         self.calls += 1;
-        self.own_ns += own_ns;
+        self.own_ticks += own_ticks;
         self.depth = self.depth.wrapping_sub(1);
         if self.depth == 0 {
-            self.total_ns += total_ns;
+            self.total_ticks += total_ticks;
         } else {
             self.recursive_calls += 1;
         }
@@ -36,8 +37,8 @@ impl Totals {
     pub fn add(&mut self, other: &Totals) {
         self.calls += other.calls;
         self.recursive_calls += other.recursive_calls;
-        self.own_ns += other.own_ns;
-        self.total_ns += other.total_ns;
+        self.own_ticks += other.own_ticks;
+        self.total_ticks += other.total_ticks;
     }
 }
 
@@ -49,33 +50,33 @@ pub struct Waits {
     /// Those that wait now.
     pub waiting: u64,
     /// Wraps: less than nothing while some wait.
-    pub waited_ns: u64,
+    pub waited_ticks: u64,
 }
 
 impl Waits {
-    pub fn begin(&mut self, now_ns: u64) {
+    pub fn begin(&mut self, now_ticks: u64) {
         self.awaits += 1;
         self.waiting += 1;
-        self.waited_ns = self.waited_ns.wrapping_sub(now_ns);
+        self.waited_ticks = self.waited_ticks.wrapping_sub(now_ticks);
     }
 
     /// One that began to wait before anything was counted is passed over where no other one waits.
-    pub fn end(&mut self, now_ns: u64) {
+    pub fn end(&mut self, now_ticks: u64) {
         if self.waiting > 0 {
             self.waiting -= 1;
-            self.waited_ns = self.waited_ns.wrapping_add(now_ns);
+            self.waited_ticks = self.waited_ticks.wrapping_add(now_ticks);
         }
     }
 
     /// As if all that wait had waited until now.
-    pub fn ended(self, now_ns: u64) -> Waits {
-        Waits { waited_ns: self.waited_ns.wrapping_add(self.waiting.wrapping_mul(now_ns)), ..self }
+    pub fn ended(self, now_ticks: u64) -> Waits {
+        Waits { waited_ticks: self.waited_ticks.wrapping_add(self.waiting.wrapping_mul(now_ticks)), ..self }
     }
 
     pub fn add(&mut self, other: &Waits) {
         self.awaits += other.awaits;
         self.waiting += other.waiting;
-        self.waited_ns += other.waited_ns;
+        self.waited_ticks += other.waited_ticks;
     }
 }
 
@@ -94,8 +95,8 @@ struct Frame {
     function: Index,
     /// `NO_PAIR`: nobody that is known called it.
     pair: u32,
-    began_ns: u64,
-    callees_ns: u64,
+    began_ticks: u64,
+    callees_ticks: u64,
 }
 
 const NO_PAIR: u32 = u32::MAX;
@@ -129,7 +130,7 @@ impl Thread {
 
     /// None: there is no memory for it.
     #[inline]
-    pub fn enter(&mut self, key: u64, function: Index, now_ns: impl FnOnce() -> u64) -> Option<()> {
+    pub fn enter(&mut self, key: u64, function: Index, now_ticks: impl FnOnce() -> u64) -> Option<()> {
         if self.root != Root::Without && !self.enter_with_root(key) {
             return Some(());
         }
@@ -145,7 +146,7 @@ impl Thread {
             pair.totals.depth += 1;
         }
         self.stack.try_reserve(1).ok()?;
-        self.stack.push(Frame { key, function, pair, began_ns: now_ns(), callees_ns: 0 });
+        self.stack.push(Frame { key, function, pair, began_ticks: now_ticks(), callees_ticks: 0 });
         Some(())
     }
 
@@ -158,10 +159,10 @@ impl Thread {
     }
 
     #[inline]
-    pub fn leave(&mut self, key: u64, now_ns: u64) {
+    pub fn leave(&mut self, key: u64, now_ticks: u64) {
         match self.stack.last() {
-            Some(top) if top.key == key => self.pop(now_ns),
-            _ => self.leave_below(key, now_ns),
+            Some(top) if top.key == key => self.pop(now_ticks),
+            _ => self.leave_below(key, now_ticks),
         }
         if self.stack.is_empty() && self.root == Root::Key(key) {
             self.root = Root::IsLeft;
@@ -170,12 +171,12 @@ impl Thread {
 
     /// Events of calls were missed: whatever lies above the one that is left has ended, too. One that is not there began before the first event.
     #[cold]
-    fn leave_below(&mut self, key: u64, now_ns: u64) {
+    fn leave_below(&mut self, key: u64, now_ticks: u64) {
         if self.stack.iter().any(|frame| frame.key == key) {
             while self.stack.last().is_some_and(|top| top.key != key) {
-                self.pop(now_ns);
+                self.pop(now_ticks);
             }
-            self.pop(now_ns);
+            self.pop(now_ticks);
         }
     }
 
@@ -195,18 +196,18 @@ impl Thread {
     }
 
     #[inline]
-    fn pop(&mut self, now_ns: u64) {
+    fn pop(&mut self, now_ticks: u64) {
         let Some(frame) = self.stack.pop() else { return };
-        let total_ns = now_ns.saturating_sub(frame.began_ns);
-        let own_ns = total_ns.saturating_sub(frame.callees_ns);
+        let total_ticks = now_ticks.saturating_sub(frame.began_ticks);
+        let own_ticks = total_ticks.saturating_sub(frame.callees_ticks);
         if let Some(caller) = self.stack.last_mut() {
-            caller.callees_ns += total_ns;
+            caller.callees_ticks += total_ticks;
         }
         if let Some(totals) = self.functions.get_mut(frame.function as usize) {
-            totals.ends(total_ns, own_ns);
+            totals.ends(total_ticks, own_ticks);
         }
         if let Some(pair) = self.pairs.get_mut(frame.pair as usize) {
-            pair.totals.ends(total_ns, own_ns);
+            pair.totals.ends(total_ticks, own_ticks);
         }
     }
 
@@ -247,7 +248,7 @@ impl Thread {
     }
 
     /// As if all calls under way ended now.
-    pub fn ended(&self, now_ns: u64) -> (Vec<Totals>, Vec<Pair>) {
+    pub fn ended(&self, now_ticks: u64) -> (Vec<Totals>, Vec<Pair>) {
         let mut thread = Thread {
             stack: self.stack.clone(),
             functions: self.functions.clone(),
@@ -255,7 +256,7 @@ impl Thread {
             ..Thread::default()
         };
         while !thread.stack.is_empty() {
-            thread.pop(now_ns);
+            thread.pop(now_ticks);
         }
         (thread.functions, thread.pairs)
     }
@@ -270,16 +271,16 @@ mod tests {
     const G: (u64, u32) = (102, 2);
 
     fn run(thread: &mut Thread, steps: &[((u64, u32), bool)]) {
-        for (now_ns, ((key, function), enters)) in (thread.stack.len() as u64..).zip(steps) {
+        for (now_ticks, ((key, function), enters)) in (thread.stack.len() as u64..).zip(steps) {
             match enters {
-                true => thread.enter(*key, *function, || now_ns * 10).unwrap(),
-                false => thread.leave(*key, now_ns * 10),
+                true => thread.enter(*key, *function, || now_ticks * 10).unwrap(),
+                false => thread.leave(*key, now_ticks * 10),
             }
         }
     }
 
-    fn totals(calls: u64, recursive_calls: u64, own_ns: u64, total_ns: u64) -> Totals {
-        Totals { calls, recursive_calls, own_ns, total_ns, depth: 0 }
+    fn totals(calls: u64, recursive_calls: u64, own_ticks: u64, total_ticks: u64) -> Totals {
+        Totals { calls, recursive_calls, own_ticks, total_ticks, depth: 0 }
     }
 
     #[test]
@@ -309,14 +310,14 @@ mod tests {
     fn waits_of_several_coroutines_are_one_sum() {
         let mut waits = Waits::default();
         waits.end(5);
-        [10, 20, 30].iter().for_each(|now_ns| waits.begin(*now_ns));
+        [10, 20, 30].iter().for_each(|now_ticks| waits.begin(*now_ticks));
         // Whichever goes on: 3 × 100 less 10 + 20 + 30.
         waits.end(100);
         waits.end(100);
-        assert_eq!(waits.ended(100), Waits { awaits: 3, waiting: 1, waited_ns: 240 });
-        assert_eq!(waits.ended(110).waited_ns, 250);
+        assert_eq!(waits.ended(100), Waits { awaits: 3, waiting: 1, waited_ticks: 240 });
+        assert_eq!(waits.ended(110).waited_ticks, 250);
         waits.end(100);
-        assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ns: 240 });
+        assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ticks: 240 });
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::process::room;
 use crate::process::session::Session;
 use crate::system::descriptor::{Descriptor, Identity};
 use crate::system::errno;
-use crate::system::proc::{monotonic_ns, own_pid};
+use crate::system::proc::own_pid;
 use rustc_hash::FxHashMap;
 use std::ffi::{CStr, CString};
 
@@ -64,10 +64,14 @@ pub fn write(tracer: &mut Tracer) -> Result<(), &'static str> {
     if !tracer.is_within && rows.iter().all(|row| row.totals.calls == 0) {
         return Ok(());
     }
-    let bytes = marshal::bytes(&names, &rows);
+    let pace = tracer.clock.pace();
+    let bytes = marshal::bytes(&names, &rows, pace.ticks_per_second);
     drop((names, rows));
     if tracer.is_full {
         note(&tracer.session, Note::Refused, b"there was no memory for more functions: the counts end early");
+    }
+    if let Some(words) = pace.doubt {
+        note(&tracer.session, Note::Refused, words.as_bytes());
     }
     let begun = match &tracer.path {
         Some(path) => {
@@ -113,9 +117,9 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
         .collect();
     let mut rows: Vec<Row> = names.iter().map(|_| Row::default()).collect();
     let mut by_caller: FxHashMap<(usize, usize), Totals> = FxHashMap::default();
-    let now_ns = monotonic_ns();
+    let now_ticks = tracer.clock.ticks();
     for thread in threads {
-        let (functions, pairs) = thread.ended(now_ns);
+        let (functions, pairs) = thread.ended(now_ticks);
         for (place, totals) in places.iter().zip(&functions) {
             if let Some(row) = rows.get_mut(*place) {
                 row.totals.add(totals);
@@ -129,7 +133,7 @@ fn added_up(tracer: &Tracer) -> (Vec<&Name>, Vec<Row>) {
     }
     for (function, waits) in waits {
         if let Some(row) = places.get(*function as usize).and_then(|place| rows.get_mut(*place)) {
-            row.waits.add(&waits.ended(now_ns));
+            row.waits.add(&waits.ended(now_ticks));
         }
     }
     let mut by_caller: Vec<_> = by_caller.into_iter().collect();

@@ -13,8 +13,9 @@ pub struct Row {
     pub callers: Vec<(usize, Totals)>,
 }
 
-/// `rows` belong to `names`, one to one. A function that nobody called is left out.
-pub fn bytes(names: &[&Name], rows: &[Row]) -> Vec<u8> {
+/// `rows` belong to `names`, one to one; their ticks are the clock's (clock.rs). A function that nobody called is left out.
+pub fn bytes(names: &[&Name], rows: &[Row], ticks_per_second: f64) -> Vec<u8> {
+    let seconds = |out: &mut Vec<u8>, ticks: u64| number(out, ticks as f64 / ticks_per_second);
     let mut out = vec![b'{'];
     for (name, row) in names.iter().zip(rows).filter(|(_, row)| row.totals.calls > 0) {
         function(&mut out, name);
@@ -23,8 +24,8 @@ pub fn bytes(names: &[&Name], rows: &[Row]) -> Vec<u8> {
         // In the order that pstats has for functions; callers have another one.
         whole(&mut out, totals.calls - totals.recursive_calls);
         whole(&mut out, totals.calls);
-        seconds(&mut out, totals.own_ns);
-        seconds(&mut out, totals.total_ns);
+        seconds(&mut out, totals.own_ticks);
+        seconds(&mut out, totals.total_ticks);
         out.push(b'{');
         for (caller, totals) in row.callers.iter().filter(|(_, totals)| totals.calls > 0) {
             let Some(caller) = names.get(*caller) else { continue };
@@ -32,19 +33,19 @@ pub fn bytes(names: &[&Name], rows: &[Row]) -> Vec<u8> {
             tuple(&mut out, 4);
             whole(&mut out, totals.calls);
             whole(&mut out, totals.calls - totals.recursive_calls);
-            seconds(&mut out, totals.own_ns);
-            seconds(&mut out, totals.total_ns);
+            seconds(&mut out, totals.own_ticks);
+            seconds(&mut out, totals.total_ticks);
         }
         out.push(b'0');
     }
     out.push(b'0');
-    awaits(&mut out, names, rows);
+    awaits(&mut out, names, rows, ticks_per_second);
     out
 }
 
 /// A dict with one key, so that nobody takes it for another profile. Each function has a count of awaits, their seconds, and how many still wait.
 /// Read by genba-pstats (`prof.rs`).
-fn awaits(out: &mut Vec<u8>, names: &[&Name], rows: &[Row]) {
+fn awaits(out: &mut Vec<u8>, names: &[&Name], rows: &[Row], ticks_per_second: f64) {
     if rows.iter().all(|row| row.waits.awaits == 0) {
         return;
     }
@@ -55,7 +56,7 @@ fn awaits(out: &mut Vec<u8>, names: &[&Name], rows: &[Row]) {
         function(out, name);
         tuple(out, 3);
         whole(out, row.waits.awaits);
-        seconds(out, row.waits.waited_ns);
+        number(out, row.waits.waited_ticks as f64 / ticks_per_second);
         whole(out, row.waits.waiting);
     }
     out.extend_from_slice(b"00");
@@ -95,9 +96,9 @@ fn whole(out: &mut Vec<u8>, number: u64) {
     digits.iter().for_each(|digit| out.extend_from_slice(&digit.to_le_bytes()));
 }
 
-fn seconds(out: &mut Vec<u8>, ns: u64) {
+fn number(out: &mut Vec<u8>, number: f64) {
     out.push(b'g');
-    out.extend_from_slice(&(ns as f64 / 1e9).to_le_bytes());
+    out.extend_from_slice(&number.to_le_bytes());
 }
 
 #[cfg(test)]
@@ -120,15 +121,15 @@ mod tests {
     #[test]
     fn a_function_without_calls_is_left_out() {
         let name = Name { file: b"a.py".to_vec(), line: 1, name: b"f".to_vec() };
-        assert_eq!(super::bytes(&[&name], &[Row::default()]), b"{0");
+        assert_eq!(super::bytes(&[&name], &[Row::default()], 1e9), b"{0");
     }
 
     #[test]
     fn waits_are_behind_what_pstats_reads() {
         let name = Name { file: b"a.py".to_vec(), line: 1, name: b"f".to_vec() };
-        let waits = Waits { awaits: 2, waiting: 1, waited_ns: 500_000_000 };
+        let waits = Waits { awaits: 2, waiting: 1, waited_ticks: 500_000_000 };
         let row = Row { waits, ..Row::default() };
         let behind = b"{u\x0d\0\0\0genba: awaits{(\x03\0\0\0u\x04\0\0\0a.pyi\x01\0\0\0u\x01\0\0\0f(\x03\0\0\0i\x02\0\0\0g\0\0\0\0\0\0\xe0\x3fi\x01\0\0\x0000";
-        assert_eq!(super::bytes(&[&name], &[row]), [b"{0", behind.as_slice()].concat());
+        assert_eq!(super::bytes(&[&name], &[row], 1e9), [b"{0", behind.as_slice()].concat());
     }
 }

@@ -1,12 +1,12 @@
 //! The counts of this process: all its threads, and the functions that they called.
 //! Owns: which thread's counts a callback changes. Never: is used by two threads at once: who has the GIL of the main interpreter has this.
 
+use super::clock::Clock;
 use super::counts::{Index, Thread, Waits};
 use super::functions::{CFunction, Profiling, Python};
 use super::names::{self, Name};
 use crate::collections::interpreter::{Method, Object};
 use crate::process::session::Session;
-use crate::system::proc::monotonic_ns;
 use rustc_hash::FxHashMap;
 use std::ffi::{CString, c_int};
 use std::sync::atomic::{AtomicPtr, Ordering::SeqCst};
@@ -21,6 +21,7 @@ pub struct Tracer {
     /// `sys.monitoring.MISSING`.
     pub missing: Object,
     pub session: Session,
+    pub clock: Clock,
     /// The process that counts; 0: it is not known that nobody was at the counts when this process was forked.
     pub pid: u32,
     /// Its parent is the command: it writes the file that was asked for.
@@ -111,6 +112,7 @@ impl Tracer {
             profiling: None,
             missing: core::ptr::null_mut(),
             session,
+            clock: Clock::begin(),
             pid,
             is_first,
             path: None,
@@ -198,35 +200,37 @@ impl Tracer {
         if self.is_full {
             return;
         }
-        let entered = self.thread().and_then(|thread| thread.enter(key, function, monotonic_ns));
+        let clock = self.clock;
+        let entered = self.thread().and_then(|thread| thread.enter(key, function, || clock.ticks()));
         self.is_full = entered.is_none();
     }
 
     #[inline(always)]
     pub fn leave(&mut self, key: u64) {
-        let now_ns = monotonic_ns();
+        let now_ticks = self.clock.ticks();
         if let Some(thread) = self.thread() {
-            thread.leave(key, now_ns);
+            thread.leave(key, now_ticks);
         }
     }
 
     /// The innermost call ends for now: a generator that gives a value, or a coroutine that waits.
     #[inline(always)]
     pub fn pause(&mut self, key: u64) {
-        let now_ns = monotonic_ns();
+        let now_ticks = self.clock.ticks();
         if let Some(thread) = self.thread() {
-            thread.leave(key, now_ns);
+            thread.leave(key, now_ticks);
         }
         if let Some(waits) = self.waits_of(key) {
-            waits.begin(now_ns);
+            waits.begin(now_ticks);
         }
     }
 
     /// It is about to go on.
     #[inline(always)]
     pub fn go_on(&mut self, key: u64) {
+        let clock = self.clock;
         if let Some(waits) = self.waits_of(key) {
-            waits.end(monotonic_ns());
+            waits.end(clock.ticks());
         }
     }
 
