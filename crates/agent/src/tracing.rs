@@ -17,7 +17,6 @@ mod counts;
 mod file;
 mod functions;
 mod hook;
-mod marshal;
 mod monitoring;
 mod names;
 mod profile_function;

@@ -3,8 +3,10 @@
 //!
 //! The process that the command started writes the file that was asked for; each other one writes its own beside it, `app.PID.prof`.
 
+mod marshal;
+
+use self::marshal::Row;
 use super::counts::Totals;
-use super::marshal::{self, Row};
 use super::names::Name;
 use super::tracer::Tracer;
 use crate::process::room;

@@ -2,8 +2,8 @@
 //! Behind it, where pstats does not look: how often and how long coroutines waited.
 //! Owns: those words. Never: opens a file. Source: CPython Python/marshal.c, Lib/cProfile.py (`snapshot_stats`).
 
-use super::counts::{Totals, Waits};
-use super::names::Name;
+use super::super::counts::{Totals, Waits};
+use super::super::names::Name;
 
 /// A function, what its calls add up to, and the same for each caller, by its place in the list.
 #[derive(Default)]
