@@ -68,9 +68,10 @@ impl Waits {
         }
     }
 
-    /// As if all that wait had waited until now.
+    /// As if all that wait had waited until now. The counters of two processors may differ by some ticks.
     pub fn ended(self, now_ticks: u64) -> Waits {
-        Waits { waited_ticks: self.waited_ticks.wrapping_add(self.waiting.wrapping_mul(now_ticks)), ..self }
+        let waited_ticks = self.waited_ticks.wrapping_add(self.waiting.wrapping_mul(now_ticks));
+        Waits { waited_ticks: u64::try_from(waited_ticks.cast_signed()).unwrap_or(0), ..self }
     }
 
     pub fn add(&mut self, other: &Waits) {
@@ -318,6 +319,11 @@ mod tests {
         assert_eq!(waits.ended(110).waited_ticks, 250);
         waits.end(100);
         assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ticks: 240 });
+        // Begun on a processor whose counter is ahead.
+        let mut ahead = Waits::default();
+        ahead.begin(52);
+        ahead.end(50);
+        assert_eq!(ahead.ended(60).waited_ticks, 0);
     }
 
     #[test]

@@ -137,6 +137,7 @@ impl Tracer {
         let _ = self.forget();
         (self.is_full, self.is_stopped) = (false, false);
         (self.session, self.pid, self.is_first, self.path) = (session, pid, true, None);
+        self.clock = Clock::begin();
     }
 
     /// The counts, and all names. The code objects that were held are the caller's to release, when nothing of this is in use.

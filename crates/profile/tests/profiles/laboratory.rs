@@ -18,6 +18,8 @@ enum Shape {
     Even,
     /// Three phases with other shares.
     Phases,
+    /// Two phases, each with functions that the other one does not have.
+    Apart,
     /// Shares that change little by little.
     Drift,
     /// Lambdas, of which nothing but their lines tells which is which.
@@ -68,6 +70,7 @@ impl Program {
         match self.shape {
             Shape::Even => calls,
             Shape::Phases => format!("{calls}, three phases"),
+            Shape::Apart => format!("{calls}, each in one of two phases"),
             Shape::Drift => format!("{calls}, drifting"),
             Shape::Lambdas => format!("{calls}, lambdas"),
             Shape::Waits => format!("{calls}, as long waits"),
@@ -79,6 +82,9 @@ impl Program {
 
     fn shares(self, part_of_run: f64) -> [f64; 4] {
         let [most, some, few, rest] = FUNCTIONS.map(|(_, share)| share);
+        if self.shape == Shape::Apart {
+            return if part_of_run < 0.5 { [0.80, 0.0, few, rest] } else { [0.0, 0.60, few, 0.35] };
+        }
         // What moves from one to another is as much in one half as it is less in the other.
         let moved = match self.shape {
             Shape::Phases if part_of_run < 0.25 => 0.15,
@@ -88,6 +94,11 @@ impl Program {
             _ => 0.0,
         };
         [most + moved, some - moved, few, rest]
+    }
+
+    /// Of the whole run.
+    fn share(self, function: usize) -> f64 {
+        f64::midpoint(self.shares(0.25)[function], self.shares(0.75)[function])
     }
 
     fn text(self, random: &mut Random, key: u32, change: Option<Change>) -> String {
@@ -189,10 +200,22 @@ fn laboratory_of_equal_programs() {
         let is_short = pairs().is_none() && burst != 8 && burst != 60;
         cells.extend(all.into_iter().take(if is_short { 1 } else { usize::MAX }));
     }
-    let others =
-        [Shape::Phases, Shape::Drift, Shape::Lambdas, Shape::Waits, Shape::Threads, Shape::Processes, Shape::Uncovered];
+    let others = [
+        Shape::Phases,
+        Shape::Apart,
+        Shape::Drift,
+        Shape::Lambdas,
+        Shape::Waits,
+        Shape::Threads,
+        Shape::Processes,
+        Shape::Uncovered,
+    ];
     for shape in others {
         let program = Program::of(shape, 8);
+        cells.push((program.named(), program, Filter::default()));
+    }
+    let program = Program::of(Shape::Apart, 60);
+    if pairs().is_some() {
         cells.push((program.named(), program, Filter::default()));
     }
     let program = Program::of(Shape::Processes, 8);
@@ -266,8 +289,19 @@ fn coarse(text: &str, ticks: u32) -> String {
 #[test]
 fn laboratory_of_slower_programs() {
     let mut found_all = Vec::new();
-    for (shape, burst) in [(Shape::Even, 1), (Shape::Even, 8), (Shape::Even, 60), (Shape::Phases, 8), (Shape::Waits, 8)]
-    {
+    let programs = [
+        (Shape::Even, 1),
+        (Shape::Even, 8),
+        (Shape::Even, 60),
+        (Shape::Phases, 8),
+        (Shape::Apart, 8),
+        (Shape::Apart, 60),
+        (Shape::Waits, 8),
+    ];
+    for (shape, burst) in programs {
+        if pairs().is_none() && (shape, burst) == (Shape::Apart, 60) {
+            continue;
+        }
         let program = Program::of(shape, burst);
         for function in [2, 1, 0] {
             for part in [0.05, 0.10, 0.30, 1.00] {
@@ -290,7 +324,7 @@ fn laboratory_of_slower_programs() {
                     told.push(format!("{named} of {comparisons}"));
                     found_all.push((program.burst, function, part, runs, named, comparisons));
                 }
-                let (name, share) = FUNCTIONS[function];
+                let (name, share) = (FUNCTIONS[function].0, program.share(function));
                 if !told.is_empty() {
                     println!(
                         "| {} | {name}: {:.0} % | +{:.0} % | {} |",
