@@ -50,6 +50,26 @@ def exported(folder: Path, *words: str, code: int = 0) -> dict:
     return json.loads((folder / "bench.json").read_text())
 
 
+def test_what_is_left_without_the_start_up(tmp_path: Path) -> None:
+    page = exported(tmp_path, "-r", "8", "--start-up", "echo start >> log; sleep 0.02", "echo a >> log; sleep 0.04", "echo b >> log; sleep 0.1")
+    order = (tmp_path / "log").read_text().split()
+    assert order == ["a", "b", "start", "start", "b", "a"] * 4, "in turns with the others"
+    assert len(page["results"]) == 2, "it is no command that is compared"
+    start = page["genba"]["start_up"]
+    assert start["command"].startswith("echo start") and len(start["times"]) == 8
+    for one in page["results"]:
+        left = [time - start for time, start in zip(one["times"], start["times"])]
+        assert one["genba"]["beyond_start_up"]["mean"] == pytest.approx(sum(left) / 8)
+    # What sleeps 20 ms longer than the start-up, and what sleeps 80 ms longer.
+    whole, rest = (one["relative"] for one in (page["results"][1]["genba"], page["results"][1]["genba"]["beyond_start_up"]))
+    assert whole["shown"] and rest["shown"] and rest["ratio"] > whole["ratio"], (whole, rest)
+    done = genba("bench", "-r", "2", "--start-up", "true", "sleep 0.001", cwd=tmp_path)
+    assert re.search(r"^Beyond the start-up .*\n +\S+ \S+ ± +\S+ \S+    true, the start-up\n +\S+ \S+ ± +\S+ \S+    sleep 0.001, the rest\Z", done.stdout.strip(), re.MULTILINE), done.stdout
+    for refused in (["--py"], ["--sequential"], ["--setup", "echo {n}", "-L", "n", "1,2"]):
+        done = genba("bench", "--start-up", "true", *refused, "true {n}", cwd=tmp_path)
+        assert done.returncode == 2 and "--start-up" in done.stderr, done
+
+
 def test_instructions_are_those_of_the_commands_alone(tmp_path: Path) -> None:
     if shutil.which("valgrind") is None:
         done = genba("bench", "--instructions", "true")

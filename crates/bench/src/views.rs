@@ -2,4 +2,5 @@
 //! Never: decides anything.
 
 pub mod report;
+mod start_up;
 mod strips;

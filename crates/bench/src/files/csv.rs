@@ -70,6 +70,7 @@ mod tests {
             shell_ns: None,
             memory_floor_bytes: 0,
             ended_early: None,
+            start_up: None,
         };
         let page = csv(&Findings::of(&session, &Asked::default()).unwrap());
         let (head, row) = page.trim_end().split_once('\n').unwrap();

@@ -25,6 +25,23 @@ struct About<'a> {
     failed: Option<&'a str>,
     shell_seconds: Option<f64>,
     memory_floor_byte: u64,
+    start_up: Option<OneStartUp<'a>>,
+}
+
+#[derive(Serialize)]
+struct OneStartUp<'a> {
+    command: &'a str,
+    mean: f64,
+    stddev: Option<f64>,
+    times: Vec<f64>,
+}
+
+/// What is left of a command without the start-up.
+#[derive(Serialize)]
+struct Beyond<'a> {
+    mean: f64,
+    stddev: Option<f64>,
+    relative: Option<Relative<'a>>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +78,7 @@ struct More<'a> {
     trend: Option<OneTrend>,
     relative: Option<Relative<'a>>,
     against: Option<Against>,
+    beyond_start_up: Option<Beyond<'a>>,
 }
 
 #[derive(Serialize)]
@@ -108,18 +126,20 @@ pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
         failed: early.and_then(|early| early.failure.as_ref()).map(|failure| failure.what.as_str()),
         shell_seconds: session.shell_ns.map(|time| time / NS),
         memory_floor_byte: session.memory_floor_bytes,
+        start_up: findings.start_up.as_ref().map(|start_up| OneStartUp {
+            command: &start_up.measured.line.name,
+            mean: start_up.summary.mean / NS,
+            stddev: start_up.summary.deviation.map(|deviation| deviation / NS),
+            times: start_up.measured.times().iter().map(|time| time / NS).collect(),
+        }),
     };
     let results = findings.rows.iter().map(|row| result(findings, row)).collect();
     genba_text::json::pretty(&Page { results, genba })
 }
 
-fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
-    let (measured, summary) = (row.measured, &row.summary);
-    let seconds = |value: &dyn Fn(&Run) -> f64| measured.runs.iter().map(|run| value(run) / NS).collect::<Vec<f64>>();
-    let counts = |value: &dyn Fn(&Run) -> u64| measured.runs.iter().map(value).collect::<Vec<u64>>();
-    let (user_times, system_times) = (seconds(&|run| run.user_ns), seconds(&|run| run.system_ns));
-    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let relative = row.ratio.map(|ratio| Relative {
+fn relative<'a>(findings: &Findings<'a>, row: &Row<'a>) -> Option<Relative<'a>> {
+    let ratio = row.ratio?;
+    Some(Relative {
         to: &findings.rows[findings.reference].measured.line.name,
         ratio: ratio.ratio(),
         low: ratio.interval().map(|(low, _)| low),
@@ -130,7 +150,26 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
             Beside::Interleaved { runs_needed, .. } => runs_needed,
             Beside::Apart(_) => None,
         },
-    });
+    })
+}
+
+/// A command that was measured has its place there, too, unless its round has no start-up.
+fn beyond<'a>(findings: &Findings<'a>, row: &Row<'a>) -> Option<Beyond<'a>> {
+    let beyond = &findings.start_up.as_ref()?.beyond;
+    let left = beyond.rows.iter().find(|left| left.measured.line == row.measured.line)?;
+    Some(Beyond {
+        mean: left.summary.mean / NS,
+        stddev: left.summary.deviation.map(|deviation| deviation / NS),
+        relative: relative(beyond, left),
+    })
+}
+
+fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
+    let (measured, summary) = (row.measured, &row.summary);
+    let seconds = |value: &dyn Fn(&Run) -> f64| measured.runs.iter().map(|run| value(run) / NS).collect::<Vec<f64>>();
+    let counts = |value: &dyn Fn(&Run) -> u64| measured.runs.iter().map(value).collect::<Vec<u64>>();
+    let (user_times, system_times) = (seconds(&|run| run.user_ns), seconds(&|run| run.system_ns));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let against = row.apart.map(|apart| Against {
         sessions: apart.sessions,
         ratio: apart.ratio,
@@ -171,8 +210,9 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
                 first_third: trend.first_third / NS,
                 last_third: trend.last_third / NS,
             }),
-            relative,
+            relative: relative(findings, row),
             against,
+            beyond_start_up: beyond(findings, row),
         },
     }
 }
@@ -227,6 +267,7 @@ mod tests {
             shell_ns: Some(1e6),
             memory_floor_bytes: 0,
             ended_early: None,
+            start_up: None,
         };
         let text = json(&Findings::of(&session, &Asked::default()).unwrap()).unwrap();
         let page: serde_json::Value = serde_json::from_str(&text).unwrap();

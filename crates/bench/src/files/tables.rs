@@ -104,6 +104,7 @@ mod tests {
             shell_ns: None,
             memory_floor_bytes: 0,
             ended_early: None,
+            start_up: None,
         };
         let findings = Findings::of(&session, &Asked::default()).unwrap();
         let page = |table: Table| table.page(&findings, &[0, 1], None);

@@ -39,6 +39,15 @@ pub struct Findings<'a> {
     pub slower_max: Option<f64>,
     /// Files of `--against`.
     pub sessions: usize,
+    pub start_up: Option<StartUp<'a>>,
+}
+
+/// What all commands do before their work, and what is left without it.
+#[derive(Debug)]
+pub struct StartUp<'a> {
+    pub measured: &'a Measured,
+    pub summary: Summary,
+    pub beyond: Box<Findings<'a>>,
 }
 
 #[derive(Debug)]
@@ -131,6 +140,14 @@ impl<'a> Findings<'a> {
             difference: asked.difference,
             slower_max: asked.slower_max,
             sessions: asked.earlier.len(),
+            start_up: session.start_up.as_ref().and_then(|start_up| {
+                let asked = Asked { earlier: Vec::new(), ..asked.clone() };
+                Some(StartUp {
+                    measured: &start_up.measured,
+                    summary: Summary::of(&start_up.measured.times())?,
+                    beyond: Box::new(Findings::of(&start_up.beyond, &asked)?),
+                })
+            }),
         })
     }
 
@@ -269,6 +286,7 @@ mod tests {
             shell_ns: None,
             memory_floor_bytes: 0,
             ended_early: None,
+            start_up: None,
         }
     }
 

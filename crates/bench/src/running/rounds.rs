@@ -86,6 +86,7 @@ pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progre
         shell_ns: None,
         memory_floor_bytes: memory_floor_bytes(),
         ended_early,
+        start_up: None,
     })
 }
 

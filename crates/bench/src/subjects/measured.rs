@@ -59,6 +59,16 @@ pub struct Session {
     pub memory_floor_bytes: u64,
     /// None: all rounds were made.
     pub ended_early: Option<Early>,
+    /// Where one was named.
+    pub start_up: Option<Box<StartUp>>,
+}
+
+/// What all commands do before their work.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StartUp {
+    pub measured: Measured,
+    /// The commands, each run without the time of the start-up in its round: less than nothing, where chance made that one longer.
+    pub beyond: Session,
 }
 
 /// Why a session ended before all rounds were made, or after its cleanup failed.
@@ -77,5 +87,51 @@ impl Session {
     #[must_use]
     pub fn rounds(&self) -> usize {
         self.measured.iter().map(|one| one.runs.len()).min().unwrap_or(0)
+    }
+
+    /// The last one, measured in turns with the others, was their start-up.
+    #[must_use]
+    pub fn with_last_as_start_up(mut self) -> Session {
+        let Some(start_up) = self.measured.pop() else { return self };
+        let mut beyond = self.clone();
+        for one in &mut beyond.measured {
+            one.runs.truncate(start_up.runs.len());
+            for (run, start_up) in one.runs.iter_mut().zip(&start_up.runs) {
+                run.time_ns -= start_up.time_ns;
+            }
+        }
+        self.start_up = Some(Box::new(StartUp { measured: start_up, beyond }));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Measured, Run, Session};
+    use crate::subjects::lines::{Line, Parameters};
+
+    #[test]
+    fn each_run_is_less_the_start_up_of_its_round() {
+        let measured = |name: &str, times: &[f64]| Measured {
+            line: Line { name: name.into(), command: name.into(), parameters: Parameters::default() },
+            runs: times.iter().map(|time| Run { time_ns: *time, ..Run::default() }).collect(),
+            loops: None,
+            instructions: None,
+        };
+        // Interrupted: the last round has no start-up.
+        let all = [measured("a", &[50.0, 70.0, 60.0]), measured("b", &[9.0, 30.0]), measured("pass", &[10.0, 20.0])];
+        let session = Session {
+            measured: all.to_vec(),
+            is_interleaved: true,
+            shell_ns: None,
+            memory_floor_bytes: 0,
+            ended_early: None,
+            start_up: None,
+        };
+        let session = session.with_last_as_start_up();
+        let start_up = session.start_up.expect("one was measured");
+        assert_eq!((session.measured.as_slice(), &start_up.measured), (&all[..2], &all[2]));
+        let times: Vec<_> = start_up.beyond.measured.iter().map(Measured::times).collect();
+        assert_eq!(times, [vec![40.0, 50.0], vec![-1.0, 10.0]]);
     }
 }

@@ -5,7 +5,7 @@ use genba_profile::figures::{count, counted, size};
 use genba_profile::paint::Paint;
 use genba_profile::report::printable;
 
-use super::strips;
+use super::{start_up, strips};
 use crate::judging::findings::{Beside, Findings, Row};
 use crate::statistics::comparison::ROUNDS_MIN;
 use crate::statistics::earlier::{ASSUMED_SPREAD, RUNS_MIN, SESSIONS_MIN};
@@ -35,6 +35,7 @@ pub fn text(findings: &Findings<'_>, shown: &Shown) -> String {
         page.push('\n');
     }
     page += &summary(findings, shown);
+    page += &findings.start_up.as_ref().map_or(String::new(), |one| start_up::text(one, shown));
     page += &against(findings, shown);
     page.trim_end().to_owned() + "\n"
 }
@@ -182,7 +183,6 @@ fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
         return String::new();
     }
     let paint = shown.paint;
-    let name = |position: usize| printable(&findings.rows[position].measured.line.name);
     let how = if findings.session.is_interleaved {
         format!(
             "{} forward and backward by turns; all intervals hold in 95 of 100 comparisons",
@@ -196,7 +196,14 @@ fn summary(findings: &Findings<'_>, shown: &Shown) -> String {
     };
     let mut page = format!("{} {}\n", paint.strong("Summary"), paint.quiet(&format!("({how})")));
     page += &noise(findings, paint);
-    page += &format!("  {} ran\n", paint.strong(&name(findings.reference)));
+    page + &ratios(findings, shown)
+}
+
+/// Of the reference to each other one.
+pub(super) fn ratios(findings: &Findings<'_>, shown: &Shown) -> String {
+    let paint = shown.paint;
+    let name = |position: usize| printable(&findings.rows[position].measured.line.name);
+    let mut page = format!("  {} ran\n", paint.strong(&name(findings.reference)));
     let order = if shown.is_in_order { (0..findings.rows.len()).collect() } else { findings.by_time() };
     for position in order.into_iter().filter(|position| *position != findings.reference) {
         match findings.rows[position].ratio {
@@ -371,6 +378,7 @@ mod tests {
             shell_ns: Some(1e6),
             memory_floor_bytes: 0,
             ended_early: None,
+            start_up: None,
         }
     }
 
@@ -406,6 +414,21 @@ mod tests {
             page.contains("no difference shown to ") && page.contains("a difference of 1 % would be seen with"),
             "{page}"
         );
+    }
+
+    #[test]
+    fn what_is_left_without_the_start_up_is_compared_too() {
+        let mut session = session(&[("a", 1.0), ("b", 2.0), ("pass", 0.5)], None);
+        let start_ups = session.measured[2].runs.clone();
+        session.measured[1].runs.iter_mut().zip(&start_ups).for_each(|(run, start_up)| {
+            // Three times as long as the rest of a.
+            run.time_ns = 4.0 * start_up.time_ns + 1e5;
+        });
+        let page = shown(&session.with_last_as_start_up(), &Asked { difference: 0.01, ..Asked::default() });
+        assert!(!page.contains("Benchmark 3"), "{page}");
+        assert!(page.contains("\nBeyond the start-up (each run without"), "{page}");
+        assert!(page.contains(" 50.0 ms ±   0.7 ms    pass, the start-up\n"), "{page}");
+        assert!(page.contains("    b, the rest\n  a ran\n    3.00 times faster than b ("), "{page}");
     }
 
     #[test]

@@ -184,11 +184,16 @@ pub struct Arguments {
     #[arg(long)]
     instructions: bool,
 
+    /// A command that does what the commands do before their work (python -c 'import app'): it is measured in turns with them, and what each takes
+    /// beyond it is shown and compared, too
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["sequential", "why"])]
+    start_up: Option<String>,
+
     /// Measure statements of Python, in loops, in new processes
     #[arg(
         long,
         conflicts_with_all = [
-            "why", "instructions", "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference"
+            "why", "instructions", "shell", "no_shell", "prepare", "conclude", "cleanup", "ignore_failure", "show_output", "output", "input", "reference", "start_up"
         ]
     )]
     py: bool,
@@ -218,6 +223,12 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.why.is_some() && lines.len() < 2 {
         return Err(Failure::usage("--why has nothing to compare with").hint("genba bench --why 'OLD' 'NEW'"));
     }
+    let start_up = arguments.start_up.iter();
+    lines.extend(start_up.map(|command| Line {
+        name: command.clone(),
+        command: command.clone(),
+        parameters: Default::default(),
+    }));
     if arguments.instructions {
         instructions::check().map_err(refused)?;
     }
@@ -338,10 +349,11 @@ impl Arguments {
         interrupt: &Interrupt,
         progress: &Progress,
     ) -> Result<(Session, Result<(), Early>), Failure> {
+        let compared = lines.len() - usize::from(self.start_up.is_some());
         let check = |option: &str, count: usize| match count {
             0 | 1 => Ok(()),
-            count if count == lines.len() => Ok(()),
-            _ => Err(Failure::usage(format!("{count} times --{option} for {} commands", lines.len()))
+            count if count == compared => Ok(()),
+            _ => Err(Failure::usage(format!("{count} times --{option} for {compared} commands"))
                 .hint(format!("--{option} once for all of them, or once for each"))),
         };
         check("prepare", self.prepare.len())?;
@@ -356,6 +368,12 @@ impl Arguments {
         let clean_up = |line: &Line| self.cleanup.as_ref().map(|cleanup| line.parameters.replaced_in(cleanup));
         let around: Vec<_> = lines.iter().map(|line| (set_up(line), clean_up(line))).collect();
         let is_alike = around.iter().all(|one| *one == around[0]);
+        if !is_alike && self.start_up.is_some() {
+            return Err(Failure::usage(
+                "--start-up is measured in turns with the commands, and --setup or --cleanup has a parameter",
+            )
+            .hint("a setup without the parameter, or no --start-up"));
+        }
         if !is_alike && !self.sequential {
             failure::say("--setup or --cleanup has a parameter, so commands are measured one after the other");
         }
@@ -398,7 +416,7 @@ impl Arguments {
             Some(recordings) => recordings.make(&mut runs, plan.is_interleaved, progress),
             None => Ok(()),
         };
-        Ok((session, recorded))
+        Ok((if self.start_up.is_some() { session.with_last_as_start_up() } else { session }, recorded))
     }
 
     /// Each statement in each interpreter.
