@@ -116,6 +116,21 @@ def test_what_hyperfines_readme_types(line: str, tmp_path: Path) -> None:
         assert result["min"] <= result["median"] <= result["max"] and result["min"] <= result["mean"] <= result["max"], result
 
 
+@pytest.mark.parametrize("line", OF_HYPERFINE)
+def test_hyperfine_itself_writes_the_same(line: str, tmp_path: Path) -> None:
+    if shutil.which("hyperfine") is None:
+        pytest.skip("hyperfine is not installed here (make/prepare.sh packages, as root)")
+    (tmp_path / "file").write_text("word\n")
+    options, *commands = line.split("|")
+    own = exported(tmp_path, *options.split(), *commands)["results"]
+    done = subprocess.run(["hyperfine", "--export-json", "theirs.json", *options.split(), *commands], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done
+    theirs = json.loads((tmp_path / "theirs.json").read_text())["results"]
+    alike = lambda results: [(one["command"], one.get("parameters") or {}, set(one["exit_codes"])) for one in results]
+    assert alike(own) == alike(theirs)
+    assert all(set(other) <= set(one) for one, other in zip(own, theirs)), "it has all keys of hyperfine's"
+
+
 def test_what_the_kernel_counts(tmp_path: Path) -> None:
     (tmp_path / "greedy.py").write_text(GREEDY)
     page = exported(tmp_path, "-r", "2", "-N", f"{sys.executable} greedy.py", f"sh -c '{sys.executable} greedy.py; exit 0'", "true")
