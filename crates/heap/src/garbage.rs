@@ -12,9 +12,10 @@ use crate::cycles::{COUNTED, Cycles, HANGS, Holder, IN_CYCLE, IN_USE, Stage, Wor
 use crate::ground::{Ground, NoMemory};
 use crate::index::{Cursor, Index};
 use crate::layout::{GC_HEAD_BYTES, TYPE};
+use crate::links::Links;
 use crate::raw::{half, references_of, word};
 use crate::steps::{Names, STEP_BYTES, Step};
-use crate::walk::{Cut, LINK_MASK, Pass, TRACKED_MAX, Walk, Walked};
+use crate::walk::{Cut, LINK_MASK, Pass, Walk, Walked};
 
 /// The lists that a full collection looks at: all but the one of `gc.freeze`.
 const LISTS: usize = 3;
@@ -78,13 +79,12 @@ impl<G: Ground> Walk<'_, G> {
         // SAFETY: a list of the collector's, as in `walk_list`.
         unsafe {
             let mut link = word(head) & LINK_MASK;
-            let mut left = TRACKED_MAX;
+            let mut links = Links::default();
             while link != head {
-                if link == 0 || left == 0 {
+                if links.have_no_end(link) {
                     self.walked.cut = Some(Cut::Endless);
                     return Err(NoMemory);
                 }
-                left -= 1;
                 let object = link + GC_HEAD_BYTES;
                 if let Some(index) = self.index.as_mut() {
                     index.insert(object, self.ground)?;

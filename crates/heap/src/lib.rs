@@ -16,6 +16,7 @@ pub mod ground;
 mod held;
 mod index;
 pub mod layout;
+mod links;
 mod live;
 mod names;
 mod owned;

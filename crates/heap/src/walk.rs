@@ -12,6 +12,7 @@ use crate::cycles::Cycles;
 use crate::ground::{Ground, Seen, Waiting};
 use crate::index::Index;
 use crate::layout::{FLAG_HAVE_GC, Frames, GC_HEAD_BYTES, Objects, TYPE, Types};
+use crate::links::Links;
 use crate::owned::{Owned, each_owned};
 use crate::parents::Parents;
 use crate::private::{buffer_of, is_alone};
@@ -58,7 +59,6 @@ pub struct Walked {
 }
 
 /// Lists of tracked objects, thread states and frames end, or the walk does.
-pub(crate) const TRACKED_MAX: u64 = 1 << 36;
 const THREADS_MAX: usize = 20_000;
 const FRAMES_MAX: usize = 1 << 20;
 /// Frames of this owner or a higher one run no Python code.
@@ -203,13 +203,12 @@ impl<'a, G: Ground> Walk<'a, G> {
         // SAFETY: a list of the collector's: each head leads to the next one, and what follows it is an object.
         unsafe {
             let mut link = word(head) & LINK_MASK;
-            let mut left = TRACKED_MAX;
+            let mut links = Links::default();
             while link != head && self.walked.cut.is_none() {
-                if link == 0 || left == 0 {
+                if links.have_no_end(link) {
                     self.walked.cut = Some(Cut::Endless);
                     return;
                 }
-                left -= 1;
                 match self.pass {
                     Pass::Meet => self.take(link + GC_HEAD_BYTES),
                     _ => self.meet(link + GC_HEAD_BYTES),
