@@ -3,7 +3,7 @@
 
 use genba_profile::report::printable;
 
-use super::report::{Shown, ratios};
+use super::ratios::{Shown, ratios};
 use crate::judging::findings::StartUp;
 use crate::statistics::summary::Summary;
 use crate::words::units::Unit;
