@@ -197,7 +197,7 @@ fn laboratory_of_equal_programs() {
     for burst in [1, 8, 20, 60, 200] {
         let program = Program::of(Shape::Even, burst);
         let all = filters(program).map(|(name, filter)| (format!("{}{name}", program.named()), program, filter));
-        let is_short = pairs().is_none() && burst != 8 && burst != 60;
+        let is_short = pairs().is_none() && burst != 8;
         cells.extend(all.into_iter().take(if is_short { 1 } else { usize::MAX }));
     }
     let others = [
@@ -224,6 +224,10 @@ fn laboratory_of_equal_programs() {
     let mut failed = Vec::new();
     for (seed, (name, program, filter)) in cells.iter().enumerate() {
         for (before, after) in [(1, 1), (1, 5), (3, 3)] {
+            // Six runs of the longest calls are half a million samples.
+            if pairs().is_none() && program.burst == 200 && before + after > 2 {
+                continue;
+            }
             let comparisons = pairs().unwrap_or(if before + after > 2 { 4 } else { 16 });
             let mut random = Random(seed as u64 * 1_000 + before * 10 + after);
             let claimed = (0..comparisons).filter(|_| {
