@@ -117,7 +117,8 @@ def test_a_large_slow_down_is_named_by_one_pair(workshop: Workshop, figure: Figu
     rows = certain(page)
     figure("certain rows of a function that does four times as much", len(rows), "rows")
     assert any(is_planted(row) for row in rows), page["verdict"]
-    assert page["verdict"].startswith("B takes "), page["verdict"]
+    # Where others had the processors as well, the whole may be less certain than the row.
+    assert page["verdict"].startswith(("B takes ", "B differs from A in ")) and "planted" in page["verdict"], page["verdict"]
     if SOAK:
         assert all(row["change"] > 0 for row in rows), [words(row) for row in rows]
 
