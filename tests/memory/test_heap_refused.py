@@ -30,7 +30,7 @@ os._exit(0)
 
 @contextmanager
 def waiting(workshop: Workshop, before: str, after: str = "") -> Iterator[Program]:
-    """A program that does something before it says that it is ready, waits, and says that it went on; none that does something afterwards, too."""
+    """A program that waits for a line, and then says that it went on. One that does something `after` it said that it is ready may not be able to."""
     command = workshop.place.command([workshop.interpreter.path, workshop.write("waits.py", PROGRAM.format(before=before, after=after))])
     environment = workshop.place.environment({})
     process = subprocess.Popen(
@@ -63,7 +63,7 @@ def test_no_copy_can_be_made(workshop: Workshop) -> None:
 
 
 def test_a_list_without_an_end(workshop: Workshop) -> None:
-    # The list of the collector's first object leads back to that object. Nothing of the program's looks at it.
+    # An object whose place in the collector's list leads back to itself. The collector is off, so nothing of the program's follows it.
     damage = """
 import ctypes, gc
 gc.disable()
@@ -90,16 +90,19 @@ def test_nobody_gives_the_gil_away(workshop: Workshop) -> None:
 @pytest.mark.skipif(not EVERYWHERE, reason="make test-all or make soak: genba waits 20 s for the collector")
 def test_a_collection_that_does_not_end(workshop: Workshop) -> None:
     collects = """
-import gc, threading, time
+import gc, threading
+collecting = threading.Event()
 class Slow:
-    def __del__(self): time.sleep(40)
+    def __del__(self):
+        collecting.set()
+        threading.Event().wait()
 def collect():
     slow = Slow()
     slow.itself = slow
     del slow
     gc.collect()
 threading.Thread(target=collect, daemon=True).start()
-time.sleep(1)
+collecting.wait()
 """
     with waiting(workshop, collects) as program:
         said = refusal(program, "--in-place")

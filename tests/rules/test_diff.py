@@ -32,6 +32,8 @@ COMPARISONS = 20
 NAMED_MIN = 95
 # Comparisons draw their runs out of that many times as many.
 POOL = 3
+# Of its time: others had the processors as well.
+DISTURBED_PART = 0.05
 
 
 @pytest.fixture(autouse=True)
@@ -117,8 +119,10 @@ def test_a_large_slow_down_is_named_by_one_pair(workshop: Workshop, figure: Figu
     rows = certain(page)
     figure("certain rows of a function that does four times as much", len(rows), "rows")
     assert any(is_planted(row) for row in rows), page["verdict"]
-    # Where others had the processors as well, the whole may be less certain than the row.
-    assert page["verdict"].startswith(("B takes ", "B differs from A in ")) and "planted" in page["verdict"], page["verdict"]
+    # A run that waited for a CPU, by its own accounting, may leave the whole open where the row is certain.
+    waited = max(one["waited_for_cpu"] or 0 for side in ("before", "after") for one in page[side]["recordings"])
+    opens = ("B takes ", "B differs from A in ") if waited > DISTURBED_PART else "B takes "
+    assert page["verdict"].startswith(opens), (waited, page["verdict"])
     if SOAK:
         assert all(row["change"] > 0 for row in rows), [words(row) for row in rows]
 

@@ -1,11 +1,11 @@
 //! The links of a list that should lead back to its head, in a process that may have damaged its own memory.
 //! Owns: whether they ever do. Never: reads one.
 
-/// A circle that leaves out the head is found within three times its length and what leads to it (Brent 1980).
+/// Finds a circle that leaves out the head, within three times its length and that of the links before it (Brent 1980).
 #[derive(Default)]
 pub struct Links {
     kept: u64,
-    /// Since it was kept.
+    /// Links since the kept one.
     steps: u64,
     steps_max: u64,
 }
@@ -14,7 +14,7 @@ impl Links {
     /// `link`: the next one, which is not the head.
     pub fn have_no_end(&mut self, link: u64) -> bool {
         if link == self.kept {
-            // Nothing is kept at the beginning: a link to nowhere is no end, either.
+            // At the beginning that is 0, a link that leads nowhere.
             return true;
         }
         self.steps += 1;
@@ -29,7 +29,7 @@ impl Links {
 mod tests {
     use super::Links;
 
-    /// After how many links it is found out.
+    /// So many links are passed until it is found.
     fn found(leading: u64, circle: u64) -> u64 {
         let mut links = Links::default();
         let link = |step: u64| 16 * (1 + if step < leading { step } else { leading + (step - leading) % circle });

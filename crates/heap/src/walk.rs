@@ -58,7 +58,7 @@ pub struct Walked {
     pub cut: Option<Cut>,
 }
 
-/// Lists of tracked objects, thread states and frames end, or the walk does.
+/// Lists of thread states and frames end, or the walk does.
 const THREADS_MAX: usize = 20_000;
 const FRAMES_MAX: usize = 1 << 20;
 /// Frames of this owner or a higher one run no Python code.

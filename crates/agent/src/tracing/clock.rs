@@ -1,19 +1,23 @@
-//! The clock of the counts: the processor's own counter where the kernel keeps time by it, else CLOCK_MONOTONIC. Two readings a call were a third of
-//! what a call costs, and half of each was the way to the counter and back.
-//! Owns: what a tick is worth. Never: reads a counter that the kernel does not trust; lets a suspended machine pass unsaid.
+//! The clock of the counts: the processor's own counter where the kernel keeps time by it, else CLOCK_MONOTONIC. Each call is timed twice, and the way
+//! through libc to the same counter and back is much of what that costs.
+//! Owns: the length of a tick. Never: reads a counter that the kernel does not trust; waits without an end.
 //!
-//! Nobody says how fast the counter goes: its ticks are compared with CLOCK_BOOTTIME, which does not halt either, from the first count to the end.
+//! Nobody tells the counter's frequency: its ticks are compared with CLOCK_BOOTTIME, which does not stop in a suspended machine either, from the first
+//! count to the end.
 
 use crate::system::proc::{clock_ns, monotonic_ns, read_whole};
 use std::ffi::CStr;
 
 /// Source: Linux, Documentation/ABI/testing/sysfs-devices-system-clocksource. The kernel has compared the counters of all processors before it says `tsc`.
 const CLOCK_SOURCE: &CStr = c"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+const TRUSTED: &[u8] = b"tsc";
 const NS_PER_SECOND: f64 = 1e9;
-/// So long at least are ticks compared. A reading is known to some 100 ns.
+/// Ticks are compared over at least this time. A reading is exact to some 100 ns.
 const COMPARED_NS_MIN: u64 = 1_000_000;
-/// The longest of so many readings were interrupted.
+/// Of these the shortest counts: it was not interrupted.
 const READINGS: usize = 5;
+/// They take longer than `COMPARED_NS_MIN`.
+const MOMENTS_MAX: usize = 20_000;
 /// Both clocks of the kernel are read one after the other, and a thread may lose its processor between them.
 const SUSPENDED_NS_MIN: u64 = 100_000_000;
 
@@ -56,16 +60,16 @@ pub struct Clock {
     counted_from: Option<Moment>,
 }
 
-/// What a tick is worth at the end.
+/// The length of a tick, as it is known at the end.
 pub struct Pace {
     pub ticks_per_second: f64,
-    /// Why the times of calls that were under way may be wrong.
+    /// Why times may be wrong.
     pub doubt: Option<&'static str>,
 }
 
 impl Clock {
     pub fn begin() -> Clock {
-        Clock { counted_from: is_trusted().then(Moment::now) }
+        Clock { counted_from: (source().as_deref() == Some(TRUSTED)).then(Moment::now) }
     }
 
     #[inline(always)]
@@ -75,31 +79,30 @@ impl Clock {
 
     pub fn pace(&self) -> Pace {
         let Some(from) = self.counted_from else { return Pace { ticks_per_second: NS_PER_SECOND, doubt: None } };
-        if let Some(ticks_per_second) = from.ticks_per_second(moment_after(from)) {
-            let doubt =
-                (!is_trusted()).then_some("the kernel trusts the processor's counter no more: times may be wrong");
+        if let Some(ticks_per_second) = since(from) {
+            // A program that has shut itself in may not read it any more, which says nothing.
+            let doubt = source()
+                .is_some_and(|name| name != TRUSTED)
+                .then_some("the kernel no longer trusts the processor's counter: times may be wrong");
             return Pace { ticks_per_second, doubt };
         }
-        let from = Moment::now();
-        let ticks_per_second = from.ticks_per_second(moment_after(from)).unwrap_or(NS_PER_SECOND);
-        let doubt = Some("the machine was suspended meanwhile: the times of calls that were under way then are wrong");
-        Pace { ticks_per_second, doubt }
-    }
-}
-
-/// A block of a program can be shorter than what two readings are good for.
-fn moment_after(from: Moment) -> Moment {
-    loop {
-        let now = Moment::now();
-        if now.boottime_ns.saturating_sub(from.boottime_ns) >= COMPARED_NS_MIN || now.boottime_ns == 0 {
-            return now;
+        Pace {
+            ticks_per_second: since(Moment::now()).unwrap_or(NS_PER_SECOND),
+            doubt: Some("the machine was suspended: the times of calls that were under way then are wrong"),
         }
-        core::hint::spin_loop();
     }
 }
 
-fn is_trusted() -> bool {
-    read_whole(None, CLOCK_SOURCE).is_some_and(|name| name.trim_ascii() == b"tsc")
+/// A block of a program can be shorter than what two readings are good for. None: the machine was suspended.
+fn since(from: Moment) -> Option<f64> {
+    let is_long_after = |now: &Moment| now.boottime_ns.saturating_sub(from.boottime_ns) >= COMPARED_NS_MIN;
+    let later = (0..MOMENTS_MAX).map(|_| Moment::now()).find(is_long_after)?;
+    from.ticks_per_second(later)
+}
+
+/// By what the kernel keeps time. None: it cannot be read here.
+fn source() -> Option<Vec<u8>> {
+    Some(read_whole(None, CLOCK_SOURCE)?.trim_ascii().to_vec())
 }
 
 /// Not in order with the instructions around it: a call is longer than what the processor does out of order.
@@ -130,13 +133,23 @@ mod tests {
     }
 
     #[test]
+    fn the_counter_is_read_where_the_kernel_trusts_it() {
+        let clock = Clock::begin();
+        let is_trusted = std::fs::read(CLOCK_SOURCE.to_str().expect("a path")).is_ok_and(|name| name == b"tsc\n");
+        let (before, ticks, after) = (counter(), clock.ticks(), counter());
+        assert_eq!((before..=after).contains(&ticks), is_trusted);
+    }
+
+    #[test]
     fn the_pace_is_the_kernels() {
         let clock = Clock::begin();
-        let (ticks, ns) = (clock.ticks(), monotonic_ns());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        let (ticks, ns) = (clock.ticks() - ticks, monotonic_ns() - ns);
-        let seconds = ticks as f64 / clock.pace().ticks_per_second;
-        // What lies between the two readings may take long on a busy machine, which is why it is no closer.
-        assert!((seconds * 1e9 / ns as f64 - 1.0).abs() < 0.5, "{seconds} s by the ticks, {ns} ns by the kernel");
+        let now = || [monotonic_ns(), clock.ticks(), monotonic_ns()];
+        let begun = now();
+        let ended =
+            std::iter::repeat_with(now).find(|ended| ended[0] - begun[0] > 20 * COMPARED_NS_MIN).expect("a clock");
+        let ns = (ended[1] - begun[1]) as f64 / clock.pace().ticks_per_second * NS_PER_SECOND;
+        // Each reading of ticks lies between two of the kernel's clock; both ends of the comparison are exact to some 100 ns of a millisecond.
+        let (inner, outer) = ((ended[0] - begun[2]) as f64 * 0.999, (ended[2] - begun[0]) as f64 * 1.001);
+        assert!((inner..=outer).contains(&ns), "{ns} ns by the ticks, {inner} to {outer} ns by the kernel");
     }
 }

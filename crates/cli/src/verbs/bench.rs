@@ -304,6 +304,11 @@ impl Arguments {
         }
     }
 
+    /// What is given once holds for all commands and for their start-up; else each command has its own, and the start-up none.
+    fn of_command<'a, T>(values: &'a [T], position: usize) -> Option<&'a T> {
+        if values.len() == 1 { values.first() } else { values.get(position) }
+    }
+
     fn plan(&self, is_interleaved: bool) -> Result<Plan, Failure> {
         let (least, most) = match (self.runs, self.min_runs, self.max_runs) {
             (Some(runs), ..) => (runs, Some(runs)),
@@ -361,7 +366,7 @@ impl Arguments {
         check("output", self.output.len())?;
         let nowhere = if self.show_output { Output::Inherit } else { Output::Null };
         let at = |values: &[String], position: usize, line: &Line| {
-            let value = values.get(position).or(values.first());
+            let value = Self::of_command(values, position);
             value.map(|value| line.parameters.replaced_in(value))
         };
         let set_up = |line: &Line| self.setup.as_ref().map(|setup| line.parameters.replaced_in(setup));
@@ -388,7 +393,7 @@ impl Arguments {
         let runs = lines.iter().zip(around).enumerate().map(|(position, (line, (setup, cleanup)))| CommandRuns {
             host: &host,
             line,
-            output: self.output.get(position).or(self.output.first()).unwrap_or(&nowhere),
+            output: Self::of_command(&self.output, position).unwrap_or(&nowhere),
             setup,
             prepare: at(&self.prepare, position, line),
             conclude: at(&self.conclude, position, line),

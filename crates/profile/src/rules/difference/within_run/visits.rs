@@ -14,7 +14,8 @@ pub struct Visits {
     pub freedom: usize,
 }
 
-/// A gap that is so many times as long as the longest other one is a phase without the row. Gaps by chance (exponential) are, among six, in 2 of 100 runs.
+/// A gap more than so many times as long as the longest other one is a phase without the row. Of gaps by chance (exponential), one of n + 1 is so with
+/// the probability 6 / ((n + 1) (n + 2) (n + 3)): 2 of 100 runs with n = 5.
 const PHASE_TIMES: usize = 3;
 const CYCLES_BESIDE_PHASE_MIN: usize = 5;
 
@@ -35,6 +36,7 @@ impl Visits {
         let length: usize = beside.iter().map(|cycle| cycle.bins).sum();
         let mean = beside.iter().map(|cycle| cycle.row).sum::<f64>() / length.max(1) as f64;
         let squares: f64 = beside.iter().map(|cycle| f64::powi(cycle.row - mean * cycle.bins as f64, 2)).sum();
+        // Of all cycles, as if the one that is left out were like the others.
         let variance = squares * cycles.len() as f64 / beside.len().max(1) as f64;
         (beside.len() > 1).then(|| Visits { variance, freedom: beside.len() - 1 })
     }
