@@ -305,7 +305,7 @@ impl Arguments {
     }
 
     /// What is given once holds for all commands and for their start-up; else each command has its own, and the start-up none.
-    fn of_command<'a, T>(values: &'a [T], position: usize) -> Option<&'a T> {
+    fn of_command<T>(values: &[T], position: usize) -> Option<&T> {
         if values.len() == 1 { values.first() } else { values.get(position) }
     }
 
