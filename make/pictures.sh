@@ -8,6 +8,9 @@ PATH="$2:$PATH" "$1" run --quiet -o "$folder/slow.genba" -- python3 casebook/byt
 "$1" html -o "$folder/slow.html" "$folder/slow.genba"
 node tests/page/picture.mjs "$folder/slow.html" docs/pictures
 
+PATH="$2:$PATH" "$1" bench -N -r 30 -n slow.py -n fixed.py --export-html "$folder/bench.html" 'python3 casebook/bytes-slice/slow.py' 'python3 casebook/bytes-slice/fixed.py' > "$folder/printed"
+node tests/page/bench-picture.mjs "$folder/bench.html" docs/pictures
+
 # A case that cannot run here (2) keeps the picture that it has.
 for page in $(grep -l '^<!-- picture: ' casebook/*/README.md); do
     python3 make/case.py --genba "$1" --python "$2/python3" --picture "$(basename "$(dirname "$page")")" || [ $? -eq 2 ]

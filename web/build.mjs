@@ -1,5 +1,5 @@
-// Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/server.html, all pages in
-// front of it; and dist/follow.js, which `genba serve` adds to the viewer's page of a live recording.
+// Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/bench.html, the same of
+// `genba bench`; dist/server.html, all pages in front of the viewer; and dist/follow.js, which `genba serve` adds to its page of a live recording.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";
@@ -17,13 +17,13 @@ if (process.argv.includes("--tests")) await bundleTests();
 else {
   await mkdir(join(here, "dist"), { recursive: true });
   await bundleViewer();
+  await bundleBench();
   await bundleServer();
 }
 
 async function bundleViewer() {
   const parts = await bundle({ script: "main.tsx", style: "style/page.css" });
-  const page = await filled("shell.html", parts);
-  if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
+  const page = await filledWithPlace("shell.html", parts);
   const size = execFileSync("gzip", ["-9c"], { input: page }).length;
   if (size > VIEWER_BYTES_MAX) {
     throw new Error(`viewer.html has ${size} bytes of code and style, compressed; the budget is ${VIEWER_BYTES_MAX}\nhint: look for dead or repeated code`);
@@ -31,6 +31,11 @@ async function bundleViewer() {
   await writeFile(join(here, "dist/viewer.js"), parts.script);
   await writeFile(join(here, "dist/viewer.css"), parts.style);
   await writeFile(join(here, "dist/viewer.html"), page);
+}
+
+async function bundleBench() {
+  const parts = await bundle({ script: "bench/main.tsx", style: "style/bench/bench.css" });
+  await writeFile(join(here, "dist/bench.html"), await filledWithPlace("bench/shell.html", parts));
 }
 
 async function bundleServer() {
@@ -59,6 +64,12 @@ async function bundle({ script: entry, style: sheet }) {
   if (/<\/script/i.test(parts.script)) throw new Error(`${entry}: its script holds \`</script\``);
   if (/<\/style/i.test(parts.style)) throw new Error(`${sheet}: it holds \`</style\``);
   return parts;
+}
+
+async function filledWithPlace(shell, parts) {
+  const page = await filled(shell, parts);
+  if (page.split(numbers).length !== 2) throw new Error(`${shell} must hold ${numbers} exactly once`);
+  return page;
 }
 
 async function filled(shell, { script, style }) {

@@ -249,6 +249,8 @@ REFUSED = {
     "--shell nothing-of-that-name|true": "cannot start nothing-of-that-name",
     "--export-json o --export-csv o|true": "--export-json and --export-csv both write o",
     "--export-csv o --export-markdown ./o|true": "--export-csv and --export-markdown both write ./o",
+    "--export-html o --export-json o|true": "--export-json and --export-html both write o",
+    "--export-html none/x|true": "cannot write none/x",
     "--py|1 +": "the snippet `1 +` failed in calibration",
     "--py --python nothing|1": "--python nothing: no such interpreter",
 }

@@ -19,5 +19,5 @@ pub use judging::findings;
 pub use running::{Ended, commands, instructions, interrupt, process, rounds, shell, snippets};
 pub use statistics::{comparison, earlier, needed, summary};
 pub use subjects::{lines, measured, scan};
-pub use views::report;
+pub use views::{page, report};
 pub use words::{refusal, units};

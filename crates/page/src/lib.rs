@@ -1,7 +1,7 @@
-//! The viewer's page around the numbers of a recording, or of a comparison: one page that needs nothing else, no network either.
+//! The viewer's page around the numbers of a recording, or of a comparison, and that of `genba bench`: one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the page; the policy that a server sends with it (`policy`). Never: forms a number (genba-profile
 //! does) or a picture (web/ does); opens a file, prints.
-//! The page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "heaps": …, "reports": { "cpu": …, "wall": …, "samples": … } }`,
+//! The viewer's page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "heaps": …, "reports": { "cpu": …, "wall": …, "samples": … } }`,
 //! compressed: what `genba export --to json` and `genba report --format json` write, all rows, in each weight; and of the sources only the lines that
 //! the page shows. A page of a comparison holds such an object for each side, `{ "comparison": …, "before": …, "after": … }`.
 #![forbid(unsafe_code)]
@@ -31,13 +31,15 @@ pub use policy::{followed, policy, script_hashes};
 
 /// Built from web/ before this file is compiled (build.rs); there is no command without it.
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
+/// The page of `genba bench`.
+const BENCH: &str = include_str!("../../../web/dist/bench.html");
 /// The server's own pages: the list, tokens, settings, and logging in.
 pub const LIST: &str = include_str!("../../../web/dist/server.html");
 /// The script that `followed` adds to a page.
 pub const FOLLOW: &str = include_str!("../../../web/dist/follow.js");
 /// How the page begins.
 pub const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n";
-/// Where the page wants its numbers; exactly once in it.
+/// Where a page wants its numbers; exactly once in it.
 const NUMBERS: &str = "@GENBA_NUMBERS@";
 
 /// A page with more calls than these leaves rare ones out. What is below it opens at once; the page of a
@@ -119,8 +121,17 @@ pub fn numbers_of_two(compared: &str, before: &str, after: &str) -> String {
 
 /// The page with these numbers. It begins with `head`: `HEAD`, or that and more.
 pub fn page_around(numbers: &str, head: &str) -> Result<String, NotMade> {
+    filled(&PAGE.replacen(HEAD, head, 1), numbers)
+}
+
+/// The page of `genba bench` with what it measured.
+pub fn bench_page(numbers: &str) -> Result<String, NotMade> {
+    filled(BENCH, numbers)
+}
+
+fn filled(page: &str, numbers: &str) -> Result<String, NotMade> {
     let packed = packed(numbers).map_err(|error| NotMade(format!("cannot compress the page: {error}")))?;
-    Ok(PAGE.replacen(HEAD, head, 1).replacen(NUMBERS, &packed, 1))
+    Ok(page.replacen(NUMBERS, &packed, 1))
 }
 
 fn not_written(error: &dyn fmt::Display) -> NotMade {
@@ -143,12 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_one_place_for_numbers_and_asks_for_nothing() {
-        assert_eq!(PAGE.matches(NUMBERS).count(), 1);
+    fn the_pages_have_one_place_for_numbers_and_ask_for_nothing() {
         assert!(PAGE.starts_with(HEAD), "the page has no place for the mark");
-        assert!(PAGE.contains("default-src 'none'"), "the page must forbid itself the network");
-        for asking in ["src=\"", "@import", "url(", "https://", "import("] {
-            assert!(!PAGE.contains(asking), "the page holds `{asking}`");
+        for page in [PAGE, BENCH] {
+            assert_eq!(page.matches(NUMBERS).count(), 1);
+            assert!(page.contains("default-src 'none'"), "the page must forbid itself the network");
+            for asking in ["src=\"", "@import", "url(", "https://", "import("] {
+                assert!(!page.contains(asking), "the page holds `{asking}`");
+            }
         }
     }
 

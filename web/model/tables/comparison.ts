@@ -1,6 +1,6 @@
 // A comparison as it lies in the page: the words of `genba diff`, the numbers that its bars are drawn from, and the call trees as one.
 // Never: computes a number, or says what is certain. Keeps: a parent stands before its children, or the page is `Damaged`.
-import { damaged, index, integer, list, object, oneOf, orNull, text, whole } from "./read";
+import { damaged, index, integer, list, object, oneOf, orNull, text, whole, yes } from "./read";
 import type { Value } from "./read";
 
 export interface Estimate {
@@ -105,9 +105,4 @@ function decodeEstimate(at: Value): Estimate {
     certain: yes(of("certain")),
     tooFew: yes(of("too_few")),
   };
-}
-
-function yes(at: Value): boolean {
-  if (typeof at.value !== "boolean") throw damaged(at, "true or false");
-  return at.value;
 }

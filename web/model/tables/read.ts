@@ -46,6 +46,16 @@ export function integer(at: Value): number {
   return at.value;
 }
 
+export function finite(at: Value): number {
+  if (typeof at.value !== "number" || !Number.isFinite(at.value)) throw damaged(at, "a number");
+  return at.value;
+}
+
+export function yes(at: Value): boolean {
+  if (typeof at.value !== "boolean") throw damaged(at, "true or false");
+  return at.value;
+}
+
 /** 0 to 1. */
 export function fraction(at: Value): number {
   const { value } = at;

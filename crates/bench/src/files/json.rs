@@ -11,7 +11,7 @@ use crate::subjects::measured::Run;
 use crate::words::refusal::Refusal;
 
 #[derive(Serialize)]
-struct Page<'a> {
+pub struct Page<'a> {
     results: Vec<OneResult<'a>>,
     genba: About<'a>,
 }
@@ -116,6 +116,12 @@ const NS: f64 = 1e9;
 /// # Errors
 /// A number that JSON has no word for.
 pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
+    genba_text::json::pretty(&page(findings))
+}
+
+/// What the file holds.
+#[must_use]
+pub fn page<'a>(findings: &Findings<'a>) -> Page<'a> {
     let session = findings.session;
     let early = session.ended_early.as_ref();
     let genba = About {
@@ -134,7 +140,7 @@ pub fn json(findings: &Findings<'_>) -> serde_json::Result<String> {
         }),
     };
     let results = findings.rows.iter().map(|row| result(findings, row)).collect();
-    genba_text::json::pretty(&Page { results, genba })
+    Page { results, genba }
 }
 
 fn relative<'a>(findings: &Findings<'a>, row: &Row<'a>) -> Option<Relative<'a>> {

@@ -21,15 +21,26 @@ const SHORT_NS: f64 = 5e6;
 
 #[must_use]
 pub fn text(findings: &Findings<'_>, shown: &Shown) -> String {
-    let mut page = String::new();
-    for (number, row) in findings.rows.iter().enumerate() {
-        page += &block(findings, number, row, shown);
-        page.push('\n');
+    let mut page = blocks(findings, shown).join("\n\n") + "\n";
+    let together = together(findings, shown);
+    if !together.is_empty() {
+        page += &format!("\n{together}\n");
     }
-    page += &summary(findings, shown);
-    page += &findings.start_up.as_ref().map_or(String::new(), |one| start_up::text(one, shown));
-    page += &against(findings, shown);
-    page.trim_end().to_owned() + "\n"
+    page
+}
+
+/// What is said of each command alone, without a last line's end.
+#[must_use]
+pub fn blocks(findings: &Findings<'_>, shown: &Shown) -> Vec<String> {
+    let block = |(number, row)| block(findings, number, row, shown).trim_end().to_owned();
+    findings.rows.iter().enumerate().map(block).collect()
+}
+
+/// What is said of all of them, without a last line's end.
+#[must_use]
+pub fn together(findings: &Findings<'_>, shown: &Shown) -> String {
+    let start_up = findings.start_up.as_ref().map_or(String::new(), |one| start_up::text(one, shown));
+    (summary(findings, shown) + &start_up + &against(findings, shown)).trim().to_owned()
 }
 
 fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -> String {

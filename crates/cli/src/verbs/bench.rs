@@ -261,13 +261,13 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         earlier,
     };
     let findings = Findings::of(&session, &judged).ok_or_else(|| Failure::ours("nothing was measured"))?;
-    exports.write(&findings, arguments.sort.is_by_time_in_tables(), arguments.time_unit.map(Into::into))?;
+    let unit = arguments.time_unit.map(Into::into);
+    let shown = Shown { unit, is_in_order: arguments.sort == Sort::Command, ..Shown::default() };
+    exports.write(&findings, arguments.sort.is_by_time_in_tables(), &shown)?;
     if arguments.style != Style::None {
         let stream = if exports.has_stdout { read::Stream::Stderr } else { read::Stream::Stdout };
         let paint = read::paint(arguments.style.colour(), stream);
-        let shown =
-            Shown { unit: arguments.time_unit.map(Into::into), is_in_order: arguments.sort == Sort::Command, paint };
-        let page = report::text(&findings, &shown);
+        let page = report::text(&findings, &Shown { paint, ..shown });
         match stream {
             read::Stream::Stdout => read::print(&page)?,
             read::Stream::Stderr => failure::show(page.trim_end()),

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
 use genba_bench::findings::Findings;
+use genba_bench::report::Shown;
 use genba_bench::tables::Table;
-use genba_bench::units::Unit;
-use genba_bench::{csv, json};
+use genba_bench::{csv, json, page};
 
 use crate::read;
 use crate::words::failure::{self, Failure};
@@ -25,6 +25,10 @@ pub struct ExportOptions {
     /// Write the numbers of each command, in seconds
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     export_csv: Option<PathBuf>,
+
+    /// Write a page that needs nothing else, no network either: ratios with their intervals as a picture, and each run
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    export_html: Option<PathBuf>,
 
     /// Write each run, with hyperfine's keys and more: for --against, and for scripts
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
@@ -43,6 +47,7 @@ pub struct ExportOptions {
 enum Kind {
     Json,
     Csv,
+    Html,
     Table(Table),
 }
 
@@ -51,6 +56,7 @@ impl Kind {
         match self {
             Kind::Json => "--export-json",
             Kind::Csv => "--export-csv",
+            Kind::Html => "--export-html",
             Kind::Table(Table::Markdown) => "--export-markdown",
             Kind::Table(Table::AsciiDoc) => "--export-asciidoc",
             Kind::Table(Table::Org) => "--export-orgmode",
@@ -105,6 +111,7 @@ impl Exports {
         let all = [
             (Kind::Json, &options.export_json),
             (Kind::Csv, &options.export_csv),
+            (Kind::Html, &options.export_html),
             (Kind::Table(Table::Markdown), &options.export_markdown),
             (Kind::Table(Table::AsciiDoc), &options.export_asciidoc),
             (Kind::Table(Table::Org), &options.export_orgmode),
@@ -128,15 +135,14 @@ impl Exports {
         Ok(Exports { files, has_stdout })
     }
 
-    pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, unit: Option<Unit>) -> Result<(), Failure> {
+    pub fn write(&self, findings: &Findings<'_>, is_by_time: bool, shown: &Shown) -> Result<(), Failure> {
         let order = if is_by_time { findings.by_time() } else { (0..findings.rows.len()).collect() };
         for (kind, target) in &self.files {
             let text = match kind {
-                Kind::Json => {
-                    json::json(findings).map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))?
-                }
+                Kind::Json => json::json(findings).map_err(|error| no_json(&error))?,
                 Kind::Csv => csv::csv(findings),
-                Kind::Table(table) => table.page(findings, &order, unit),
+                Kind::Html => html(findings, shown)?,
+                Kind::Table(table) => table.page(findings, &order, shown.unit),
             };
             match target {
                 None => read::print(&text)?,
@@ -151,6 +157,15 @@ impl Exports {
         }
         Ok(())
     }
+}
+
+fn html(findings: &Findings<'_>, shown: &Shown) -> Result<String, Failure> {
+    let numbers = page::numbers(findings, shown).map_err(|error| no_json(&error))?;
+    genba_page::bench_page(&numbers).map_err(|why| Failure::ours(why.to_string()))
+}
+
+fn no_json(error: &dyn std::fmt::Display) -> Failure {
+    Failure::ours(format!("cannot write JSON: {error}"))
 }
 
 fn named_twice(path: &Path, one: Kind, other: Kind) -> Failure {
