@@ -304,6 +304,14 @@ def test_the_table_is_cprofile_s(workshop: Workshop) -> None:
     assert read.stdout.split("\n\n", 1)[1].rstrip() == "\n".join(lines[1:]).rstrip()
 
 
+def test_any_name_but_one_in_prof_is_a_recording(workshop: Workshop) -> None:
+    program = workshop.write("named.py", "def f(): pass\nf()\n")
+    for name in ("counts", "counts.pstats"):
+        done = traced(workshop, "-o", f"{workshop.place.inside}/{name}", "--python", workshop.interpreter.path, program)
+        assert done.returncode == 0 and f"next: genba pstats {workshop.place.inside}/{name}, genba view " in done.stderr, done.stderr
+        assert "(f)" in genba_said("pstats", workshop.place.outside / name, "--sort", "name", "--stats", "9")
+
+
 def test_what_cannot_be_done_is_refused(workshop: Workshop) -> None:
     workshop.write("app.py", "")
     (workshop.place.outside / "mine.prof").write_text("not a .prof file")
@@ -312,8 +320,6 @@ def test_what_cannot_be_done_is_refused(workshop: Workshop) -> None:
         done = traced(workshop, *words)
         return done.returncode, done.stderr
 
-    code, words = refused("--python", workshop.interpreter.path, "-o", "app.json", "app.py")
-    assert code == 2 and "app.json: its name ends in neither .prof nor .genba" in words and "hint: -o app.prof" in words
     code, words = refused("--python", workshop.interpreter.path, "-s", "nonsense", "app.py")
     assert code == 2 and "`nonsense` is not a key to sort by" in words
     code, words = refused("--python", workshop.interpreter.path, "-o", "mine.prof", "--force", "app.py")

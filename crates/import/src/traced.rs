@@ -8,22 +8,31 @@ use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
 use crate::room::Room;
 use crate::{Imported, prof};
 
-/// The `.prof` files of a recording, in the order in which its processes were written.
+/// The counts of a process, as a `.prof` file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counts {
+    pub bytes: Vec<u8>,
+    /// So much memory may its functions and callers take: it was compressed.
+    pub room_bytes: u64,
+}
+
+/// Those of a recording, in the order in which its processes were written.
 #[must_use]
-pub fn profs(recording: &Recording) -> Vec<Vec<u8>> {
-    processes(recording).into_iter().map(|process| process.bytes).collect()
+pub fn profs(mut recording: Recording) -> Vec<Counts> {
+    let counts = |process: Process| Counts { room_bytes: process.room().left(), bytes: process.bytes };
+    processes(&mut recording).into_iter().map(counts).collect()
 }
 
 /// # Errors
 /// The recording itself, which has samples.
-pub fn traced(recording: Recording) -> Result<Imported, Recording> {
-    let processes = processes(&recording);
+pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
+    let processes = processes(&mut recording);
     let Some(call_ps) = processes.iter().map(|process| process.call_ps).max() else { return Err(recording) };
     let mut faults: Vec<String> = recording.faults.iter().map(ToString::to_string).collect();
     let mut blocks = Vec::new();
     for process in processes {
         let pid = process.start.pid;
-        let (room, of_builder) = Room::of(process.bytes.len()).halves();
+        let (room, of_builder) = process.room().halves();
         let counted = prof::prof_of(&process.bytes, room).and_then(|read| {
             prof::recording(&read, &process.bytes, process.start, of_builder).map(|recording| (read, recording))
         });
@@ -58,21 +67,34 @@ struct Process {
     header: BlockHeader,
     start: proto::Start,
     bytes: Vec<u8>,
+    /// Compressed, as they stand in the file.
+    stored_bytes: u64,
     call_ps: u64,
 }
 
-fn processes(recording: &Recording) -> Vec<Process> {
+impl Process {
+    fn room(&self) -> Room {
+        Room::of_compressed(usize::try_from(self.stored_bytes).unwrap_or(usize::MAX), self.bytes.len())
+    }
+}
+
+/// The parts are taken out of their blocks, so that they are not there twice.
+fn processes(recording: &mut Recording) -> Vec<Process> {
     let mut found: Vec<Process> = Vec::new();
     let mut at_of: BTreeMap<ProcessKey, usize> = BTreeMap::new();
-    for read in &recording.blocks {
-        let Some(traced) = &read.block.traced else { continue };
+    for read in &mut recording.blocks {
+        let Some(traced) = &mut read.block.traced else { continue };
         let at = *at_of.entry(read.header.process_key).or_insert_with(|| {
             let start = read.block.start.clone().unwrap_or_default();
-            found.push(Process { header: read.header, start, bytes: Vec::new(), call_ps: 0 });
+            found.push(Process { header: read.header, start, bytes: Vec::new(), stored_bytes: 0, call_ps: 0 });
             found.len() - 1
         });
         let process = &mut found[at];
-        process.bytes.extend_from_slice(&traced.prof);
+        match process.bytes.is_empty() {
+            true => process.bytes = std::mem::take(&mut traced.prof),
+            false => process.bytes.append(&mut traced.prof),
+        }
+        process.stored_bytes = process.stored_bytes.saturating_add(read.stored_bytes);
         process.call_ps = process.call_ps.max(traced.call_ps);
     }
     found

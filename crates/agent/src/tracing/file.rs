@@ -72,6 +72,13 @@ pub fn write(tracer: &mut Tracer) -> Result<(), &'static str> {
     if tracer.is_full {
         note(&tracer.session, Note::Refused, b"there was no memory for more functions: the counts end early");
     }
+    if tracer.has_given_way {
+        note(
+            &tracer.session,
+            Note::Refused,
+            b"the program set a profile function of its own, and CPython 3.11 has one place for it: calls meanwhile are not counted",
+        );
+    }
     if let Some(words) = pace.doubt {
         note(&tracer.session, Note::Refused, words.as_bytes());
     }

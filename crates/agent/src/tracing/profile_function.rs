@@ -59,29 +59,33 @@ pub fn uninstall(tracer: *mut Tracer) {
     }
 }
 
-/// Into each thread of the main interpreter that has none.
-fn into_threads(python: &Python, profiling: &Profiling) {
+/// Into each thread of the main interpreter that has none. Whether one has another, which is the program's.
+fn into_threads(python: &Python, profiling: &Profiling) -> bool {
+    let own = profile as *const () as u64;
+    let mut has_other = false;
     // SAFETY: with the GIL: no thread state goes away. The word of one that is there is its own.
     unsafe {
         let mut thread = (profiling.first_thread)((python.main_interpreter)());
         while thread != 0 {
-            if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == 0 {
-                (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut());
+            match core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() {
+                0 => (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut()),
+                known => has_other |= known != own,
             }
             thread = (profiling.next_thread)(thread);
         }
     }
+    has_other
 }
 
 /// Work of the safe point: after the program has changed a profile function.
 pub fn come_back(_: u64) -> u64 {
     let tracer = Tracer::get();
     // SAFETY: never freed; with the GIL.
-    let kept = unsafe { tracer.as_ref() };
-    if let Some(tracer) = kept.filter(|tracer| !tracer.is_stopped)
-        && let Some(profiling) = tracer.profiling
-    {
-        into_threads(tracer.python, profiling);
+    let kept = unsafe { tracer.as_ref() }.filter(|tracer| !tracer.is_stopped);
+    let Some((python, Some(profiling))) = kept.map(|tracer| (tracer.python, tracer.profiling)) else { return 0 };
+    if into_threads(python, profiling) {
+        // SAFETY: as above, and nothing of the interpreter's is called meanwhile.
+        unsafe { (*tracer).has_given_way = true };
     }
     0
 }

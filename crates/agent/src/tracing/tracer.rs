@@ -41,6 +41,8 @@ pub struct Tracer {
     held: Vec<Object>,
     /// `_thread.start_new_thread`: on 3.11 a new thread needs a profile function.
     pub starting: Option<Index>,
+    /// On 3.11: a thread has a profile function of the program's.
+    pub has_given_way: bool,
     /// There was no memory: nothing is counted any more.
     pub is_full: bool,
     /// The program has begun it, and ends it.
@@ -124,6 +126,7 @@ impl Tracer {
             waits: FxHashMap::default(),
             held: Vec::new(),
             starting: None,
+            has_given_way: false,
             is_full: false,
             is_within: false,
             is_stopped: false,
@@ -135,7 +138,7 @@ impl Tracer {
     /// After an end.
     pub fn begin_anew(&mut self, session: Session, pid: u32) {
         let _ = self.forget();
-        (self.is_full, self.is_stopped) = (false, false);
+        (self.is_full, self.is_stopped, self.has_given_way) = (false, false, false);
         (self.session, self.pid, self.is_first, self.path) = (session, pid, true, None);
         self.clock = Clock::begin();
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use chrono::{DateTime, Local};
 use genba_format::MAGIC;
+use genba_import::Counts;
 use genba_pstats::{NotLoaded, Prof, Stats, is_prof};
 
 use crate::read::check_is_no_pipe;
@@ -29,8 +30,8 @@ pub fn has_counts(path: &Path) -> bool {
 }
 
 /// Of a recording of `genba trace`, one of each process; else none.
-fn traced_profs(bytes: &[u8]) -> Vec<Vec<u8>> {
-    genba_format::read(bytes).map(|recording| genba_import::profs(&recording)).unwrap_or_default()
+fn traced_profs(bytes: &[u8]) -> Vec<Counts> {
+    genba_format::read(bytes).map(genba_import::profs).unwrap_or_default()
 }
 
 pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
@@ -47,7 +48,7 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     let bytes = std::fs::read(path).map_err(system)?;
     let profs = match bytes.starts_with(&MAGIC) {
         true => traced_profs(&bytes),
-        false => vec![bytes],
+        false => vec![Counts { bytes, room_bytes: u64::MAX }],
     };
     if profs.is_empty() {
         let words = "a recording of samples, which tell no calls: genba trace counts them";
@@ -60,8 +61,8 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     };
     let mut stats: Option<Stats> = None;
     let is_only = profs.len() == 1;
-    for bytes in &profs {
-        let prof = match prof_of(bytes) {
+    for counts in &profs {
+        let prof = match prof_of(counts) {
             Ok(prof) => prof,
             Err(why) if is_only => return Err(why),
             Err(NotLoaded::Content(words) | NotLoaded::System(_, words)) => {
@@ -78,13 +79,13 @@ pub fn load(path: &Path) -> Result<Stats, NotLoaded> {
     stats.ok_or_else(|| NotLoaded::Content("nothing in it can be read".to_owned()))
 }
 
-fn prof_of(bytes: &[u8]) -> Result<Prof, NotLoaded> {
+fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
     if !is_prof(bytes) {
         let begins = bytes.iter().take(SHOWN_BYTES).copied().collect::<Vec<u8>>();
         let words = format!("not a .prof file: it begins with \"{}\"", begins.escape_ascii());
         return Err(NotLoaded::Content(words));
     }
-    let prof = genba_pstats::read(bytes).map_err(|damaged| {
+    let prof = genba_pstats::read_within(bytes, *room_bytes).map_err(|damaged| {
         NotLoaded::Content(format!(
             "damaged at byte {}: expected {}, found {}",
             damaged.byte, damaged.expected, damaged.found

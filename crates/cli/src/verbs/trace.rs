@@ -43,7 +43,7 @@ const NAMED_MAX: usize = 3;
     override_usage = "genba trace [OPTIONS] TARGET [ARGUMENTS]...\n       genba trace [OPTIONS] -m MODULE [ARGUMENTS]..."
 )]
 pub struct Arguments {
-    /// Write the counts to FILE: a name in .prof makes a file of pstats, one in .genba a recording with the sources and all processes [default: app.prof, app-2.prof, …]
+    /// Write the counts to FILE: a name in .prof makes a file of pstats, any other one a recording with the sources and all processes [default: app.prof, app-2.prof, …]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
@@ -95,7 +95,7 @@ pub fn trace(arguments: &Arguments) -> Result<ExitCode, Failure> {
         python_of_genba: arguments.python_of_genba.as_deref(),
     })
     .map_err(of_trace)?;
-    let holds = holds(arguments.output.as_deref())?;
+    let holds = holds(arguments.output.as_deref());
     let _ = interpreter::check(&program).map_err(of_trace)?;
     let agent = agent_file::unpacked()?;
     let output = Output::create(holds, arguments.output.as_deref(), arguments.force, &program.stem, &program.words())
@@ -260,17 +260,12 @@ fn sort_keys(asked: Option<&str>) -> Result<Vec<String>, Failure> {
     Ok(keys)
 }
 
-/// By the name that is asked for.
-fn holds(asked: Option<&Path>) -> Result<Holds, Failure> {
-    let Some(path) = asked.filter(|path| *path != Path::new("-")) else { return Ok(Holds::Prof) };
+/// By the name that is asked for: one in .prof has a file that pstats reads, of every version.
+fn holds(asked: Option<&Path>) -> Holds {
+    let Some(path) = asked.filter(|path| *path != Path::new("-")) else { return Holds::Prof };
     match path.extension().and_then(OsStr::to_str) {
-        Some("prof") => Ok(Holds::Prof),
-        Some("genba") => Ok(Holds::Recording),
-        _ => Err(Failure::usage(format!("cannot write {}: its name ends in neither .prof nor .genba", path.display()))
-            .detail(
-                "a .prof file is read by pstats of every version; a recording has the sources and all processes, too",
-            )
-            .hint(format!("-o {}", shell::path(&path.with_extension("prof"))))),
+        Some("prof") => Holds::Prof,
+        _ => Holds::Recording,
     }
 }
 

@@ -34,7 +34,8 @@ fn parts_are_put_together() {
     let whole = genba_import::read(&prof).expect("a .prof file");
     for parts in [1, 2, 7] {
         let recording = recording(&[(7, &prof)], parts);
-        assert_eq!(profs(&recording), std::slice::from_ref(&prof));
+        let counts = profs(recording.clone());
+        assert_eq!(counts.iter().map(|one| one.bytes.as_slice()).collect::<Vec<_>>(), [prof.as_slice()]);
         let imported = imported(recording);
         assert_eq!(imported.faults, [] as [String; 0]);
         let [counted, of_command] = imported.recording.blocks.as_slice() else { panic!("two blocks") };
@@ -58,6 +59,27 @@ fn one_damaged_process_takes_no_other_with_it() {
     assert!(fault.starts_with("the counts of process 8 cannot be read: a .prof file, damaged at byte "), "{fault}");
 }
 
+/// One function with callers of two references each: ten bytes that need a hundred in memory, and none in a file that is compressed.
+fn of_many_callers() -> Vec<u8> {
+    const INTS: &[u8] = b"i\x01\0\0\0i\x01\0\0\0";
+    const TIMES: &[u8] = b"g\0\0\0\0\0\0\0\0g\0\0\0\0\0\0\0\0";
+    let function: &[u8] = b"\xa9\x03\xfa\x01ai\x01\0\0\0\xfa\x01a";
+    let begin = [b"{", function, b")\x05", INTS, TIMES, b"{r\0\0\0\0\xa9\x04", INTS, TIMES].concat();
+    [begin, b"r\0\0\0\0r\x03\0\0\0".repeat(700_000), b"00".to_vec()].concat()
+}
+
+#[test]
+fn a_small_recording_may_take_little_memory() {
+    let prof = of_many_callers();
+    assert!(genba_pstats::read(&prof).is_ok(), "what is not compressed is read");
+    let recording = recording(&[(7, &prof)], 1);
+    let [counts] = profs(recording.clone()).try_into().expect("one process");
+    assert!(counts.room_bytes < 100 << 20, "{}", counts.room_bytes);
+    let imported = imported(recording);
+    let [fault] = imported.faults.as_slice() else { panic!("{:?}", imported.faults) };
+    assert!(fault.contains("fit into the memory for a file of this size"), "{fault}");
+}
+
 #[test]
 fn a_recording_of_samples_stays_one() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/golden/v3.genba");
@@ -65,5 +87,5 @@ fn a_recording_of_samples_stays_one() {
     let blocks = recording.blocks.len();
     let same = traced(recording).expect_err("it has samples");
     assert_eq!(same.blocks.len(), blocks);
-    assert_eq!(profs(&same), Vec::<Vec<u8>>::new());
+    assert_eq!(profs(same), []);
 }
