@@ -1,13 +1,13 @@
-"""Whole commands beside each other: wall time, CPU with all children, largest memory, from start to end.
+"""Whole commands beside each other: wall time, CPU with all children, largest memory, from start to end, by `genba bench` itself.
 
-Owns: their interleaved rounds. Never: goes on when one of them fails: an absolute goal without its yardstick is none.
+Owns: what is asked of it. Never: goes on when a command fails: an absolute goal without its yardstick is none.
 """
 
-import os
-import random
+import json
+import shlex
 import subprocess
 import sys
-import time
+from argparse import Namespace
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,25 +42,19 @@ class Beside:
         return [float(getattr(one, figure)) for one in self.used[name]]
 
 
-def beside(commands: dict[str, list[str]], rounds: int, seed: int, folder: Path) -> Beside:
-    chance = random.Random(f"{seed} {' '.join(commands)}")
-    for command in commands.values():
-        run(command, folder)
-    used: dict[str, list[Used]] = {name: [] for name in commands}
-    for _ in range(rounds):
-        for name in chance.sample(list(commands), len(commands)):
-            used[name].append(run(commands[name], folder))
-    return Beside(used)
+def beside(options: Namespace, commands: dict[str, list[str]], rounds: int, folder: Path, *, prepared: dict[str, str] | None = None) -> Beside:
+    """In turns, after a run of each that does not count. `prepared`: of each command, what a shell runs before each run of it."""
+    out = folder / "beside.json"
+    words = [options.genba, "bench", "--style", "none", "-N", "--warmup", "1", "--runs", str(rounds), "--export-json", str(out)]
+    for name, command in commands.items():
+        words += ["--command-name", name, *(["--prepare", prepared[name]] if prepared else []), shlex.join(command)]
+    done = subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return Beside({one["command"]: used(one) for one in json.loads(out.read_text())["results"]})
 
 
-def run(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> Used:
-    with open(folder / "stderr", "w+") as stderr:
-        begin_ns = time.perf_counter_ns()
-        process = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=stderr, env=environment)
-        _, status, used = os.wait4(process.pid, 0)
-        wall_ns = time.perf_counter_ns() - begin_ns
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode != 0:
-            stderr.seek(0)
-            sys.exit(f"error: {' '.join(command)} ended with {process.returncode}\n{stderr.read()}")
-    return Used(wall_ns, int((used.ru_utime + used.ru_stime) * 1e9), used.ru_maxrss * 1024)
+def used(result: dict) -> list[Used]:
+    more = result["genba"]
+    times = zip(result["times"], more["user_times"], more["system_times"], result["memory_usage_byte"], strict=True)
+    return [Used(int(wall * 1e9), int((user + system) * 1e9), memory) for wall, user, system, memory in times]

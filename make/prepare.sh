@@ -274,7 +274,7 @@ prepare_peers() {
     rm -rf "$root/build/peers"
     mkdir -p "$root/build/peers"
     complete=yes
-    for peer in py-spy vmprof scalene pyinstrument yappi viztracer; do
+    for peer in py-spy vmprof scalene pyinstrument yappi viztracer pyperformance; do
         folder=$root/build/peers/$peer
         if ! { "$python" -m venv "$folder" &&
             "$folder/bin/python" -m pip install --quiet --constraint "$pins" "$peer"; } 2>"$root/build/peers/log"; then

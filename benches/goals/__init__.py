@@ -17,7 +17,7 @@ import recordings
 import table
 from goals import (
     allocations, attach, copies, crowd, faulthandler, gc, handler, heap, memory, page, reading, real, sampler, server, short_threads, size,
-    startup, trace, turns, viewer,
+    snippets, startup, trace, turns, viewer,
 )
 from row import Row
 from runs import Measured
@@ -45,6 +45,7 @@ ABSOLUTE = {
     "trace": trace,
     "heap": heap,
     "turns": turns,
+    "snippets": snippets,
     "threads": short_threads,
 }
 

@@ -30,7 +30,7 @@ def report(options: Namespace, folder: Path) -> list[Row]:
     program = "import time\nuntil = time.process_time() + 10\nwhile time.process_time() < until: pass"
     recording = recordings.made(options, folder / "ten-seconds.genba", 1_000, "-c", program)
     both = {"report": [options.genba, "report", str(recording)], "python": [options.python, "-c", "pass"]}
-    compared = commands.beside(both, options.rounds, options.seed, folder)
+    compared = commands.beside(options, both, options.rounds, folder)
     return [against(compared, "report", "python", "genba report of ten seconds", REPORT_MAX)]
 
 
@@ -45,7 +45,7 @@ def reading(options: Namespace, folder: Path) -> list[Row]:
         "report": [options.genba, "report", str(recording)],
         "zstd": [zstd, "-d", "-c", "-q", str(frames)],
     }
-    compared = commands.beside(both, min(options.rounds, ROUNDS_OF_LONG), options.seed, folder)
+    compared = commands.beside(options, both, min(options.rounds, ROUNDS_OF_LONG), folder)
     found = [
         against(compared, "check", "zstd", "reading 10 M samples and judging both laws (genba check)", ZSTD_MAX),
         against(compared, "report", "zstd", "genba report of 10 M samples, 90,000 stacks", None),
@@ -60,7 +60,7 @@ def reading(options: Namespace, folder: Path) -> list[Row]:
 def diff(options: Namespace, folder: Path) -> Row:
     before, after = (many_samples(folder / f"{key}.genba", DIFF_SAMPLES, DIFF_STACKS, key) for key in (1, 2))
     both = {"diff": [options.genba, "diff", str(before), str(after)]}
-    compared = commands.beside(both, min(options.rounds, ROUNDS_OF_LONG), options.seed, folder)
+    compared = commands.beside(options, both, min(options.rounds, ROUNDS_OF_LONG), folder)
     seconds = compared.median("diff", "wall_ns", 1e9)
     memory = compared.median("diff", "rss_max_bytes", 1e6)
     return Row("genba diff of two recordings of 1 M samples, 100,000 stacks", seconds.middle, "s", bound=DIFF_SECONDS_MAX, yardstick=f"{memory.middle:.0f} MB resident")
@@ -72,7 +72,7 @@ def deep_page(options: Namespace, folder: Path) -> Row:
     program = "\n".join((*lines, "until = time.process_time() + 3", "while time.process_time() < until: deep(0)"))
     first, second = (str(recordings.made(options, folder / f"deep-{key}.genba", 1_000, "-c", program)) for key in (1, 2))
     page = [options.genba, "html", "-o", str(folder / "deep.html")]
-    compared = commands.beside({"both": [*page, first, second], "one": [*page, first]}, options.rounds, options.seed, folder)
+    compared = commands.beside(options, {"both": [*page, first, second], "one": [*page, first]}, options.rounds, folder)
     return against(compared, "both", "one", f"the page of two recordings {DEEP} calls deep, beside the page of one", DEEP_PAGE_MAX)
 
 

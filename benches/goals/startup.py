@@ -4,8 +4,7 @@ Owns: three programs. `python -c pass`, with everything cached; a shell that sta
 pandas with an empty cache folder, and again.
 """
 
-import os
-import shutil
+import shlex
 from argparse import Namespace
 from pathlib import Path
 
@@ -13,7 +12,7 @@ import commands
 import medians
 import recordings
 import ways
-from commands import Beside, Used
+from commands import Beside
 from row import Row
 
 ADDED_MS_MAX = 15
@@ -33,13 +32,13 @@ def of_pass(options: Namespace, folder: Path) -> list[Row]:
     recording = folder / "pass.genba"
     program = [options.python, "-c", "pass"]
     compared = commands.beside(
+        options,
         {
             "bare": program,
             "importtime": [options.python, "-X", "importtime", "-c", "pass"],
             "genba": recorded(options, recording, program),
         },
         options.rounds,
-        options.seed,
         folder,
     )
     found = []
@@ -63,12 +62,12 @@ def of_a_process(options: Namespace, folder: Path) -> Row:
     """What a recording of ten processes costs beyond one of one process, a process: the agent in each, and its part of the reading."""
     started = {count: ["sh", "-c", f"for _ in {'x ' * count}; do {options.python} -c pass; done"] for count in (1, PROCESSES)}
     compared = commands.beside(
+        options,
         {
             **{f"bare {count}": command for count, command in started.items()},
             **{f"genba {count}": recorded(options, folder / f"{count}.genba", command) for count, command in started.items()},
         },
         options.rounds,
-        options.seed,
         folder,
     )
     bare, genba = (a_process_ms(compared, way) for way in ("bare", "genba"))
@@ -93,16 +92,17 @@ def of_import(options: Namespace, folder: Path) -> list[Row]:
     # An installed package lies in a folder of this name; what lies elsewhere is the user's own.
     packages = folder / "site-packages"
     packages.symlink_to(PANDAS)
-    environment = {**os.environ, "PYTHONPATH": str(packages), "XDG_CACHE_HOME": str(cache)}
-    traced = recorded(options, folder / "import.genba", program)
-    runs: dict[str, list[Used]] = {"bare": [], "first": [], "second": []}
-    # Compiles pandas, and brings its files into memory.
-    commands.run(program, folder, environment)
-    for _ in range(min(options.rounds, ROUNDS_OF_IMPORT_MAX)):
-        shutil.rmtree(cache, ignore_errors=True)
-        for name, command in (("bare", program), ("first", traced), ("second", traced)):
-            runs[name].append(commands.run(command, folder, environment))
-    compared = Beside(runs)
+    environment = ["env", f"PYTHONPATH={packages}", f"XDG_CACHE_HOME={cache}"]
+    bare, traced = [*environment, *program], [*environment, *recorded(options, folder / "import.genba", program)]
+    # The first recording of each round finds the cache folder empty, the second what the first left there.
+    empty, kept = shlex.join(["rm", "-rf", str(cache)]), shlex.join(["sh", "-c", f"rm -rf {shlex.quote(str(cache))} && {shlex.join(traced)} >/dev/null 2>&1"])
+    compared = commands.beside(
+        options,
+        {"bare": bare, "first": traced, "second": traced},
+        min(options.rounds, ROUNDS_OF_IMPORT_MAX),
+        folder,
+        prepared={"bare": "true", "first": empty, "second": kept},
+    )
     bare = compared.median("bare", "wall_ns", 1e6).middle
     return [
         Row(

@@ -22,12 +22,12 @@ ROUNDS = 9
 RATIO_MAX = 0.6
 RESAMPLES = 2_000
 PROGRAMS = {
-    "Python calls": "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(25)\n",
-    "C calls": "found = []\nfor number in range(400_000):\n    found.append(len(str(number)))\n",
+    "Python calls": "def f(n): return n if n < 2 else f(n - 1) + f(n - 2)\nf(28)\n",
+    "C calls": "found = []\nfor number in range(1_600_000):\n    found.append(len(str(number)))\n",
     "generators": (
         "def numbers(n):\n    for number in range(n): yield number\n"
         "def double(number): return number * 2\n"
-        "sum(abs(double(number)) for _ in range(10) for number in numbers(20_000))\n"
+        "sum(abs(double(number)) for _ in range(40) for number in numbers(20_000))\n"
     ),
 }
 # Functions of every kind: many short calls, no calls, calls of C.
