@@ -77,7 +77,8 @@ prose: ## English of README, CHANGELOG and docs, by vale with the style in style
 	@make/prose.sh
 
 fuzz: ## feed the reader damaged recordings for FUZZ_SECONDS (60), from a fixed seed
-	cargo run --quiet --release --package genba-fuzz -- $(FUZZ) --seed 1
+	cargo build --quiet --locked --workspace --bin genba-fuzz
+	target/debug/genba-fuzz $(FUZZ) --seed 1
 
 golden: ## write the newest format's golden recording to build/ and compare; earlier ones stay as they are for good
 	cargo run --quiet --package genba-format --features read --example golden -- build/golden.genba

@@ -23,8 +23,9 @@ build: web-dist ## the command, at target/release/genba
 	@# Those that did not change stay as they are, and with them what was compiled beside them.
 	@install -C -m 644 -D -t build/libraries "$$(dirname "$$($(CARRIED))")"/genba-*.so
 
-twin: ## the slow twin that tests hold genba against, at target/release/genba-twin
-	cargo build --quiet --locked --release --package genba-twin
+# The twin and the fuzzer are built as the tests are, from the same crates with the same features.
+twin: ## the slow twin that tests hold genba against, at target/debug/genba-twin
+	cargo build --quiet --locked --workspace --bin genba-twin
 
 wheel: ## one wheel for CPython 3.11 to 3.15, in build/wheel
 	@make/prepare.sh tools

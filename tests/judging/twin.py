@@ -17,7 +17,7 @@ from typing import Any
 
 from recording import REPOSITORY, Run, Workshop
 
-TWIN = REPOSITORY / "target/release/genba-twin"
+TWIN = REPOSITORY / "target/debug/genba-twin"
 SIGMAS = 5
 PERMUTATIONS = 200
 Distribution = dict[str, int]
