@@ -33,6 +33,7 @@ const FOREIGN: &[&[u8]] = &[
     include_bytes!("../../testdata/imports/cprofile-pypy-3.9.prof"),
     include_bytes!("../../testdata/imports/profile-3.13.0.prof"),
     include_bytes!("../../testdata/imports/sampled-3.15.2.prof"),
+    include_bytes!("../../testdata/imports/genba-3.13.0.prof"),
 ];
 
 fn main() -> ExitCode {

@@ -14,7 +14,7 @@ import { branchesOf, byPath, openAll, rowsOf } from "./tree-rows.mjs";
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const IMPORTS = fileURLToPath(new URL("../../testdata/imports", import.meta.url));
 const PLAIN = "format-7-plain.vmprof";
-const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", "format-7-native.vmprof", "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt"];
+const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", "format-7-native.vmprof", "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt", "cprofile-3.13.0.prof", "genba-3.13.0.prof"];
 
 let at;
 let finish;

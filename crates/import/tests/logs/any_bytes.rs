@@ -5,7 +5,7 @@ use genba_format::laws;
 use genba_import::read;
 use proptest::prelude::*;
 
-const GOLDEN: [&str; 9] = [
+const GOLDEN: [&str; 10] = [
     "format-7-lines-memory.vmprof",
     "format-7-native.vmprof",
     "format-6-threads.vmprof",
@@ -15,6 +15,7 @@ const GOLDEN: [&str; 9] = [
     "cprofile-2.7.18.prof",
     "cprofile-3.13.0.prof",
     "profile-3.13.0.prof",
+    "genba-3.13.0.prof",
 ];
 
 fn sound(bytes: &[u8]) {

@@ -101,6 +101,30 @@ fn a_file_that_is_cut_is_refused_at_each_byte() {
     }
 }
 
+/// `genba trace` writes a second dict behind the one that every pstats reads.
+#[test]
+fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
+    let bytes = golden("genba-3.13.0.prof");
+    let awaits = genba_pstats::read(&bytes).expect("a .prof file").awaits;
+    let mut counted: Vec<(&str, u64)> = awaits.iter().map(|(function, awaits)| (&*function.name, awaits.count)).collect();
+    counted.sort_unstable();
+    assert_eq!(counted, [("begins", 20), ("waits", 20)]);
+    let mut whole = Vec::new();
+    for cut in 0..bytes.len() {
+        match read(&bytes[..cut]) {
+            Ok(imported) => {
+                assert_eq!(imported.faults, [] as [String; 0]);
+                whole.push(cut);
+            }
+            Err(Refused::Damaged { byte, .. }) => assert!(byte <= cut as u64, "cut at {cut}: {byte}"),
+            Err(Refused::Unknown { .. }) if cut < 6 => {}
+            Err(other) => panic!("cut at {cut}: {other:?}"),
+        }
+    }
+    let [behind_counts] = whole.as_slice() else { panic!("{whole:?}") };
+    assert_eq!(genba_pstats::read(&bytes[..*behind_counts]).expect("the counts").rows, genba_pstats::read(&bytes).expect("all").rows);
+}
+
 const BEGINS: &[u8] = b"{\xa9\x03\xda\x04a.pyi\x01\x00\x00\x00\xda\x01f";
 
 fn refused(rest: &[u8]) -> (u64, String, String) {
