@@ -13,6 +13,7 @@ Owns: the order, the second try, the verdict, the last lines. Never: knows what 
 import json
 import os
 import re
+import resource
 import shlex
 import signal
 import subprocess
@@ -87,6 +88,7 @@ class Done:
     part: Part
     exit_code: int
     seconds: float
+    cpu_seconds: float
     outcome: Outcome = field(default_factory=Outcome)
 
     @property
@@ -224,22 +226,30 @@ def run_in_lanes(parts: list[Part], environment: dict[str, str], running: dict[s
             return done, waiting
         time.sleep(0.2)
         for name, (process, began) in list(running.items()):
+            before = cpu_of_children()
             if process.poll() is None:
                 if not is_silent(name):
                     continue
                 end(process)
                 with log_of(name).open("a") as log_file:
                     log_file.write(f"\ngate: nothing was written here for {SILENT_SECONDS_MAX // 60} minutes: ended\n")
+            # The one that was reaped, with all that it waited for.
+            cpu_seconds = cpu_of_children() - before
             del running[name]
             part = PARTS[name]
             log = log_of(name).read_text(errors="replace")
-            one = done[name] = Done(part, process.returncode, time.monotonic() - began, part.read(log, name) if part.read else Outcome())
+            one = done[name] = Done(part, process.returncode, time.monotonic() - began, cpu_seconds, part.read(log, name) if part.read else Outcome())
             say_end(one, log)
+
+
+def cpu_of_children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def say_end(done: Done, log: str) -> None:
     word = "ok" if done.exit_code == 0 else f"failed (exit code {done.exit_code})"
-    print(f"gate: {done.part.name:8} {word}, {minutes(done.seconds)}", flush=True)
+    print(f"gate: {done.part.name:8} {word}, {minutes(done.seconds)} ({minutes(done.cpu_seconds)} of CPU)", flush=True)
     if done.exit_code != 0 or done.part.read:
         lines = log.splitlines()
         shown = lines[-200:] if done.exit_code != 0 else lines[-3:]
