@@ -29,7 +29,8 @@ from stalls import stalls  # noqa: F401  (fixture)
 class FailuresAtOnce:
     """Says what failed when it fails: a long run may be cut short, or its log. A line of JSON a test goes into the file named by GENBA_FAILED (make/gate.py)."""
 
-    MESSAGE_CHARACTERS_MAX = 1500
+    # Of its begin, and of its end, which is where a long one tells what was wrong.
+    MESSAGE_CHARACTERS_MAX = (500, 1_500)
 
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
@@ -39,10 +40,14 @@ class FailuresAtOnce:
         # Workers of xdist hand their reports to the process that has the terminal.
         if report.failed and terminal is not None and not os.environ.get("PYTEST_XDIST_WORKER"):
             crash = getattr(report.longrepr, "reprcrash", None)
-            message = crash.message if crash else str(report.longrepr)
+            message = self.both_ends(crash.message if crash else str(report.longrepr))
             if "GENBA_FAILED" in os.environ:
-                append(Path(os.environ["GENBA_FAILED"]), {"test": report.nodeid, "message": message[: self.MESSAGE_CHARACTERS_MAX]})
-            terminal.write_line(f"\n{report.nodeid}, {report.when}: {message[: self.MESSAGE_CHARACTERS_MAX]}")
+                append(Path(os.environ["GENBA_FAILED"]), {"test": report.nodeid, "message": message})
+            terminal.write_line(f"\n{report.nodeid}, {report.when}: {message}")
+
+    def both_ends(self, message: str) -> str:
+        first, last = self.MESSAGE_CHARACTERS_MAX
+        return message if len(message) <= first + last else f"{message[:first]}\n…\n{message[-last:]}"
 
 
 def keep_apart(config: pytest.Config) -> None:
