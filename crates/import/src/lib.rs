@@ -15,7 +15,7 @@ mod vmprof;
 
 use std::fmt;
 
-pub use traced::{profs, traced};
+pub use traced::{Counts, profs, traced};
 
 use genba_format::{MAGIC, Recording};
 
