@@ -68,7 +68,9 @@ fn into_threads(python: &Python, profiling: &Profiling) -> bool {
         let mut thread = (profiling.first_thread)((python.main_interpreter)());
         while thread != 0 {
             match core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() {
-                0 => (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut()),
+                0 => {
+                    (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut());
+                }
                 known => has_other |= known != own,
             }
             thread = (profiling.next_thread)(thread);

@@ -106,7 +106,8 @@ fn a_file_that_is_cut_is_refused_at_each_byte() {
 fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
     let bytes = golden("genba-3.13.0.prof");
     let awaits = genba_pstats::read(&bytes).expect("a .prof file").awaits;
-    let mut counted: Vec<(&str, u64)> = awaits.iter().map(|(function, awaits)| (&*function.name, awaits.count)).collect();
+    let mut counted: Vec<(&str, u64)> =
+        awaits.iter().map(|(function, awaits)| (&*function.name, awaits.count)).collect();
     counted.sort_unstable();
     assert_eq!(counted, [("begins", 20), ("waits", 20)]);
     let mut whole = Vec::new();
@@ -122,7 +123,10 @@ fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
         }
     }
     let [behind_counts] = whole.as_slice() else { panic!("{whole:?}") };
-    assert_eq!(genba_pstats::read(&bytes[..*behind_counts]).expect("the counts").rows, genba_pstats::read(&bytes).expect("all").rows);
+    assert_eq!(
+        genba_pstats::read(&bytes[..*behind_counts]).expect("the counts").rows,
+        genba_pstats::read(&bytes).expect("all").rows
+    );
 }
 
 const BEGINS: &[u8] = b"{\xa9\x03\xda\x04a.pyi\x01\x00\x00\x00\xda\x01f";
