@@ -155,7 +155,7 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         Part("tools", "make/prepare.sh tools packages"),
         Part("build", f"{MAKE} build wheel twin", needs=("tools",)),
         # `make test-all` alone has the tests of several servers, which need a store that is built from a crate, and those by schemathesis.
-        Part("machine", "make/prepare.sh sid debug standalone compiled ${GENBA_ALL:+schemathesis s3}", needs=("tools",)),
+        Part("machine", "make/prepare.sh sid debug standalone compiled readers ${GENBA_ALL:+schemathesis s3}", needs=("tools",)),
     ),
     "check": (
         Part("lints", f"{MAKE} check-quick", needs=("build",)),

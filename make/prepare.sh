@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, compiled, schemathesis, s3, garage. Each one does
-# only what is missing and says what it does.
+# Sets a machine up for genba's chores. Verbs: tools, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage. Each
+# one does only what is missing and says what it does.
 # Never writes outside of build/, the apt system (as root, only for packages that are missing), Go's caches (verbs prose and standalone), cargo's caches
 # (verbs s3 and garage), $GENBA_SID, $GENBA_DEBUG, $GENBA_STANDALONE, $GENBA_S3 and $GENBA_GARAGE.
 set -eu
@@ -264,6 +264,7 @@ prepare_prose() {
 # Other profilers, which `make bench` measures beside genba: each in an environment of its own, since they disagree about what
 # else must be there. One that cannot be had leaves its reason in the file why-not, and the bench prints it.
 prepare_peers() {
+    prepare_readers
     pins=$root/make/requirements-peers.txt
     wanted=$(sha256sum <"$pins")
     if [ "$(cat "$root/build/peers/wanted" 2>/dev/null)" = "$wanted" ]; then
@@ -271,8 +272,8 @@ prepare_peers() {
     fi
     python=$(python_for_tools)
     say "other profilers of make/requirements-peers.txt into build/peers, with $python"
-    rm -rf "$root/build/peers"
-    mkdir -p "$root/build/peers"
+    # Those are up to date already.
+    find "$root/build/peers" -mindepth 1 -maxdepth 1 ! -name readers -exec rm -rf {} +
     complete=yes
     for peer in py-spy vmprof scalene pyinstrument yappi viztracer pyperformance; do
         folder=$root/build/peers/$peer
@@ -294,11 +295,29 @@ prepare_peers() {
     # Read by the program whose heap is measured.
     "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/heaps" guppy3 objgraph pympler 2>"$root/build/peers/log" ||
         { complete=no && say "guppy3, objgraph or pympler cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
-    # What reads counts, and what watches a program that is counted.
-    "$python" -m pip install --quiet --constraint "$pins" --target "$root/build/peers/readers" snakeviz gprof2dot tuna coverage 2>"$root/build/peers/log" ||
-        { complete=no && say "snakeviz, gprof2dot, tuna or coverage cannot be installed: $(tail -n 1 "$root/build/peers/log")"; }
     if [ "$complete" = yes ]; then
         echo "$wanted" >"$root/build/peers/wanted"
+    fi
+}
+
+# What reads counts, and what watches a program that is counted (tests/counting). Of coverage's C tracer the folder has the one for the tools' CPython only.
+prepare_readers() {
+    pins=$root/make/requirements-peers.txt
+    folder=$root/build/peers/readers
+    wanted=$(sha256sum <"$pins")
+    if [ "$(cat "$folder/wanted" 2>/dev/null)" = "$wanted" ]; then
+        return
+    fi
+    python=$(python_for_tools)
+    say "snakeviz, gprof2dot, tuna and coverage of make/requirements-peers.txt into build/peers/readers, with $python"
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    if try_twice "$python" -m pip install --quiet --constraint "$pins" --target "$folder" snakeviz gprof2dot tuna coverage >"$root/build/readers.log" 2>&1; then
+        echo "$wanted" >"$folder/wanted"
+    else
+        rm -rf "$folder"
+        mkdir -p "$folder"
+        without "snakeviz, gprof2dot, tuna and coverage cannot be had today: $(tail -n 1 "$root/build/readers.log"); their tests are skipped, in words"
     fi
 }
 
@@ -383,7 +402,7 @@ prepare_garage() {
 mkdir -p "$root/build"
 for verb in "$@"; do
     case $verb in
-    tools | prose | packages | sid | debug | standalone | peers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
-    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, compiled, schemathesis, s3, garage" ;;
+    tools | prose | packages | sid | debug | standalone | peers | readers | compiled | schemathesis | s3 | garage) "prepare_$verb" ;;
+    *) fail "no verb $verb in make/prepare.sh" "one of tools, prose, packages, sid, debug, standalone, peers, readers, compiled, schemathesis, s3, garage" ;;
     esac
 done

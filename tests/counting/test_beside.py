@@ -138,7 +138,7 @@ def test_coverage_of_a_program(workshop: Workshop) -> None:
     """By sys.settrace, in C or in Python, or by sys.monitoring, as each version has it."""
     readers = REPOSITORY / "build/peers/readers"
     if workshop.interpreter.root is not None or not (readers / "coverage").exists():
-        pytest.skip("coverage is not in build/peers/readers: make/prepare.sh peers")
+        pytest.skip("coverage is not in build/peers/readers: make/prepare.sh readers")
     program = workshop.write("covered.py", f"{BEGIN}work()\nif inner():\n    print('never')\n")
     words = ("-m", "coverage", "run", "--data-file", f"{workshop.place.inside}/covered", program)
     environment = {"PYTHONPATH": str(readers), "COVERAGE_CORE": "sysmon" if workshop.interpreter.minor_number >= 12 else "pytrace"}

@@ -1,6 +1,6 @@
 """What reads a `.prof` file: pstats of every version, snakeviz, gprof2dot and tuna.
 
-Owns: what each of them is asked, which is a number of calls. The last three are in build/peers/readers (make/prepare.sh peers).
+Owns: what each of them is asked, which is a number of calls. The last three are in build/peers/readers (make/prepare.sh readers).
 """
 
 import os
@@ -96,7 +96,7 @@ ASKED = {
 @pytest.mark.parametrize("reader", ASKED)
 def test_other_tools_read_it(workshop: Workshop, reader: str) -> None:
     if not any(READERS.glob(f"{reader}*")):
-        pytest.skip(f"{reader} is not in build/peers/readers: make/prepare.sh peers")
+        pytest.skip(f"{reader} is not in build/peers/readers: make/prepare.sh readers")
     written(workshop)
     program, expected = ASKED[reader]
     done = subprocess.run(
