@@ -18,19 +18,32 @@ COUNTED = "test_contextlib test_genexps test_exception_group".split()
 SHORT = "test_profile test_contextlib".split()
 # Tests that 3.14 and later run in a thread of its own, and what they call: cProfile takes all threads for one stack.
 IN_THREADS = {"test_deep_split", "test_deep_subgroup", "make_deep_eg"}
+# Where later versions have them (PEP 799).
+MOVED = {("3.15", "test_cprofile"): "test_profiling.test_tracing_profiler"}
 
 
-def needed(workshop: Workshop, name: str) -> None:
+def needed(workshop: Workshop, name: str) -> str:
     if not EVERYWHERE and name not in SHORT:
         pytest.skip("make test-all or make soak; the short form is a choice of tests")
-    look = workshop.place.command([workshop.interpreter.path, "-c", f"import test.{name}"])
+    return module_of(workshop, name)
+
+
+def module_of(workshop: Workshop, name: str) -> str:
+    """That module's name on this version; the test is skipped where it is not there."""
+    interpreter = workshop.interpreter
+    name = MOVED.get((interpreter.minor, name), name)
+    look = workshop.place.command([interpreter.path, "-c", f"import test.{name}"])
     if subprocess.run(look, capture_output=True).returncode != 0:
-        pytest.skip(f"CPython {workshop.interpreter.minor} has no test.{name} here (make prepare, as root)")
+        if interpreter.is_standalone:
+            pytest.skip("python-build-standalone leaves CPython's own tests out")
+        hint = f"libpython{interpreter.minor}-testsuite is not in the Debian sid folder (make prepare, as root)"
+        pytest.skip(hint if interpreter.root else f"this CPython {interpreter.version} was installed without test.{name}")
+    return name
 
 
 @pytest.mark.parametrize("name", OF_PROFILERS)
 def test_profilers_and_debuggers_pass_their_own_tests(workshop: Workshop, name: str) -> None:
-    needed(workshop, name)
+    name = needed(workshop, name)
     plain = plainly(workshop, "-m", "test", "-v", name)
     done = traced(workshop, "-q", "-o", f"{workshop.place.inside}/t.prof", "--python", workshop.interpreter.path, "-m", "test", "-v", name)
 
@@ -44,7 +57,7 @@ def test_profilers_and_debuggers_pass_their_own_tests(workshop: Workshop, name: 
 @pytest.mark.parametrize("name", COUNTED)
 def test_calls_are_those_of_cprofile(workshop: Workshop, name: str) -> None:
     """The functions of the test's file, with each of them that called another."""
-    needed(workshop, name)
+    name = needed(workshop, name)
     inside, outside = workshop.place.inside, workshop.place.outside
     module = ("-m", "unittest", f"test.{name}")
     theirs = plainly(workshop, "-m", "cProfile", "-o", f"{inside}/theirs.prof", *module)
