@@ -1,13 +1,17 @@
-"""CPython's own tests under `genba trace`: those of its profilers and tracers end as they do without, and the calls of others are cProfile's.
+"""CPython's own tests under `genba trace`: those of its profilers and tracers end as they do without, and the calls of others are cProfile's. Its tests of
+cProfile and profile pass with genba in their place.
 
 Owns: which ones, and on how many versions. What the short form leaves out, `make test-all` and `make soak` run: see tests/workshop/runs_on.py.
 """
 
+import json
 import re
 import subprocess
 
 import pytest
 
+from inside import Inside
+from inside import inside as inside  # noqa: PLC0414  (fixture)
 from recording import Workshop
 from runs_on import EVERYWHERE
 from test_trace import counts, of_files, plainly, traced
@@ -70,3 +74,17 @@ def test_calls_are_those_of_cprofile(workshop: Workshop, name: str) -> None:
         for found in own
     ]
     assert len(own[0]) > 10 and without_addresses[0] == without_addresses[1]
+
+
+def test_genba_in_the_place_of_cprofile(inside: Inside) -> None:
+    """What is compared and what is left out is written down in the program."""
+    workshop = inside.workshop
+    for name in ("test_cprofile", "test_profile", "test_pstats"):
+        module_of(workshop, name)
+    done = inside.run([workshop.interpreter.path, workshop.program("tests/programs/in_place_of_cprofile.py")])
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["failed"] == {} and said["skipped"] == []
+    # Functions, calls and callers of one program, as both modules listed them.
+    assert {"OfCProfile.test_cprofile", "OfProfile.test_cprofile", "OfCProfile.test_calling_conventions", "OfPstats.test_get_stats_profile"} <= set(said["ran"])
+    assert said["blocks"] > 20, "genba has counted"
