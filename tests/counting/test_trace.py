@@ -31,16 +31,23 @@ def traced(workshop: Workshop, *words: str, environment: dict[str, str] | None =
         command,
         cwd=workshop.place.outside,
         env=workshop.place.environment(environment or {}),
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=RUN_SECONDS_MAX,
     )
 
 
-def plainly(workshop: Workshop, *words: str) -> subprocess.CompletedProcess:
-    command = workshop.place.command([workshop.interpreter.path, *words])
-    environment = workshop.place.environment({})
-    return subprocess.run(command, cwd=workshop.place.outside, env=environment, capture_output=True, text=True, timeout=RUN_SECONDS_MAX)
+def plainly(workshop: Workshop, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        workshop.place.command([workshop.interpreter.path, *words]),
+        cwd=workshop.place.outside,
+        env=workshop.place.environment(environment or {}),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS_MAX,
+    )
 
 
 def counts(path: Path) -> Counts:
@@ -59,12 +66,19 @@ def called(path: Path, function: str) -> int:
 
 
 def compare(workshop: Workshop, program: str, *arguments: str) -> tuple[Counts, Counts]:
-    inside = workshop.place.inside
-    theirs = plainly(workshop, "-m", "cProfile", "-o", f"{inside}/theirs.prof", program, *arguments)
+    ours, theirs = both_files(workshop, program, *arguments)
+    return counts(ours), counts(theirs)
+
+
+def both_files(workshop: Workshop, program: str, *arguments: str, environment: dict[str, str] | None = None) -> tuple[Path, Path]:
+    """genba's and cProfile's. The program ends well, and prints the same."""
+    inside, outside = workshop.place.inside, workshop.place.outside
+    theirs = plainly(workshop, "-m", "cProfile", "-o", f"{inside}/theirs.prof", program, *arguments, environment=environment)
     assert theirs.returncode == 0, theirs.stderr
-    ours = traced(workshop, "-o", f"{inside}/ours.prof", "--force", "--python", workshop.interpreter.path, program, *arguments)
+    words = ("-o", f"{inside}/ours.prof", "--force", "--python", workshop.interpreter.path, program, *arguments)
+    ours = traced(workshop, *words, environment=environment)
     assert (ours.returncode, ours.stdout) == (0, theirs.stdout), ours.stderr
-    return counts(workshop.place.outside / "ours.prof"), counts(workshop.place.outside / "theirs.prof")
+    return outside / "ours.prof", outside / "theirs.prof"
 
 
 def without_start(found: Counts) -> Counts:
