@@ -155,6 +155,7 @@ TABLE: dict[str, Row] = {
     "tests/counting/test_beside.py::test_a_program_that_profiles_itself_keeps_its_profile": ("3.11", "3.13", "3.15"),
     "tests/counting/test_trace_corpus.py": Spread(("3.11", "3.13", "3.15")),
     "tests/counting/test_trace_cpython.py": ONE,
+    "tests/counting/test_trace_views.py": ONE,
     "tests/counting/test_readers.py": ONE,
     "tests/counting/test_trace.py::test_the_table_is_cprofile_s": ONE,
     "tests/counting/test_trace.py::test_what_cannot_be_done_is_refused": ONE,
