@@ -109,6 +109,25 @@ def test_no_number_is_free(workshop: Workshop) -> None:
     assert counts(workshop.place.outside / "all.prof")["all.py", 1, "inner"][1] == 3
 
 
+def test_all_numbers_are_taken_before_the_program_begins(workshop: Workshop) -> None:
+    """By a module that the interpreter imports at its start: nothing is counted, genba says why, and the program goes its way."""
+    if workshop.interpreter.minor == "3.11":
+        pytest.skip("3.11 has no sys.monitoring")
+    workshop.write("sitecustomize.py", "import sys\nfor tool in range(6): sys.monitoring.use_tool_id(tool, 'mine')\n")
+    program = workshop.write("taken.py", f"{BEGIN}import sys\nwork()\nprint([sys.monitoring.get_tool(tool) for tool in range(6)])\nsys.exit(3)\n")
+    environment = {"PYTHONPATH": workshop.place.inside}
+    plain = plainly(workshop, program, environment=environment)
+    done = traced(workshop, "-o", f"{workshop.place.inside}/taken.prof", workshop.interpreter.path, program, environment=environment)
+    assert (done.returncode, done.stdout) == (plain.returncode, plain.stdout) == (3, f"{['mine'] * 6}\n"), done.stderr
+    assert "nothing was traced" in done.stderr and "other tools have taken all six numbers of sys.monitoring" in done.stderr
+    assert not (workshop.place.outside / "taken.prof").exists()
+
+
+PDB = (
+    "import io, pdb, sys\n"
+    "commands = io.StringIO('break inner\\ncontinue\\nwhere\\ncontinue\\nclear 1\\ny\\ncontinue\\n')\n"
+    "pdb.Pdb(stdin=commands, stdout=sys.stdout, nosigint=True, readrc=False{}).runcall(work)\n"
+)
 WATCHED = {
     "bdb": (
         "import bdb\n"
@@ -116,17 +135,16 @@ WATCHED = {
         "    def user_line(self, frame): print(frame.f_code.co_name, frame.f_lineno); self.set_step()\n"
         "Lines().runcall(work)\n"
     ),
-    "pdb": (
-        "import io, pdb, sys\n"
-        "commands = io.StringIO('break inner\\ncontinue\\nwhere\\ncontinue\\nclear 1\\ny\\ncontinue\\n')\n"
-        "pdb.Pdb(stdin=commands, stdout=sys.stdout, nosigint=True, readrc=False).runcall(work)\n"
-    ),
+    "pdb": PDB.format(""),
+    "pdb by monitoring": PDB.format(", backend='monitoring'"),
     "trace": "import trace\nfound = trace.Trace(count=1, trace=0)\nfound.runfunc(work)\nprint(sorted(line for (file, line) in found.results().counts if file == __file__))\n",
 }
 
 
 @pytest.mark.parametrize("way", WATCHED)
 def test_a_program_under_its_own_debugger(workshop: Workshop, way: str) -> None:
+    if way == "pdb by monitoring" and workshop.interpreter.minor_number < 14:
+        pytest.skip("pdb has it from CPython 3.14 on")
     program = workshop.write("watched.py", f"{BEGIN}{WATCHED[way]}")
     plain = plainly(workshop, program)
     done = traced(workshop, "-o", f"{workshop.place.inside}/watched.prof", workshop.interpreter.path, program)
@@ -134,16 +152,26 @@ def test_a_program_under_its_own_debugger(workshop: Workshop, way: str) -> None:
     assert counts(workshop.place.outside / "watched.prof")["watched.py", 1, "inner"][1] == 3
 
 
-def test_coverage_of_a_program(workshop: Workshop) -> None:
-    """By sys.settrace, in C or in Python, or by sys.monitoring, as each version has it."""
+# And of which type its trace function is.
+CORES = {"pytrace": "method", "ctrace": "CTracer", "sysmon": "NoneType"}
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_coverage_of_a_program(workshop: Workshop, core: str) -> None:
+    """By sys.settrace, in Python or in C, or by sys.monitoring."""
     readers = REPOSITORY / "build/peers/readers"
+    minor = workshop.interpreter.minor_number
     if workshop.interpreter.root is not None or not (readers / "coverage").exists():
         pytest.skip("coverage is not in build/peers/readers: make/prepare.sh readers")
-    program = workshop.write("covered.py", f"{BEGIN}work()\nif inner():\n    print('never')\n")
+    if core == "sysmon" and minor < 12:
+        pytest.skip("3.11 has no sys.monitoring")
+    if core == "ctrace" and not any((readers / "coverage").glob(f"tracer.cpython-3{minor}-*.so")):
+        pytest.skip(f"build/peers/readers has no coverage in C for CPython 3.{minor}: it is the tools' CPython's")
+    program = workshop.write("covered.py", f"{BEGIN}work(); import sys; print(type(sys.gettrace()).__name__)\nif inner():\n    print('never')\n")
     words = ("-m", "coverage", "run", "--data-file", f"{workshop.place.inside}/covered", program)
-    environment = {"PYTHONPATH": str(readers), "COVERAGE_CORE": "sysmon" if workshop.interpreter.minor_number >= 12 else "pytrace"}
+    environment = {"PYTHONPATH": str(readers), "COVERAGE_CORE": core}
     done = traced(workshop, "-q", "-o", f"{workshop.place.inside}/c.prof", "--python", workshop.interpreter.path, *words, environment=environment)
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stdout) == (0, f"{CORES[core]}\n"), done.stderr
     assert counts(workshop.place.outside / "c.prof")["covered.py", 1, "inner"][1] == 4
     said = plainly(
         workshop, "-c",

@@ -153,6 +153,7 @@ TABLE: dict[str, Row] = {
     "tests/counting/test_trace.py::test_modules_streams_and_exit_codes": TWO,
     "tests/counting/test_beside.py": ("3.11", "3.13"),
     "tests/counting/test_beside.py::test_a_program_that_profiles_itself_keeps_its_profile": ("3.11", "3.13", "3.15"),
+    "tests/counting/test_beside.py::test_a_program_under_its_own_debugger": ("3.11", "3.13", "3.15"),
     "tests/counting/test_trace_corpus.py": Spread(("3.11", "3.13", "3.15")),
     "tests/counting/test_trace_cpython.py": ONE,
     "tests/counting/test_trace_views.py": ONE,
