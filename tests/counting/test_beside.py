@@ -161,7 +161,9 @@ def test_coverage_of_a_program(workshop: Workshop, core: str) -> None:
     """By sys.settrace, in Python or in C, or by sys.monitoring."""
     readers = REPOSITORY / "build/peers/readers"
     minor = workshop.interpreter.minor_number
-    if workshop.interpreter.root is not None or not (readers / "coverage").exists():
+    if workshop.interpreter.root is not None:
+        pytest.skip("build/peers/readers is not in the Debian sid folder")
+    if not (readers / "coverage").exists():
         pytest.skip("coverage is not in build/peers/readers: make/prepare.sh readers")
     if core == "sysmon" and minor < 12:
         pytest.skip("3.11 has no sys.monitoring")
