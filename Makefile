@@ -48,7 +48,7 @@ test-python:
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS
 # changes the ten minutes of the web server.
 soak: build wheel twin ## the measuring and the harmless tests in their long form, in sittings; PART, VERSIONS choose
-	@make/prepare.sh tools compiled readers schemathesis s3
+	@make/prepare.sh tools packages compiled readers schemathesis s3
 	@trap : INT; failed=0; export GENBA_SOAK=1 GENBA_FIGURES=$(CURDIR)/build/soak.jsonl PART='$(PART)' VERSIONS='$(VERSIONS)'; \
 	$(TOOLS)/bin/pytest --timeout 0 tests || failed=1; \
 	$(LIBRARIES) $(NEXTEST) nextest run --workspace -E 'package(genba-fuzz) | (package(genba-names) & test(damage::)) | (package(genba-signal) & test(stale::))' || failed=1; \

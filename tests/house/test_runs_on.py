@@ -26,6 +26,12 @@ def test_every_test_file_is_in_a_row() -> None:
     assert [file for file in files if not any(name in runs_on.TABLE for name in runs_on.names_of(file))] == []
 
 
+def test_what_make_test_leaves_out_of_the_server_is_in_the_long_run() -> None:
+    """Without the mark `measures` only `make test-all` would run it, and `make soak` says that it runs the tests of several servers."""
+    left_out = {name.partition("::")[0] for name, row in runs_on.TABLE.items() if row == runs_on.NOWHERE and name.startswith("tests/serve/")}
+    assert left_out and [file for file in left_out if "mark.measures" not in (REPOSITORY / file).read_text()] == []
+
+
 def test_the_nearest_row_counts() -> None:
     assert runs_on.runs_on("tests/reading_cpython/test_snapshot.py::test_in_odd_places[3.11]") == runs_on.ALL
     assert runs_on.runs_on("tests/reading_cpython/test_snapshot.py::test_many[3.11]") == runs_on.TWO

@@ -5,6 +5,8 @@ import subprocess
 import threading
 from collections.abc import Callable
 
+import pytest
+
 import crafted
 from engines import S3, Postgres
 from recording import binary
@@ -12,6 +14,8 @@ from served import Server, environment
 from uploads import Uploader, check_nothing_lost
 from visitors import until
 
+# `make soak` and `make test-all` run them: PostgreSQL and the S3 store are too much for each `make test`.
+pytestmark = pytest.mark.measures
 Pair = tuple[Server, Server]
 
 
