@@ -27,6 +27,10 @@ LOADED_UPLOADS, LOADED_BYTES, READERS, LOADED_SEALS = (50, 20_000_000, 16, 200) 
 CALL = re.compile(r"^(?:\d+ |\[pid +\d+\] )?(?:\d+\.\d+ )?(\w+)\((.*)$")
 DATABASE = "genba.sqlite"
 SYNCS = ("fsync", "fdatasync", "sync_file_range", "syncfs")
+WRITES = ("write", "writev", "pwrite64", "pwritev")
+# The store takes more than 8 MiB in several parts.
+BODIES = {"small": 0, "large": 9_000_000}
+PIECE_BYTES = 4_000_000
 
 
 def traced(server: Server, work: Callable[[], None], tmp_path: Path) -> list[tuple[str, str]]:
@@ -72,34 +76,46 @@ def syncs(calls: list[tuple[str, str]]) -> list[tuple[int, str]]:
     return [(at, match[1]) for at, match in found if match]
 
 
+def is_of(path: str, file: Path) -> bool:
+    """Under its own name, or under the one it is written with."""
+    return re.sub(r"#\d+$", "", path.removesuffix(" (deleted)")) == str(file)
+
+
 def assert_synced(calls: list[tuple[str, str]], file: Path, database: Path) -> None:
-    """The bytes of that very file, then its place, then its folder, then the row."""
+    """All bytes of that very file, then its place, then its folder, then the row."""
     known = syncs(calls)
-    written = [at for at, path in known if re.sub(r"#\d+$", "", path.removesuffix(" (deleted)")) == str(file)]
-    assert written, f"{file} is not synced: {known}"
+    wrote = [at for at, (name, words) in enumerate(calls) if name in WRITES and (to := re.match(r"\d+<(.*?)>, ", words)) and is_of(to[1], file)]
+    assert wrote, f"nothing is written to {file}"
+    synced = [at for at, path in known if is_of(path, file) and at > wrote[-1]]
+    assert synced, f"{file} is not synced after its last byte: {known}"
     placed = [at for at, (name, words) in enumerate(calls) if name.startswith(("rename", "link")) and f'"{file}"' in words]
-    assert placed and written[0] < placed[0], f"{file} is in its place before its bytes are synced"
+    assert placed and synced[0] < placed[0], f"{file} is in its place before its bytes are synced"
     folders = [at for at, path in known if path == str(file.parent) and at > placed[0]]
     assert folders, f"the folder of {file} is not synced after the move: {known}"
     rows = [at for at, path in known if re.fullmatch(re.escape(str(database)) + "(-wal|-journal)?", path) and at > folders[0]]
     assert rows, f"no row is synced after {file}: {known}"
 
 
-def test_content_folder_and_row_are_synced_before_the_answer(server: Server, golden: bytes, tmp_path: Path) -> None:
-    client = server.client()
+@pytest.mark.parametrize("size_bytes", BODIES.values(), ids=BODIES)
+def test_content_folder_and_row_are_synced_before_the_answer(server: Server, tmp_path: Path, size_bytes: int) -> None:
+    client, recording = server.client(), crafted.Crafted(seed=9).padded(size_bytes)
     made: list[dict] = []
-    calls = traced(server, lambda: made.append(client.push(golden)), tmp_path)
+    calls = traced(server, lambda: made.append(client.push(recording)), tmp_path)
     sha256 = made[0]["sha256"]
     assert_synced(calls[: answer_at(calls, 201)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
-def test_a_piece_is_synced_before_its_answer(server: Server, honest: bytes, tmp_path: Path) -> None:
-    client = server.client()
+@pytest.mark.parametrize("size_bytes", BODIES.values(), ids=BODIES)
+def test_a_piece_is_synced_before_its_answer(server: Server, tmp_path: Path, size_bytes: int) -> None:
+    client, recording = server.client(), crafted.Crafted(seed=9).padded(size_bytes)
     recording_id = client.begin()
-    calls = traced(server, lambda: client.append(recording_id, 0, honest).expect(204), tmp_path)
-    [part] = (server.data / "objects/uploads" / recording_id).iterdir()
-    assert_synced(calls[: answer_at(calls, 204)], part, server.data / DATABASE)
-    calls = traced(server, lambda: client.seal(recording_id, honest).expect(200), tmp_path)
+    known: set[Path] = set()
+    for at in range(0, len(recording), PIECE_BYTES):
+        calls = traced(server, lambda: client.append(recording_id, at, recording[at : at + PIECE_BYTES]).expect(204), tmp_path)
+        [part] = set((server.data / "objects/uploads" / recording_id).iterdir()) - known
+        known.add(part)
+        assert_synced(calls[: answer_at(calls, 204)], part, server.data / DATABASE)
+    calls = traced(server, lambda: client.seal(recording_id, recording).expect(200), tmp_path)
     sha256 = client.get(f"/api/recordings/{recording_id}").expect(200).json()["sha256"]
     assert_synced(calls[: answer_at(calls, 200)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
