@@ -1,5 +1,5 @@
-"""The pages for readers keep up with the command: each verdict has its page with its screen, and the command takes every command line
-that is shown. Runs no program."""
+"""The pages for readers keep up with the command and the tests: each verdict has its page with its screen, the command takes every command line
+that is shown, and a table that names a test for each row names tests that exist. Runs no program."""
 
 import re
 import shlex
@@ -46,6 +46,46 @@ def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
         is_below = (verb, *words[:1]) in {("heap", "refs"), ("heap", "diff"), ("gc", "cycles")}
         said = genba(verb, *words, "--help", cwd=tmp_path) if is_below else genba(verb, *asked, *words, cwd=tmp_path)
         assert said.returncode == 0, f"{path.name}: genba {command}\n{said.stderr}"
+
+
+def tests_named(text: str) -> list[str]:
+    """The cells of each column `test`."""
+    found, column = [], None
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split(" | ")] if line.startswith("|") else []
+        if not cells:
+            column = None
+        elif "test" in cells:
+            column = cells.index("test")
+        elif column is not None and not line.startswith("|---"):
+            found.append(cells[column])
+    return found
+
+
+def sources_of_tests() -> list[Path]:
+    folders = {"crates": "*.rs", "tests": "test_*.py", "tests/page": "*.test.mjs", "web/model": "*.test.ts"}
+    return [path for folder, names in folders.items() for path in (REPOSITORY / folder).rglob(names)]
+
+
+def names_of_tests(code: str) -> list[str]:
+    """Of Rust, Python and node. One that is made for several values is known by what comes before the first of them."""
+    forms = (r"#\[test\]\s+(?:#\[.*\]\s+)*fn (\w+)\(", r"^ *def (test_\w+)\(", r"^ *test\([\"'`](.+?)[\"'`], ")
+    return [re.sub(r",? ?\$\{.*", "", "".join(name)) for name in re.findall("|".join(forms), code, re.MULTILINE)]
+
+
+@pytest.mark.parametrize("path", sorted((REPOSITORY / "docs").glob("from-*.md")), ids=lambda path: path.stem)
+def test_the_tests_that_a_row_names_exist(path: Path) -> None:
+    named = [name for cell in tests_named(path.read_text()) for name in re.findall(r"`([^`]+)`", cell)]
+    assert len(named) > 40 or path.name != "from-vmprof.md", named
+    tests = {name for source in sources_of_tests() for name in names_of_tests(source.read_text())}
+    assert [name for name in named if name not in tests and not ("/" in name and (REPOSITORY / name).exists())] == []
+
+
+def test_a_column_of_tests_is_found() -> None:
+    assert tests_named("| a | test |\n|---|---|\n| b | `one`, `two` |\n| c | |\n\n| d | e |\n|---|---|\n| f | `none` |\n") == ["`one`, `two`", ""]
+    assert tests_named("| test | a |\n|---|---|\n| `one` | b |\n") == ["`one`"]
+    code = '#[test]\n#[ignore]\nfn one() {\nfn no() {\ndef test_two(x):\n    def helper():\ntest("three: x, y", async () => {\n  test(`four, ${theme}`, async () => {\n'
+    assert names_of_tests(code) == ["one", "test_two", "three: x, y", "four"]
 
 
 def parts_of_header(lines: list[str]) -> set[str]:
