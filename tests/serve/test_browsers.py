@@ -45,6 +45,21 @@ def test_a_browser_logs_in_with_a_token(team: Team, honest: bytes) -> None:
     assert again.headers["Location"] == "/login?next=" + made["url"].replace("/", "%2F")
 
 
+def test_behind_a_proxy_that_ends_tls_the_cookie_is_for_tls_only(team: Team) -> None:
+    client, body = team.nobody, {"token": team.tokens["lena"]}
+    tls, plain = {"X-Forwarded-Proto": "https"}, {"X-Forwarded-Proto": "http"}
+    # Firefox and Chromium name the page's own origin, too; curl does not.
+    own = {"Host": "genba.example", "Origin": "https://genba.example"}
+    for headers, is_secure in ((tls, True), ({**tls, **own}, True), (own, True), (plain, False), ({}, False)):
+        made = client.ask("POST", "/api/session", body, headers=headers)
+        kept = {"Cookie": cookie_of(made)}
+        gone = client.ask("DELETE", "/api/session", headers={**headers, **kept})
+        for answer in (made, gone):
+            flags = {word.strip().lower() for word in answer.expect(204).headers["Set-Cookie"].split(";")[1:]}
+            assert ("secure" in flags, "httponly" in flags) == (is_secure, True), (headers, flags)
+        client.get("/api/session", headers=kept).expect(401)
+
+
 @pytest.mark.parametrize("end", ["revoke", "rotate", "expiry"])
 def test_a_session_ends_with_its_token(team: Team, end: str) -> None:
     token = team.server.add_token("guest", "read", expires="2s" if end == "expiry" else "1y")
