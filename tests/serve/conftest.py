@@ -92,10 +92,10 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Postgres]:
-    made = Postgres(tmp_path_factory.mktemp("postgres") / "owned")
+def postgres() -> Iterator[Postgres]:
+    made = Postgres()
     yield made
-    made.end()
+    made.remove()
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,13 @@
 Owns: where their programs are looked for, in which words a missing one is skipped, and that neither writes outside of its folder.
 """
 
+import contextlib
 import os
 import pwd
+import shutil
 import socket
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,9 +46,12 @@ def missing() -> str | None:
 
 @dataclass
 class Postgres:
-    """A cluster of its own, in a temporary folder, that syncs what it acknowledges. PostgreSQL does not run as root: `postgres` or `nobody` owns it."""
+    """A cluster of its own, in a temporary folder, that syncs what it acknowledges. PostgreSQL does not run as root: `postgres` or `nobody` owns it.
 
-    folder: Path
+    Not below pytest's own folder: each pytest that begins on this machine closes that one to all others.
+    """
+
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="genba-postgres-")))
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
 
@@ -55,15 +61,11 @@ class Postgres:
             pytest.skip("no PostgreSQL (make prepare, as root)")
         self.programs = programs
         self.as_owner: list[str] = []
-        self.folder.mkdir(parents=True)
         if os.getuid() == 0:
             names = {one.pw_name: one for one in pwd.getpwall()}
             owner = names.get("postgres") or names["nobody"]
             self.as_owner = ["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups"]
             os.chown(self.folder, owner.pw_uid, owner.pw_gid)
-            for above in self.folder.parents:
-                if above.stat().st_uid == 0 and above.stat().st_mode & 0o001 == 0:
-                    above.chmod(above.stat().st_mode | 0o011)
         make = [str(programs / "initdb"), "-D", str(self.cluster), "-U", "genba", "--auth=trust", "--encoding=UTF8", "--no-locale", "--no-sync"]
         subprocess.run([*self.as_owner, *make], check=True, capture_output=True, cwd="/", timeout=120)
         self.start()
@@ -87,14 +89,28 @@ class Postgres:
         return f"postgres://genba@127.0.0.1:{self.port}/{name}"
 
     def run(self, database: str, statement: str) -> str:
-        command = [str(self.programs / "psql"), "-h", "127.0.0.1", "-p", str(self.port), "-U", "genba", "-d", database, "-Atc", statement]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+        return self.ask("psql", "-d", database, "-Atc", statement)
+
+    def copy(self, database: str, name: str) -> str:
+        """As `pg_dump` finds it at one moment, while others change it; the address of the copy."""
+        dump = self.ask("pg_dump", database)
+        address = self.database(name)
+        self.ask("psql", "-q", "-v", "ON_ERROR_STOP=1", "-d", name, text=dump)
+        return address
+
+    def ask(self, program: str, *words: str, text: str = "") -> str:
+        command = [str(self.programs / program), "-h", "127.0.0.1", "-p", str(self.port), "-U", "genba", *words]
+        return subprocess.run(command, input=text, check=True, capture_output=True, text=True, timeout=60).stdout
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
             # Fast shutdown.
             self.process.send_signal(2)
             self.process.wait(60)
+
+    def remove(self) -> None:
+        self.end()
+        shutil.rmtree(self.folder)
 
 
 @dataclass
@@ -133,6 +149,17 @@ class S3:
     def bucket(self, name: str) -> str:
         (self.buckets / name).mkdir()
         return f"s3://{name}"
+
+    def copy(self, bucket: str, name: str) -> str:
+        """Object by object, while others put and delete some."""
+        address = self.bucket(name)
+        for folder, _, files in os.walk(self.buckets / bucket):
+            to = self.buckets / name / Path(folder).relative_to(self.buckets / bucket)
+            to.mkdir(parents=True, exist_ok=True)
+            for file in files:
+                with contextlib.suppress(FileNotFoundError):
+                    shutil.copy2(Path(folder) / file, to / file)
+        return address
 
     def end(self) -> None:
         if self.process is not None and self.process.poll() is None:
