@@ -1,6 +1,7 @@
 """Two servers with one PostgreSQL and one S3 store: neither has state of its own, so each goes on with what the other began."""
 
 import concurrent.futures
+import hashlib
 import subprocess
 import threading
 from collections.abc import Callable
@@ -17,6 +18,8 @@ from visitors import until
 # `make soak` and `make test-all` run them: PostgreSQL and the S3 store are too much for each `make test`.
 pytestmark = pytest.mark.measures
 Pair = tuple[Server, Server]
+# The store takes more than 8 MiB in several parts.
+LARGE_BYTES, PIECE_BYTES = 20_000_000, 4_000_000
 
 
 def test_an_upload_begun_at_one_ends_at_the_other(pair: Pair, golden: bytes) -> None:
@@ -32,6 +35,18 @@ def test_an_upload_begun_at_one_ends_at_the_other(pair: Pair, golden: bytes) -> 
     assert one.content(recording_id) == other.content(recording_id) == golden
     settings = one.get("/api/settings").expect(200).json()
     assert (settings["database"], settings["store"]) == ("postgres", "s3")
+
+
+def test_large_recordings_come_back_as_they_were(pair: Pair) -> None:
+    clients = [server.client() for server in pair]
+    whole, pieces = (crafted.Crafted(seed=seed).padded(LARGE_BYTES) for seed in (1, 2))
+    made = [(clients[0].push(whole), whole), (clients[1].push_in_pieces(pieces, PIECE_BYTES), pieces)]
+    for one, recording in made:
+        assert (one["state"], one["bytes"], one["sha256"]) == ("sealed", len(recording), hashlib.sha256(recording).hexdigest())
+        for client in clients:
+            assert client.content(one["id"]) == recording
+            assert client.get(f"/api/recordings/{one['id']}/tree").expect(200).json()["samples"] == 300
+    assert "2 contents" in pair[0].said("check") and pair[1].verb("check").returncode == 0
 
 
 def test_the_lists_agree(pair: Pair) -> None:
