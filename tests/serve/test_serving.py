@@ -268,6 +268,16 @@ def test_beyond_loopback_it_wants_a_token(servers: Callable[..., Server]) -> Non
     assert process.returncode == 0
 
 
+def test_a_variable_names_the_database(servers: Callable[..., Server]) -> None:
+    """For a command line that shows no password. A refusal does not repeat the password; test_several_servers.py has a database."""
+    server = servers()
+    server.said("token", "list")
+    server.secrets["GENBA_SERVE_DB"] = "mysql://genba:db-secret@127.0.0.1/none"
+    for words in (("token", "list"), ("check",)):
+        done = server.verb(*words)
+        assert (done.returncode, done.stdout) == (2, "") and "begins with postgres://" in done.stderr and "db-secret" not in done.stderr
+
+
 def test_it_ends_in_order(server: Server, golden: bytes) -> None:
     client = server.client()
     made = client.push(golden)

@@ -5,6 +5,7 @@ import hashlib
 import subprocess
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -47,6 +48,20 @@ def test_large_recordings_come_back_as_they_were(pair: Pair) -> None:
             assert client.content(one["id"]) == recording
             assert client.get(f"/api/recordings/{one['id']}/tree").expect(200).json()["samples"] == 300
     assert "2 contents" in pair[0].said("check") and pair[1].verb("check").returncode == 0
+
+
+def test_a_variable_names_the_database(pair: Pair, servers: Callable[..., Server], golden: bytes) -> None:
+    """Another server that gets it this way is one more of them; a command line goes before the variable."""
+    made = pair[0].client().push(golden)
+    [(_, address), (_, store)] = zip(pair[0].places[::2], pair[0].places[1::2], strict=True)
+    third = servers("third", places=["--store", store], secrets={**pair[0].secrets, "GENBA_SERVE_DB": address})
+    client = third.start().client()
+    assert client.recordings() == pair[1].client().recordings() and client.content(made["id"]) == golden
+    assert client.get("/api/settings").expect(200).json()["database"] == "postgres" and not third.data.exists()
+    assert address not in Path(f"/proc/{third.process.pid}/cmdline").read_text()
+    assert "1 content" in third.said("check")
+    third.secrets["GENBA_SERVE_DB"] = "postgres://genba@127.0.0.1:1/none"
+    assert "1 content" in third.said("check", "--db", address)
 
 
 def test_the_lists_agree(pair: Pair) -> None:
