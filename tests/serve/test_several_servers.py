@@ -203,6 +203,49 @@ def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postg
     assert small.verb("move", *places).returncode == 1
 
 
+def test_a_backup_made_while_uploads_run(pair: Pair, servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
+    """As docs/serve.md says: first the database, then the bucket. All that was sealed before is whole; an open upload may have lost its parts."""
+    database, bucket = (place.rpartition("/")[2] for place in pair[0].places[1::2])
+    one = pair[0].client()
+    going_on, lost = (one.begin(name) for name in ("going-on.genba", "lost.genba"))
+    for recording_id in (going_on, lost):
+        one.append(recording_id, 0, golden[:600]).expect(204)
+    stop = threading.Event()
+    uploaders = [Uploader(server.client(), 1000 * at + number, stop) for at, server in enumerate(pair) for number in range(4)]
+    with concurrent.futures.ThreadPoolExecutor(len(uploaders)) as pool:
+        running = [pool.submit(each.run) for each in uploaders]
+        try:
+            while min(len(each.sealed) for each in uploaders) < 2:
+                assert not any(each.done() for each in running)
+            acknowledged = {recording_id for each in uploaders for recording_id in each.sealed.copy()}
+            address = postgres.copy(database, "restored")
+            one.append(lost, 600, golden[600:]).expect(204)
+            one.seal(lost, golden).expect(200)
+            store = s3.copy(bucket, "restored")
+        finally:
+            stop.set()
+    assert all(each.result() is None for each in running)
+    sealed = {recording_id: recording for each in uploaders for recording_id, recording in each.sealed.items()}
+    restored = servers("restored", places=["--db", address, "--store", store], secrets=s3.secrets).start()
+    client = restored.client()
+    listed = {each["id"]: each["state"] for each in client.recordings()}
+    assert acknowledged <= set(listed) <= set(sealed) and set(listed.values()) == {"sealed"}
+    for recording_id in listed:
+        assert client.content(recording_id) == sealed[recording_id]
+    # The check names the parts, and nothing else: this upload begins anew.
+    checked = restored.verb("check")
+    faults = [line for line in checked.stderr.splitlines() if line.startswith("  ")]
+    assert checked.returncode == 1 and all("the part " in line and " of an upload is not there" in line for line in faults) and any(lost in line for line in faults), checked.stderr
+    assert client.content(client.push(golden)["id"]) == golden
+    # The other one goes on.
+    client.append(going_on, 600, golden[600:]).expect(204)
+    client.seal(going_on, golden).expect(200)
+    for recording_id in (lost, *sealed):
+        if client.get(f"/api/recordings/{recording_id}").expect(200, 404).status == 200 and recording_id not in listed:
+            client.ask("DELETE", f"/api/recordings/{recording_id}").expect(204)
+    assert restored.verb("check").returncode == 0
+
+
 def test_check_finds_what_is_missing_in_the_store(pair: Pair, s3: S3, golden: bytes) -> None:
     made = pair[0].client().push(golden)
     bucket = s3.buckets / pair[0].places[-1].removeprefix("s3://")
