@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,9 +69,9 @@ class Server:
     def client(self, token: str | None = None) -> Client:
         return Client(self.port, token)
 
-    def verb(self, *words: str) -> subprocess.CompletedProcess:
-        """`genba serve WORDS`, on the same data."""
-        command = [str(binary()), "serve", *words, *self.places]
+    def verb(self, *words: str, before: Sequence[str] = ()) -> subprocess.CompletedProcess:
+        """`genba serve WORDS`, on the same data; `before` is what starts it."""
+        command = [*before, str(binary()), "serve", *words, *self.places]
         return subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment(self.secrets), cwd=self.folder)
 
     def said(self, *words: str) -> str:

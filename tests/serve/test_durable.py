@@ -230,3 +230,7 @@ def test_a_full_disk_loses_nothing(servers: Callable[..., Server], golden: bytes
     kept[client.push(golden)["id"]] = golden
     for recording_id, recording in kept.items():
         assert client.content(recording_id) == recording
+    # Where the server sees the small disk, nothing that was refused is left half-written.
+    checked = server.verb("check", before=["nsenter", "-m", "-t", str(server.process.pid)])
+    assert checked.returncode == 0, checked.stderr
+    assert f"{len(kept):,} recordings, {len(kept):,} contents" in checked.stdout
