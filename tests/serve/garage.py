@@ -6,12 +6,15 @@ Owns: their settings, processes and layout. Never: leaves one running.
 import os
 import secrets
 import subprocess
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from engines import free_port, is_listening, wait_until
 
 NODES = 3
+# Until the nodes of a new cluster agree.
+AGREE_SECONDS_MAX = 30
 BUCKET = "genba"
 KEY_ID, SECRET = "GK" + "a1" * 12, "b2" * 32
 SETTINGS = """
@@ -63,10 +66,20 @@ class Node:
         self.process.kill()
         self.process.wait()
 
+    def run(self, *words: str) -> subprocess.CompletedProcess:
+        return subprocess.run([str(program()), "-c", str(self.settings), *words], capture_output=True, text=True, timeout=120)
+
     def ask(self, *words: str) -> str:
-        done = subprocess.run([str(program()), "-c", str(self.settings), *words], capture_output=True, text=True, timeout=120)
+        done = self.run(*words)
         assert done.returncode == 0, f"garage {' '.join(words)}: {done.stderr}"
         return done.stdout.strip()
+
+    def insist(self, *words: str) -> None:
+        """Of a cluster whose nodes may not agree yet. What a try has done that was not answered is done."""
+        until = time.monotonic() + AGREE_SECONDS_MAX
+        while (done := self.run(*words)).returncode != 0 and "already exists" not in done.stderr:
+            assert time.monotonic() < until, f"garage {' '.join(words)}: {done.stderr}"
+            time.sleep(0.2)
 
 
 @dataclass
@@ -93,9 +106,9 @@ class Garage:
         for one in ids:
             first.ask("layout", "assign", "-z", "here", "-c", "1G", one.partition("@")[0])
         first.ask("layout", "apply", "--version", "1")
-        first.ask("key", "import", "--yes", "-n", "genba", KEY_ID, SECRET)
-        first.ask("bucket", "create", BUCKET)
-        first.ask("bucket", "allow", "--read", "--write", "--owner", BUCKET, "--key", KEY_ID)
+        first.insist("key", "import", "--yes", "-n", "genba", KEY_ID, SECRET)
+        first.insist("bucket", "create", BUCKET)
+        first.insist("bucket", "allow", "--read", "--write", "--owner", BUCKET, "--key", KEY_ID)
 
     def secrets(self, node: int) -> dict[str, str]:
         """What a server is told that asks this node."""
