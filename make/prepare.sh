@@ -377,15 +377,21 @@ prepare_crate() {
         return
     fi
     say "$crate $version into $folder: built once, which takes minutes"
-    rm -rf "$folder"
     mkdir -p "$folder"
-    if CARGO_TARGET_DIR=$folder/target nice cargo install --quiet --locked --root "$folder" --version "=$version" "$crate" "$@" \
-        >"$root/build/$crate.log" 2>&1; then
+    # What a build that was broken off has compiled stays.
+    find "$folder" -mindepth 1 -maxdepth 1 ! -name target -exec rm -rf {} +
+    : >"$root/build/$crate.log"
+    if try_twice install_crate "$@"; then
         echo "$wanted" >"$folder/wanted"
+        rm -rf "$folder/target"
     else
-        say "it cannot be built today, see build/$crate.log: $(grep -m 1 '^error' "$root/build/$crate.log"); $lost, in words"
+        say "it cannot be built today, see build/$crate.log: $(grep '^error' "$root/build/$crate.log" | tail -n 1); $lost, in words"
     fi
-    rm -rf "$folder/target"
+}
+
+install_crate() {
+    CARGO_TARGET_DIR=$folder/target nice cargo install --quiet --locked --root "$folder" --version "=$version" "$crate" "$@" \
+        >>"$root/build/$crate.log" 2>&1
 }
 
 # A small S3 server. Later versions need a Rust newer than genba does. Tests wait for the disk, not for it: unoptimised is fast enough, and built
