@@ -158,7 +158,7 @@ fn words(copied: &Copied) -> String {
 
 impl PlaceOptions {
     fn place(&self) -> Result<Place, Failure> {
-        let db = self.db.clone().or_else(|| std::env::var("GENBA_SERVE_DB").ok());
+        let db = self.db.clone().or_else(|| std::env::var("GENBA_SERVE_DB").ok().filter(|db| !db.is_empty()));
         let needs_folder = db.is_none() || self.store.is_none();
         let data = if needs_folder { self.folder()? } else { PathBuf::new() };
         Ok(Place { data, db, store: self.store.clone() })
