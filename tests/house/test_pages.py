@@ -48,7 +48,7 @@ def test_the_command_takes_what_is_shown(path: Path, tmp_path: Path) -> None:
         assert said.returncode == 0, f"{path.name}: genba {command}\n{said.stderr}"
 
 
-def tests_named(text: str) -> list[str]:
+def named_tests(text: str) -> list[str]:
     """The cells of each column `test`."""
     found, column = [], None
     for line in text.splitlines():
@@ -75,15 +75,15 @@ def names_of_tests(code: str) -> list[str]:
 
 @pytest.mark.parametrize("path", sorted((REPOSITORY / "docs").glob("from-*.md")), ids=lambda path: path.stem)
 def test_the_tests_that_a_row_names_exist(path: Path) -> None:
-    named = [name for cell in tests_named(path.read_text()) for name in re.findall(r"`([^`]+)`", cell)]
+    named = [name for cell in named_tests(path.read_text()) for name in re.findall(r"`([^`]+)`", cell)]
     assert len(named) > 40 or path.name != "from-vmprof.md", named
     tests = {name for source in sources_of_tests() for name in names_of_tests(source.read_text())}
     assert [name for name in named if name not in tests and not ("/" in name and (REPOSITORY / name).exists())] == []
 
 
 def test_a_column_of_tests_is_found() -> None:
-    assert tests_named("| a | test |\n|---|---|\n| b | `one`, `two` |\n| c | |\n\n| d | e |\n|---|---|\n| f | `none` |\n") == ["`one`, `two`", ""]
-    assert tests_named("| test | a |\n|---|---|\n| `one` | b |\n") == ["`one`"]
+    assert named_tests("| a | test |\n|---|---|\n| b | `one`, `two` |\n| c | |\n\n| d | e |\n|---|---|\n| f | `none` |\n") == ["`one`, `two`", ""]
+    assert named_tests("| test | a |\n|---|---|\n| `one` | b |\n") == ["`one`"]
     code = '#[test]\n#[ignore]\nfn one() {\nfn no() {\ndef test_two(x):\n    def helper():\ntest("three: x, y", async () => {\n  test(`four, ${theme}`, async () => {\n'
     assert names_of_tests(code) == ["one", "test_two", "three: x, y", "four"]
 
