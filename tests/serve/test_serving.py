@@ -276,6 +276,8 @@ def test_a_variable_names_the_database(servers: Callable[..., Server]) -> None:
     for words in (("token", "list"), ("check",)):
         done = server.verb(*words)
         assert (done.returncode, done.stdout) == (2, "") and "begins with postgres://" in done.stderr and "db-secret" not in done.stderr
+    server.secrets["GENBA_SERVE_DB"] = ""
+    server.said("token", "list")
 
 
 def test_it_ends_in_order(server: Server, golden: bytes) -> None:
