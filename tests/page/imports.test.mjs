@@ -14,7 +14,9 @@ import { branchesOf, byPath, openAll, rowsOf } from "./tree-rows.mjs";
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const IMPORTS = fileURLToPath(new URL("../../testdata/imports", import.meta.url));
 const PLAIN = "format-7-plain.vmprof";
-const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", "format-7-native.vmprof", "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt", "cprofile-3.13.0.prof", "genba-3.13.0.prof"];
+const FILES = [PLAIN, `${PLAIN}.gz`, `${PLAIN}.bz2`, "format-7-lines-memory.vmprof", "format-7-native.vmprof", "format-7-wall-threads.vmprof", "format-7-killed.vmprof", "format-6-lines-memory.vmprof", "format-6-threads.vmprof", "py-spy.txt"];
+/** Counts of calls: some functions took no time that could be measured. */
+const COUNTED = ["cprofile-3.13.0.prof", "genba-3.13.0.prof"];
 
 let at;
 let finish;
@@ -60,6 +62,18 @@ for (const file of FILES) {
     assert.ok((await page.locator("[data-accounting]").innerText()).replace(/\s+/g, " ").includes(`ticks ${accounting.ticks} = sampled ${accounting.sampled} `));
     await assertSameTree(page, file);
     for (const name of ["where", "flame", "sandwich", "source", "functions", "threads", "memory", "gc"]) await page.locator(`[data-view=${name}]`).click();
+    assert.deepEqual(page.asked, [], "the page asked the network");
+    assert.deepEqual(page.complaints, [], "the console complained");
+    await page.context().close();
+  });
+}
+
+for (const file of COUNTED) {
+  test(`genba html ${file}: each function below its callers, as genba tree tells it`, async () => {
+    genba("html", "--all-samples", "-o", `${file}.html`, join(IMPORTS, file));
+    const page = await openPage(at, join(at.folder, `${file}.html`), { width: 1280, height: 2400 });
+    await page.locator('[data-weight="samples"]').click();
+    await assertSameTree(page, file);
     assert.deepEqual(page.asked, [], "the page asked the network");
     assert.deepEqual(page.complaints, [], "the console complained");
     await page.context().close();
