@@ -23,7 +23,7 @@ else {
 
 async function bundleViewer() {
   const parts = await bundle({ script: "main.tsx", style: "style/page.css" });
-  const page = await filledWithPlace("shell.html", parts);
+  const page = await pageWithPlace("genba", parts);
   const size = execFileSync("gzip", ["-9c"], { input: page }).length;
   if (size > VIEWER_BYTES_MAX) {
     throw new Error(`viewer.html has ${size} bytes of code and style, compressed; the budget is ${VIEWER_BYTES_MAX}\nhint: look for dead or repeated code`);
@@ -35,7 +35,7 @@ async function bundleViewer() {
 
 async function bundleBench() {
   const parts = await bundle({ script: "bench/main.tsx", style: "style/bench/bench.css" });
-  await writeFile(join(here, "dist/bench.html"), await filledWithPlace("bench/shell.html", parts));
+  await writeFile(join(here, "dist/bench.html"), await pageWithPlace("genba bench", parts));
 }
 
 async function bundleServer() {
@@ -66,9 +66,9 @@ async function bundle({ script: entry, style: sheet }) {
   return parts;
 }
 
-async function filledWithPlace(shell, parts) {
-  const page = await filled(shell, parts);
-  if (page.split(numbers).length !== 2) throw new Error(`${shell} must hold ${numbers} exactly once`);
+async function pageWithPlace(title, parts) {
+  const page = (await filled("shell.html", parts)).replace("@TITLE@", () => title);
+  if (page.split(numbers).length !== 2) throw new Error(`shell.html must hold ${numbers} exactly once`);
   return page;
 }
 

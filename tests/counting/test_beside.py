@@ -82,6 +82,7 @@ OWN = {
 # Where there is one place for a profile function, what the program profiles itself is not counted.
 HAS_THE_PLACE = {"cProfile", "profile", "setprofile", "setprofile twice", "setprofile by C", "setprofile beside settrace", "setprofile of a thread"}
 TIMES = {"monitoring by every number": 6}
+TOLD = "CPython 3.11 has room for one profile function"
 
 
 @pytest.mark.parametrize("way", OWN)
@@ -97,7 +98,18 @@ def test_a_program_that_profiles_itself_keeps_its_profile(workshop: Workshop, wa
     assert counts(workshop.place.outside / "own.prof")["own.py", 1, "inner"][1] == expected
     # What is not counted is told, unless the thread has ended before the main thread runs Python code again.
     if way != "setprofile of a thread":
-        assert ("CPython 3.11 has one place for it" in done.stderr) == (is_old and way in HAS_THE_PLACE), done.stderr
+        assert (TOLD in done.stderr) == (is_old and way in HAS_THE_PLACE), done.stderr
+
+
+def test_a_forked_child_tells_what_it_does_not_count(workshop: Workshop) -> None:
+    """The child profiles itself from its first line on: it has counted nothing, and writes no file."""
+    text = (
+        "import os, sys\nif os.fork() == 0:\n    sys.setprofile(lambda *event: None)\n    work()\n    sys.exit(0)\nos.wait()\nwork()\n"
+    )
+    done = traced(workshop, "-o", f"{workshop.place.inside}/fork.prof", workshop.interpreter.path, workshop.write("fork.py", BEGIN + text))
+    assert done.returncode == 0, done.stderr
+    assert (TOLD in done.stderr) == (workshop.interpreter.minor == "3.11"), done.stderr
+    assert counts(workshop.place.outside / "fork.prof")["fork.py", 1, "inner"][1] == 3
 
 
 def test_no_number_is_free(workshop: Workshop) -> None:

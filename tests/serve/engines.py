@@ -51,7 +51,7 @@ class Postgres:
     Not below pytest's own folder: each pytest that begins on this machine closes that one to all others.
     """
 
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="genba-postgres-")))
+    folder: Path = field(init=False)
     port: int = field(default_factory=free_port)
     process: subprocess.Popen | None = None
 
@@ -60,6 +60,7 @@ class Postgres:
         if programs is None:
             pytest.skip("no PostgreSQL (make prepare, as root)")
         self.programs = programs
+        self.folder = Path(tempfile.mkdtemp(prefix="genba-postgres-"))
         self.as_owner: list[str] = []
         if os.getuid() == 0:
             names = {one.pw_name: one for one in pwd.getpwall()}

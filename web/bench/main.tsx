@@ -1,7 +1,7 @@
 // Opens the page of `genba bench --export-html`: reads the numbers in it and shows them, or says in words why it cannot.
 import { render } from "preact";
 import { decodeSession } from "../model/bench/session";
-import { shown } from "../model/server/names";
+import { shown } from "../model/words";
 import { unpackedNumbers } from "../parts/state/packed";
 import { BenchPage } from "./page";
 

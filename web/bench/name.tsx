@@ -1,6 +1,6 @@
 // The name of a command or of a parameter: what hides or turns text around is written out, and a long one is cut.
 import type { JSX } from "preact";
-import { shown } from "../model/server/names";
+import { shown } from "../model/words";
 
 export const NAME_CHARACTERS_MAX = 400;
 

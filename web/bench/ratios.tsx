@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { placeOfRatio, ratioRange, ratioTicks } from "../model/bench/picture";
 import type { RatioRow } from "../model/bench/picture";
 import type { Ratio } from "../model/bench/session";
-import { shown } from "../model/server/names";
+import { shown } from "../model/words";
 import { NAME_CHARACTERS_MAX, Name } from "./name";
 
 const TICKS = 7;
@@ -36,7 +36,7 @@ export function Ratios({ rows, reference }: { rows: readonly RatioRow[]; referen
         </span>
       </div>
       <figcaption>
-        Times as long{reference === null ? "" : " as "}{reference === null ? null : <code><Name name={reference} /></code>}, on a logarithmic axis. A grey interval holds 1: no difference is shown.
+        Times as long{reference === null ? "" : " as "}{reference === null ? null : <code><Name name={reference} /></code>}, on a logarithmic axis. A grey interval contains 1, so no difference is shown.
       </figcaption>
     </figure>
   );
@@ -54,5 +54,6 @@ function ratioWords({ ratio, interval, isShown }: Ratio): string {
 
 /** As the screen has them: near 1 the third digit counts. */
 function digits(ratio: number): string {
+  if (ratio === Infinity) return "inf";
   return ratio.toFixed(ratio >= 0.9 && ratio < 1.1 ? 3 : 2);
 }

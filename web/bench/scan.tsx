@@ -6,7 +6,7 @@ import type { Scan } from "../model/bench/picture";
 import { fittingUnit, tickTexts, timeText } from "../model/bench/units";
 import type { Unit } from "../model/bench/units";
 import { axisTicks } from "../model/time/axis";
-import { shown } from "../model/server/names";
+import { shown } from "../model/words";
 import { TimesAxis } from "./axis";
 import { NAME_CHARACTERS_MAX, Name } from "./name";
 import { NO_TIME } from "./runs";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { madeProfile } from "./tables/made";
 import type { BoxIndex, Count, Ns, Px, Share } from "./units";
 import { buildTree, placeOf } from "./tree/tree";
-import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, stateName, timeWords } from "./words";
+import { accountingWords, bytesWords, callersWords, cells, fitted, intervalWords, keptWords, paceWords, placeNature, placeWhere, shareWords, shown, stateName, timeWords, visible } from "./words";
 
 test("times carry a unit and at most three digits", () => {
   const said = [0, 999, 1_000, 12_345, 999_600, 1_970_000_000, 61_234_000_000].map((ns) => timeWords(ns as Ns));
@@ -94,4 +94,17 @@ test("the accounting is words, and says what strains it", () => {
   assert.deepEqual(at({ killed: 5_000_000 }).slice(1), ["CPU covered 99.5 %"]);
   assert.deepEqual(at({ missed: 10_500_000 }).at(1), "CPU covered 98.9 %");
   assert.deepEqual(at({ ticks: 1001 }), ["ticks 1,001 = sampled 1,000 + dropped 0 + refused 0", "CPU covered 100.0 %", "the ticks do not add up: this recording is damaged"]);
+});
+
+test("characters that hide or turn text are written out", () => {
+  assert.equal(visible("report\u202egpj.py"), "report⟨202E⟩gpj.py");
+  assert.equal(visible("a\nb\u0000c\u200bd"), "a⟨000A⟩b⟨0000⟩c⟨200B⟩d");
+  assert.equal(visible("<img src=x onerror=alert(1)> é 表 עברית"), "<img src=x onerror=alert(1)> é 表 עברית");
+});
+
+test("what is cut says how much", () => {
+  assert.equal(shown("x".repeat(10), 10), "x".repeat(10));
+  assert.equal(shown("x".repeat(5_000), 100), `${"x".repeat(100)}… (4,900 more characters)`);
+  // Not in the middle of a character.
+  assert.equal(shown("😀".repeat(3), 2), "😀😀… (1 more character)");
 });

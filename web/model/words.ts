@@ -266,6 +266,23 @@ function byReason(reasons: readonly Reason[]): string {
   return named.length === 0 ? "" : ` (${named.map((reason) => `${reason.name} ${grouped(reason.ticks)}`).join(", ")})`;
 }
 
+/** Control characters, and the marks that change the direction of what follows. */
+const HIDDEN = /[\p{Cc}\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** `report‮gpj.py` as `report⟨202E⟩gpj.py` */
+export function visible(name: string): string {
+  return name.replace(HIDDEN, (character) => `⟨${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** At most so many characters, and how many more there are. */
+export function shown(name: string, charactersMax: number): string {
+  const text = visible(name);
+  if (text.length <= charactersMax) return text;
+  const characters = Array.from(text);
+  if (characters.length <= charactersMax) return text;
+  return `${characters.slice(0, charactersMax).join("")}… (${plural(characters.length - charactersMax, "more character")})`;
+}
+
 /** A name cut to what fits, with a mark that it was cut; null when not even that fits. */
 export function fitted(name: string, width: Px, character: Px): string | null {
   const room = Math.floor(width / character);

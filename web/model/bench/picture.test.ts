@@ -47,6 +47,10 @@ test("an interval that shows nothing does not flatten those that do", () => {
   const width = placeOfRatio(range, 2.1) - placeOfRatio(range, 1.9);
   assert.ok(width > 0.02, `${width} of the axis`);
   assert.deepEqual([placeOfRatio(range, 0.001), placeOfRatio(range, 4_000), placeOfRatio(range, 0)], [0, 1, 0]);
+  const endless = { ...slow, relative: { to: "fast", ratio: 2, interval: [1.5, Infinity], isShown: true } } as const;
+  const open = ratioRange(ratioRows({ ...session, commands: [slow, endless] }));
+  assert.ok(Number.isFinite(open.first) && Number.isFinite(open.last));
+  assert.deepEqual([placeOfRatio(open, Infinity), placeOfRatio(open, 0)], [1, 0]);
   const equal = ratioRange(ratioRows({ ...session, commands: [{ ...slow, relative: { to: "fast", ratio: 1, interval: null, isShown: false } }] }));
   assert.ok(equal.first < 0 && equal.last > 0);
 });

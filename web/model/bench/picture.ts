@@ -71,7 +71,7 @@ export function ratioRows(session: Session): readonly RatioRow[] {
  * like: they are cut where the range would be more than three times as wide. */
 export function ratioRange(rows: readonly RatioRow[]): Range {
   const logs = (shown: boolean): number[] =>
-    rows.flatMap(({ ratio: { ratio, interval, isShown } }) => [ratio, ...(interval !== null && isShown === shown ? interval : [])]).filter((value) => value > 0).map(Math.log);
+    rows.flatMap(({ ratio: { ratio, interval, isShown } }) => [ratio, ...(interval !== null && isShown === shown ? interval : [])]).filter((value) => value > 0 && value < Infinity).map(Math.log);
   const certain = rangeAround([0, ...logs(true)], EQUAL);
   const room = certain.last - certain.first;
   return rangeAround([certain.first, certain.last, ...logs(false).map((log) => Math.min(certain.last + room, Math.max(certain.first - room, log)))], EQUAL);

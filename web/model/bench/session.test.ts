@@ -23,6 +23,11 @@ test("too few runs have no interval, and a session that ended early says so", ()
   assert.deepEqual([session.isCut, session.unit], [true, "ms"]);
 });
 
+test("an interval without an end", () => {
+  const session = decodeSession(sessionPage({ relative: { to: "fast", ratio: 2, low: 0, high: null, shown: false } }));
+  assert.deepEqual(session.commands[0]?.relative?.interval, [0, Infinity]);
+});
+
 for (const [change, words] of [
   [{ times: [] }, "field export.results[0].times: expected at least one time, found []"],
   [{ blocks: ["one alone"] }, "field blocks: expected a block for each result, found [\"one alone\"]"],

@@ -1,8 +1,7 @@
 // The pages, the server's name and size, and who is logged in.
 import type { JSX } from "preact";
 import { isAdmin } from "../../model/server/people";
-import { visible } from "../../model/server/names";
-import { bytesWords, plural } from "../../model/words";
+import { bytesWords, plural, visible } from "../../model/words";
 import { isAway } from "../api/ask";
 import { logOut } from "../api/requests";
 import type { Site } from "../state/site";

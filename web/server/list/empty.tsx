@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect } from "preact/hooks";
 import { pushCommands } from "../../model/server/commands";
-import { shown } from "../../model/server/names";
+import { shown } from "../../model/words";
 import { matchedWords } from "../../model/server/recordings";
 import type { Matched } from "../../model/server/recordings";
 import { termsOf, termText, termWords, withoutTerm } from "../../model/server/search";

@@ -1,11 +1,10 @@
 // One recording of the list: its program and verdict, CPU over time, what it cost, where it is from.
 import type { JSX } from "preact";
 import { exactMoment, momentWords, spanWords } from "../../model/server/dates";
-import { shown, visible } from "../../model/server/names";
 import type { Recording } from "../../model/server/recordings";
 import { sizeWords, sparkPath, verdictOf } from "../../model/server/summaries";
 import type { Ms, Ns } from "../../model/units";
-import { exactTime } from "../../model/words";
+import { exactTime, shown, visible } from "../../model/words";
 
 const PROGRAM_MAX = 200;
 const TITLE_MAX = 1_000;

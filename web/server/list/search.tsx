@@ -3,7 +3,7 @@ import type { JSX, RefObject } from "preact";
 import { useRef } from "preact/hooks";
 import { SORT_WORDS, SORTS } from "../../model/server/addresses";
 import type { Sort } from "../../model/server/addresses";
-import { shown, visible } from "../../model/server/names";
+import { shown, visible } from "../../model/words";
 import { matchedWords } from "../../model/server/recordings";
 import { holdsQuery, piecesOf, termsOf, termText, termWords, withoutTerm, withQuery } from "../../model/server/search";
 import { ProblemWords } from "../frame/action";

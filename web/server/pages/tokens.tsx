@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import { EXPIRIES, EXPIRY_DAYS, EXPIRY_WORDS, tokenCommand } from "../../model/server/commands";
 import type { Expiry } from "../../model/server/commands";
 import { DAY_MS, dayWords, exactMoment, usedWords } from "../../model/server/dates";
-import { shown } from "../../model/server/names";
+import { shown } from "../../model/words";
 import type { Scope, Token } from "../../model/server/people";
 import type { Ms } from "../../model/units";
 import { makeToken, readTokens, revokeToken, rotateToken } from "../api/requests";

@@ -1,7 +1,7 @@
 // The panel of the selected recording: who may see it, what a reader sees, and what is done with it. On a narrow screen a sheet from below.
 import type { JSX } from "preact";
 import { exactMoment, momentWords } from "../../model/server/dates";
-import { shown, visible } from "../../model/server/names";
+import { shown, visible } from "../../model/words";
 import type { Recording } from "../../model/server/recordings";
 import { readerRows } from "../../model/server/summaries";
 import type { ListState } from "../state/list-state";

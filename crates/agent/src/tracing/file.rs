@@ -62,6 +62,14 @@ pub fn end() {
 /// # Errors
 /// Why there is no file, or not a whole one.
 pub fn write(tracer: &mut Tracer) -> Result<(), &'static str> {
+    // Told also by a process that has counted nothing.
+    if tracer.has_given_way {
+        note(
+            &tracer.session,
+            Note::Refused,
+            b"CPython 3.11 has room for one profile function, and the program set its own: calls made in the meantime are not counted",
+        );
+    }
     let (names, rows) = added_up(tracer);
     if !tracer.is_within && rows.iter().all(|row| row.totals.calls == 0) {
         return Ok(());
@@ -71,13 +79,6 @@ pub fn write(tracer: &mut Tracer) -> Result<(), &'static str> {
     drop((names, rows));
     if tracer.is_full {
         note(&tracer.session, Note::Refused, b"there was no memory for more functions: the counts end early");
-    }
-    if tracer.has_given_way {
-        note(
-            &tracer.session,
-            Note::Refused,
-            b"the program set a profile function of its own, and CPython 3.11 has one place for it: calls meanwhile are not counted",
-        );
     }
     if let Some(words) = pace.doubt {
         note(&tracer.session, Note::Refused, words.as_bytes());

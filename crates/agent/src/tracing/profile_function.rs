@@ -46,37 +46,45 @@ pub fn uninstall(tracer: *mut Tracer) {
     // SAFETY: never freed.
     let (python, profiling) = unsafe { ((*tracer).python, (*tracer).profiling) };
     let Some(profiling) = profiling else { return };
-    let own = profile as *const () as u64;
-    // SAFETY: as in `into_threads`.
-    unsafe {
-        let mut thread = (profiling.first_thread)((python.main_interpreter)());
-        while thread != 0 {
-            if core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() == own {
-                (profiling.set_profile)(thread, None, core::ptr::null_mut());
-            }
-            thread = (profiling.next_thread)(thread);
+    for_each_thread(python, profiling, |thread, function| {
+        if function == own() {
+            // SAFETY: as in `for_each_thread`.
+            unsafe { (profiling.set_profile)(thread, None, core::ptr::null_mut()) };
         }
-    }
+    });
 }
 
-/// Into each thread of the main interpreter that has none. Whether one has another, which is the program's.
-fn into_threads(python: &Python, profiling: &Profiling) -> bool {
-    let own = profile as *const () as u64;
+/// Into each thread of the main interpreter that has none.
+fn into_threads(python: &Python, profiling: &Profiling) {
+    for_each_thread(python, profiling, |thread, function| {
+        if function == 0 {
+            // SAFETY: as in `for_each_thread`.
+            unsafe { (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut()) };
+        }
+    });
+}
+
+/// Whether a thread has a profile function that is the program's.
+fn has_other(python: &Python, profiling: &Profiling) -> bool {
     let mut has_other = false;
+    for_each_thread(python, profiling, |_, function| has_other |= function != 0 && function != own());
+    has_other
+}
+
+fn own() -> u64 {
+    profile as *const () as u64
+}
+
+/// The thread states of the main interpreter, and the profile function that each has now. With the GIL.
+fn for_each_thread(python: &Python, profiling: &Profiling, mut each: impl FnMut(u64, u64)) {
     // SAFETY: with the GIL: no thread state goes away. The word of one that is there is its own.
     unsafe {
         let mut thread = (profiling.first_thread)((python.main_interpreter)());
         while thread != 0 {
-            match core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read() {
-                0 => {
-                    (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut());
-                }
-                known => has_other |= known != own,
-            }
+            each(thread, core::ptr::with_exposed_provenance::<u64>((thread + PROFILE_FUNCTION) as usize).read());
             thread = (profiling.next_thread)(thread);
         }
     }
-    has_other
 }
 
 /// Work of the safe point: after the program has changed a profile function.
@@ -85,10 +93,9 @@ pub fn come_back(_: u64) -> u64 {
     // SAFETY: never freed; with the GIL.
     let kept = unsafe { tracer.as_ref() }.filter(|tracer| !tracer.is_stopped);
     let Some((python, Some(profiling))) = kept.map(|tracer| (tracer.python, tracer.profiling)) else { return 0 };
-    if into_threads(python, profiling) {
-        // SAFETY: as above, and nothing of the interpreter's is called meanwhile.
-        unsafe { (*tracer).has_given_way = true };
-    }
+    into_threads(python, profiling);
+    // SAFETY: as above, and nothing of the interpreter's is called meanwhile.
+    unsafe { (*tracer).has_given_way |= has_other(python, profiling) };
     0
 }
 

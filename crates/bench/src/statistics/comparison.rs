@@ -83,8 +83,6 @@ impl Comparison {
             let margin = factor * error;
             (ratio * (-margin).exp(), ratio * margin.exp())
         });
-        // Beyond all numbers: that is none.
-        let interval = interval.filter(|(low, high)| *low > 0.0 && high.is_finite());
         Some(Ratio { ratio, interval, spread: error * (blocks as f64).sqrt(), blocks })
     }
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use crate::sandbox::Sandbox;
+use crate::sandbox::{Sandbox, one_block};
 use expect_test::expect;
+use genba_format::proto;
 
 fn with_files(name: &str) -> Sandbox {
     let sandbox = Sandbox::new(name);
@@ -458,4 +459,26 @@ fn two_prof_files_are_compared_by_function() {
               hint: --weight wall orders functions by their time, --weight samples by their calls
         "#]],
     );
+}
+
+/// A hostile file of some kilobytes, whose counts are one row, a million times.
+#[test]
+fn a_small_recording_of_counts_is_not_read_into_a_large_memory() {
+    let mut prof = b"{".to_vec();
+    for _ in 0..1_000_000 {
+        // (`a`, 1, `b`): (1, 1, 0.0, 0.0, {})
+        prof.extend_from_slice(b")\x03z\x01ai\x01\0\0\0z\x01b)\x05i\x01\0\0\0i\x01\0\0\0");
+        prof.extend_from_slice(b"g\0\0\0\0\0\0\0\0g\0\0\0\0\0\0\0\0{0");
+    }
+    prof.push(b'0');
+    let start = proto::Start { pid: 4127, ..proto::Start::default() };
+    let traced = proto::Traced { prof, call_ps: 0 };
+    let block = proto::Block { start: Some(start), traced: Some(traced), ..proto::Block::default() };
+    let recording = one_block(&block);
+    assert!(recording.len() < 200_000, "{} bytes", recording.len());
+    let sandbox = Sandbox::new("imports-small-counts");
+    sandbox.file("work/small.genba", &recording);
+    let output = sandbox.genba(&["report", "small.genba"]).output().expect("the command starts");
+    let words = String::from_utf8_lossy(&output.stderr);
+    assert!(words.contains("functions and callers that fit into the memory for a file of this size"), "{words}");
 }

@@ -154,6 +154,11 @@ pub fn block_with_start(refused: &str) -> Vec<u8> {
         end: Some(proto::End { why: "exit".to_owned() }),
         ..proto::Block::default()
     };
+    one_block(&block)
+}
+
+/// A whole recording: the first block of a process.
+pub fn one_block(block: &proto::Block) -> Vec<u8> {
     let header = BlockHeader {
         version: genba_format::VERSION,
         process_key: [7; 16],
@@ -162,6 +167,6 @@ pub fn block_with_start(refused: &str) -> Vec<u8> {
         end_ns: 1_250_000_000,
     };
     let mut bytes = Vec::new();
-    encode_block(&header, block, &mut compress, &mut bytes).expect("a small block");
+    encode_block(&header, block.clone(), &mut compress, &mut bytes).expect("a small block");
     bytes
 }
