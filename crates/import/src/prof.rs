@@ -32,7 +32,7 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
     })
 }
 
-pub(crate) const UNKNOWN: &str =
+const UNKNOWN: &str =
     "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1";
 
 pub(crate) fn prof_of(bytes: &[u8], room: Room) -> Result<Prof, Refused> {

@@ -55,13 +55,16 @@ pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
     Ok(Imported {
         recording: Recording { blocks, lost: recording.lost, ..Recording::default() },
         words: words(call_ps),
-        unknown: prof::UNKNOWN.to_owned(),
+        unknown: UNKNOWN.to_owned(),
         faults,
         notes: Vec::new(),
         timeless: Some("genba trace counts, and tells no moments"),
         counts_calls: true,
     })
 }
+
+const UNKNOWN: &str =
+    "genba trace counts calls: no clock of the process beside them for law 2, and no ticks for law 1";
 
 struct Process {
     header: BlockHeader,

@@ -246,7 +246,10 @@ fn nothing_written(ending: &Ending, place: &Place, refusals: &[String], running:
             .detail("a Python writes its counts when it ends by itself; one that a signal kills leaves none, and a command may start no Python");
     }
     failure
-        .hint("genba run records until the last moment; for a command name its Python program: genba trace -m module")
+        .hint(match refusals.is_empty() {
+            true => "genba run records until the last moment; for a command name its Python program: genba trace -m module",
+            false => "genba run samples the same program, by other means",
+        })
         .with_exit_code(ending.exit_code().max(1))
 }
 
