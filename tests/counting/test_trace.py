@@ -273,6 +273,20 @@ def test_a_recording_has_the_counts_of_all_processes_and_the_sources(workshop: W
     assert "It is gone when the page is made." in gzip.decompress(base64.b64decode(packed)).decode()
 
 
+def test_a_command_whose_file_names_its_interpreter_has_its_cost_measured(workshop: Workshop) -> None:
+    """As pip writes pytest; behind a launcher the number is not told."""
+    inside, outside = workshop.place.inside, workshop.place.outside
+    for name, lines, expected in (
+        ("named", f"#!{workshop.interpreter.path}\nlen([])\n", "the tracer's (about "),
+        ("launched", f"#!/bin/sh\nexec {workshop.interpreter.path} -c 'len([])'\n", "the tracer's; "),
+    ):
+        command = workshop.write(name, lines, 0o755)
+        done = traced(workshop, "-o", f"{inside}/{name}.genba", command)
+        assert done.returncode == 0, done.stderr
+        (process,) = json.loads(genba_said("report", outside / f"{name}.genba", "--format", "json"))["processes"]
+        assert expected in process["imported"], process
+
+
 def test_two_recordings_of_counts_differ_exactly(workshop: Workshop) -> None:
     inside, outside = workshop.place.inside, workshop.place.outside
     for name, calls in (("a", 3), ("b", 5)):

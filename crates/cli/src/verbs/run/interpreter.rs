@@ -56,6 +56,14 @@ pub fn check(program: &Program) -> Result<Known, Failure> {
     }
 }
 
+/// The CPython that a program's file leads to by its symlinks and `#!` lines. None: a launcher, or a program with a Python within.
+pub fn behind(program: &Program) -> Option<PathBuf> {
+    let executable = Executable::follow(&program.path, &find_on_path);
+    let is_named_so = executable.names().any(|name| name.as_bytes().starts_with(b"python"));
+    let is_python = executable.elf().is_some_and(|elf| python_found(&executable, elf).is_some());
+    (is_named_so && is_python).then(|| executable.path().to_owned())
+}
+
 /// PyPy and GraalPy, by the names of the files on the way.
 fn other_implementation(path: &Path) -> Option<&'static str> {
     let name = path.file_name()?.to_string_lossy().to_lowercase();

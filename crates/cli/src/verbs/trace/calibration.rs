@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::files::private_folder;
 use crate::recording::session::Session;
+use crate::verbs::run::interpreter;
 use crate::verbs::run::target::{Kind, Program};
 
 /// The shortest of some loops, in picoseconds a call, and the version.
@@ -26,16 +27,17 @@ pub struct Found {
     pub version: String,
 }
 
-/// None: the program is a command that brings its own interpreter, or that interpreter did not answer.
+/// None: the program is a command whose interpreter is not known before it runs, or that interpreter did not answer.
 pub fn measure(program: &Program, agent: &Path) -> Option<Found> {
-    if program.kind != Kind::Interpreter {
-        return None;
-    }
+    let python = match program.kind {
+        Kind::Interpreter => program.path.clone(),
+        Kind::Command => interpreter::behind(program)?,
+    };
     let folder = private_folder::make("genba-trace-").ok()?;
     let session = Session::of_trace(folder.path().join("calibration.prof"), None);
-    let (alone_ps, version) = answer(Command::new(&program.path).env_remove("LD_PRELOAD"))?;
+    let (alone_ps, version) = answer(Command::new(&python).env_remove("LD_PRELOAD"))?;
     let (traced_ps, _) =
-        answer(Command::new(&program.path).env(Session::VARIABLE, session.encode()).env("LD_PRELOAD", agent))?;
+        answer(Command::new(&python).env(Session::VARIABLE, session.encode()).env("LD_PRELOAD", agent))?;
     Some(Found { call_ps: traced_ps.saturating_sub(alone_ps), version })
 }
 
