@@ -1,8 +1,7 @@
 // What a row and the panel say of a recording.
 import type { Ms } from "../units";
-import { bytesWords, plural } from "../words";
+import { bytesWords, plural, shown, visible } from "../words";
 import { dayWords } from "./dates";
-import { shown, visible } from "./names";
 import type { Facts, Link, Recording } from "./recordings";
 
 const VERDICT_MAX = 300;
