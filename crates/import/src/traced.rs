@@ -63,8 +63,7 @@ pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
     })
 }
 
-const UNKNOWN: &str =
-    "genba trace counts calls: no clock of the process beside them for law 2, and no ticks for law 1";
+const UNKNOWN: &str = "genba trace counts calls: no clock of the process beside them for law 2, and no ticks for law 1";
 
 struct Process {
     header: BlockHeader,

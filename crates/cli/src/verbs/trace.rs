@@ -247,7 +247,9 @@ fn nothing_written(ending: &Ending, place: &Place, refusals: &[String], running:
     }
     failure
         .hint(match refusals.is_empty() {
-            true => "genba run records until the last moment; for a command name its Python program: genba trace -m module",
+            true => {
+                "genba run records until the last moment; for a command name its Python program: genba trace -m module"
+            }
             false => "genba run samples the same program, by other means",
         })
         .with_exit_code(ending.exit_code().max(1))
