@@ -4,6 +4,7 @@ Owns: what is left out of the comparison, in words. cProfile starts the program 
 """
 
 import base64
+import contextlib
 import gzip
 import json
 import marshal
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from clock_source import another_clock_source
 from recording import RUN_SECONDS_MAX, Workshop, genba, genba_said
 from soak import SOAK
 
@@ -174,6 +176,26 @@ def of_files(found: Counts, begin: str | tuple[str, ...]) -> dict[tuple, tuple[i
 
 # Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
 @pytest.mark.measures
+@pytest.mark.measures
+@pytest.mark.parametrize("is_other", [False, True], ids=["as it is", "another clock source"])
+def test_times_are_those_of_the_program_s_own_clock(workshop: Workshop, is_other: bool) -> None:
+    """`outer` looks at the clock around a call of `f`, and `f` within: its time lies between. By the processor's counter, and by the kernel's clock."""
+    program = workshop.write(
+        "clocked.py",
+        "import time\n"
+        "def f():\n    begin = time.monotonic()\n    while time.monotonic() < begin + 0.2: pass\n    return time.monotonic() - begin\n"
+        "def outer():\n    begin = time.monotonic()\n    within = f()\n    return within, time.monotonic() - begin\n"
+        "print(*outer())\n",
+    )
+    with another_clock_source() if is_other else contextlib.nullcontext():
+        done = traced(workshop, "-o", f"{workshop.place.inside}/clocked.prof", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    within, around = map(float, done.stdout.split())
+    [cumulative] = [numbers[3] for (_, _, name), numbers in marshal.loads((workshop.place.outside / "clocked.prof").read_bytes()).items() if name == "f"]
+    # A clock that ticks at another pace would be a part of a thousand off at least.
+    assert within * 0.999 <= cumulative <= around * 1.001, (within, cumulative, around)
+
+
 def test_random_programs(workshop: Workshop) -> None:
     first = random.SystemRandom().randrange(1 << 32) if SOAK else 0
     for part in range(100 if SOAK else 5):

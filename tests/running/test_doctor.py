@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from clock_source import another_clock_source
+from figures import Figure
 from interpreters import pyenv_candidates
 from looked_at import Program, started
 from recording import REPOSITORY, Place, Workshop, binary, genba
@@ -76,6 +78,20 @@ def test_the_kernel_s_clock_is_counted() -> None:
     source = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
     assert page["clock"]["source"] == (source.read_text().strip() if source.exists() else None)
     assert [call["name"] for call in page["clock"]["python"]] == ["time.time()", "time.monotonic()", "time.perf_counter()"]
+
+
+@pytest.mark.measures
+def test_another_clock_source_of_this_machine(figure: Figure) -> None:
+    """Where it makes system calls, the remedy is the clock source that was there before."""
+    with another_clock_source() as name:
+        page, facts, _ = doctor("--clock", env={name: value for name, value in os.environ.items() if name != "LD_PRELOAD"})
+    assert page["clock"]["source"] == name and facts["clock source"]["value"].startswith(f"{name} (available: ")
+    for call in page["clock"]["calls"][:3]:
+        figure(f"{call['name']} by {name}", call["ns"], "ns")
+        if call["system_calls"]:
+            assert facts[call["name"]]["standing"] == "slow" and facts[call["name"]]["remedy"].startswith("echo tsc > /sys/")
+    after, _, _ = doctor("--clock")
+    assert after["clock"]["source"] in page["clock"]["available"] and after["clock"]["source"] != name
 
 
 def test_what_cannot_be_counted_is_said() -> None:

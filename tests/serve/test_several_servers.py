@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import crafted
-from engines import S3, Postgres
+from engines import S3, Postgres, free_port
 from recording import binary
 from served import Server, environment
 from uploads import Uploader, check_nothing_lost
@@ -174,6 +174,19 @@ def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> 
         postgres.start()
     client.push(crafted.unique(4))
     assert len(client.recordings()) == 2
+
+
+def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
+    """The cause is told, and no password. One that is not up yet is waited for."""
+    s3_place = s3.bucket("refused")
+    for address, cause in (
+        (f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),
+        (f"postgres://genba:db-secret@127.0.0.1:{postgres.port}/none", 'database "none" does not exist'),
+    ):
+        server = servers("refused", places=["--db", address, "--store", s3_place], secrets=s3.secrets)
+        done = server.verb("token", "list")
+        assert (done.returncode, done.stdout) == (1, "") and "cannot open the database 127.0.0.1/none" in done.stderr, done.stderr
+        assert cause in done.stderr and "db-secret" not in done.stderr, done.stderr
 
 
 def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes, honest: bytes) -> None:

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{Any, AnyPool, Arguments, AssertSqlSafe, Encode, Executor, SqlSafeStr, Transaction, Type};
+use sqlx::{Any, AnyConnection, AnyPool, Arguments, AssertSqlSafe, Connection, Encode, Executor, SqlSafeStr, Transaction, Type};
 use url::Url;
 
 use crate::words::problem::Problem;
@@ -67,7 +67,7 @@ impl Database {
             false => Problem::new(503, format!("cannot open the database {shown}")).detail(plain(&error)),
         };
         let options = AnyConnectOptions::from_str(address).map_err(cannot)?;
-        let pool = AnyPoolOptions::new()
+        let made = AnyPoolOptions::new()
             .max_connections(CONNECTIONS_MAX)
             .acquire_timeout(Duration::from_secs(WAIT_S))
             .after_connect(move |connection, _| {
@@ -81,9 +81,12 @@ impl Database {
                     Ok(())
                 })
             })
-            .connect_with(options)
-            .await
-            .map_err(cannot)?;
+            .connect_with(options.clone())
+            .await;
+        let pool = match made {
+            Err(sqlx::Error::PoolTimedOut) => return Err(cannot(refusal(&options).await)),
+            made => made.map_err(cannot)?,
+        };
         let steps = if kind == Kind::Sqlite { SQLITE } else { POSTGRES };
         let step = |&(version, name, statements): &(i64, &'static str, &'static str)| {
             Migration::new(version, name.into(), MigrationType::Simple, statements.into_sql_str(), false)
@@ -115,6 +118,12 @@ impl Database {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// Why there is no connection: the pool tries again and again, and does not tell what it met.
+async fn refusal(options: &AnyConnectOptions) -> sqlx::Error {
+    let tried = tokio::time::timeout(Duration::from_secs(WAIT_S), AnyConnection::connect_with(options)).await;
+    tried.ok().and_then(Result::err).unwrap_or(sqlx::Error::PoolTimedOut)
 }
 
 fn not_migrated(shown: &str, error: &MigrateError) -> Problem {
