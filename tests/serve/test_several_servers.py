@@ -179,11 +179,11 @@ def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> 
 def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
     """The cause is told, and no password. One that is not up yet is waited for."""
     s3_place = s3.bucket("refused")
-    for address, cause in (
-        (f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),
-        (f"postgres://genba:db-secret@127.0.0.1:{postgres.port}/none", 'database "none" does not exist'),
+    for name, address, cause in (
+        ("gone", f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),
+        ("other", f"postgres://genba:db-secret@127.0.0.1:{postgres.port}/none", 'database "none" does not exist'),
     ):
-        server = servers("refused", places=["--db", address, "--store", s3_place], secrets=s3.secrets)
+        server = servers(name, places=["--db", address, "--store", s3_place], secrets=s3.secrets)
         done = server.verb("token", "list")
         assert (done.returncode, done.stdout) == (1, "") and "cannot open the database 127.0.0.1/none" in done.stderr, done.stderr
         assert cause in done.stderr and "db-secret" not in done.stderr, done.stderr
