@@ -51,6 +51,11 @@ OWN = {
         SEEN + "def each(*event):\n    see(*event)\n    return each\n"
         "sys.settrace(each)\nwork()\nsys.settrace(None)\nprint(seen)\n"
     ),
+    # It would end the start of a thread, were it told.
+    "setprofile audited": (
+        "import sys, threading\nseen = []\ndef hook(event, arguments):\n    if 'setprofile' in event:\n        seen.append(event)\n        raise RuntimeError('refused')\n"
+        "sys.addaudithook(hook)\nthread = threading.Thread(target=work)\nthread.start()\nthread.join()\nprint(seen)\n"
+    ),
     "what sys says": "import sys\nprint(sys.setprofile, sys.setprofile.__doc__, sys.getprofile(), {sys.setprofile: work.__name__}[sys.setprofile])\nwork()\n",
     "monitoring": (
         "import sys\n"

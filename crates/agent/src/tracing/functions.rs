@@ -6,7 +6,6 @@ use crate::system::symbols;
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 
 pub type AuditHook = extern "C" fn(*const c_char, Object, *mut c_void) -> c_int;
-pub type ProfileFunction = extern "C" fn(Object, Object, c_int, Object) -> c_int;
 
 macro_rules! functions {
     ($(#[$about:meta])* $table:ident: $($field:ident: $name:literal, $kind:ty;)*) => {
@@ -72,7 +71,6 @@ functions! {
     /// What a profile function needs (3.11).
     Profiling:
     code: c"PyFrame_GetCode", unsafe extern "C" fn(Object) -> Object;
-    set_profile: c"_PyEval_SetProfile", unsafe extern "C" fn(u64, Option<ProfileFunction>, Object) -> c_int;
     first_thread: c"PyInterpreterState_ThreadHead", unsafe extern "C" fn(u64) -> u64;
     next_thread: c"PyThreadState_Next", unsafe extern "C" fn(u64) -> u64;
 }

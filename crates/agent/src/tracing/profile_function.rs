@@ -10,8 +10,13 @@ use super::tracer::{Callable, Tracer, set_delayed};
 use crate::collections::interpreter::Object;
 use std::ffi::c_int;
 
-/// `c_profilefunc` of a thread state. Source: CPython 3.11, Include/cpython/pystate.h.
+/// `tracing`, `cframe`, `c_profilefunc` and `c_tracefunc` of a thread state. Source: CPython 3.11, Include/cpython/pystate.h.
+const WITHIN: u64 = 44;
+const C_FRAME: u64 = 56;
 const PROFILE_FUNCTION: u64 = 64;
+const TRACE_FUNCTION: u64 = 72;
+/// `use_tracing`, the first byte of a `_PyCFrame`.
+const IS_TRACED: u8 = 255;
 /// Source: CPython Include/cpython/pystate.h.
 const CALL: c_int = 0;
 const RETURN: c_int = 3;
@@ -49,7 +54,7 @@ pub fn uninstall(tracer: *mut Tracer) {
     for_each_thread(python, profiling, |thread, function| {
         if function == own() {
             // SAFETY: as in `for_each_thread`.
-            unsafe { (profiling.set_profile)(thread, None, core::ptr::null_mut()) };
+            unsafe { set(thread, 0) };
         }
     });
 }
@@ -59,7 +64,7 @@ fn into_threads(python: &Python, profiling: &Profiling) {
     for_each_thread(python, profiling, |thread, function| {
         if function == 0 {
             // SAFETY: as in `for_each_thread`.
-            unsafe { (profiling.set_profile)(thread, Some(profile), core::ptr::null_mut()) };
+            unsafe { set(thread, own()) };
         }
     });
 }
@@ -69,6 +74,27 @@ fn has_other(python: &Python, profiling: &Profiling) -> bool {
     let mut has_other = false;
     for_each_thread(python, profiling, |_, function| has_other |= function != 0 && function != own());
     has_other
+}
+
+/// What `_PyEval_SetProfile` does where neither the old function nor the new one has an object. That one tells the program's audit hooks first, and
+/// these may raise, or let threads end while the list of them is read.
+///
+/// # Safety
+/// A thread state of the list, with the GIL.
+unsafe fn set(thread: u64, function: u64) {
+    let place = |offset: u64| core::ptr::with_exposed_provenance_mut::<u64>((thread + offset) as usize);
+    // SAFETY: fields of a thread state, which only who has the GIL changes.
+    unsafe {
+        let frame = place(C_FRAME).read();
+        // A thread without the GIL is making this thread state.
+        if frame == 0 {
+            return;
+        }
+        place(PROFILE_FUNCTION).write(function);
+        let is_within = core::ptr::with_exposed_provenance::<c_int>((thread + WITHIN) as usize).read() != 0;
+        let is_traced = !is_within && (function != 0 || place(TRACE_FUNCTION).read() != 0);
+        core::ptr::with_exposed_provenance_mut::<u8>(frame as usize).write(if is_traced { IS_TRACED } else { 0 });
+    }
 }
 
 fn own() -> u64 {
