@@ -2,7 +2,7 @@
 # GENBA_STANDALONE (folder of python-build-standalone), GENBA_S3 and GENBA_GARAGE (folders with bin/s3s-fs and bin/garage), GENBA_PYTHONS (interpreters to test with, separated by colons), FUZZ_SECONDS.
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned prepare soak test-rust test-web test-python cluster
+.PHONY: help build demo test test-all check check-quick check-clippy prose bench bench-handler fuzz golden screens pictures case casebook untuned prepare soak test-rust test-web test-python test-cases cluster
 
 TOOLS := $(CURDIR)/build/tools
 FUZZ_SECONDS ?= 60
@@ -42,7 +42,11 @@ test-web: web/node_modules
 
 # A file a worker; three, because tests wait much of their time. The log ends with the longest ones.
 test-python:
-	$(TOOLS)/bin/pytest --durations 60 --durations-min 2 -n 3 --dist loadfile tests benches
+	$(TOOLS)/bin/pytest --durations 60 --durations-min 2 -n 3 --dist loadfile --ignore tests/cases tests benches
+
+# One after the other: their pages measure.
+test-cases:
+	$(TOOLS)/bin/pytest --durations 20 --durations-min 2 tests/cases
 
 # Hours; it may be stopped, and goes on where it stopped as long as the sources stay the same (build/soak.jsonl; tests/soaking/sittings.py). Run nothing
 # beside what measures. PART="tests/harmless tests/sampling/test_bias.py" and VERSIONS="3.13 3.14-standalone" choose a piece; GENBA_SOAK_SECONDS

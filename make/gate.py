@@ -168,6 +168,8 @@ GROUPS: dict[str, tuple[Part, ...]] = {
         # The same inputs in each run.
         Part("fuzz", f"{MAKE} fuzz FUZZ='--inputs 30000'", needs=("build",)),
         Part("python", f"{MAKE} test-python", needs=("build", "machine"), read=read_pytest, alone=True),
+        # Their pages prove by how much a fix is faster, in some by a few per cent: with two tests beside that drowned.
+        Part("cases", f"{MAKE} test-cases", needs=("build", "machine"), read=read_pytest, alone=True),
     ),
 }
 PARTS = {part.name: part for group in GROUPS.values() for part in group}
