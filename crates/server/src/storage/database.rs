@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{Any, AnyConnection, AnyPool, Arguments, AssertSqlSafe, Connection, Encode, Executor, SqlSafeStr, Transaction, Type};
+use sqlx::{
+    Any, AnyConnection, AnyPool, Arguments, AssertSqlSafe, Connection, Encode, Executor, SqlSafeStr, Transaction, Type,
+};
 use url::Url;
 
 use crate::words::problem::Problem;
