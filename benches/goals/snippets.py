@@ -1,7 +1,7 @@
 """`genba bench --py` beside pyperf, on twenty of pyperformance's benchmarks: the same function, in the same interpreter, and how far the means are apart.
 
 Owns: which benchmarks, and the comparison. Never: judges by a bound: of twenty that are equal, one differs by chance. Needs build/peers/pyperformance
-(make/prepare.sh peers). It takes half an hour; MEANS_OF=nbody,go asks for some only.
+(make/prepare.sh peers). It takes a quarter of an hour; MEANS_OF=nbody,go asks for some only.
 """
 
 import json
@@ -23,10 +23,12 @@ NAMES = [
     "chaos", "coroutines", "decimal_factorial", "decimal_pi", "deltablue", "fannkuch", "float", "go", "hexiom", "json_dumps",
     "json_loads", "meteor_contest", "nbody", "nqueens", "pidigits", "pyflate", "raytrace", "richards", "richards_super", "spectral_norm",
 ]  # fmt: skip
-# Of each tool in each half; pyperf's half is measured before and after genba's, so that a steady drift is in both alike.
-PROCESSES = 10
-# Of Student's t, as far as 19 degrees of freedom allow: 95 % of equal means are less far apart.
-DEVIATIONS = 2.1
+# Each has a turn of pyperf's, one of genba's, and one of pyperf's again, so that a machine that drifts slows both alike.
+BLOCKS = 5
+# Of a turn of pyperf's; genba has twice as many in its one.
+PROCESSES = 2
+# Student's t of so many blocks: 95 % of equal means are less far apart.
+STANDARD_ERRORS = 2.78
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
@@ -39,17 +41,25 @@ def rows(options: Namespace, folder: Path) -> list[Row]:
     ratios, apart = {}, []
     for name in asked:
         script = scripts / f"bm_{name}" / "run_benchmark.py"
-        before = by_pyperf(python, script, folder / "before.json")
-        genba = by_genba(options.genba, python, script, folder / "genba.json")
-        pyperf = [*before, *by_pyperf(python, script, folder / "after.json")]
-        ratios[name] = statistics.fmean(genba) / statistics.fmean(pyperf)
-        error = math.hypot(*(statistics.stdev(means) / math.sqrt(len(means)) / statistics.fmean(means) for means in (genba, pyperf)))
-        if abs(ratios[name] - 1) > DEVIATIONS * error:
+        blocks = [block(options.genba, python, script, folder) for _ in range(BLOCKS)]
+        logs = [math.log(genba / pyperf) for genba, pyperf in blocks]
+        margin = STANDARD_ERRORS * statistics.stdev(logs) / math.sqrt(BLOCKS)
+        ratios[name] = math.exp(statistics.fmean(logs))
+        if abs(statistics.fmean(logs)) > margin:
             apart.append(name)
-        print(f"  {name:18} {statistics.fmean(genba) * 1e3:9.3f} ms, pyperf {statistics.fmean(pyperf) * 1e3:9.3f} ms, ratio {ratios[name]:.3f} ± {DEVIATIONS * error:.3f}", flush=True)
+        genba, pyperf = (statistics.fmean(side) * 1e3 for side in zip(*blocks, strict=True))
+        print(f"  {name:18} {genba:9.3f} ms, pyperf {pyperf:9.3f} ms, ratio {ratios[name]:.3f} ± {margin * 100:.1f} %", flush=True)
     values = sorted(ratios.values())
     words = f"median ratio {statistics.median(values):.3f}, from {values[0]:.3f} to {values[-1]:.3f}{f'; {', '.join(apart)}' if apart else ''}"
     return [Row("bench --py: means further from pyperf's than both vary", len(apart), f"of {len(asked)}", yardstick=words, ratio=statistics.median(values))]
+
+
+def block(genba: str, python: Path, script: Path, folder: Path) -> tuple[float, float]:
+    """genba's mean and pyperf's, in seconds."""
+    before = by_pyperf(python, script, folder / "before.json")
+    own = by_genba(genba, python, script, folder / "genba.json")
+    after = by_pyperf(python, script, folder / "after.json")
+    return statistics.fmean(own), statistics.fmean([*before, *after])
 
 
 def by_pyperf(python: Path, script: Path, out: Path) -> list[float]:
