@@ -177,7 +177,7 @@ def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> 
 
 
 def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
-    """The cause is told, and no password. One that is not up yet is waited for."""
+    """The cause is told, and no password."""
     s3_place = s3.bucket("refused")
     for name, address, cause in (
         ("gone", f"postgres://genba:db-secret@127.0.0.1:{free_port()}/none", "Connection refused"),

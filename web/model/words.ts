@@ -1,4 +1,4 @@
-// Numbers and places into words, the one place where nanoseconds stop being integers. Three significant digits at most;
+// Numbers, places and names into words, the one place where nanoseconds stop being integers. Three significant digits at most;
 // `exact` keeps them all.
 import type { Accounting, Caller, Clocks, Filters, Frame, Meta, Process, Profile, Rare, Reason, Thread } from "./tables/profile";
 import { weightOfAll } from "./tables/totals";

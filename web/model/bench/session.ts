@@ -10,7 +10,7 @@ export interface Ratio {
   /** The command that it is compared with; null: itself, at other times. */
   readonly to: string | null;
   readonly ratio: number;
-  /** Null: too few runs. It may be endless. */
+  /** Null: too few runs. `Infinity`: it has no end. */
   readonly interval: readonly [number, number] | null;
   /** The interval does not contain 1. */
   readonly isShown: boolean;
@@ -93,7 +93,7 @@ function decodeCommand(at: Value, words: string): Command {
 
 function decodeRatio(at: Value): Ratio {
   const row = object(at);
-  // JSON has no infinity: an interval that begins has an end, or has none.
+  // JSON has no infinity: with `low` and without `high` the interval has no end.
   const [low, high] = [orNull(row("low"), finite), orNull(row("high"), finite)];
   return { to: orNull(row("to"), text), ratio: finite(row("ratio")), interval: low === null ? null : [low, high ?? Infinity], isShown: yes(row("shown")) };
 }

@@ -139,6 +139,9 @@ fn would_see_its_own_end(tracer: *mut Tracer) -> bool {
 }
 
 /// Whether `sys.getprofile` gives None.
+///
+/// # Safety
+/// With the GIL. The function is `sys.getprofile`.
 unsafe fn is_without(python: &Python, function: Object) -> bool {
     // SAFETY: a function of the interpreter's without arguments; with the GIL.
     unsafe {
@@ -191,6 +194,9 @@ fn of_one(function: extern "C" fn(Object, *const Object, isize) -> Object) -> Of
 static COPIES: [AtomicPtr<Method>; 3] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 3];
 
 /// None: it is not what genba knows. Takes the reference.
+///
+/// # Safety
+/// With the GIL. The function is an object of the interpreter's.
 unsafe fn led(
     python: &Python,
     which: usize,
@@ -220,6 +226,8 @@ unsafe fn led(
     }
 }
 
+/// # Safety
+/// With the GIL. The function is an object of the interpreter's.
 unsafe fn has_flags(python: &Python, function: Object, flags: c_int) -> bool {
     // SAFETY: with the GIL; an object of that type has a definition.
     unsafe { Python::type_of(function) == python.function_type && (**Python::method_of(function)).flags == flags }

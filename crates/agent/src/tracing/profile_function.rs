@@ -11,11 +11,11 @@ use crate::collections::interpreter::Object;
 use std::ffi::c_int;
 
 /// `tracing`, `cframe`, `c_profilefunc` and `c_tracefunc` of a thread state. Source: CPython 3.11, Include/cpython/pystate.h.
-const WITHIN: u64 = 44;
+const TRACING: u64 = 44;
 const C_FRAME: u64 = 56;
 const PROFILE_FUNCTION: u64 = 64;
 const TRACE_FUNCTION: u64 = 72;
-/// `use_tracing`, the first byte of a `_PyCFrame`.
+/// Of `use_tracing`, the first byte of a `_PyCFrame`.
 const IS_TRACED: u8 = 255;
 /// Source: CPython Include/cpython/pystate.h.
 const CALL: c_int = 0;
@@ -76,8 +76,8 @@ fn has_other(python: &Python, profiling: &Profiling) -> bool {
     has_other
 }
 
-/// What `_PyEval_SetProfile` does where neither the old function nor the new one has an object. That one tells the program's audit hooks first, and
-/// these may raise, or let threads end while the list of them is read.
+/// As `_PyEval_SetProfile` does where neither the old function nor the new one has an object, without its audit event: the program's hooks may raise,
+/// or let threads end while the list of threads is read.
 ///
 /// # Safety
 /// A thread state of the list, with the GIL.
@@ -86,12 +86,12 @@ unsafe fn set(thread: u64, function: u64) {
     // SAFETY: fields of a thread state, which only who has the GIL changes.
     unsafe {
         let frame = place(C_FRAME).read();
-        // A thread without the GIL is making this thread state.
+        // Another thread is making this thread state, without the GIL.
         if frame == 0 {
             return;
         }
         place(PROFILE_FUNCTION).write(function);
-        let is_within = core::ptr::with_exposed_provenance::<c_int>((thread + WITHIN) as usize).read() != 0;
+        let is_within = core::ptr::with_exposed_provenance::<c_int>((thread + TRACING) as usize).read() != 0;
         let is_traced = !is_within && (function != 0 || place(TRACE_FUNCTION).read() != 0);
         core::ptr::with_exposed_provenance_mut::<u8>(frame as usize).write(if is_traced { IS_TRACED } else { 0 });
     }

@@ -250,7 +250,7 @@ fn nothing_written(ending: &Ending, place: &Place, refusals: &[String], running:
             true => {
                 "genba run records until the last moment; for a command name its Python program: genba trace -m module"
             }
-            false => "genba run samples the same program, by other means",
+            false => "genba run samples instead of counting, and may work where this does not",
         })
         .with_exit_code(ending.exit_code().max(1))
 }

@@ -192,6 +192,15 @@ fn few_rounds_show_what_is_plain() {
 }
 
 #[test]
+fn nearly_equal_times_and_one_far_one_have_an_interval_without_an_end() {
+    // Most draws have no block of the far run, and a tiny error.
+    let fast: Vec<f64> = (0..20).map(|run| 1.0 + f64::from(run) * 1e-12).collect();
+    let slow: Vec<f64> = (0..20).map(|run| if run == 0 { 3.0 } else { 1.0 }).collect();
+    let found = two(&[fast, slow]);
+    assert_eq!((found.interval, found.is_shown()), (Some((0.0, f64::INFINITY)), false));
+}
+
+#[test]
 fn the_same_times_give_the_same_interval() {
     let times = Machine::new(4, Noise::Spikes).rounds(&[100.0, 101.0], 20);
     assert_eq!(two(&times), two(&times));
