@@ -51,7 +51,7 @@ OWN = {
         SEEN + "def each(*event):\n    see(*event)\n    return each\n"
         "sys.settrace(each)\nwork()\nsys.settrace(None)\nprint(seen)\n"
     ),
-    # It would end the start of a thread, were it told.
+    # Whoever tells it of a profile function in the new thread never sees that thread begin.
     "setprofile audited": (
         "import sys, threading\nseen = []\ndef hook(event, arguments):\n    if 'setprofile' in event:\n        seen.append(event)\n        raise RuntimeError('refused')\n"
         "sys.addaudithook(hook)\nthread = threading.Thread(target=work)\nthread.start()\nthread.join()\nprint(seen)\n"

@@ -174,8 +174,6 @@ def of_files(found: Counts, begin: str | tuple[str, ...]) -> dict[tuple, tuple[i
     return kept
 
 
-# Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
-@pytest.mark.measures
 @pytest.mark.measures
 @pytest.mark.parametrize("is_other", [False, True], ids=["as it is", "another clock source"])
 def test_times_are_those_of_the_program_s_own_clock(workshop: Workshop, is_other: bool) -> None:
@@ -196,6 +194,8 @@ def test_times_are_those_of_the_program_s_own_clock(workshop: Workshop, is_other
     assert within * 0.999 <= cumulative <= around * 1.001, (within, cumulative, around)
 
 
+# Fifty programs in five processes each side: starting a Python takes longer than such a program. A thousand others each time in the long form.
+@pytest.mark.measures
 def test_random_programs(workshop: Workshop) -> None:
     first = random.SystemRandom().randrange(1 << 32) if SOAK else 0
     for part in range(100 if SOAK else 5):
