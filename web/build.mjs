@@ -1,5 +1,5 @@
-// Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/bench.html, the same of
-// `genba bench`; dist/server.html, all pages in front of the viewer; and dist/follow.js, which `genba serve` adds to its page of a live recording.
+// Builds the pages, script and style inside: dist/viewer.html, the viewer with one place left for the numbers; dist/bench.html and
+// dist/cycles.html, the same of `genba bench` and `genba gc cycles`; dist/server.html, all pages in front of the viewer; and dist/follow.js, which `genba serve` adds to its page of a live recording.
 // `--tests` bundles the model's tests for node's runner instead. Nothing is fetched.
 import { execFileSync } from "node:child_process";
 import { build } from "esbuild";
@@ -17,7 +17,8 @@ if (process.argv.includes("--tests")) await bundleTests();
 else {
   await mkdir(join(here, "dist"), { recursive: true });
   await bundleViewer();
-  await bundleBench();
+  await bundleAlone("genba bench", "bench");
+  await bundleAlone("genba gc cycles", "cycles");
   await bundleServer();
 }
 
@@ -33,9 +34,10 @@ async function bundleViewer() {
   await writeFile(join(here, "dist/viewer.html"), page);
 }
 
-async function bundleBench() {
-  const parts = await bundle({ script: "bench/main.tsx", style: "style/bench/bench.css" });
-  await writeFile(join(here, "dist/bench.html"), await pageWithPlace("genba bench", parts));
+/** A page that stands alone, beside the viewer. */
+async function bundleAlone(title, name) {
+  const parts = await bundle({ script: `${name}/main.tsx`, style: `style/${name}/${name}.css` });
+  await writeFile(join(here, `dist/${name}.html`), await pageWithPlace(title, parts));
 }
 
 async function bundleServer() {

@@ -39,8 +39,8 @@ export default tseslint.config(
     },
   },
   {
-    files: ["bench/**"],
-    rules: { "no-restricted-imports": noImports(["**/draw/*", "**/web/server/*"], "the page of genba bench has model, and parts that know no recording") },
+    files: ["bench/**", "cycles/**"],
+    rules: { "no-restricted-imports": noImports(["**/draw/*", "**/web/server/*"], "a page that stands alone has model, and parts that know no recording") },
   },
   {
     // The pages in front of the viewer: the only part that asks anything of the network, and only of its own server.

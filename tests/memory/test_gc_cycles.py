@@ -206,3 +206,21 @@ def test_only_so_many_kinds_are_shown(workshop: Workshop) -> None:
 def test_no_such_process(workshop: Workshop) -> None:
     done = genba("gc", "cycles", "4194303")
     assert done.returncode == 1 and "hint: genba ps" in done.stderr and not done.stdout
+
+
+@on("3.13")
+def test_the_page_replaces_pages_and_nothing_else(workshop: Workshop) -> None:
+    """What it shows: tests/page/cycles.test.mjs."""
+    page, foreign = workshop.place.outside / "cycles.html", workshop.place.outside / "notes.txt"
+    foreign.write_text("a day of work\n")
+    with heaped(workshop, "key:7", program=CYCLED) as (program, _):
+        for _ in range(2):
+            done = genba("gc", "cycles", str(program.pid), "-o", str(page))
+            assert (done.returncode, done.stderr) == (0, f"wrote {page}: open it in a browser\n")
+            assert "7 cycles of 1 object each" in done.stdout
+        streamed = genba("gc", "cycles", str(program.pid), "-o", "-")
+        assert (streamed.returncode, streamed.stderr) == (0, "") and len(streamed.stdout) > 10_000
+        assert streamed.stdout.startswith(page.read_text()[:100])
+        refused = genba("gc", "cycles", str(program.pid), "-o", str(foreign))
+        assert refused.returncode == 1 and f"error: {foreign} is not overwritten" in refused.stderr, refused.stderr
+        assert foreign.read_text() == "a day of work\n"

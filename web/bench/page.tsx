@@ -5,6 +5,7 @@ import { useEffect, useMemo } from "preact/hooks";
 import { rangeAround, ratioRows, scanOf } from "../model/bench/picture";
 import type { Session } from "../model/bench/session";
 import { plural } from "../model/words";
+import { onKeys, switchTheme } from "../parts/alone";
 import { Ratios } from "./ratios";
 import { NO_TIME, Runs } from "./runs";
 import { ScanPicture } from "./scan";
@@ -12,23 +13,17 @@ import { ScanPicture } from "./scan";
 const SCALES = [["own", "Own scale"], ["same", "Same scale"]] as const;
 type Scale = (typeof SCALES)[number][0];
 
-export function BenchPage({ session }: { session: Session }): JSX.Element {
+export function BenchPage({ numbers: session }: { numbers: Session }): JSX.Element {
   const { commands, rounds, isInterleaved, isCut, reference, together, version } = session;
   const scale = useSignal<Scale>("own");
   const rows = useMemo(() => ratioRows(session), [session]);
   const scan = useMemo(() => scanOf(session), [session]);
   const all = useMemo(() => rangeAround(commands.flatMap(({ times }) => times), NO_TIME), [commands]);
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "t") switchTheme();
-      if (event.key === "s" && commands.length > 1) scale.value = scale.value === "own" ? "same" : "own";
-    };
-    addEventListener("keydown", onKey);
-    return () => {
-      removeEventListener("keydown", onKey);
-    };
-  }, [commands, scale]);
+  useEffect(() => onKeys({
+    s: () => {
+      if (commands.length > 1) scale.value = scale.value === "own" ? "same" : "own";
+    },
+  }), [commands, scale]);
   return (
     <>
       <header>
@@ -55,7 +50,7 @@ export function BenchPage({ session }: { session: Session }): JSX.Element {
         )}
         <button type="button" class="plain" onClick={switchTheme}>Theme</button>
       </header>
-      <main class="bench">
+      <main class="alone">
         {together === "" ? null : (
           <section data-together>
             <h2>Comparison</h2>
@@ -77,9 +72,4 @@ export function BenchPage({ session }: { session: Session }): JSX.Element {
       </footer>
     </>
   );
-}
-
-function switchTheme(): void {
-  const { dataset } = document.documentElement;
-  dataset["theme"] = dataset["theme"] === "dark" ? "light" : "dark";
 }

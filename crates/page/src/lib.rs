@@ -1,4 +1,4 @@
-//! The viewer's page around the numbers of a recording, or of a comparison, and that of `genba bench`: one page that needs nothing else, no network either.
+//! The viewer's page around the numbers of a recording, or of a comparison, and those of `genba bench` and `genba gc cycles`: one page that needs nothing else, no network either.
 //! Owns: putting the numbers into the page; the policy that a server sends with it (`policy`). Never: forms a number (genba-profile
 //! does) or a picture (web/ does); opens a file, prints.
 //! The viewer's page holds one JSON object, `{ "profile": …, "rare": …, "collections": …, "heaps": …, "reports": { "cpu": …, "wall": …, "samples": … } }`,
@@ -33,6 +33,8 @@ pub use policy::{followed, policy, script_hashes};
 const PAGE: &str = include_str!("../../../web/dist/viewer.html");
 /// The page of `genba bench`.
 const BENCH: &str = include_str!("../../../web/dist/bench.html");
+/// The page of `genba gc cycles`.
+const CYCLES: &str = include_str!("../../../web/dist/cycles.html");
 /// The server's own pages: the list, tokens, settings, and logging in.
 pub const LIST: &str = include_str!("../../../web/dist/server.html");
 /// The script that `followed` adds to a page.
@@ -129,6 +131,11 @@ pub fn bench_page(numbers: &str) -> Result<String, NotMade> {
     filled(BENCH, numbers)
 }
 
+/// The page of `genba gc cycles` with what it found. It begins with `head`.
+pub fn cycles_page(numbers: &str, head: &str) -> Result<String, NotMade> {
+    filled(&CYCLES.replacen(HEAD, head, 1), numbers)
+}
+
 fn filled(page: &str, numbers: &str) -> Result<String, NotMade> {
     let packed = packed(numbers).map_err(|error| NotMade(format!("cannot compress the page: {error}")))?;
     Ok(page.replacen(NUMBERS, &packed, 1))
@@ -155,8 +162,10 @@ mod tests {
 
     #[test]
     fn the_pages_have_one_place_for_numbers_and_ask_for_nothing() {
-        assert!(PAGE.starts_with(HEAD), "the page has no place for the mark");
-        for page in [PAGE, BENCH] {
+        for page in [PAGE, CYCLES] {
+            assert!(page.starts_with(HEAD), "the page has no place for the mark");
+        }
+        for page in [PAGE, BENCH, CYCLES] {
             assert_eq!(page.matches(NUMBERS).count(), 1);
             assert!(page.contains("default-src 'none'"), "the page must forbid itself the network");
             for asking in ["src=\"", "@import", "url(", "https://", "import("] {

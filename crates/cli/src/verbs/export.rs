@@ -137,20 +137,22 @@ pub fn delivered(
     text: &str,
 ) -> Result<Option<PathBuf>, Failure> {
     match output {
-        Some(path) if path == Path::new("-") => {
-            read::print(text)?;
-            Ok(None)
-        }
-        Some(path) => {
-            write(path, text)?;
-            Ok(Some(path.to_owned()))
-        }
+        Some(path) => delivered_to(path, text),
         None => {
             let (path, mut file) = next_free(&recordings.stem(), ending)?;
             file.write_all(text.as_bytes()).map_err(|error| cannot_write(&path, &error))?;
             Ok(Some(path))
         }
     }
+}
+
+/// The file that was named. None: stdout.
+pub fn delivered_to(output: &Path, text: &str) -> Result<Option<PathBuf>, Failure> {
+    if output == Path::new("-") {
+        return read::print(text).map(|()| None);
+    }
+    write(output, text)?;
+    Ok(Some(output.to_owned()))
 }
 
 /// `app.html`, `app-2.html`, … in the current directory: nothing is replaced that nobody named.

@@ -2,23 +2,27 @@
 //! Owns: the options. Never: looks for a cycle itself: the agent does, inside the process.
 
 mod breaking;
+mod drawing;
 mod kinds;
 mod page;
 mod text;
 mod words;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use genba_process::interpreter::{self, Interpreter};
 
 use super::format::TextOrJson;
+use crate::files::own_file::MARKED_HEAD;
 use crate::read;
 use crate::verbs::attach::entering;
+use crate::verbs::export::delivered_to;
 use crate::verbs::heap::asking::{self, Wants};
 use crate::verbs::heap::choice::{self, Wish};
 use crate::verbs::heap::interrupt::Interrupt;
-use crate::words::failure::Failure;
+use crate::words::failure::{Failure, say};
 use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
@@ -44,6 +48,10 @@ pub struct Arguments {
     #[arg(long)]
     in_place: bool,
 
+    /// Draw each kind of cycles, and the reference to drop, on a page that needs nothing else, no network either; - is stdout
+    #[arg(short, long, value_name = "OUT", value_hint = ValueHint::FilePath, conflicts_with = "format")]
+    output: Option<PathBuf>,
+
     /// What to print
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: TextOrJson,
@@ -60,6 +68,13 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_json = arguments.format == TextOrJson::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
     let page = Page::new(&interpreter, &choice, asked, (limit > 0).then_some(limit))?;
+    if let Some(output) = &arguments.output {
+        let drawn = genba_page::cycles_page(&drawing::numbers(&page)?, MARKED_HEAD);
+        let Some(path) = delivered_to(output, &drawn.map_err(|why| Failure::ours(why.to_string()))?)? else {
+            return Ok(ExitCode::SUCCESS);
+        };
+        say(&format!("wrote {}: open it in a browser", path.display()));
+    }
     read::print(&if is_json { page.json()? } else { text::text(&page) })?;
     Ok(ExitCode::SUCCESS)
 }

@@ -9,6 +9,7 @@ use genba_process::interpreter::Interpreter;
 use serde::Serialize;
 
 use super::breaking::Breaking;
+use super::drawing::Graph;
 use super::kinds::kinds;
 use super::words::{self, Classes};
 use crate::verbs::heap::asking::Asked;
@@ -20,10 +21,10 @@ use crate::words::failure::Failure;
 pub struct Page {
     format: &'static str,
     version: u32,
-    genba_version: String,
+    pub genba_version: String,
     pub pid: u32,
     pub python: String,
-    argv: Vec<String>,
+    pub argv: Vec<String>,
     /// Objects that a full collection now would look at, and find unreachable.
     pub tracked: u64,
     pub would_free: u64,
@@ -65,6 +66,8 @@ pub struct Kind {
     pub classes: Vec<Members>,
     pub references: Vec<Edge>,
     pub breaks: Breaks,
+    #[serde(skip)]
+    pub graph: Graph,
 }
 
 #[derive(Serialize)]
@@ -102,7 +105,7 @@ pub struct Breaks {
 #[derive(Serialize)]
 pub struct Drop {
     /// Its place in `references`.
-    reference: usize,
+    pub reference: usize,
     pub what: String,
     pub how: String,
 }
@@ -195,6 +198,7 @@ impl Kind {
             let reference = group.references.get(place)?;
             Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
         });
+        let breaks = Breaks { each, drop: drop.collect() };
         let mut classes: Vec<Members> = group
             .members
             .iter()
@@ -210,7 +214,8 @@ impl Kind {
             largest: group.largest,
             classes,
             references: group.references.iter().map(|reference| Edge::of(reference, names)).collect(),
-            breaks: Breaks { each, drop: drop.collect() },
+            graph: Graph::of(group, &breaks, names),
+            breaks,
         }
     }
 }

@@ -11,7 +11,25 @@ use crate::verbs::heap::text::{shortened, way};
 const LINES_MAX: usize = 12;
 const OTHERS_MAX: usize = 3;
 
+/// Of a kind without references.
+pub const NO_SHAPE: &str = "of more shapes than genba tells apart";
+
 pub fn text(page: &Page) -> String {
+    let mut text = about(page);
+    for kind in &page.kinds {
+        text.push('\n');
+        one(kind, &mut text);
+    }
+    if let Some(more) = more(page) {
+        text.push_str(&format!("\n{more} (--limit 0 shows all)\n"));
+    }
+    text.push('\n');
+    text.push_str(&end(page));
+    text
+}
+
+/// What stands above all kinds.
+pub fn about(page: &Page) -> String {
     let mut text = format!("process {} · CPython {} · ", page.pid, page.python);
     text.push_str(&match page.would_free {
         0 => "no garbage waits for the collector\n".to_owned(),
@@ -48,17 +66,18 @@ pub fn text(page: &Page) -> String {
             figures::counted(page.in_gc_garbage, "object", "objects")
         ));
     }
-    for kind in &page.kinds {
-        text.push('\n');
-        one(kind, &mut text);
-    }
-    if page.kinds_left_out > 0 {
-        text.push_str(&format!(
-            "\n{} (--limit 0 shows all)\n",
-            figures::counted(page.kinds_left_out as u64, "more kind of cycles", "more kinds of cycles")
-        ));
-    }
-    text.push('\n');
+    text
+}
+
+/// Kinds that `--limit` left out.
+pub fn more(page: &Page) -> Option<String> {
+    let more = page.kinds_left_out as u64;
+    (more > 0).then(|| figures::counted(more, "more kind of cycles", "more kinds of cycles"))
+}
+
+/// What stands below all kinds.
+pub fn end(page: &Page) -> String {
+    let mut text = String::new();
     if page.would_free > 0 {
         text.push_str(&format!("nothing was freed: gc.collect() does that, or genba heap {} --collect\n", page.pid));
     }
@@ -66,7 +85,8 @@ pub fn text(page: &Page) -> String {
     text
 }
 
-fn one(kind: &Kind, text: &mut String) {
+/// `50 cycles of 5 objects each, 26.7 kB`
+pub fn title(kind: &Kind) -> String {
     let size = match (kind.cycles, kind.objects.is_multiple_of(kind.cycles.max(1))) {
         (1, _) => format!("of {}", figures::counted(kind.objects, "object", "objects")),
         (cycles, true) if kind.largest == kind.objects / cycles => {
@@ -79,33 +99,42 @@ fn one(kind: &Kind, text: &mut String) {
         ),
     };
     let cycles = figures::counted(kind.cycles, "cycle", "cycles");
-    text.push_str(&format!("{cycles} {size}, {}\n", figures::size(kind.bytes)));
+    format!("{cycles} {size}, {}", figures::size(kind.bytes))
+}
+
+fn one(kind: &Kind, text: &mut String) {
+    text.push_str(&format!("{}\n", title(kind)));
     if kind.references.is_empty() {
-        text.push_str("    of more shapes than genba tells apart\n");
+        text.push_str(&format!("    {NO_SHAPE}\n"));
     }
     for edge in kind.references.iter().take(LINES_MAX) {
         text.push_str(&format!("{:>13}  {}\n", figures::count(edge.count), shortened(&printable(&edge.drawn))));
     }
-    if let Some(more) = kind.references.len().checked_sub(LINES_MAX).filter(|more| *more > 0) {
-        text.push_str(&format!(
-            "{:>13}  {}\n",
-            "",
-            figures::counted(more as u64, "more kind of reference", "more kinds of references")
-        ));
+    if let Some(more) = more_references(kind.references.len().saturating_sub(LINES_MAX)) {
+        text.push_str(&format!("{:>13}  {more}\n", ""));
     }
-    if kind.held_objects > 0 {
-        text.push_str(&format!(
-            "    with {} that only they hold, {}\n",
-            figures::counted(kind.held_objects, "object", "objects"),
-            figures::size(kind.held_bytes)
-        ));
+    if let Some(held) = held(kind) {
+        text.push_str(&format!("    {held}\n"));
     }
     if let Some(line) = advice(kind) {
         text.push_str(&format!("    break it: {}\n", printable(&line)));
     }
 }
 
-fn advice(kind: &Kind) -> Option<String> {
+pub fn more_references(more: usize) -> Option<String> {
+    (more > 0).then(|| figures::counted(more as u64, "more kind of reference", "more kinds of references"))
+}
+
+/// What a collection frees with a kind of cycles.
+pub fn held(kind: &Kind) -> Option<String> {
+    (kind.held_objects > 0).then(|| {
+        let objects = figures::counted(kind.held_objects, "object", "objects");
+        format!("with {objects} that only they hold, {}", figures::size(kind.held_bytes))
+    })
+}
+
+/// What to drop: the reader is told to `break it` so.
+pub fn advice(kind: &Kind) -> Option<String> {
     let (first, rest) = kind.breaks.drop.split_first()?;
     let whats = || rest.iter().take(OTHERS_MAX).map(|drop| drop.what.as_str());
     Some(match (kind.breaks.each, rest.is_empty()) {

@@ -23,6 +23,21 @@ pub fn drawn(reference: &Reference, classes: &impl Classes) -> String {
     format!("{} → {}", holder(reference, classes), node(reference.to, classes))
 }
 
+/// The same beside an arrow from one class to the other: `["key"]`, `.parent`.
+pub fn beside(reference: &Reference) -> String {
+    let name = shortened(&reference.name);
+    match (reference.step, reference.is_many) {
+        (Step::Attribute, false) => format!(".{name}"),
+        (Step::Attribute, true) => ".…".to_owned(),
+        (Step::Attributes | Step::Plain, _) => String::new(),
+        (Step::Key, false) => format!("[{}]", quoted(&name, '"')),
+        (Step::Key, true) | (Step::Item, _) => "[…]".to_owned(),
+        (Step::AsKey, _) => "as a key".to_owned(),
+        (Step::Local, false) if !name.is_empty() => format!("local {name}"),
+        (Step::Local, _) => "a local".to_owned(),
+    }
+}
+
 fn holder(reference: &Reference, classes: &impl Classes) -> String {
     let (class, name) = (shortened(classes.name(reference.from.row)), shortened(&reference.name));
     match (reference.step, reference.is_many) {
