@@ -1,6 +1,6 @@
 """`genba heap`: what goes wrong in a copy harms nobody, and nothing of genba's stays.
 
-Owns: copies that do not end by themselves, the memory of a program that is looked at again and again, programs that trace their own memory.
+Owns: copies that do not end by themselves, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
 """
 
 import os
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from entered import running
-from recording import Workshop, binary
+from compiled import package_folder
+from entered import on, running
+from recording import Workshop, binary, genba
 from running_program import Program, started, until
 from soak import SOAK
 from test_heap import WAYS, counts, ended_well, heap, heaped, state
@@ -141,3 +142,61 @@ def test_a_program_that_traces_its_own_memory(workshop: Workshop) -> None:
             for way in (*WAYS, "--live-only", "--collect"):
                 assert counts(heap(program, way))["Mine"] == then
             assert program.end() == {"tracing": True, "is_enough": True, "grown": True, "kept": then}
+
+
+MEMRAYED = """
+import json, sys
+sys.path.insert(0, sys.argv[2])
+import memray
+class Mine: pass
+tracker = memray.Tracker("memrayed.bin")
+if sys.argv[1] == "before":
+    tracker.__enter__()
+kept = [Mine() for _ in range(2_000)]
+print("ready", flush=True)
+sys.stdin.readline()
+if sys.argv[1] == "after":
+    tracker.__enter__()
+    kept += [Mine() for _ in range(1_000)]
+print("looked", flush=True)
+sys.stdin.readline()
+large = [bytearray(100_000) for _ in range(50)]
+tracker.__exit__(None, None, None)
+records = memray.FileReader("memrayed.bin").get_high_watermark_allocation_records(merge_threads=True)
+print(json.dumps({"told": sum(record.size for record in records) >= 5_000_000, "kept": len(kept)}))
+"""
+
+
+@on("3.13")
+def test_a_program_that_memray_watches(workshop: Workshop) -> None:
+    """memray puts its own functions in the place of malloc's, in each library, also those that are loaded later: genba's among them."""
+    packages = package_folder(workshop, "memray")
+    program_file = workshop.write("memrayed.py", MEMRAYED)
+    for when, first, then in [("before", 2_000, 2_000), ("after", 2_000, 3_000)]:
+        with started(workshop, program_file, when, packages) as program:
+            for way in WAYS:
+                assert counts(heap(program, way))["Mine"] == first
+            program.process.stdin.write("\n")
+            program.process.stdin.flush()
+            assert program.process.stdout.readline() == "looked\n"
+            for way in (*WAYS, "--live-only", "--collect"):
+                assert counts(heap(program, way))["Mine"] == then
+            assert program.end() == {"told": True, "kept": then}
+        (workshop.place.outside / "memrayed.bin").unlink()
+
+
+@on("3.13")
+def test_a_recording_of_allocations_beside_memray(workshop: Workshop) -> None:
+    """The program's own bytes are in both."""
+    packages = package_folder(workshop, "memray")
+    program_file = workshop.write("memrayed.py", MEMRAYED)
+    for when in ("before", "after"):
+        recording = workshop.place.outside / f"{when}.genba"
+        command = [str(binary()), "run", "--alloc", "--gc", "-o", str(recording), workshop.interpreter.path, program_file, when, packages]
+        done = subprocess.run(command, cwd=workshop.place.outside, input="\n\n", capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == f'ready\nlooked\n{{"told": true, "kept": {2_000 if when == "before" else 3_000}}}\n'
+        report = genba("report", "--weight", "allocated", str(recording))
+        assert "bytearray(100_000)" in report.stdout, report
+        assert genba("check", str(recording)).returncode == 0
+        (workshop.place.outside / "memrayed.bin").unlink()
