@@ -116,6 +116,23 @@ def test_awaits_are_what_the_program_measured(workshop: Workshop) -> None:
     assert rows(shell.stdout) == {"outer": found["outer"]}, shell.stdout
 
 
+def test_a_task_that_is_cancelled_before_its_first_step_did_not_wait(workshop: Workshop) -> None:
+    """It gets the exception at the beginning of its code, while others of the same function wait."""
+    program = workshop.write(
+        "early.py",
+        "import asyncio\nasync def worker(seconds): await asyncio.sleep(seconds)\nasync def main():\n"
+        "    waiting = [asyncio.create_task(worker(0.1)) for _ in range(3)]\n    await asyncio.sleep(0)\n"
+        "    early = [asyncio.create_task(worker(9)) for _ in range(3)]\n    for task in early: task.cancel()\n"
+        "    await asyncio.gather(*waiting, *early, return_exceptions=True)\nasyncio.run(main())\n",
+    )
+    done = traced(workshop, "-o", f"{workshop.place.inside}/early.prof", "--python", workshop.interpreter.path, program)
+    assert done.returncode == 0, done.stderr
+    if workshop.interpreter.minor == "3.11":
+        return
+    found = rows(awaits(workshop, "early.prof", "--awaits"))
+    assert found["worker"].awaits == 3 and found["worker"].waited_s >= 3 * 0.09, found
+
+
 def test_a_recording_of_several_processes_has_their_awaits(workshop: Workshop) -> None:
     text = "import asyncio, os\nasync def wait(): await asyncio.sleep(0.01)\npid = os.fork()\nasyncio.run(wait())\nif pid: os.waitpid(pid, 0)\n"
     program = workshop.write("two.py", text)

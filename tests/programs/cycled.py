@@ -42,6 +42,11 @@ def key():
     d["key"] = d
 
 
+def html():
+    d = {}
+    d["</script><b>"] = d
+
+
 def two_dicts():
     one, other = {}, {}
     one["child"], other["parent"] = other, one

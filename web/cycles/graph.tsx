@@ -1,4 +1,5 @@
-// A kind of cycles: its classes as boxes, its references as arrows, those to drop in another colour and style. It is laid out when it comes near the screen.
+// A kind of cycles: its classes as boxes, its references as arrows, the one to drop in another colour and style, and the same as a list. It is laid out
+// when it comes near the screen.
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useMemo, useRef } from "preact/hooks";
@@ -13,6 +14,7 @@ const NEAR = "800px";
 export function CycleGraph({ graph, measure }: { graph: Graph; measure: Measure }): JSX.Element {
   const place = useRef<HTMLElement>(null);
   const isNear = useSignal(false);
+  const lines = graph.arrows.map(({ line, count, isDropped }) => `${shown(line, LINE_CHARACTERS_MAX)} × ${count}${isDropped ? ", to drop" : ""}`);
   useEffect(() => {
     const figure = place.current;
     if (figure === null) return;
@@ -20,24 +22,29 @@ export function CycleGraph({ graph, measure }: { graph: Graph; measure: Measure 
       if (!seen.some(({ isIntersecting }) => isIntersecting)) return;
       isNear.value = true;
       watch.disconnect();
-    }, { rootMargin: NEAR });
+    }, { root: figure.closest("main"), rootMargin: NEAR });
     watch.observe(figure);
     return () => {
       watch.disconnect();
     };
   }, [isNear]);
   return (
-    <figure class="cycle" ref={place}>
-      {isNear.value ? <Drawn graph={graph} measure={measure} /> : null}
-    </figure>
+    <>
+      <figure class="cycle" ref={place} tabIndex={0} role="group" aria-label="Classes and references">
+        {isNear.value ? <Drawn graph={graph} measure={measure} /> : null}
+      </figure>
+      <details>
+        <summary>References as a list</summary>
+        <ul>{lines.map((line, arrow) => <li key={arrow}><bdi>{line}</bdi></li>)}</ul>
+      </details>
+    </>
   );
 }
 
 function Drawn({ graph, measure }: { graph: Graph; measure: Measure }): JSX.Element {
   const { width, height, boxes, arrows } = useMemo(() => drawingOf(graph, measure), [graph, measure]);
-  const words = graph.arrows.map(({ line, count, isDropped }) => `${line} × ${count}${isDropped ? ", to drop" : ""}`).join("; ");
   return (
-    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={shown(words, LINE_CHARACTERS_MAX)}>
+    <svg width={width} height={height} viewBox={`0 0 ${width} ${height}`} role="img" aria-label="The same as the list below">
       {arrows.map(({ path, head, isDropped }, arrow) => (
         <g key={arrow} class={isDropped ? "arrow dropped" : "arrow"}>
           <path class="line" d={path} />

@@ -1,6 +1,6 @@
 // Where the classes and the references of a graph stand: layers from left to right, as dagre sets them. Sizes and places in pixels.
 import { graphlib, layout } from "@dagrejs/dagre";
-import { shown } from "../words";
+import { visible } from "../words";
 import type { Graph } from "./kinds";
 
 /** How wide a text is. */
@@ -38,6 +38,8 @@ interface Point {
 /** From one line of a text to the next. */
 export const LINE = 16;
 const NAME_CHARACTERS_MAX = 40;
+/** Between the ends of several arrows from a class to itself. */
+const APART = 10;
 const PADDING = 8;
 /** How long a head is, and how wide on either side of the line. */
 const [HEAD, HEAD_HALF] = [8, 4];
@@ -51,8 +53,8 @@ export function drawingOf({ boxes, arrows }: Graph, measure: Measure): Drawing {
     width: Math.max(0, ...lines.map(measure)) + 2 * padding,
     height: lines.length * LINE + padding,
   });
-  const boxLines = boxes.map(({ name, objects }) => [shown(name, NAME_CHARACTERS_MAX), ...(objects === null ? [] : [objects])]);
-  const arrowLines = arrows.map(({ name, count }) => [...(name === "" ? [] : [shown(name, NAME_CHARACTERS_MAX)]), `× ${count}`]);
+  const boxLines = boxes.map(({ name, objects }) => [cut(name), ...(objects === null ? [] : [objects])]);
+  const arrowLines = arrows.map(({ name, count }) => [...(name === "" ? [] : [cut(name)]), `× ${count}`]);
   // dagre turns around the arrows that lead to a box which it has begun with.
   const begun = arrows.filter(({ isDropped }) => isDropped).map(({ to }) => to);
   for (const box of new Set([...begun, ...boxes.keys()])) layers.setNode(nameOf(box), size(boxLines[box] ?? [], PADDING));
@@ -68,10 +70,17 @@ export function drawingOf({ boxes, arrows }: Graph, measure: Measure): Drawing {
     arrows: arrows.map(({ from, to, isDropped }, place) => {
       const placed = layers.edge(nameOf(from), nameOf(to), String(place)) as Placed & { points: readonly Point[] };
       const { x, y, width, height } = placed;
-      const points = from === to ? aroundTo(layers.node(nameOf(to)) as Placed, placed) : placed.points;
+      const earlier = arrows.slice(0, place).filter((arrow) => arrow.from === from && arrow.to === from).length;
+      const points = from === to ? aroundTo(layers.node(nameOf(to)) as Placed, placed, earlier * APART) : placed.points;
       return { lines: arrowLines[place] ?? [], x, y, width, height, path: pathAlong(points), head: headAt(points), isDropped };
     }),
   };
+}
+
+/** The command has cut long ones already: how many letters are missing here nobody knows. */
+function cut(name: string): string {
+  const letters = Array.from(visible(name));
+  return letters.length > NAME_CHARACTERS_MAX ? `${letters.slice(0, NAME_CHARACTERS_MAX).join("")}…` : letters.join("");
 }
 
 /** With a letter in front: dagre takes whole numbers in the order of their size. */
@@ -85,8 +94,8 @@ interface Placed extends Point {
 }
 
 /** From a box through the words below it and back: dagre leaves room for them, and draws such an arrow from top to bottom only. */
-function aroundTo(box: Placed, words: Placed): Point[] {
-  const [half, bottom, side] = [words.width / 2, box.y + box.height / 2, box.width / 2 - PADDING];
+function aroundTo(box: Placed, words: Placed, inside: number): Point[] {
+  const [half, bottom, side] = [words.width / 2, box.y + box.height / 2, Math.max(PADDING, box.width / 2 - PADDING - inside)];
   return [{ x: box.x - side, y: bottom }, { x: words.x - half, y: words.y }, { x: words.x + half, y: words.y }, { x: box.x + side, y: bottom }];
 }
 

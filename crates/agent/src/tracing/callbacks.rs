@@ -1,6 +1,7 @@
 //! What sys.monitoring calls for each event of the program (3.12 and later).
 //! Owns: which event begins or ends a call, as in cProfile. Never: raises, allocates but for a function or a caller seen for the first time.
 
+use super::functions::Python;
 use super::tracer::{Callable, Tracer, new_function, set_delayed};
 use crate::collections::interpreter::{FASTCALL, Method, Object};
 use std::ffi::CStr;
@@ -12,6 +13,7 @@ const fn method(name: &'static CStr, function: extern "C" fn(Object, *const Obje
 static ENTER_PYTHON: Method = method(c"enter_python", enter_python);
 static LEAVE_PYTHON: Method = method(c"leave_python", leave_python);
 static GO_ON_PYTHON: Method = method(c"go_on_python", go_on_python);
+static THROW_INTO_PYTHON: Method = method(c"throw_into_python", throw_into_python);
 static PAUSE_PYTHON: Method = method(c"pause_python", pause_python);
 static ENTER_C: Method = method(c"enter_c", enter_c);
 static LEAVE_C: Method = method(c"leave_c", leave_c);
@@ -20,7 +22,7 @@ static LEAVE_C: Method = method(c"leave_c", leave_c);
 pub static EVENTS: [(&CStr, &Method); 9] = [
     (c"PY_START", &ENTER_PYTHON),
     (c"PY_RESUME", &GO_ON_PYTHON),
-    (c"PY_THROW", &GO_ON_PYTHON),
+    (c"PY_THROW", &THROW_INTO_PYTHON),
     (c"PY_RETURN", &LEAVE_PYTHON),
     (c"PY_YIELD", &PAUSE_PYTHON),
     (c"PY_UNWIND", &LEAVE_PYTHON),
@@ -49,11 +51,24 @@ extern "C" fn go_on_python(own: Object, arguments: *const Object, count: isize) 
     enter_python(own, arguments, count)
 }
 
+extern "C" fn throw_into_python(own: Object, arguments: *const Object, count: isize) -> Object {
+    // SAFETY: as in `leave_python`.
+    unsafe { (*Tracer::get()).thrown(*arguments as u64, |python| place(python, arguments)) };
+    enter_python(own, arguments, count)
+}
+
 extern "C" fn pause_python(_: Object, arguments: *const Object, _: isize) -> Object {
     let tracer = Tracer::get();
     // SAFETY: as in `leave_python`.
-    unsafe { (*tracer).pause(*arguments as u64) };
+    unsafe { (*tracer).pause(*arguments as u64, |python| place(python, arguments)) };
     none(tracer)
+}
+
+/// In the code, in bytes.
+fn place(python: &Python, arguments: *const Object) -> u32 {
+    // SAFETY: the interpreter gives a small int second.
+    let place = unsafe { (python.number)(*arguments.add(1)) };
+    u32::try_from(place).unwrap_or(0)
 }
 
 extern "C" fn enter_c(_: Object, arguments: *const Object, _: isize) -> Object {

@@ -51,10 +51,13 @@ pub struct Waits {
     pub waiting: u64,
     /// Wraps: less than nothing while some wait.
     pub waited_ticks: u64,
+    /// The first place in the function's code at which one of them has waited.
+    pub first_place: u32,
 }
 
 impl Waits {
-    pub fn begin(&mut self, now_ticks: u64) {
+    pub fn begin(&mut self, now_ticks: u64, place: u32) {
+        self.first_place = if self.awaits == 0 { place } else { self.first_place.min(place) };
         self.awaits += 1;
         self.waiting += 1;
         self.waited_ticks = self.waited_ticks.wrapping_sub(now_ticks);
@@ -65,6 +68,13 @@ impl Waits {
         if self.waiting > 0 {
             self.waiting -= 1;
             self.waited_ticks = self.waited_ticks.wrapping_add(now_ticks);
+        }
+    }
+
+    /// An exception came from outside to this place. A coroutine that was cancelled before its first step gets it at its very beginning, and did not wait.
+    pub fn thrown(&mut self, now_ticks: u64, place: u32) {
+        if place >= self.first_place {
+            self.end(now_ticks);
         }
     }
 
@@ -311,17 +321,19 @@ mod tests {
     fn waits_of_several_coroutines_are_one_sum() {
         let mut waits = Waits::default();
         waits.end(5);
-        [10, 20, 30].iter().for_each(|now_ticks| waits.begin(*now_ticks));
+        [(10, 34), (20, 90), (30, 34)].iter().for_each(|(now_ticks, place)| waits.begin(*now_ticks, *place));
         // Whichever goes on: 3 × 100 less 10 + 20 + 30.
         waits.end(100);
-        waits.end(100);
-        assert_eq!(waits.ended(100), Waits { awaits: 3, waiting: 1, waited_ticks: 240 });
+        // Of a coroutine that had not begun.
+        waits.thrown(50, 4);
+        waits.thrown(100, 36);
+        assert_eq!(waits.ended(100), Waits { awaits: 3, waiting: 1, waited_ticks: 240, first_place: 34 });
         assert_eq!(waits.ended(110).waited_ticks, 250);
         waits.end(100);
-        assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ticks: 240 });
+        assert_eq!(waits.ended(900), Waits { awaits: 3, waiting: 0, waited_ticks: 240, first_place: 34 });
         // Begun on a processor whose counter is ahead.
         let mut ahead = Waits::default();
-        ahead.begin(52);
+        ahead.begin(52, 8);
         ahead.end(50);
         assert_eq!(ahead.ended(60).waited_ticks, 0);
     }

@@ -219,13 +219,14 @@ impl Tracer {
 
     /// The innermost call ends for now: a generator that gives a value, or a coroutine that waits.
     #[inline(always)]
-    pub fn pause(&mut self, key: u64) {
+    pub fn pause(&mut self, key: u64, place: impl FnOnce(&Python) -> u32) {
         let now_ticks = self.clock.ticks();
         if let Some(thread) = self.thread() {
             thread.leave(key, now_ticks);
         }
+        let python = self.python;
         if let Some(waits) = self.waits_of(key) {
-            waits.begin(now_ticks);
+            waits.begin(now_ticks, place(python));
         }
     }
 
@@ -235,6 +236,14 @@ impl Tracer {
         let clock = self.clock;
         if let Some(waits) = self.waits_of(key) {
             waits.end(clock.ticks());
+        }
+    }
+
+    /// It is about to go on with an exception, or to begin with one.
+    pub fn thrown(&mut self, key: u64, place: impl FnOnce(&Python) -> u32) {
+        let (clock, python) = (self.clock, self.python);
+        if let Some(waits) = self.waits_of(key) {
+            waits.thrown(clock.ticks(), place(python));
         }
     }
 

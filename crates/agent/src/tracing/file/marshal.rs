@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn waits_are_behind_what_pstats_reads() {
         let name = Name { file: b"a.py".to_vec(), line: 1, name: b"f".to_vec() };
-        let waits = Waits { awaits: 2, waiting: 1, waited_ticks: 500_000_000 };
+        let waits = Waits { awaits: 2, waiting: 1, waited_ticks: 500_000_000, first_place: 0 };
         let row = Row { waits, ..Row::default() };
         let behind = b"{u\x0d\0\0\0genba: awaits{(\x03\0\0\0u\x04\0\0\0a.pyi\x01\0\0\0u\x01\0\0\0f(\x03\0\0\0i\x02\0\0\0g\0\0\0\0\0\0\xe0\x3fi\x01\0\0\x0000";
         assert_eq!(super::bytes(&[&name], &[row], 1e9), [b"{0", behind.as_slice()].concat());

@@ -8,7 +8,7 @@ mod page;
 mod text;
 mod words;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueHint};
@@ -68,14 +68,17 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let is_json = arguments.format == TextOrJson::Json;
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
     let page = Page::new(&interpreter, &choice, asked, (limit > 0).then_some(limit))?;
+    // A page that goes to the screen or a pipe is alone there.
+    let is_stream = |output: &PathBuf| output == Path::new("-") || output.exists() && !output.is_file();
+    if !arguments.output.as_ref().is_some_and(is_stream) {
+        read::print(&if is_json { page.json()? } else { text::text(&page) })?;
+    }
     if let Some(output) = &arguments.output {
         let drawn = genba_page::cycles_page(&drawing::numbers(&page)?, MARKED_HEAD);
-        let Some(path) = delivered_to(output, &drawn.map_err(|why| Failure::ours(why.to_string()))?)? else {
-            return Ok(ExitCode::SUCCESS);
-        };
-        say(&format!("wrote {}: open it in a browser", path.display()));
+        if let Some(path) = delivered_to(output, &drawn.map_err(|why| Failure::ours(why.to_string()))?)? {
+            say(&format!("wrote {}: open it in a browser", path.display()));
+        }
     }
-    read::print(&if is_json { page.json()? } else { text::text(&page) })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -142,10 +142,11 @@ impl Page {
         let names = Names { short: short.collect(), full };
         let groups = std::mem::take(&mut asked.answer.cycles);
         let cycles = groups.iter().map(|group| group.cycles).sum();
-        let mut kinds: Vec<Kind> = kinds(groups).iter().map(|group| Kind::of(group, &names)).collect();
-        let shown = limit.unwrap_or(kinds.len()).min(kinds.len());
-        let kinds_left_out = kinds.len() - shown;
-        kinds.truncate(shown);
+        let mut groups = kinds(groups);
+        let shown = limit.unwrap_or(groups.len()).min(groups.len());
+        let kinds_left_out = groups.len() - shown;
+        groups.truncate(shown);
+        let kinds = groups.iter().map(|group| Kind::of(group, &names)).collect();
         let heap = Heap::new(interpreter, choice, asked);
         Ok(Page {
             format: "genba-gc-cycles",
