@@ -70,7 +70,65 @@ read
 stats 2
 quit
 """
-ENVIRONMENT = {"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata", "LC_ALL": "C.UTF-8"}
+# What Python takes otherwise than the crate `regex` would, and what it refuses. Python warns of some: `[[]` may be a set in a set one day.
+EXPRESSIONS = r"""
+{method
+{built-in|fib
+fib{
+fib{1
+fib{1}
+x{,3}fib
+^p{,2}
+n{2,}
+}
+{3}
+\<
+\>
+\<l\w+\>
+\_
+\/
+\"
+\é
+^\S+\Z
+\w+\)$
+[[]
+[]:]
+[^]f]
+[[:alpha:]]
+[a&&b]
+[&&]
+[~~a]
+[a~~z]
+[a--b]
+[+--]
+[\w-]{12}
+\101
+\146ib
+\0
+[\146]ib
+\x66ib
+\x{66}ib
+\u0066ib
+\1
+\z
+\pL
+\b{start}
+\bfib
+(?P<a>f)ib
+(?<a>f)ib
+(?#no)fib
+(?i)FIB
+f(?i)IB
+(?i:FIB)
+(?i-s)fib
+f**
+f{2}{3}
+^*
+(fib
+fib)
+[b-a]
+"""
+ENVIRONMENT = {"PATH": os.environ["PATH"], "TZ": "Asia/Kolkata", "LC_ALL": "C.UTF-8", "PYTHONWARNINGS": "ignore"}
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +149,19 @@ def test_the_shell_prints_what_pstats_prints(first: str, python: str) -> None:
     expected = said([python, "-m", "pstats", first], lines)
     assert expected.count("function calls") > 15 and "<- " in expected and "-> " in expected
     assert said([str(binary()), "pstats", first], lines) == expected
+
+
+@pytest.mark.parametrize("first", ["cprofile-3.13.0.prof", "profile-3.13.0.prof"])
+def test_expressions_choose_the_names_that_they_choose_in_python(first: str, python: str) -> None:
+    lines = "".join(f"stats {expression}\n" for expression in EXPRESSIONS.split())
+    expected = said([python, "-m", "pstats", first], lines)
+    assert expected.count("List reduced") > 20 and expected.count("<Invalid") > 10
+    assert said([str(binary()), "pstats", first], lines) == expected
+
+
+def test_expressions_that_only_python_matches_are_told() -> None:
+    lines = "".join(f"stats {expression}\n" for expression in ["(?<=o)b", "(?P<a>f)(?P=a)", r"(f)\1", "fib++", "(?>fib)", "(?a)fib", "(?x)fib"])
+    assert said([str(binary()), "pstats", "cprofile-3.13.0.prof"], lines).count("<Unsupported regular expression ") == 7
 
 
 def test_the_shell_without_a_file_and_with_several(python: str) -> None:

@@ -23,11 +23,11 @@ export function CyclesPage({ numbers: { version, argv, about, kinds, more, end }
       </header>
       <main class="alone">
         <section data-about><pre>{about.trimEnd()}</pre></section>
-        {kinds.map(({ title, graph, noShape, held, advice }, place) => (
+        {kinds.map(({ title, graph, moreReferences, noShape, held, advice }, place) => (
           <section key={place} data-kind>
             <h2>{title}</h2>
             {noShape === null ? <CycleGraph graph={graph} measure={measure} /> : <p>{noShape}</p>}
-            {graph.more === null ? null : <p class="quiet">{graph.more}</p>}
+            {moreReferences === null ? null : <p class="quiet">{moreReferences}</p>}
             {held === null ? null : <p class="quiet">{held}</p>}
             {advice === null ? null : <p data-advice>Break it: <bdi>{shown(advice, TEXT_CHARACTERS_MAX)}</bdi></p>}
           </section>

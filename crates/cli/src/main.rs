@@ -53,7 +53,7 @@ enum Verb {
     Diff(diff::Arguments),
     /// Garbage collections: pauses, where they ran, what they gained, and what would spare the program some (recorded with --gc)
     Gc(gc::Arguments),
-    /// What python -m pstats shows of files that cProfile wrote: its shell, and its words as options
+    /// What python -m pstats shows of counts by cProfile or genba trace: its shell, and its words as options
     Pstats(pstats::Arguments),
     /// Look at recordings in the browser, and compare them; the pages are served on this machine only
     View(view::Arguments),

@@ -60,7 +60,7 @@ impl Room {
 
     pub fn refusal(&self) -> Refused {
         Refused::Unsupported(format!(
-            "its stacks need more than {} MB of memory, which is the most that genba takes for a file of this size: write fewer stacks, or cut the deep ones",
+            "its stacks and functions need more than {} MB of memory, which is the most that genba takes here for a file of this size: genba pstats reads more of a .prof file; of stacks write fewer, or cut the deep ones",
             self.max / 1_000_000
         ))
     }

@@ -2,12 +2,13 @@
 //! Owns: the functions, callers, counts and times of such files, sums of several, their order, and what is printed. Never: opens a file
 //! (whoever runs the browser does), panics on what it reads, makes a call tree of functions and callers.
 //! Keeps: memory is bounded by the bytes of the file.
-//! Source: CPython 3.13, Lib/pstats.py and Lib/cmd.py; Python/marshal.c of 2.7 and 3.6 to 3.15.
+//! Source: CPython 3.13, Lib/pstats.py, Lib/cmd.py and Lib/re/_parser.py; Python/marshal.c of 2.7 and 3.6 to 3.15.
 #![forbid(unsafe_code)]
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod browser;
 mod difference;
+mod expression;
 mod functions;
 mod marshal;
 mod prof;

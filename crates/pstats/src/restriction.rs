@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use regex::Regex;
+use crate::expression;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Restriction {
@@ -50,12 +50,11 @@ impl Restriction {
     pub(crate) fn applied(&self, mut rows: Vec<usize>, name: impl Fn(usize) -> String) -> (Vec<usize>, String) {
         let before = rows.len();
         match self {
-            Restriction::Names(expression) => {
-                let regex = match Regex::new(expression) {
+            Restriction::Names(written) => {
+                let regex = match expression::compiled(written) {
                     Ok(regex) => regex,
-                    Err(error) => {
-                        let what = if error.to_string().contains("not supported") { "Unsupported" } else { "Invalid" };
-                        return (rows, format!("   <{what} regular expression {}>\n", genba_text::repr(expression)));
+                    Err(what) => {
+                        return (rows, format!("   <{what:?} regular expression {}>\n", genba_text::repr(written)));
                     }
                 };
                 rows.retain(|row| regex.is_match(&name(*row)));

@@ -23,13 +23,13 @@ export interface Arrow {
 export interface Graph {
   readonly boxes: readonly Class[];
   readonly arrows: readonly Arrow[];
-  /** References that are not drawn. */
-  readonly more: string | null;
 }
 
 export interface Kind {
   readonly title: string;
   readonly graph: Graph;
+  /** References that are not drawn. */
+  readonly moreReferences: string | null;
   /** Why there is no graph. */
   readonly noShape: string | null;
   readonly held: string | null;
@@ -64,6 +64,7 @@ function decodeKind(at: Value): Kind {
   return {
     title: text(kind("title")),
     graph: decodeGraph(kind("graph")),
+    moreReferences: orNull(kind("more_references"), text),
     noShape: orNull(kind("no_shape"), text),
     held: orNull(kind("held"), text),
     advice: orNull(kind("advice"), text),
@@ -87,5 +88,5 @@ function decodeGraph(at: Value): Graph {
       isDropped: yes(arrow("is_dropped")),
     };
   });
-  return { boxes, arrows, more: orNull(graph("more"), text) };
+  return { boxes, arrows };
 }

@@ -13,8 +13,8 @@ export function madeKind(boxes: readonly string[], arrows: readonly MadeArrow[])
     graph: {
       boxes: boxes.map((name) => ({ name, objects: "150 objects" })),
       arrows: arrows.map(({ from, to, name, dropped = false }) => ({ from, to, name, count: "150", line: `${boxes[from] ?? ""}${name} → ${boxes[to] ?? ""}`, is_dropped: dropped })),
-      more: null,
     },
+    more_references: null,
     no_shape: null,
     held: null,
     advice: "drop Node.parent: make it a weakref",

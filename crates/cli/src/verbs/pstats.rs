@@ -15,7 +15,7 @@ use lines::Lines;
 
 #[derive(Args)]
 pub struct Arguments {
-    /// Files that cProfile or profile wrote; several are added up. Without options the shell of python -m pstats begins
+    /// Files that cProfile, profile or genba trace wrote, .prof files and recordings; several are added up. Without options the shell of python -m pstats begins
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
 

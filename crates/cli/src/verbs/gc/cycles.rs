@@ -3,6 +3,7 @@
 
 mod breaking;
 mod drawing;
+mod graph;
 mod kinds;
 mod page;
 mod text;

@@ -9,7 +9,7 @@ use genba_process::interpreter::Interpreter;
 use serde::Serialize;
 
 use super::breaking::Breaking;
-use super::drawing::Graph;
+use super::graph::Graph;
 use super::kinds::kinds;
 use super::words::{self, Classes};
 use crate::verbs::heap::asking::Asked;
@@ -105,7 +105,7 @@ pub struct Breaks {
 #[derive(Serialize)]
 pub struct Drop {
     /// Its place in `references`.
-    pub reference: usize,
+    reference: usize,
     pub what: String,
     pub how: String,
 }
@@ -200,6 +200,9 @@ impl Kind {
             Some(Drop { reference: place, what: words::named(reference, names), how: words::done(reference, names) })
         });
         let breaks = Breaks { each, drop: drop.collect() };
+        let dropped: Vec<usize> = breaks.drop.iter().map(|drop| drop.reference).collect();
+        // Where each of several is enough, the one that is advised first.
+        let dropped = if each { dropped.get(..1).unwrap_or_default() } else { &dropped };
         let mut classes: Vec<Members> = group
             .members
             .iter()
@@ -215,7 +218,7 @@ impl Kind {
             largest: group.largest,
             classes,
             references: group.references.iter().map(|reference| Edge::of(reference, names)).collect(),
-            graph: Graph::of(group, &breaks, names),
+            graph: Graph::of(group, dropped, names),
             breaks,
         }
     }
