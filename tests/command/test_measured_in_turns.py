@@ -232,6 +232,45 @@ def test_other_exports(tmp_path: Path) -> None:
     assert (tmp_path / "a.adoc").read_text().count("`seq") == 2 and (tmp_path / "a.org").read_text().count("=seq") == 2
 
 
+def in_order(text: str) -> list[str]:
+    return re.findall(r"sleep 0\.\d+", text)
+
+
+def test_the_order_of_the_summary_and_of_tables(tmp_path: Path) -> None:
+    typed = ["sleep 0.3", "sleep 0.01", "sleep 0.1"]
+    by_time = ["sleep 0.01", "sleep 0.1", "sleep 0.3"]
+    others = {"auto": by_time[1:], "command": ["sleep 0.3", "sleep 0.1"], "mean-time": by_time[1:]}
+    for sort, summary in others.items():
+        done = genba("bench", "-N", "-r", "2", "--sort", sort, "--export-markdown", "a.md", "--export-json", "a.json", *typed, cwd=tmp_path)
+        blocks, _, end = done.stdout.partition("\nSummary ")
+        assert in_order(blocks) == typed and in_order(end) == ["sleep 0.01", *summary], (sort, done)
+        assert in_order((tmp_path / "a.md").read_text()) == (by_time if sort == "mean-time" else typed), sort
+        assert [one["command"] for one in json.loads((tmp_path / "a.json").read_text())["results"]] == typed, sort
+
+
+def test_the_reference_is_measured_and_compared_with(tmp_path: Path) -> None:
+    # Without it the fastest would be the one.
+    page = exported(tmp_path, "-N", "-r", "2", "--reference", "sleep 0.05", "--reference-name", "old", "sleep 0.01", "sleep 0.2")
+    assert [(one["command"], len(one["times"])) for one in page["results"]] == [("old", 2), ("sleep 0.01", 2), ("sleep 0.2", 2)], page
+    own, shorter, longer = (one["genba"]["relative"] for one in page["results"])
+    assert own is None and shorter["to"] == longer["to"] == "old" and shorter["ratio"] < 1 < longer["ratio"], page
+
+
+def test_exit_codes_that_are_taken(tmp_path: Path) -> None:
+    page = exported(tmp_path, "-r", "1", "--ignore-failure=3,7", "exit 3", "exit 7", "true")
+    assert [one["exit_codes"] for one in page["results"]] == [[3], [7], [0]], page
+    done = genba("bench", "-r", "1", "--ignore-failure=3,7", "exit 4", cwd=tmp_path)
+    assert done.returncode == 1 and "`exit 4` ended with exit code 4 in run 1" in done.stderr, done
+
+
+def test_where_commands_read_and_write(tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("of the file\n")
+    done = genba("bench", "-r", "2", "--input", "in", "--output", "./one", "--output", "./two", "cat", "cat; echo two; echo lost >&2", cwd=tmp_path)
+    assert done.returncode == 0, done
+    # Each run begins the file anew, and reads its input from the beginning.
+    assert ((tmp_path / "one").read_text(), (tmp_path / "two").read_text()) == ("of the file\n", "of the file\ntwo\n")
+
+
 REFUSED = {
     "exit 7": "`exit 7` ended with exit code 7 in run 1",
     "-w 1|kill -9 $$": "ended with exit code 137 (signal 9) in warm-up 1",
@@ -323,6 +362,25 @@ def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     assert (tmp_path / "log").read_text() == "cleanup\n"
 
 
+@pytest.mark.parametrize("how", ["interrupted", "failed"])
+def test_one_after_the_other_keeps_the_runs_of_the_first(how: str, tmp_path: Path) -> None:
+    # The second command has not run once.
+    second = "echo $$ > hangs; exec sleep 600" if how == "interrupted" else "exit 5"
+    command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "3", "--sequential", "true", second]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
+        if how == "interrupted":
+            while not (tmp_path / "hangs").exists() or not (tmp_path / "hangs").read_text():
+                assert bench.poll() is None, bench.communicate()
+                time.sleep(0.01)
+            bench.send_signal(signal.SIGINT)
+        stdout, stderr = bench.communicate(timeout=60)
+    words, code = {"interrupted": ("interrupted after 3 of 6 runs", 130), "failed": ("`exit 5` ended with exit code 5 in run 1", 1)}[how]
+    assert bench.returncode == code and stderr.startswith(f"error: {words}\n"), stderr
+    assert "Benchmark 1: true" in stdout and "    3 runs\n" in stdout, stdout
+    page = json.loads((tmp_path / "bench.json").read_text())
+    assert [len(result["times"]) for result in page["results"]] == [3] and page["genba"]["rounds"] == 3, page
+
+
 def test_a_second_ctrl_c_ends_the_cleanup(tmp_path: Path) -> None:
     # The first ignores SIGINT, so genba kills it; what begins then is not killed for it.
     stays = "trap '' INT; echo run > run; sleep 600; true"
@@ -352,6 +410,13 @@ def test_snippets_of_python(tmp_path: Path) -> None:
     assert len(set((tmp_path / "hashes").read_text().split())) == 6
     done = genba("bench", "--py", "-r", "1", "--python", sys.executable, "--python", sys.executable, "pass")
     assert done.stdout.count(f"{sys.executable}: pass") == 4, done
+    # As timeit's, several of --setup are lines of one code.
+    (tmp_path / "hashes").unlink()
+    done = genba("bench", "--py", "-r", "1", "-s", "if True:", "-s", "    a = 1", "-s", "b = a + 1", "assert b == 2", cwd=tmp_path)
+    assert done.returncode == 0 and "Benchmark 1: assert b == 2\n" in done.stdout, done
+    done = genba("bench", "-r", "1", "-s", "touch one", "-s", "touch two", "true", cwd=tmp_path)
+    assert done.returncode == 2 and "'--setup <CMD>' cannot be used multiple times" in done.stderr and "hint: " in done.stderr, done
+    assert {path.name for path in tmp_path.iterdir()} == {"bench.json"}, "refused before anything ran"
 
 
 def test_why_names_the_expression(tmp_path: Path) -> None:

@@ -147,6 +147,28 @@ def stopped(program: Program, facts: dict[str, dict[str, Any]]) -> None:
     assert done.returncode == 1
 
 
+def test_timers_and_quota_are_those_of_the_process(tmp_path: Path) -> None:
+    # PR_SET_TIMERSLACK, of that process alone.
+    late = f"import ctypes; assert ctypes.CDLL(None).prctl(29, 50_000_000) == 0; {WAITS}"
+    with started([sys.executable, "-c", late], cwd=tmp_path) as program:
+        _, facts, _ = doctor(program.pid)
+        slack, quota = facts["timer slack"], facts["CPU quota"]
+        assert (slack["group"], quota["group"]) == ("the process", "the process"), facts
+        try:
+            Path(f"/proc/{program.pid}/timerslack_ns").read_text()
+        except PermissionError:
+            assert slack["standing"] == "unknown" and "CAP_SYS_NICE" in slack["value"], slack
+        else:
+            assert (slack["standing"], slack["value"]) == ("hinders", "50.0 ms"), slack
+            assert slack["remedy"] == "start it from a shell or service without TimerSlackNSec", slack
+        # Its interpreter is not started for the clock, nor is it forgotten.
+        done = genba("doctor", str(program.pid), "--clock")
+        assert done.returncode == 2 and done.stdout == "" and f"not process {program.pid}\n" in done.stderr, done
+        assert "\nhint: genba doctor --clock --python " in done.stderr, done
+    _, facts, _ = doctor()
+    assert facts["timer slack"]["value"] != "50.0 ms" and facts["timer slack"]["group"] == "this machine", "genba's own"
+
+
 def test_a_process_with_filters_of_its_own(tmp_path: Path) -> None:
     with started([sys.executable, "-c", WITH_A_FILTER], cwd=tmp_path) as program:
         page, facts, _ = doctor(program.pid)
@@ -192,6 +214,7 @@ def outside_alone(place: Place) -> None:
     ("arguments", "words"),
     [
         (("--clock", "nothing.genba"), "nothing.genba"),
+        (("--clock", "3395"), "hint: --clock takes a recording; a process is judged without it: genba doctor 3395"),
         (("--python", "/bin/true"), "/bin/true did not answer as a Python does"),
         (("--python", "no-such-python"), "no such interpreter"),
         (("--layout", "--clock"), "cannot be used with"),

@@ -81,7 +81,7 @@ fn count_one(run: &mut CommandRuns<'_>, folder: &Path, progress: &Progress) -> R
     if let Some(early) = made.ended_early {
         return Err(early);
     }
-    summed(folder).map_err(|refusal| Early { planned: 1, failure: Some(refusal), cleanup_failure: None })
+    summed(folder).map_err(|refusal| Early { planned: Some(1), failure: Some(refusal), cleanup_failure: None })
 }
 
 /// Of the files of all processes, which go.

@@ -63,13 +63,17 @@ impl Progress {
 /// Something failed, or genba was interrupted, before any run was whole.
 pub fn measure(subjects: &mut [&mut dyn Subject], plan: &Plan, progress: &Progress) -> Result<Session, Early> {
     let runs = vec![Vec::new(); subjects.len()];
-    let mut measuring = Measuring { runs, spent: Duration::ZERO, counted: 0, planned: plan.runs_min, progress };
+    let planned = vec![plan.fixed(); subjects.len()];
+    let mut measuring = Measuring { runs, spent: Duration::ZERO, counted: 0, planned, progress };
     let ended = if plan.is_interleaved {
         measuring.all(subjects, plan)
     } else {
         (0..subjects.len()).try_for_each(|position| measuring.one(subjects, position, plan))
     };
-    let planned = measuring.planned;
+    let planned = match plan.is_interleaved {
+        true => measuring.planned.first().copied().flatten(),
+        false => measuring.planned.iter().copied().sum(),
+    };
     let ended_early = match ended {
         Ok(()) => None,
         Err(Cut { why, cleanup_failure }) => Some(Early { planned, failure: refusal(why), cleanup_failure }),
@@ -114,7 +118,8 @@ struct Measuring<'a> {
     /// On runs that count, with what is done before and after each.
     spent: Duration,
     counted: usize,
-    planned: usize,
+    /// Runs of each. None: the first one tells how many fit.
+    planned: Vec<Option<usize>>,
     progress: &'a Progress,
 }
 
@@ -154,7 +159,7 @@ impl Measuring<'_> {
             }
             if round == 0 {
                 rounds = plan.rounds(self.spent, count);
-                self.planned = rounds;
+                self.planned.fill(Some(rounds));
             }
             round += 1;
         }
@@ -178,7 +183,7 @@ impl Measuring<'_> {
             self.run(subjects, position, runs - number)?;
             if number == 0 {
                 runs = plan.rounds(self.spent, 1);
-                self.planned = runs;
+                self.planned[position] = Some(runs);
             }
             number += 1;
         }
@@ -197,7 +202,8 @@ impl Measuring<'_> {
         let each = self.spent.as_secs_f64() / self.counted.max(1) as f64;
         let seconds = each * left as f64;
         let about = if seconds >= 2.0 { format!(", about {seconds:.0} s left") } else { String::new() };
-        self.progress.say(format!("run {number} of {}: {}{about}", self.planned, subject.line().name));
+        let of = self.planned[position].map_or_else(String::new, |planned| format!(" of {planned}"));
+        self.progress.say(format!("run {number}{of}: {}{about}", subject.line().name));
         let began = Instant::now();
         let run = subject.run(&format!("run {number}"))?;
         self.spent += began.elapsed();
@@ -208,6 +214,11 @@ impl Measuring<'_> {
 }
 
 impl Plan {
+    /// How many runs of each command there are, however long they take. None: as many as fit.
+    fn fixed(&self) -> Option<usize> {
+        self.runs_max.filter(|most| *most <= self.runs_min).map(|most| most.max(1))
+    }
+
     /// `first`: what the first round of so many commands took.
     fn rounds(&self, first: Duration, commands: usize) -> usize {
         let most = self.runs_max.unwrap_or(usize::MAX);
@@ -331,11 +342,26 @@ mod tests {
     fn an_interrupt_keeps_what_was_measured() {
         let (log, runs, early) = measured(&plan(0, 4, true), 5);
         assert_eq!(log, "setup A A B B A A cleanup A");
-        let interrupted = Early { planned: 4, failure: None, cleanup_failure: None };
+        let interrupted = Early { planned: Some(4), failure: None, cleanup_failure: None };
         assert_eq!((runs, early), (vec![3, 2], Some(interrupted.clone())));
         let (log, runs, early) = measured(&plan(1, 4, true), 1);
         assert_eq!((runs, early), (vec![], Some(interrupted)), "a warm-up is no measurement");
         assert_eq!(log, "setup A warm A cleanup A");
+    }
+
+    #[test]
+    fn one_after_the_other_plans_the_runs_of_all() {
+        let planned = |plan: &Plan, left: usize| {
+            let (_, runs, early) = measured(plan, left);
+            (runs, early.unwrap().planned)
+        };
+        assert_eq!(planned(&plan(0, 4, false), 3), (vec![3, 0], Some(8)));
+        let free = Plan { runs_max: Some(9), ..plan(0, 4, false) };
+        assert_eq!(planned(&free, 3), (vec![3, 0], None), "nobody knows how many of B fit");
+        // They take no time, so as many fit as there may be.
+        assert_eq!(planned(&free, 10), (vec![9, 1], Some(18)));
+        let free = Plan { is_interleaved: true, ..free };
+        assert_eq!((planned(&free, 1), planned(&free, 2)), ((vec![1, 0], None), (vec![1, 1], Some(9))));
     }
 
     #[test]

@@ -74,8 +74,8 @@ pub struct StartUp {
 /// Why a session ended before all rounds were made, or after its cleanup failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Early {
-    /// Rounds.
-    pub planned: usize,
+    /// Rounds; of commands one after the other: the runs of all. None: how many fit was not known yet.
+    pub planned: Option<usize>,
     /// None: Ctrl-C.
     pub failure: Option<Refusal>,
     /// Of the cleanup that followed.
@@ -83,10 +83,23 @@ pub struct Early {
 }
 
 impl Session {
-    /// Rounds in which everything was measured.
+    /// Rounds in which everything was measured. One after the other: so many runs has each command that was begun.
     #[must_use]
     pub fn rounds(&self) -> usize {
-        self.measured.iter().map(|one| one.runs.len()).min().unwrap_or(0)
+        let runs = self.measured.iter().map(|one| one.runs.len());
+        runs.filter(|runs| self.is_interleaved || *runs > 0).min().unwrap_or(0)
+    }
+
+    /// Of all commands.
+    #[must_use]
+    pub fn runs(&self) -> usize {
+        self.measured.iter().map(|one| one.runs.len()).sum()
+    }
+
+    /// What `Early::planned` is where all was measured.
+    #[must_use]
+    pub fn made(&self) -> usize {
+        if self.is_interleaved { self.rounds() } else { self.runs() }
     }
 
     /// The last one, measured in turns with the others, was their start-up.
@@ -110,25 +123,39 @@ mod tests {
     use super::{Measured, Run, Session};
     use crate::subjects::lines::{Line, Parameters};
 
-    #[test]
-    fn each_run_is_less_the_start_up_of_its_round() {
-        let measured = |name: &str, times: &[f64]| Measured {
+    fn measured(name: &str, times: &[f64]) -> Measured {
+        Measured {
             line: Line { name: name.into(), command: name.into(), parameters: Parameters::default() },
             runs: times.iter().map(|time| Run { time_ns: *time, ..Run::default() }).collect(),
             loops: None,
             instructions: None,
-        };
-        // Interrupted: the last round has no start-up.
-        let all = [measured("a", &[50.0, 70.0, 60.0]), measured("b", &[9.0, 30.0]), measured("pass", &[10.0, 20.0])];
-        let session = Session {
-            measured: all.to_vec(),
+        }
+    }
+
+    fn session(measured: Vec<Measured>) -> Session {
+        Session {
+            measured,
             is_interleaved: true,
             shell_ns: None,
             memory_floor_bytes: 0,
             ended_early: None,
             start_up: None,
-        };
-        let session = session.with_last_as_start_up();
+        }
+    }
+
+    #[test]
+    fn a_command_that_has_not_begun_takes_no_runs_from_those_before_it() {
+        let turns = session(vec![measured("a", &[1.0, 2.0]), measured("b", &[])]);
+        assert_eq!((turns.rounds(), turns.runs(), turns.made()), (0, 2, 0), "no round is whole");
+        let row = Session { is_interleaved: false, ..turns };
+        assert_eq!((row.rounds(), row.runs(), row.made()), (2, 2, 2));
+    }
+
+    #[test]
+    fn each_run_is_less_the_start_up_of_its_round() {
+        // Interrupted: the last round has no start-up.
+        let all = [measured("a", &[50.0, 70.0, 60.0]), measured("b", &[9.0, 30.0]), measured("pass", &[10.0, 20.0])];
+        let session = session(all.to_vec()).with_last_as_start_up();
         let start_up = session.start_up.expect("one was measured");
         assert_eq!((session.measured.as_slice(), &start_up.measured), (&all[..2], &all[2]));
         let times: Vec<_> = start_up.beyond.measured.iter().map(Measured::times).collect();

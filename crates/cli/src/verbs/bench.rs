@@ -65,9 +65,9 @@ pub struct Arguments {
     #[arg(short, long, value_name = "NUM", value_parser = choice::runs, conflicts_with_all = ["min_runs", "max_runs"])]
     runs: Option<usize>,
 
-    /// A command before all runs; with --py statements that are not timed, run once in each process
+    /// A command before all runs; with --py statements that are not timed, before each loop, and several are lines of one code
     #[arg(short, long, value_name = "CMD")]
-    setup: Option<String>,
+    setup: Vec<String>,
 
     /// The command that the others are compared with, instead of the fastest; it is measured, too
     #[arg(long, value_name = "CMD")]
@@ -208,6 +208,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--parameter-scan is there twice")
             .hint("one scan, or several of --parameter-list: genba bench -L x 1,2 -L y a,b 'f {x} {y}'"));
     }
+    arguments.check_setup()?;
     let asked = arguments.asked();
     let mut lines = asked.lines().map_err(refused)?;
     if let Some(reference) = &arguments.reference {
@@ -274,7 +275,7 @@ pub fn bench(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
     }
     if let Some(early) = &session.ended_early {
-        return Err(outcome::ended_early(early, Some(session.rounds())));
+        return Err(outcome::ended_early(early, Some(&session)));
     }
     if let Some(recordings) = recordings.filter(|_| arguments.style != Style::None) {
         recorded.map_err(|early| why::ended_early(&early))?;
@@ -302,6 +303,15 @@ impl Arguments {
             scan,
             lists: self.parameter_list.chunks_exact(2).map(list).collect(),
         }
+    }
+
+    /// As timeit's, several are lines of Python; commands have one.
+    fn check_setup(&self) -> Result<(), Failure> {
+        if self.py || self.setup.len() < 2 {
+            return Ok(());
+        }
+        Err(Failure::usage("the argument '--setup <CMD>' cannot be used multiple times")
+            .hint("one command line: --setup 'make clean && make'; with --py several are lines of Python"))
     }
 
     /// What is given once holds for all commands and for their start-up; else each command has its own, and the start-up none.
@@ -369,7 +379,7 @@ impl Arguments {
             let value = Self::of_command(values, position);
             value.map(|value| line.parameters.replaced_in(value))
         };
-        let set_up = |line: &Line| self.setup.as_ref().map(|setup| line.parameters.replaced_in(setup));
+        let set_up = |line: &Line| self.setup.first().map(|setup| line.parameters.replaced_in(setup));
         let clean_up = |line: &Line| self.cleanup.as_ref().map(|cleanup| line.parameters.replaced_in(cleanup));
         let around: Vec<_> = lines.iter().map(|line| (set_up(line), clean_up(line))).collect();
         let is_alike = around.iter().all(|one| *one == around[0]);
@@ -407,7 +417,7 @@ impl Arguments {
         session.shell_ns = (*shell != Shell::None).then_some(shell_time.time_ns);
         // Ctrl-C between the last run and the cleanup.
         if session.ended_early.is_none() && interrupt.has_come() {
-            session.ended_early = Some(Early { planned: session.rounds(), failure: None, cleanup_failure: None });
+            session.ended_early = Some(Early { planned: Some(session.made()), failure: None, cleanup_failure: None });
         }
         if self.instructions && session.ended_early.is_none() {
             let folder = private_folder::make("genba-bench-").map_err(|error| {
@@ -415,7 +425,7 @@ impl Arguments {
             })?;
             // What was measured is shown all the same.
             let counted = instructions::count(&mut runs, &mut session.measured, folder.path(), progress);
-            session.ended_early = counted.err().map(|early| Early { planned: session.rounds(), ..early });
+            session.ended_early = counted.err().map(|early| Early { planned: Some(session.made()), ..early });
         }
         let recorded = match recordings.filter(|_| session.ended_early.is_none()) {
             Some(recordings) => recordings.make(&mut runs, plan.is_interleaved, progress),
@@ -437,6 +447,7 @@ impl Arguments {
                 "warning: PYTHONHASHSEED is set: all processes hash alike, and intervals leave out what that changes",
             );
         }
+        let setup = if self.setup.is_empty() { "pass".to_owned() } else { self.setup.join("\n") };
         let named = |python: usize, line: &Line| match self.python.as_slice() {
             [_, _, ..] => Line { name: format!("{}: {}", self.python[python].display(), line.name), ..line.clone() },
             _ => line.clone(),
@@ -444,8 +455,7 @@ impl Arguments {
         let all: Vec<(usize, Line)> =
             (0..pythons.len()).flat_map(|python| lines.iter().map(move |line| (python, named(python, line)))).collect();
         let runs = all.iter().enumerate().map(|(position, (python, line))| {
-            let setup = self.setup.as_deref().unwrap_or("pass");
-            let setup = line.parameters.replaced_in(setup);
+            let setup = line.parameters.replaced_in(&setup);
             let folder = private_folder::make("genba-bench-").map_err(|error| snippets::no_room(&error))?;
             Ok(SnippetRuns::new(line, &pythons[*python], &setup, interrupt, position as u64, folder))
         });

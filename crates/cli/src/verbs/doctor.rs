@@ -13,7 +13,8 @@ mod process;
 mod share;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -22,6 +23,7 @@ use genba_process::facts::Facts as ProcessFacts;
 use genba_process::interpreter::{Interpreter, Search, evidence, find_in};
 use genba_process::refusal::Refusal;
 use genba_process::tree::Tree;
+use genba_profile::shell;
 
 use self::asking::Asked;
 use self::clock::ClockPage;
@@ -90,9 +92,10 @@ pub fn doctor(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if arguments.layout {
         return layout(arguments, &tree, looked_at);
     }
-    let findings = match &arguments.clock {
-        Some(file) => of_clock(arguments, &tree, file.as_ref())?,
-        None => of_machine(arguments, &tree, &own, looked_at)?,
+    let findings = match (&arguments.clock, looked_at) {
+        (Some(_), Some(its)) => return Err(clock_of_process(&its)),
+        (Some(file), None) => of_clock(arguments, &tree, file.as_ref())?,
+        (None, looked_at) => of_machine(arguments, &tree, &own, looked_at)?,
     };
     findings.shown(arguments.format)
 }
@@ -103,7 +106,8 @@ fn of_machine(
     own: &ProcessFacts,
     looked_at: Option<ProcessFacts>,
 ) -> Result<Findings, Failure> {
-    let mut findings = Findings { facts: machine::facts(tree, own, machine::asked()), ..Findings::default() };
+    let mut findings =
+        Findings { facts: machine::facts(tree, own, machine::asked(), looked_at.is_some()), ..Findings::default() };
     let mut clock = Facts::of(clock::GROUP);
     clock::clock_source(&mut clock, &ClockSource::of(tree));
     clock.fact("its cost", "genba doctor --clock measures it", "programs read the time often");
@@ -112,7 +116,7 @@ fn of_machine(
         findings.facts.append(&mut interpreter_facts(arguments)?);
         return Ok(findings);
     };
-    findings.facts.append(&mut process::facts(own, &its));
+    findings.facts.append(&mut process::facts(tree, own, &its));
     match find_in(its, Search::All) {
         Ok(found) => {
             findings.facts.append(&mut interpreter::facts_of_process(&found));
@@ -149,9 +153,32 @@ fn ask(arguments: &Arguments, with_clocks: bool) -> Result<Result<Asked, String>
     }
 }
 
+/// `--clock 4711`: its file has the number of a process for a name, and is not there.
+fn no_process(file: &Path, failure: Failure) -> Failure {
+    match file.to_str().map(pids::pid) {
+        Some(Ok(pid)) if !file.exists() => {
+            failure.hint(format!("--clock takes a recording; a process is judged without it: genba doctor {pid}"))
+        }
+        _ => failure,
+    }
+}
+
+/// Readings by Python are measured in an interpreter that genba starts, and it starts none that somebody else chose.
+fn clock_of_process(its: &ProcessFacts) -> Failure {
+    // Another file of that name, in the process's own root or since it began, is not its interpreter.
+    let file = |path: &Path| std::fs::metadata(path).map(|found| (found.dev(), found.ino())).ok();
+    let runs = file(Path::new(&format!("/proc/{}/exe", its.pid)));
+    let program = its.executable.as_deref().filter(|path| runs.is_some() && file(path) == runs);
+    let how = format!("genba doctor --clock --python {}", program.map_or_else(|| "PYTHON".to_owned(), shell::path));
+    Failure::usage(format!("--clock measures this machine and an interpreter, not process {}", its.pid))
+        .detail("it would start the process's interpreter once more, which another user may have written")
+        .hint(format!("{how}, if you trust that interpreter; genba doctor {} judges the process", its.pid))
+}
+
 fn of_clock(arguments: &Arguments, tree: &Tree, file: Option<&PathBuf>) -> Result<Findings, Failure> {
     // A file that cannot be read is said before anything is measured.
-    let recording = file.map(|file| RecordingFile::open(Some(file))).transpose()?;
+    let opened = |file: &PathBuf| RecordingFile::open(Some(file)).map_err(|failure| no_process(file, failure));
+    let recording = file.map(opened).transpose()?;
     let source = ClockSource::of(tree);
     let mut page = clock::measure(&source)?;
     if let Ok(asked) = ask(arguments, true)? {

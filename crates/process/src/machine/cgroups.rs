@@ -1,10 +1,11 @@
-//! How much CPU the control groups around this process allow, and how often they held it up.
-//! Owns: both versions of cgroups. Never: takes a group that does not tell for one that allows everything.
+//! How much CPU the control groups around a process allow, and how often they held it up.
+//! Owns: both versions of cgroups. Never: takes a group that does not tell for one that allows everything; looks for the groups of another process
+//! outside of this one's namespace.
 //! Source: Linux, Documentation/admin-guide/cgroup-v2.rst and scheduler/sched-bwc.rst.
 
 use crate::machine::tree::Tree;
 
-/// What the groups from this process's own up to the root tell, as far as they can be seen from here.
+/// What the groups from the process's own up to the root tell, as far as they can be seen from here.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuGroups {
     pub version: u8,
@@ -24,11 +25,36 @@ pub struct HeldUp {
     pub throttled_ns: u64,
 }
 
-/// `None`: no group for the CPU is found.
-#[must_use]
-pub fn cpu(tree: &Tree) -> Option<CpuGroups> {
-    let groups = tree.text("proc/self/cgroup")?;
-    let mounts = tree.text("proc/self/mounts")?;
+/// Why there are no groups to tell of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotTold {
+    /// No group for the CPU is found there.
+    NoGroup,
+    /// The file is there, and may not be read.
+    Unreadable,
+    /// It lies above or beside the groups that this process sees.
+    Outside { name: String },
+}
+
+/// `process`: its name below /proc, a number or `self`. The groups are looked for where this process has them mounted.
+///
+/// # Errors
+/// Nothing is told of its groups.
+pub fn cpu(tree: &Tree, process: &str) -> Result<CpuGroups, NotTold> {
+    let file = format!("proc/{process}/cgroup");
+    let missing = || if tree.has(&file) == Some(true) { NotTold::Unreadable } else { NotTold::NoGroup };
+    let groups = tree.text(&file).ok_or_else(missing)?;
+    let mounts = tree.text("proc/self/mounts").ok_or(NotTold::NoGroup)?;
+    let (version, mount, name) = group(&groups, &mounts).ok_or(NotTold::NoGroup)?;
+    // Source: Linux, cgroup_namespaces(7): such a name begins with `/..`.
+    if name.split('/').any(|part| part == "..") {
+        return Err(NotTold::Outside { name: name.to_owned() });
+    }
+    Ok(CpuGroups::read(tree, version, mount, name))
+}
+
+/// The version, where it is mounted, and the name.
+fn group<'a>(groups: &'a str, mounts: &'a str) -> Option<(u8, &'a str, &'a str)> {
     let mounts: Vec<Vec<&str>> = mounts.lines().map(|line| line.split(' ').collect()).collect();
     let has_cpu = |list: &str| list.split(',').any(|controller| controller == "cpu");
     let mount = |kind: &str| {
@@ -44,10 +70,10 @@ pub fn cpu(tree: &Tree) -> Option<CpuGroups> {
     });
     let first = entries.clone().find(|(controllers, _)| has_cpu(controllers));
     if let (Some((_, name)), Some(mount)) = (first, mount("cgroup")) {
-        return Some(CpuGroups::read(tree, 1, mount, name));
+        return Some((1, mount, name));
     }
     let (_, name) = entries.find(|(controllers, _)| controllers.is_empty())?;
-    Some(CpuGroups::read(tree, 2, mount("cgroup2")?, name))
+    Some((2, mount("cgroup2")?, name))
 }
 
 impl CpuGroups {
@@ -100,7 +126,7 @@ fn held_up(version: u8, tree: &Tree, folder: &str) -> Option<HeldUp> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CpuGroups, HeldUp, cpu};
+    use super::{CpuGroups, HeldUp, NotTold, cpu};
     use crate::machine::tree::made::Made;
 
     #[test]
@@ -116,7 +142,7 @@ mod tests {
         ]);
         let held_up = Some(HeldUp { periods: 100, throttled: 40, throttled_ns: 7_000_000 });
         let expected = CpuGroups { version: 2, name: "/pods/one".to_owned(), quota: Some(1.5), held_up };
-        assert_eq!(cpu(&made.tree()), Some(expected));
+        assert_eq!(cpu(&made.tree(), "self"), Ok(expected));
     }
 
     #[test]
@@ -132,21 +158,40 @@ mod tests {
             ("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/cpu,cpuacct/cpu.stat", "nr_periods 9\nnr_throttled 3\nthrottled_time 70\n"),
         ]);
-        let found = cpu(&made.tree()).unwrap();
+        let found = cpu(&made.tree(), "self").unwrap();
         assert_eq!((found.version, found.quota), (1, Some(0.5)));
         assert_eq!(found.held_up, Some(HeldUp { periods: 9, throttled: 3, throttled_ns: 70 }));
     }
 
     #[test]
+    fn another_process_has_groups_of_its_own() {
+        let made = Made::with(&[
+            ("proc/self/cgroup", "0::/mine\n"),
+            ("proc/7/cgroup", "0::/its\n"),
+            ("proc/8/cgroup", "0::/../mine\n"),
+            // Nothing that can be read as a file.
+            ("proc/9/cgroup/x", ""),
+            ("proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("sys/fs/cgroup/mine/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/its/cpu.max", "50000 100000\n"),
+        ]);
+        let quota = |process: &str| cpu(&made.tree(), process).map(|found| (found.name, found.quota));
+        assert_eq!(quota("self"), Ok(("/mine".to_owned(), None)));
+        assert_eq!(quota("7"), Ok(("/its".to_owned(), Some(0.5))));
+        assert_eq!(quota("8"), Err(NotTold::Outside { name: "/../mine".to_owned() }));
+        assert_eq!((quota("9"), quota("10")), (Err(NotTold::Unreadable), Err(NotTold::NoGroup)));
+    }
+
+    #[test]
     fn without_a_group_nothing_is_known() {
-        assert_eq!(cpu(&Made::with(&[]).tree()), None);
+        assert_eq!(cpu(&Made::with(&[]).tree(), "self"), Err(NotTold::NoGroup));
         let made = Made::with(&[("proc/self/cgroup", "0::/\n"), ("proc/self/mounts", "proc /proc proc rw 0 0\n")]);
-        assert_eq!(cpu(&made.tree()), None);
+        assert_eq!(cpu(&made.tree(), "self"), Err(NotTold::NoGroup));
         let made = Made::with(&[
             ("proc/self/cgroup", "junk\n::\n0::/\n"),
             ("proc/self/mounts", "a\n\ncgroup2 /c cgroup2 rw 0 0\n"),
         ]);
-        let found = cpu(&made.tree()).unwrap();
+        let found = cpu(&made.tree(), "self").unwrap();
         assert_eq!((found.quota, found.held_up), (None, None));
     }
 }

@@ -5,8 +5,9 @@ use genba_bench::Ended;
 use genba_bench::comparison::ROUNDS_MIN;
 use genba_bench::earlier::RUNS_MIN;
 use genba_bench::findings::{Findings, Slower, Unjudged, Why};
-use genba_bench::measured::Early;
+use genba_bench::measured::{Early, Session};
 use genba_bench::refusal::Refusal;
+use genba_profile::figures;
 
 use crate::words::failure::{self, Failure};
 
@@ -22,20 +23,29 @@ pub fn ended(ended: Ended) -> Failure {
     }
 }
 
-/// `made`: rounds that are shown. None: nothing was measured.
-pub fn ended_early(early: &Early, made: Option<usize>) -> Failure {
+/// `made`: what is shown. None: nothing was measured.
+pub fn ended_early(early: &Early, made: Option<&Session>) -> Failure {
     let failure = match (&early.failure, made) {
         (Some(refusal), _) => refused(refusal.clone()),
         (None, None) => Failure::no("interrupted before anything was measured").with_exit_code(130),
-        (None, Some(made)) => {
-            Failure::no(format!("interrupted after {made} of {} rounds", early.planned)).with_exit_code(130)
-        }
+        (None, Some(made)) => Failure::no(interrupted(made, early.planned)).with_exit_code(130),
     };
     let kept = made.map(|_| "what was measured until then is shown and exported");
     let failure = kept.into_iter().fold(failure, Failure::detail);
     let Some(cleanup) = &early.cleanup_failure else { return failure };
     let failure = failure.detail(format!("afterwards {}", cleanup.what));
     cleanup.details.iter().fold(failure, |failure, line| failure.detail(line.clone()))
+}
+
+/// How far it came: one after the other there are no rounds.
+fn interrupted(made: &Session, planned: Option<usize>) -> String {
+    let runs = figures::counted(made.runs() as u64, "run", "runs");
+    match (made.is_interleaved, made.rounds(), planned) {
+        (true, 0, _) => format!("interrupted in the first round, after {runs}"),
+        (true, rounds, Some(planned)) => format!("interrupted after {rounds} of {planned} rounds"),
+        (false, _, Some(planned)) => format!("interrupted after {} of {planned} runs", made.runs()),
+        (_, _, None) => format!("interrupted after {runs}"),
+    }
 }
 
 /// Fewer runs give no interval: before they cost any time. `is_beside`: the first command is measured in the same rounds.
@@ -95,4 +105,36 @@ fn too_slow(slower: &[Slower], most: f64) -> Failure {
     slower.iter().fold(failure, |failure, one| {
         failure.detail(format!("{}: {:.3} to {:.3} times as long as {}", one.name, one.low, one.high, one.than))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::interrupted;
+    use genba_bench::lines::{Line, Parameters};
+    use genba_bench::measured::{Measured, Run, Session};
+
+    fn session(runs: &[usize], is_interleaved: bool) -> Session {
+        let measured = runs.iter().map(|runs| Measured {
+            line: Line { name: String::new(), command: String::new(), parameters: Parameters::default() },
+            runs: vec![Run::default(); *runs],
+            loops: None,
+            instructions: None,
+        });
+        Session {
+            measured: measured.collect(),
+            is_interleaved,
+            shell_ns: None,
+            memory_floor_bytes: 0,
+            ended_early: None,
+            start_up: None,
+        }
+    }
+
+    #[test]
+    fn an_interrupt_says_how_many_runs_are_kept() {
+        assert_eq!(interrupted(&session(&[3, 2], true), Some(9)), "interrupted after 2 of 9 rounds");
+        assert_eq!(interrupted(&session(&[1, 0], true), Some(9)), "interrupted in the first round, after 1 run");
+        assert_eq!(interrupted(&session(&[35, 0], false), Some(120)), "interrupted after 35 of 120 runs");
+        assert_eq!(interrupted(&session(&[35, 0], false), None), "interrupted after 35 runs");
+    }
 }

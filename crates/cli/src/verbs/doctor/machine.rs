@@ -1,16 +1,19 @@
-//! Facts that hold for every process of this machine, or for what runs in this container.
+//! Facts that hold for every process of this machine, or for what runs in this container; and what the kernel gives a process of it.
 //! Owns: what is good, slow or a hindrance among them. Never: reads a file other than below the tree that it was given; says *ok* of
 //! what it could not read.
 
+use genba_process::cgroups::{self, NotTold};
 use genba_process::facts::{Facts as ProcessFacts, SYS_PTRACE, Seccomp};
+use genba_process::processors;
 use genba_process::tree::Tree;
-use genba_process::{cgroups, processors};
 use genba_profile::figures;
 
 use super::fact::{Fact, Facts};
 
 /// More of the busy time than this taken by the hypervisor is said.
 const STEAL_MAX: f64 = 0.01;
+/// Below /proc.
+const OWN: &str = "self";
 /// The kernel's own: 50 µs.
 const TIMER_SLACK_MAX_NS: u64 = 1_000_000;
 
@@ -21,15 +24,20 @@ pub struct Asked {
     pub may_read_itself: bool,
 }
 
-pub fn facts(tree: &Tree, own: &ProcessFacts, asked: Asked) -> Vec<Fact> {
+/// `is_of_process`: what the kernel gives this process is not asked, since another one is.
+pub fn facts(tree: &Tree, own: &ProcessFacts, asked: Asked, is_of_process: bool) -> Vec<Fact> {
     let mut found = Facts::of("this machine");
     kernel(&mut found, tree);
     frequency(&mut found, tree);
     heat(&mut found, tree);
     steal(&mut found, tree);
-    groups(&mut found, tree);
+    if !is_of_process {
+        groups(&mut found, tree, OWN);
+    }
     huge_pages(&mut found, tree);
-    timer_slack(&mut found, tree);
+    if !is_of_process {
+        timer_slack(&mut found, tree, OWN);
+    }
     let mut machine = found.rows;
     let mut found = Facts::of("what genba may do here");
     user(&mut found, own);
@@ -39,6 +47,13 @@ pub fn facts(tree: &Tree, own: &ProcessFacts, asked: Asked) -> Vec<Fact> {
     found.ok("perf events", "not needed", "genba asks no kernel setting for its samples");
     machine.append(&mut found.rows);
     machine
+}
+
+/// The CPU that a process gets and the timers that it has, of another one than genba.
+pub fn shares(found: &mut Facts, tree: &Tree, pid: u32) {
+    let process = pid.to_string();
+    groups(found, tree, &process);
+    timer_slack(found, tree, &process);
 }
 
 fn kernel(found: &mut Facts, tree: &Tree) {
@@ -121,11 +136,12 @@ fn steal(found: &mut Facts, tree: &Tree) {
     }
 }
 
-fn groups(found: &mut Facts, tree: &Tree) {
+fn groups(found: &mut Facts, tree: &Tree, process: &str) {
     const NAME: &str = "CPU quota";
     let why = "a control group that has used up its quota stands still until the next period";
-    let Some(groups) = cgroups::cpu(tree) else {
-        return found.unknown(NAME, "not told: no control group for the CPU is found in /proc/self", why);
+    let groups = match cgroups::cpu(tree, process) {
+        Ok(groups) => groups,
+        Err(not_told) => return found.unknown(NAME, format!("not told: {}", no_groups(&not_told, process)), why),
     };
     let quota =
         groups.quota.map_or_else(|| "none that can be seen from here".to_owned(), |quota| format!("{quota:.2} CPUs"));
@@ -153,6 +169,14 @@ fn groups(found: &mut Facts, tree: &Tree) {
     }
 }
 
+fn no_groups(not_told: &NotTold, process: &str) -> String {
+    match not_told {
+        NotTold::NoGroup => format!("no control group for the CPU is found in /proc/{process}"),
+        NotTold::Unreadable => format!("/proc/{process}/cgroup may not be read"),
+        NotTold::Outside { name } => format!("its group {name} is outside of genba's namespace"),
+    }
+}
+
 fn huge_pages(found: &mut Facts, tree: &Tree) {
     const NAME: &str = "huge pages";
     let why = "`always` may make a process larger than what it uses; `never` costs programs with large heaps some time";
@@ -164,18 +188,20 @@ fn huge_pages(found: &mut Facts, tree: &Tree) {
     }
 }
 
-fn timer_slack(found: &mut Facts, tree: &Tree) {
+fn timer_slack(found: &mut Facts, tree: &Tree, process: &str) {
     const NAME: &str = "timer slack";
     let why = "timers may be so late: genba's ticks, and the program's sleeps";
-    match tree.number::<u64>("proc/self/timerslack_ns") {
-        None => found.unknown(NAME, "not told: no /proc/self/timerslack_ns", why),
+    let file = format!("proc/{process}/timerslack_ns");
+    let who = if process == OWN { "genba" } else { "it" };
+    match tree.number::<u64>(&file) {
+        // Linux, fs/proc/base.c: the file is open to all, and its text is not.
+        None if process != OWN && tree.has(&file) == Some(true) => {
+            found.unknown(NAME, format!("not told: /{file} may not be read without CAP_SYS_NICE (sudo genba)"), why);
+        }
+        None => found.unknown(NAME, format!("not told: no /{file}"), why),
         Some(slack) if slack > TIMER_SLACK_MAX_NS => {
-            found.hinders(
-                NAME,
-                figures::duration(slack),
-                why,
-                "start genba from a shell or service without TimerSlackNSec",
-            );
+            let remedy = format!("start {who} from a shell or service without TimerSlackNSec");
+            found.hinders(NAME, figures::duration(slack), why, remedy);
         }
         Some(slack) => found.ok(NAME, figures::duration(slack), why),
     }
@@ -255,23 +281,28 @@ pub fn asked() -> Asked {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Fact, facts};
+    use super::{Asked, Fact, Facts, facts, shares};
     use crate::verbs::doctor::fact::Standing;
     use genba_process::facts::Facts as ProcessFacts;
     use genba_process::tree::Tree;
     use std::fs;
     use tempfile::TempDir;
 
-    fn found(files: &[(&str, &str)], has_right: bool) -> Vec<Fact> {
+    fn made(files: &[(&str, &str)]) -> TempDir {
         let folder = TempDir::new().unwrap();
         for (path, text) in files {
             let file = folder.path().join(path);
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
+        folder
+    }
+
+    fn found(files: &[(&str, &str)], has_right: bool) -> Vec<Fact> {
+        let folder = made(files);
         let own = ProcessFacts::own().unwrap();
         let own = ProcessFacts { capabilities: if has_right { 1 << 19 } else { 0 }, ..own };
-        facts(&Tree::new(folder.path()), &own, Asked { may_read_itself: true })
+        facts(&Tree::new(folder.path()), &own, Asked { may_read_itself: true }, false)
     }
 
     fn one<'a>(facts: &'a [Fact], name: &str) -> &'a Fact {
@@ -344,6 +375,55 @@ mod tests {
         assert_eq!(one(&free, "CPU quota").standing, Standing::Ok);
         // A quota whose effect nobody counts is not known to be fine.
         assert_eq!(one(&found(&files("usage_usec 1\n"), false), "CPU quota").standing, Standing::Unknown);
+    }
+
+    #[test]
+    fn a_process_is_judged_by_its_own_groups_and_timers() {
+        let folder = made(&[
+            ("proc/self/cgroup", "0::/mine\n"),
+            ("proc/self/timerslack_ns", "50000\n"),
+            ("proc/7/cgroup", "0::/its\n"),
+            ("proc/7/timerslack_ns", "50000000\n"),
+            ("proc/8/cgroup", "0::/../mine\n"),
+            // As where the kernel refuses it: something is there, and no number is read.
+            ("proc/8/timerslack_ns", ""),
+            ("proc/self/mounts", "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n"),
+            ("sys/fs/cgroup/mine/cpu.max", "max 100000\n"),
+            ("sys/fs/cgroup/its/cpu.max", "50000 100000\n"),
+            ("sys/fs/cgroup/its/cpu.stat", "nr_periods 2\nnr_throttled 1\nthrottled_usec 3\n"),
+        ]);
+        let tree = Tree::new(folder.path());
+        let of = |pid: u32| {
+            let mut found = Facts::of("the process");
+            shares(&mut found, &tree, pid);
+            found.rows
+        };
+        let its = of(7);
+        let (quota, slack) = (one(&its, "CPU quota"), one(&its, "timer slack"));
+        assert_eq!(quota.standing, Standing::Slow);
+        assert!(
+            quota.value.starts_with("0.50 CPUs (cgroup v2, /its); stood still in 1 of 2 periods"),
+            "{}",
+            quota.value
+        );
+        assert_eq!((slack.standing, slack.value.as_str()), (Standing::Hinders, "50.0 ms"));
+        assert_eq!(slack.remedy.as_deref(), Some("start it from a shell or service without TimerSlackNSec"));
+        let value = |pid: u32, name: &str| {
+            let fact = one(&of(pid), name).clone();
+            assert_eq!(fact.standing, Standing::Unknown, "{name} of {pid}");
+            fact.value
+        };
+        assert_eq!(value(8, "CPU quota"), "not told: its group /../mine is outside of genba's namespace");
+        assert_eq!(
+            value(8, "timer slack"),
+            "not told: /proc/8/timerslack_ns may not be read without CAP_SYS_NICE (sudo genba)"
+        );
+        assert_eq!(value(9, "CPU quota"), "not told: no control group for the CPU is found in /proc/9");
+        assert_eq!(value(9, "timer slack"), "not told: no /proc/9/timerslack_ns");
+        // Beside them genba's own would be taken for the process's.
+        let own = ProcessFacts::own().unwrap();
+        let machine = facts(&tree, &own, Asked { may_read_itself: true }, true);
+        assert!(machine.iter().all(|fact| fact.name != "CPU quota" && fact.name != "timer slack"));
     }
 
     #[test]

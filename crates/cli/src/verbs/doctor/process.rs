@@ -7,12 +7,14 @@ use genba_process::facts::{Facts as ProcessFacts, Seccomp};
 use genba_process::interpreter::Interpreter;
 use genba_process::refusal::Refusal;
 use genba_process::rights;
+use genba_process::tree::Tree;
 
 use super::fact::{Fact, Facts};
+use super::machine;
 use crate::verbs::attach::permission::{Permission, permissions};
 
-/// What differs from genba's own.
-pub fn facts(own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
+/// What differs from genba's own. `tree` has the /proc in which it is looked for.
+pub fn facts(tree: &Tree, own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
     let mut found = Facts::of("the process");
     let program = its.executable.as_ref().map(|path| path.display().to_string());
     found.fact("process", format!("{}, {}", its.pid, its.name), "");
@@ -46,6 +48,7 @@ pub fn facts(own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
     if let Some(root) = its.root.as_ref().filter(|root| *root != Path::new("/")) {
         found.fact("root", root.display().to_string(), "");
     }
+    machine::shares(&mut found, tree, its.pid);
     found.rows
 }
 
