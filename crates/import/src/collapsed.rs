@@ -215,7 +215,7 @@ mod tests {
         // Each depth of a recursion is a call of its own, and the bound holds within a line.
         let deep = format!("a{} 1\n", ";a".repeat(300));
         let Err(Refused::Unsupported(words)) = read(deep.as_bytes(), room) else { panic!("it was read") };
-        assert!(words.starts_with("its stacks need more than 0 MB"), "{words}");
+        assert!(words.starts_with("its stacks and functions need more than 0 MB"), "{words}");
     }
 
     #[test]
