@@ -140,7 +140,7 @@ def own_times(prof: Path, program: Path) -> dict[str, float]:
     for (file, _, name), (_, _, own_s, _, callers) in marshal.loads(prof.read_bytes()).items():
         if file == str(program):
             # Until 3.11 a comprehension is a function.
-        found["in_c" if name == "<listcomp>" else name] += own_s
+            found["in_c" if name == "<listcomp>" else name] += own_s
         elif file == "~":
             for (file_of, _, name_of), numbers in callers.items():
                 if file_of == str(program):
