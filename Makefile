@@ -76,6 +76,7 @@ check-quick: web/node_modules
 	cargo xtask proto --check
 	cargo xtask handler
 	npm --prefix web run check
+	$(TOOLS)/bin/python -c 'import ast, pathlib, sys; [ast.parse(file.read_bytes(), str(file)) for folder in sys.argv[1:] for file in pathlib.Path(folder).rglob("*.py")]' benches make python
 
 prose: ## English of README, CHANGELOG and docs, by vale with the style in styles/genba
 	@make/prose.sh

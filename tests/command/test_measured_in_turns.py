@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -344,34 +343,38 @@ def test_a_failure_keeps_what_was_measured(tmp_path: Path) -> None:
     assert done.returncode == 1 and done.stdout == "" and not (tmp_path / "cleaned").exists(), done
 
 
+def a_pipe(path: Path) -> Path:
+    """What a command writes there comes when it is read: nobody waits and looks. A command that never writes makes the test hang, and pytest's limit ends it."""
+    os.mkfifo(path)
+    return path
+
+
 def test_ctrl_c_keeps_what_was_measured(tmp_path: Path) -> None:
     # Of the second round the first command is B, which then never ends.
+    hangs_here = a_pipe(tmp_path / "hangs")
     hangs = "test -e second && { echo $$ > hangs; exec sleep 600; }; touch second"
     around = ["-s", "touch log", "-c", "echo cleanup >> log"]
     command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", *around, "true", hangs]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
-        while not (tmp_path / "hangs").exists() or not (tmp_path / "hangs").read_text():
-            assert bench.poll() is None, bench.communicate()
-            time.sleep(0.01)
+        hanging = hangs_here.read_text().strip()
         bench.send_signal(signal.SIGINT)
         stdout, stderr = bench.communicate(timeout=60)
     assert bench.returncode == 130 and stderr.startswith("error: interrupted after 1 of 9 rounds"), stderr
     assert "Benchmark 1: true" in stdout, stdout
     assert [len(result["times"]) for result in json.loads((tmp_path / "bench.json").read_text())["results"]] == [1, 1]
-    assert not Path(f"/proc/{(tmp_path / 'hangs').read_text().strip()}").exists()
+    assert not Path(f"/proc/{hanging}").exists()
     assert (tmp_path / "log").read_text() == "cleanup\n"
 
 
 @pytest.mark.parametrize("how", ["interrupted", "failed"])
 def test_one_after_the_other_keeps_the_runs_of_the_first(how: str, tmp_path: Path) -> None:
     # The second command has not run once.
+    hangs = a_pipe(tmp_path / "hangs")
     second = "echo $$ > hangs; exec sleep 600" if how == "interrupted" else "exit 5"
     command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "3", "--sequential", "true", second]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
         if how == "interrupted":
-            while not (tmp_path / "hangs").exists() or not (tmp_path / "hangs").read_text():
-                assert bench.poll() is None, bench.communicate()
-                time.sleep(0.01)
+            hangs.read_text()
             bench.send_signal(signal.SIGINT)
         stdout, stderr = bench.communicate(timeout=60)
     words, code = {"interrupted": ("interrupted after 3 of 6 runs", 130), "failed": ("`exit 5` ended with exit code 5 in run 1", 1)}[how]
@@ -383,19 +386,18 @@ def test_one_after_the_other_keeps_the_runs_of_the_first(how: str, tmp_path: Pat
 
 def test_a_second_ctrl_c_ends_the_cleanup(tmp_path: Path) -> None:
     # The first ignores SIGINT, so genba kills it; what begins then is not killed for it.
+    pipes = {name: a_pipe(tmp_path / name) for name in ("run", "cleanup")}
     stays = "trap '' INT; echo run > run; sleep 600; true"
     cleans = "echo $$ > cleanup; exec sleep 600"
     command = [str(binary()), "bench", "--export-json", "bench.json", "-r", "9", "-c", cleans, stays]
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as bench:
-        for name in ("run", "cleanup"):
-            while not (tmp_path / name).exists() or not (tmp_path / name).read_text():
-                assert bench.poll() is None, bench.communicate()
-                time.sleep(0.01)
+        for name in pipes:
+            said = pipes[name].read_text().strip()
             bench.send_signal(signal.SIGINT)
         stdout, stderr = bench.communicate(timeout=60)
     assert bench.returncode == 130 and stderr.startswith("error: interrupted before anything was measured"), stderr
     assert stdout == "" and not (tmp_path / "bench.json").exists()
-    assert not Path(f"/proc/{(tmp_path / 'cleanup').read_text().strip()}").exists()
+    assert not Path(f"/proc/{said}").exists()
 
 
 def test_snippets_of_python(tmp_path: Path) -> None:

@@ -130,18 +130,28 @@ print(json.dumps({"tracing": tracemalloc.is_tracing(), "is_enough": traced > 1_0
 """
 
 
+def looked_at_while_it_traces(workshop: Workshop, program_file: str, when: str, counted: tuple[int, int], *more: str) -> dict:
+    """Before and after the program's own tracer begins; so many objects of its class each time. What the program said in the end."""
+    first, then = counted
+    with started(workshop, program_file, when, *more) as program:
+        for way in WAYS:
+            assert counts(heap(program, way))["Mine"] == first
+        program.process.stdin.write("\n")
+        program.process.stdin.flush()
+        assert program.process.stdout.readline() == "looked\n"
+        for way in (*WAYS, "--live-only", "--collect"):
+            assert counts(heap(program, way))["Mine"] == then
+        return program.end()
+
+
+OBJECTS = {"before": (2_000, 2_000), "after": (2_000, 3_000)}
+
+
 def test_a_program_that_traces_its_own_memory(workshop: Workshop) -> None:
     program_file = workshop.write("traced.py", TRACED)
-    for when, first, then in [("before", 2_000, 2_000), ("after", 2_000, 3_000)]:
-        with started(workshop, program_file, when) as program:
-            for way in WAYS:
-                assert counts(heap(program, way))["Mine"] == first
-            program.process.stdin.write("\n")
-            program.process.stdin.flush()
-            assert program.process.stdout.readline() == "looked\n"
-            for way in (*WAYS, "--live-only", "--collect"):
-                assert counts(heap(program, way))["Mine"] == then
-            assert program.end() == {"tracing": True, "is_enough": True, "grown": True, "kept": then}
+    for when, counted in OBJECTS.items():
+        ended = looked_at_while_it_traces(workshop, program_file, when, counted)
+        assert ended == {"tracing": True, "is_enough": True, "grown": True, "kept": counted[1]}
 
 
 MEMRAYED = """
@@ -172,16 +182,8 @@ def test_a_program_that_memray_watches(workshop: Workshop) -> None:
     """memray puts its own functions in the place of malloc's, in each library, also those that are loaded later: genba's among them."""
     packages = package_folder(workshop, "memray")
     program_file = workshop.write("memrayed.py", MEMRAYED)
-    for when, first, then in [("before", 2_000, 2_000), ("after", 2_000, 3_000)]:
-        with started(workshop, program_file, when, packages) as program:
-            for way in WAYS:
-                assert counts(heap(program, way))["Mine"] == first
-            program.process.stdin.write("\n")
-            program.process.stdin.flush()
-            assert program.process.stdout.readline() == "looked\n"
-            for way in (*WAYS, "--live-only", "--collect"):
-                assert counts(heap(program, way))["Mine"] == then
-            assert program.end() == {"told": True, "kept": then}
+    for when, counted in OBJECTS.items():
+        assert looked_at_while_it_traces(workshop, program_file, when, counted, packages) == {"told": True, "kept": counted[1]}
         (workshop.place.outside / "memrayed.bin").unlink()
 
 
@@ -190,12 +192,12 @@ def test_a_recording_of_allocations_beside_memray(workshop: Workshop) -> None:
     """The program's own bytes are in both."""
     packages = package_folder(workshop, "memray")
     program_file = workshop.write("memrayed.py", MEMRAYED)
-    for when in ("before", "after"):
+    for when in OBJECTS:
         recording = workshop.place.outside / f"{when}.genba"
         command = [str(binary()), "run", "--alloc", "--gc", "-o", str(recording), workshop.interpreter.path, program_file, when, packages]
         done = subprocess.run(command, cwd=workshop.place.outside, input="\n\n", capture_output=True, text=True, timeout=60, check=False)
         assert done.returncode == 0, done.stderr
-        assert done.stdout == f'ready\nlooked\n{{"told": true, "kept": {2_000 if when == "before" else 3_000}}}\n'
+        assert done.stdout == f'ready\nlooked\n{{"told": true, "kept": {OBJECTS[when][1]}}}\n'
         report = genba("report", "--weight", "allocated", str(recording))
         assert "bytearray(100_000)" in report.stdout, report
         assert genba("check", str(recording)).returncode == 0

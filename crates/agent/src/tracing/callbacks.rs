@@ -52,19 +52,19 @@ extern "C" fn go_on_python(own: Object, arguments: *const Object, count: isize) 
 }
 
 extern "C" fn throw_into_python(own: Object, arguments: *const Object, count: isize) -> Object {
-    // SAFETY: as in `leave_python`.
+    // SAFETY: as in `leave_python`; what `place` calls runs no code.
     unsafe { (*Tracer::get()).thrown(*arguments as u64, |python| place(python, arguments)) };
     enter_python(own, arguments, count)
 }
 
 extern "C" fn pause_python(_: Object, arguments: *const Object, _: isize) -> Object {
     let tracer = Tracer::get();
-    // SAFETY: as in `leave_python`.
+    // SAFETY: as above.
     unsafe { (*tracer).pause(*arguments as u64, |python| place(python, arguments)) };
     none(tracer)
 }
 
-/// In the code, in bytes.
+/// Where in the code the event is, in bytes: PyLong_AsLong of an int runs no code of anybody's, and cannot fail for one so small.
 fn place(python: &Python, arguments: *const Object) -> u32 {
     // SAFETY: the interpreter gives a small int second.
     let place = unsafe { (python.number)(*arguments.add(1)) };

@@ -28,7 +28,10 @@ pub fn ended_early(early: &Early, made: Option<&Session>) -> Failure {
     let failure = match (&early.failure, made) {
         (Some(refusal), _) => refused(refusal.clone()),
         (None, None) => Failure::no("interrupted before anything was measured").with_exit_code(130),
-        (None, Some(made)) => Failure::no(interrupted(made, early.planned)).with_exit_code(130),
+        (None, Some(made)) => {
+            let rounds = made.is_interleaved.then(|| made.rounds());
+            Failure::no(interrupted(rounds, made.runs(), early.planned)).with_exit_code(130)
+        }
     };
     let kept = made.map(|_| "what was measured until then is shown and exported");
     let failure = kept.into_iter().fold(failure, Failure::detail);
@@ -37,14 +40,14 @@ pub fn ended_early(early: &Early, made: Option<&Session>) -> Failure {
     cleanup.details.iter().fold(failure, |failure, line| failure.detail(line.clone()))
 }
 
-/// How far it came: one after the other there are no rounds.
-fn interrupted(made: &Session, planned: Option<usize>) -> String {
-    let runs = figures::counted(made.runs() as u64, "run", "runs");
-    match (made.is_interleaved, made.rounds(), planned) {
-        (true, 0, _) => format!("interrupted in the first round, after {runs}"),
-        (true, rounds, Some(planned)) => format!("interrupted after {rounds} of {planned} rounds"),
-        (false, _, Some(planned)) => format!("interrupted after {} of {planned} runs", made.runs()),
-        (_, _, None) => format!("interrupted after {runs}"),
+/// How far it came: one after the other there are no rounds. `rounds`: of commands in turns.
+fn interrupted(rounds: Option<usize>, runs: usize, planned: Option<usize>) -> String {
+    let kept = figures::counted(runs as u64, "run", "runs");
+    match (rounds, planned) {
+        (Some(0), _) => format!("interrupted in the first round, after {kept}"),
+        (Some(rounds), Some(planned)) => format!("interrupted after {rounds} of {planned} rounds"),
+        (None, Some(planned)) => format!("interrupted after {runs} of {planned} runs"),
+        (_, None) => format!("interrupted after {kept}"),
     }
 }
 
@@ -110,31 +113,12 @@ fn too_slow(slower: &[Slower], most: f64) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::interrupted;
-    use genba_bench::lines::{Line, Parameters};
-    use genba_bench::measured::{Measured, Run, Session};
-
-    fn session(runs: &[usize], is_interleaved: bool) -> Session {
-        let measured = runs.iter().map(|runs| Measured {
-            line: Line { name: String::new(), command: String::new(), parameters: Parameters::default() },
-            runs: vec![Run::default(); *runs],
-            loops: None,
-            instructions: None,
-        });
-        Session {
-            measured: measured.collect(),
-            is_interleaved,
-            shell_ns: None,
-            memory_floor_bytes: 0,
-            ended_early: None,
-            start_up: None,
-        }
-    }
 
     #[test]
     fn an_interrupt_says_how_many_runs_are_kept() {
-        assert_eq!(interrupted(&session(&[3, 2], true), Some(9)), "interrupted after 2 of 9 rounds");
-        assert_eq!(interrupted(&session(&[1, 0], true), Some(9)), "interrupted in the first round, after 1 run");
-        assert_eq!(interrupted(&session(&[35, 0], false), Some(120)), "interrupted after 35 of 120 runs");
-        assert_eq!(interrupted(&session(&[35, 0], false), None), "interrupted after 35 runs");
+        assert_eq!(interrupted(Some(2), 5, Some(9)), "interrupted after 2 of 9 rounds");
+        assert_eq!(interrupted(Some(0), 1, Some(9)), "interrupted in the first round, after 1 run");
+        assert_eq!(interrupted(None, 35, Some(120)), "interrupted after 35 of 120 runs");
+        assert_eq!(interrupted(None, 35, None), "interrupted after 35 runs");
     }
 }

@@ -70,7 +70,8 @@ pub fn cycles(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let limit = arguments.limit.unwrap_or(if is_json { 0 } else { KINDS_ON_SCREEN });
     let page = Page::new(&interpreter, &choice, asked, (limit > 0).then_some(limit))?;
     // A page that goes to the screen or a pipe is alone there.
-    let is_stream = |output: &PathBuf| output == Path::new("-") || output.exists() && !output.is_file();
+    let is_stream =
+        |output: &PathBuf| output == Path::new("-") || output.exists() && !output.is_file() && !output.is_dir();
     if !arguments.output.as_ref().is_some_and(is_stream) {
         read::print(&if is_json { page.json()? } else { text::text(&page) })?;
     }

@@ -28,7 +28,7 @@ pub fn text(page: &Page) -> String {
     text
 }
 
-/// What stands above all kinds.
+/// The lines above all kinds.
 pub fn about(page: &Page) -> String {
     let mut text = format!("process {} · CPython {} · ", page.pid, page.python);
     text.push_str(&match page.would_free {
@@ -75,7 +75,7 @@ pub fn more(page: &Page) -> Option<String> {
     (more > 0).then(|| figures::counted(more, "more kind of cycles", "more kinds of cycles"))
 }
 
-/// What stands below all kinds.
+/// The lines below all kinds.
 pub fn end(page: &Page) -> String {
     let mut text = String::new();
     if page.would_free > 0 {
