@@ -58,7 +58,7 @@ test("several references of a class to itself have ends of their own", () => {
   assert.equal(new Set(drawing.arrows.map(({ head }) => head)).size, 3);
 });
 
-test("fifteen classes, three references between each two neighbours", () => {
+test("fifteen classes with twenty-four references between them", () => {
   const classes = Array.from({ length: 15 }, (_, place) => `package.module.Class${place}`);
   const arrows = classes.flatMap((_, from) => ["a", "b", "c"].map((name) => ({ from, to: (from * 7 + name.charCodeAt(0)) % 15, name: `.${name}` })));
   checkPlaces(drawn(classes, arrows.slice(0, 24)));

@@ -327,7 +327,7 @@ mod tests {
             "Benchmark 1: sleep 0.1\n  Time (mean ± σ):     100.0 ms ±   1.3 ms    [User: 50.0 ms, System: 1.0 ms]\n  \
              Range (min … max):    98.0 ms … 102.0 ms    8 runs\n  \
              Memory (max):         9.80 MB    [Faults: 1,234 minor, 0 major; switches: 2 voluntary, 0 involuntary]\n  \
-             Noise:                  2.5 %    [two such commands, in turns, seem up to that far apart]\n"
+             Noise:                  2.9 %    [two such commands, in turns, seem up to that far apart]\n"
         );
         let page = shown(&session(&[("x\u{1b}[2J", 1.0)], Some(Loops { turns: 1024, values: 2 })), &Asked::default());
         assert!(page.contains("[2 loops of 1,024 turns in each process]") && !page.contains('\u{1b}'), "{page}");
