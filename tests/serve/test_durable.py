@@ -120,6 +120,37 @@ def test_a_piece_is_synced_before_its_answer(server: Server, tmp_path: Path, siz
     assert_synced(calls[: answer_at(calls, 200)], server.data / "objects/content" / sha256[:2] / sha256, server.data / DATABASE)
 
 
+def failing_syncs(server: Server, path: Path) -> subprocess.Popen:
+    """Until it is terminated no sync of that file is done, and the server hears of an error."""
+    if shutil.which("strace") is None:
+        pytest.skip("no strace (make prepare, as root)")
+    calls = "fsync,fdatasync"
+    command = ["strace", "-f", "-P", str(path), "-e", f"trace={calls}", "-e", f"inject={calls}:error=EIO", "-o", "/dev/null", "-p", str(server.process.pid)]
+    tracer = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    line = tracer.stderr.readline()
+    if "attached" not in line:
+        tracer.wait()
+        pytest.skip(f"strace cannot attach here: {line.strip()}")
+    return tracer
+
+
+def test_a_part_whose_commit_failed_is_kept(server: Server, honest: bytes) -> None:
+    """The row may be on the disk all the same: here it is written, and only its sync fails."""
+    client = server.client()
+    recording_id = client.begin()
+    tracer = failing_syncs(server, server.data / f"{DATABASE}-wal")
+    try:
+        client.append(recording_id, 0, honest).expect(500)
+        server.kill()
+    finally:
+        tracer.terminate()
+        tracer.wait()
+    client = server.start().client()
+    assert client.offset(recording_id) == len(honest) and client.content(recording_id) == honest
+    assert client.seal(recording_id, honest).expect(200).json()["bytes"] == len(honest)
+    assert server.verb("check").returncode == 0
+
+
 def test_kill_9_in_the_middle_of_uploads(server: Server) -> None:
     uploaders: list[Uploader] = []
     for round_ in range(KILLS):

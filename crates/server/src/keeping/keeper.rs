@@ -194,27 +194,50 @@ impl Keeper {
         made.map_err(|error| scratch_failed(&error))
     }
 
-    pub async fn rename(&self, recording: &Recording, name: &str, tags: &[String]) -> Result<Recording, Problem> {
+    /// Another name, other tags, or both. The rest stays as it is by then, whoever changed it last.
+    pub async fn change(
+        &self,
+        id: &str,
+        name: Option<String>,
+        tags: Option<Vec<String>>,
+    ) -> Result<Recording, Problem> {
         let mut transaction = self.database.begin().await?;
-        if !recordings::rename(&mut transaction, &recording.id, name, tags).await? {
-            return Err(Problem::not_found("recording"));
-        }
-        let named = vec![(Kind::Name, terms::folded(name))];
-        let tagged = terms::of_tags(tags).into_iter().map(|word| (Kind::Tag, word));
+        let found = recordings::locked(&self.database, &mut transaction, id).await?;
+        let was = found.ok_or_else(|| Problem::not_found("recording"))?;
+        let now = Recording {
+            name: name.unwrap_or_else(|| was.name.clone()),
+            tags: tags.unwrap_or_else(|| was.tags.clone()),
+            ..was
+        };
+        recordings::rename(&mut transaction, id, &now.name, &now.tags).await?;
+        let named = vec![(Kind::Name, terms::folded(&now.name))];
+        let tagged = terms::of_tags(&now.tags).into_iter().map(|word| (Kind::Tag, word));
         let both = named.into_iter().chain(tagged).collect();
-        if recording.is_listed() {
-            terms::replace(&mut transaction, recording, &[Kind::Name, Kind::Tag], both).await?;
+        if now.is_listed() {
+            terms::replace(&mut transaction, &now, &[Kind::Name, Kind::Tag], both).await?;
         }
         commit(transaction).await?;
-        Ok(Recording { name: name.to_owned(), tags: tags.to_vec(), ..recording.clone() })
+        Ok(now)
+    }
+
+    pub async fn delete(&self, recording: &Recording) -> Result<(), Problem> {
+        match self.delete_row(recording, None).await? {
+            true => Ok(()),
+            false => Err(Problem::not_found("recording")),
+        }
+    }
+
+    /// One that is too old, as it was when it was listed. False: it is gone, or it grew, was sealed or was opened since.
+    pub(super) async fn delete_if_untouched(&self, recording: &Recording) -> Result<bool, Problem> {
+        self.delete_row(recording, Some(recording)).await
     }
 
     /// The row first, then the bytes: what a crash leaves behind is deleted later (`keeping/leftovers.rs`).
-    pub async fn delete(&self, recording: &Recording) -> Result<(), Problem> {
+    async fn delete_row(&self, recording: &Recording, untouched: Option<&Recording>) -> Result<bool, Problem> {
         let parts = chunks::of_recording(&self.database, &recording.id).await?;
         let mut transaction = self.database.begin().await?;
-        let deleted = recordings::delete(&mut transaction, &recording.id).await?;
-        let used = deleted.ok_or_else(|| Problem::not_found("recording"))?;
+        let deleted = recordings::delete(&mut transaction, &recording.id, untouched).await?;
+        let Some(used) = deleted else { return Ok(false) };
         chunks::delete(&mut transaction, &recording.id).await?;
         terms::delete(&mut transaction, &recording.id).await?;
         links::delete(&mut transaction, &recording.id).await?;
@@ -225,7 +248,7 @@ impl Keeper {
         self.delete_parts(parts).await;
         // Whoever deletes wants the room; what fails now is done within the hour.
         let _ = self.clear_contents().await;
-        Ok(())
+        Ok(true)
     }
 }
 
@@ -253,4 +276,125 @@ pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, S
     let stored = serde_json::to_string(&facts).unwrap_or_default();
     words.retain(|(_, word)| !word.is_empty());
     (Known { program: facts.program, cpu_ns, wall_ns, facts: stored, tags }, words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::reading::{Limits, Workers};
+    use crate::storage::database::Statement;
+
+    use super::*;
+
+    const FACTS: &str = r#"{"program": "app.py", "verdict": {"kind": "cpu", "words": "on the CPU"}, "cpu_ns": 1, "wall_ns": 1, "samples": 1,
+        "processes": 1, "threads": 1, "started_ms": null, "pythons": [], "tags": ["from-file"], "tags_more": 0, "spark": [], "span_ns": 1,
+        "accounting": "", "masked": 0, "sources": "none", "faults": [], "faults_more": 0, "ended": true}"#;
+
+    /// With a folder of its own, and a process that takes every file for a recording with those facts.
+    async fn keeper(folder: &Path) -> Keeper {
+        let head = format!(r#"{{"reply": "json", "bytes": {}}}"#, FACTS.len());
+        let script = format!("read -r order; printf '%s\\n%s' '{head}' '{FACTS}'");
+        let limits = Limits {
+            at_once: 1,
+            memory_bytes: 1 << 30,
+            cpu_s: 60,
+            wall: Duration::from_secs(60),
+            answer_bytes_max: 1 << 20,
+            queue_max: 8,
+        };
+        let workers = Workers::new("/bin/sh".into(), vec!["-c".into(), script.into()], limits);
+        Keeper {
+            database: Database::embedded(folder).await.expect("a database in a new folder"),
+            store: Store::embedded(folder).expect("a store in a new folder"),
+            answers: Answers::new(workers, 1 << 20),
+            scratch: folder.to_owned(),
+            recording_bytes_max: 1 << 20,
+        }
+    }
+
+    fn with_keeper(test: impl AsyncFnOnce(Keeper)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async { test(keeper(folder.path()).await).await });
+    }
+
+    async fn begun(keeper: &Keeper, live: bool) -> Recording {
+        let new = New { name: "app.genba".to_owned(), host: None, tags: Vec::new(), live, owner: "lena".to_owned() };
+        keeper.create(new).await.expect("a recording")
+    }
+
+    async fn grown(keeper: &Keeper, recording: &Recording) -> Recording {
+        let part = Bytes::from_static(b"some bytes");
+        keeper.append(recording, recording.bytes, part).await.expect("a part");
+        keeper.find(&recording.id).await.expect("it is there")
+    }
+
+    fn tags(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Name, tags, and the name that the search knows.
+    async fn said(keeper: &Keeper, id: &str) -> (String, Vec<String>, String) {
+        let now = keeper.find(id).await.expect("it is there");
+        let mut statement = Statement::new("SELECT word FROM terms WHERE kind = 'name' AND recording = ");
+        statement.value(id.to_owned());
+        let rows = statement.rows(&keeper.database).await.expect("rows");
+        let [row] = rows.as_slice() else { panic!("{} names", rows.len()) };
+        (now.name, now.tags, recordings::get(row, "word").expect("a word"))
+    }
+
+    #[test]
+    fn what_is_not_given_stays_whoever_changed_it_last() {
+        with_keeper(async |keeper| {
+            let id = begun(&keeper, true).await.id;
+            keeper.change(&id, Some("other.genba".to_owned()), None).await.expect("a change");
+            keeper.change(&id, None, Some(tags(&["main"]))).await.expect("a change");
+            let other = "other.genba".to_owned();
+            assert_eq!(said(&keeper, &id).await, (other.clone(), tags(&["main"]), other.clone()));
+            keeper.change(&id, None, None).await.expect("no change");
+            assert_eq!(said(&keeper, &id).await, (other.clone(), tags(&["main"]), other));
+        });
+    }
+
+    #[test]
+    fn a_name_and_tags_that_were_given_while_the_file_was_read_stay() {
+        with_keeper(async |keeper| {
+            // As it was when the reading began.
+            let before = grown(&keeper, &begun(&keeper, true).await).await;
+            let (id, late) = (before.id.clone(), "late.genba".to_owned());
+            keeper.change(&id, Some(late.clone()), Some(tags(&["late"]))).await.expect("a change");
+            keeper.learn(&before).await.expect("facts");
+            assert_eq!(said(&keeper, &id).await, (late.clone(), tags(&["late", "from-file"]), late));
+            let later = "later.genba".to_owned();
+            keeper.change(&id, Some(later.clone()), Some(tags(&["later"]))).await.expect("a change");
+            keeper.seal(&before, None).await.expect("a seal");
+            assert_eq!(said(&keeper, &id).await, (later.clone(), tags(&["later", "from-file"]), later));
+        });
+    }
+
+    #[test]
+    fn one_that_grew_since_it_was_listed_is_not_deleted_as_old() {
+        with_keeper(async |keeper| {
+            let listed = begun(&keeper, false).await;
+            let now = grown(&keeper, &listed).await;
+            assert!(!keeper.delete_if_untouched(&listed).await.expect("a try"));
+            assert_eq!(keeper.find(&now.id).await.expect("it is there").bytes, now.bytes);
+            assert!(keeper.delete_if_untouched(&now).await.expect("a try"));
+            assert_eq!(keeper.find(&now.id).await.expect_err("it is gone").status, 404);
+            assert!(!keeper.delete_if_untouched(&now).await.expect("a try"));
+        });
+    }
+
+    #[test]
+    fn one_that_was_opened_again_since_it_was_listed_is_not_deleted_as_old() {
+        with_keeper(async |keeper| {
+            let live = grown(&keeper, &begun(&keeper, true).await).await;
+            let listed = keeper.seal_quiet(&live).await.expect("a seal");
+            let now = grown(&keeper, &listed).await;
+            assert_eq!((now.state, now.bytes), (State::Open, 2 * listed.bytes));
+            assert!(!keeper.delete_if_untouched(&listed).await.expect("a try"));
+            assert_eq!(keeper.find(&now.id).await.expect("it is there").bytes, now.bytes);
+        });
+    }
 }

@@ -5,8 +5,10 @@
 use std::collections::HashSet;
 
 use crate::keeping::keeper::Keeper;
+use crate::storage::database::Database;
 use crate::storage::recordings::{self, Recording, State};
-use crate::storage::store::UPLOADS;
+use crate::storage::store::{CONTENT, Store, UPLOADS};
+use crate::storage::tokens::commit;
 use crate::storage::{chunks, contents, scratch, settings};
 use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
 use crate::words::problem::Problem;
@@ -17,6 +19,8 @@ const LIVE_QUIET_MS: i64 = 15 * MINUTE_MS;
 const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
 /// A part that is being put has no row yet.
 const PART_KEPT_MS: i64 = 6 * HOUR_MS;
+/// A content that is being sealed has none, either.
+const CONTENT_KEPT_MS: i64 = DAY_MS;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
@@ -37,13 +41,11 @@ impl Keeper {
         for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
             // One that cannot be read is an upload like any other, until it is deleted.
             if self.seal_quiet(&quiet).await.is_err() && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
-                self.delete(&quiet).await?;
-                cleared.uploads += 1;
+                cleared.uploads += u64::from(self.delete_if_untouched(&quiet).await?);
             }
         }
         for left in recordings::untouched(&self.database, State::Open, Some(false), now_ms() - UPLOAD_KEPT_MS).await? {
-            self.delete(&left).await?;
-            cleared.uploads += 1;
+            cleared.uploads += u64::from(self.delete_if_untouched(&left).await?);
         }
         for settled in recordings::sealed_with_parts(&self.database, now_ms() - UPLOAD_KEPT_MS).await? {
             self.end_reopening(&settled).await?;
@@ -59,14 +61,26 @@ impl Keeper {
         let is_old = |recording: &&Recording| recording.sealed_ms.is_some_and(|sealed_ms| sealed_ms < before_ms);
         let mut pruned = 0;
         for recording in old.iter().filter(is_old) {
-            match self.delete(recording).await {
-                Ok(()) => pruned += 1,
-                // Another server was first.
-                Err(problem) if problem.status == 404 => {}
-                Err(problem) => return Err(problem),
-            }
+            // Another server may be first, or its program may have gone on with it.
+            pruned += u64::from(self.delete_if_untouched(recording).await?);
         }
         Ok(pruned)
+    }
+
+    /// Deletes the contents of `unnamed_contents`; their number, and their bytes. Only when an admin wants it: a server that was started with
+    /// an older database finds all that is younger unnamed.
+    pub async fn clear_unnamed(&self) -> Result<(u64, u64), Problem> {
+        if settings::are_deletions_held(&self.database).await? {
+            return Ok((0, 0));
+        }
+        let (mut cleared, mut cleared_bytes) = (0, 0);
+        for (sha256, bytes) in unnamed_contents(&self.database, &self.store).await? {
+            contents::adopt(&self.database, &sha256, bytes).await?;
+            cleared += 1;
+            cleared_bytes += bytes;
+        }
+        self.clear_contents().await?;
+        Ok((cleared, cleared_bytes))
     }
 
     pub async fn clear_contents(&self) -> Result<u64, Problem> {
@@ -76,12 +90,13 @@ impl Keeper {
         let doomed_ms = now_ms();
         let mut cleared = 0;
         for sha256 in contents::doom_unused(&self.database, doomed_ms).await? {
-            if !contents::may_delete(doomed_ms, now_ms()) {
-                break;
+            let mut transaction = self.database.begin().await?;
+            if contents::forget(&mut transaction, &sha256, doomed_ms).await? {
+                // Before the commit: whoever wants the same content waits for it, and then puts it anew.
+                self.store.delete(&self.store.content(&sha256)).await?;
+                commit(transaction).await?;
+                cleared += 1;
             }
-            self.store.delete(&self.store.content(&sha256)).await?;
-            contents::forget(&self.database, &sha256, doomed_ms).await?;
-            cleared += 1;
         }
         Ok(cleared)
     }
@@ -111,4 +126,21 @@ impl Keeper {
         }
         Ok(cleared)
     }
+}
+
+/// Contents that the store has and no row names, and that nobody wrote for a day: a seal failed after it had put them. Hash and size of each.
+pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<(String, u64)>, Problem> {
+    // The rows come second: what was sealed meanwhile is among them.
+    let listed = store.list(CONTENT).await?;
+    let known = contents::hashes(database).await?;
+    // A database that knows no content at all is rather another server's.
+    if known.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unnamed = listed.into_iter().filter(|object| object.age_ms > CONTENT_KEPT_MS).filter_map(|object| {
+        let sha256 = object.key.filename()?;
+        let is_unnamed = !known.contains(sha256) && store.content(sha256) == object.key;
+        is_unnamed.then(|| (sha256.to_owned(), object.bytes))
+    });
+    Ok(unnamed.collect())
 }

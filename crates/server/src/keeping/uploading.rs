@@ -2,8 +2,6 @@
 //! Owns: that an acknowledged part is on the disk, in the store and in the database, and that a sealed recording is what its hash says.
 //! Never: acknowledges before both are done; lists what is half written.
 
-use std::time::Duration;
-
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt};
 use sha2::{Digest, Sha256};
@@ -13,6 +11,7 @@ use crate::keeping::keeper::{Keeper, New, known};
 use crate::reading::Unread;
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
+use crate::storage::database::failed;
 use crate::storage::recordings::{self, Recording, State};
 use crate::storage::settings;
 use crate::storage::terms::{self, Kind};
@@ -23,9 +22,8 @@ use crate::words::random;
 
 /// Of one part. What comes in one request is kept in memory until it is whole.
 pub const CHUNK_BYTES_MAX: usize = 4 << 20;
-/// A content that is being deleted is gone after moments.
-const DOOMED_TRIES: u32 = 50;
-const DOOMED_WAIT: Duration = Duration::from_millis(200);
+/// How often somebody else may delete the same content while it is put.
+const TRIES: u32 = 50;
 
 /// What the one who uploads says it must be.
 pub struct Expected {
@@ -62,34 +60,39 @@ impl Keeper {
         let key = self.store.new_part(&recording.id)?;
         self.store.put(&key, bytes).await?;
         let chunk = Chunk { starts_at: at, bytes: length, object: key.to_string() };
-        let stored = self.store_chunk(recording, &chunk).await;
-        if !matches!(stored, Ok(true)) {
+        let noted = self.note_chunk(recording, &chunk).await;
+        if !matches!(noted, Ok(Some(_))) {
             // It may be left behind: then it is deleted later (`keeping/leftovers.rs`).
             let _ = self.store.delete(&key).await;
         }
-        match stored? {
-            true => Ok(end),
-            false => {
+        match noted? {
+            // The part stays when this fails: the row may be there all the same. A part without one is deleted later.
+            Some(transaction) => commit(transaction).await.map(|()| end),
+            None => {
                 let now = self.find(&recording.id).await?;
                 Err(stands_at(now.bytes, "the upload does not end there"))
             }
         }
     }
 
-    async fn store_chunk(&self, recording: &Recording, chunk: &Chunk) -> Result<bool, Problem> {
+    /// Its row, not committed. None: the upload does not end there any more.
+    async fn note_chunk(
+        &self,
+        recording: &Recording,
+        chunk: &Chunk,
+    ) -> Result<Option<Transaction<'static, Any>>, Problem> {
         let id = &recording.id;
         let mut transaction = self.database.begin().await?;
         if let Some(sha256) = &recording.sha256
             && !self.reopen(&mut transaction, recording, sha256).await?
         {
-            return Ok(false);
+            return Ok(None);
         }
         if !recordings::grow(&mut transaction, id, chunk.starts_at, chunk.bytes, now_ms()).await? {
-            return Ok(false);
+            return Ok(None);
         }
         chunks::insert(&mut transaction, id, chunk).await?;
-        commit(transaction).await?;
-        Ok(true)
+        Ok(Some(transaction))
     }
 
     /// Of a recording that the server sealed. False: it is open again already, or its parts are gone.
@@ -217,28 +220,33 @@ impl Keeper {
         let path = async { Ok::<_, Unread>(file.to_path_buf()) };
         let facts =
             self.answers.facts(&recording.name, sha256, path).await.map_err(|unread| unread_problem(&unread))?;
-        let (known, words) = known(recording, facts);
         let parts = chunks::of_recording(&self.database, &recording.id).await?;
-        for _ in 0..DOOMED_TRIES {
-            let presence = contents::presence(&self.database, sha256).await?;
-            if presence == Presence::Doomed {
-                tokio::time::sleep(DOOMED_WAIT).await;
-                continue;
-            }
-            let is_put = presence == Presence::Absent;
+        let key = self.store.content(sha256);
+        for _ in 0..TRIES {
+            let is_known = contents::presence(&self.database, sha256).await? != Presence::Absent;
+            // One that the store has lost, or half of it, is put again: these bytes heal it for all that use it.
+            let is_put = !is_known || self.store.bytes_of(&key).await? != Some(recording.bytes);
             if is_put {
-                self.store.put_file(&self.store.content(sha256), file).await?;
+                self.store.put_file(&key, file).await?;
             }
-            let now_ms = now_ms();
             let mut transaction = self.database.begin().await?;
-            if !contents::begin_use(&mut transaction, sha256, recording.bytes, is_put).await? {
+            // The recording's row before the content's, as whoever deletes it.
+            let Some(now) = recordings::locked(&self.database, &mut transaction, &recording.id).await? else {
+                return Err(Problem::not_found("recording"));
+            };
+            if !contents::begin_use(&mut transaction, sha256, recording.bytes, is_put).await?
+                // Whoever used the same content may have deleted it since it was put. From here on nobody does.
+                || self.store.bytes_of(&key).await? != Some(recording.bytes)
+            {
+                transaction.rollback().await.map_err(|error| failed(&error))?;
                 continue;
             }
-            if !recordings::seal(&mut transaction, &recording.id, recording.bytes, sha256, &known, now_ms).await? {
+            let (known, words) = known(&now, facts.clone());
+            if !recordings::seal(&mut transaction, &recording.id, recording.bytes, sha256, &known, now_ms()).await? {
                 drop(transaction);
                 return self.sealed_by_another(recording, sha256).await;
             }
-            terms::replace(&mut transaction, recording, &Kind::ALL, words.clone()).await?;
+            terms::replace(&mut transaction, &now, &Kind::ALL, words).await?;
             if by == SealedBy::Server {
                 commit(transaction).await?;
                 return self.find(&recording.id).await;
@@ -248,7 +256,7 @@ impl Keeper {
             self.delete_parts(parts).await;
             return self.find(&recording.id).await;
         }
-        Err(Problem::new(503, "the store is deleting the same content").hint("seal it again"))
+        Err(Problem::new(503, "the same content is deleted again and again").hint("seal it again"))
     }
 
     /// What is not deleted now is deleted later (`keeping/leftovers.rs`).
@@ -275,10 +283,13 @@ impl Keeper {
         let content = Keeper::content_name(recording);
         let facts =
             self.answers.facts(&recording.name, &content, file).await.map_err(|unread| unread_problem(&unread))?;
-        let (known, words) = known(recording, facts);
         let mut transaction = self.database.begin().await?;
-        if recordings::learn(&mut transaction, &recording.id, &known).await? {
-            terms::replace(&mut transaction, recording, &Kind::ALL, words).await?;
+        // As it is called by now: reading took a while.
+        if let Some(now) = recordings::locked(&self.database, &mut transaction, &recording.id).await? {
+            let (known, words) = known(&now, facts);
+            if recordings::learn(&mut transaction, &recording.id, &known).await? {
+                terms::replace(&mut transaction, &now, &Kind::ALL, words).await?;
+            }
         }
         commit(transaction).await
     }

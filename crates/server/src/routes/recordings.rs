@@ -216,12 +216,10 @@ pub async fn change(
     Said(changed): Said<Changed>,
 ) -> Answered {
     let recording = changeable(&state, &id, &caller).await?;
-    let (name, tags) =
-        (changed.name.as_ref().unwrap_or(&recording.name), changed.tags.as_ref().unwrap_or(&recording.tags));
-    check_name(name)?;
-    check_tags(tags)?;
-    let renamed = state.keeper.rename(&recording, name, tags).await?;
-    shown(&state, StatusCode::OK, &renamed, &caller).await
+    changed.name.iter().try_for_each(|name| check_name(name))?;
+    changed.tags.iter().try_for_each(|tags| check_tags(tags))?;
+    let now = state.keeper.change(&recording.id, changed.name, changed.tags).await?;
+    shown(&state, StatusCode::OK, &now, &caller).await
 }
 
 pub async fn delete(

@@ -1,7 +1,10 @@
 //! What is in the store under its hash, and how many recordings use it. Equal recordings are stored once.
 //! Owns: that an object is never deleted while a recording uses it, whichever of several servers deletes or seals.
-//! An object without uses is doomed first (`doomed`: when), in a statement that no new use can overtake, then deleted by the server that
-//! doomed it, then forgotten. A recording that would use a doomed one waits until it is forgotten, and puts the object anew.
+//! An object without uses is doomed first (`doomed`: when), in a statement that no new use can overtake. Then the server that doomed it
+//! forgets its row and deletes the object in one transaction: the lock of the row keeps a new use waiting meanwhile. A recording that uses
+//! a doomed one before that takes the doom away. Afterwards there is no row, and the object is put anew.
+
+use std::collections::HashSet;
 
 use sqlx::{Any, Transaction};
 
@@ -18,6 +21,7 @@ const ABANDONED_MS: i64 = HOUR_MS;
 pub enum Presence {
     Absent,
     Present,
+    /// Its object may be gone already.
     Doomed,
 }
 
@@ -31,7 +35,8 @@ pub async fn presence(database: &Database, sha256: &str) -> Result<Presence, Pro
     })
 }
 
-/// One more recording uses it. False: it was doomed in between, or is gone.
+/// One more recording uses it, and until the transaction ends nobody deletes its object. A doomed one is doomed no more. False: it was
+/// not put, and is gone. Whether the object is there the caller looks afterwards: it may have been deleted just before.
 pub async fn begin_use(
     transaction: &mut Transaction<'static, Any>,
     sha256: &str,
@@ -43,10 +48,10 @@ pub async fn begin_use(
         statement.value(sha256.to_owned());
         statement.say(", ");
         statement.value(stored(bytes));
-        statement.say(", 1, 0) ON CONFLICT (sha256) DO UPDATE SET uses = contents.uses + 1 WHERE contents.doomed = 0");
+        statement.say(", 1, 0) ON CONFLICT (sha256) DO UPDATE SET uses = contents.uses + 1, doomed = 0");
         return Ok(statement.execute(transaction).await? == 1);
     }
-    let mut statement = Statement::new("UPDATE contents SET uses = uses + 1 WHERE doomed = 0 AND sha256 = ");
+    let mut statement = Statement::new("UPDATE contents SET uses = uses + 1, doomed = 0 WHERE sha256 = ");
     statement.value(sha256.to_owned());
     Ok(statement.execute(transaction).await? == 1)
 }
@@ -70,20 +75,36 @@ pub async fn doom_unused(database: &Database, now_ms: i64) -> Result<Vec<String>
     rows.iter().map(|row| get(row, "sha256")).collect()
 }
 
-/// Whether what was doomed then may still be deleted: later another server may do it, and a recording may use it anew.
-pub fn may_delete(doomed_ms: i64, now_ms: i64) -> bool {
-    now_ms < doomed_ms + ABANDONED_MS / 4
-}
-
-/// Its object is deleted.
-pub async fn forget(database: &Database, sha256: &str, doomed_ms: i64) -> Result<(), Problem> {
-    let mut transaction = database.begin().await?;
+/// Its object may be deleted until the transaction ends. False: a recording uses it anew, or another server doomed it since.
+pub async fn forget(
+    transaction: &mut Transaction<'static, Any>,
+    sha256: &str,
+    doomed_ms: i64,
+) -> Result<bool, Problem> {
     let mut statement = Statement::new("DELETE FROM contents WHERE sha256 = ");
     statement.value(sha256.to_owned());
     statement.say(" AND doomed = ");
     statement.value(doomed_ms);
+    Ok(statement.execute(transaction).await? == 1)
+}
+
+/// Of an object without a row: one that no recording uses, so that it is deleted as every other is.
+pub async fn adopt(database: &Database, sha256: &str, bytes: u64) -> Result<(), Problem> {
+    let mut transaction = database.begin().await?;
+    let mut statement = Statement::new("INSERT INTO contents (sha256, bytes, uses, doomed) VALUES (");
+    statement.value(sha256.to_owned());
+    statement.say(", ");
+    statement.value(stored(bytes));
+    // A recording may have begun to use it.
+    statement.say(", 0, 0) ON CONFLICT (sha256) DO NOTHING");
     statement.execute(&mut transaction).await?;
     commit(transaction).await
+}
+
+/// Of all rows, the doomed ones included.
+pub async fn hashes(database: &Database) -> Result<HashSet<String>, Problem> {
+    let rows = Statement::new("SELECT sha256 FROM contents").rows(database).await?;
+    rows.iter().map(|row| get(row, "sha256")).collect()
 }
 
 /// Hash and size of each, in the order of their hashes.

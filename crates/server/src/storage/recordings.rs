@@ -4,7 +4,7 @@
 use sqlx::any::AnyRow;
 use sqlx::{Any, Row, Transaction};
 
-use crate::storage::database::{Database, Statement, failed};
+use crate::storage::database::{Database, Kind, Statement, failed};
 use crate::words::problem::Problem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +12,12 @@ pub enum State {
     /// It still grows.
     Open,
     Sealed,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        if self == State::Open { OPEN } else { SEALED }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -123,6 +129,22 @@ pub async fn find(database: &Database, id: &str) -> Result<Option<Recording>, Pr
     statement.rows(database).await?.first().map(Recording::of_row).transpose()
 }
 
+/// As it is now; until the transaction ends nobody else changes it. SQLite's transactions come one after the other anyway.
+pub async fn locked(
+    database: &Database,
+    transaction: &mut Transaction<'static, Any>,
+    id: &str,
+) -> Result<Option<Recording>, Problem> {
+    let mut statement = Statement::new("SELECT ");
+    statement.say(COLUMNS);
+    statement.say(" FROM recordings WHERE id = ");
+    statement.value(id.to_owned());
+    if database.kind == Kind::Postgres {
+        statement.say(" FOR UPDATE");
+    }
+    statement.rows_within(transaction).await?.first().map(Recording::of_row).transpose()
+}
+
 /// Those in a state that nobody touched since.
 pub async fn untouched(
     database: &Database,
@@ -133,7 +155,7 @@ pub async fn untouched(
     let mut statement = Statement::new("SELECT ");
     statement.say(COLUMNS);
     statement.say(" FROM recordings WHERE state = ");
-    statement.value(if state == State::Open { OPEN } else { SEALED }.to_owned());
+    statement.value(state.word().to_owned());
     statement.say(" AND touched_ms < ");
     statement.value(since_ms);
     if let Some(live) = live {
@@ -248,20 +270,32 @@ pub async fn rename(
     id: &str,
     name: &str,
     tags: &[String],
-) -> Result<bool, Problem> {
+) -> Result<(), Problem> {
     let mut statement = Statement::new("UPDATE recordings SET name = ");
     statement.value(name.to_owned());
     statement.say(", tags = ");
     statement.value(words_of_tags(tags));
     statement.say(" WHERE id = ");
     statement.value(id.to_owned());
-    Ok(statement.execute(transaction).await? == 1)
+    statement.execute(transaction).await.map(drop)
 }
 
-/// The content that it used, as its row says now. None: it is gone already.
-pub async fn delete(transaction: &mut Transaction<'static, Any>, id: &str) -> Result<Option<Option<String>>, Problem> {
+/// The content that it used, as its row says now. None: it is gone already, or was touched since it was read as `untouched`.
+pub async fn delete(
+    transaction: &mut Transaction<'static, Any>,
+    id: &str,
+    untouched: Option<&Recording>,
+) -> Result<Option<Option<String>>, Problem> {
     let mut statement = Statement::new("DELETE FROM recordings WHERE id = ");
     statement.value(id.to_owned());
+    if let Some(Recording { state, touched_ms, bytes, .. }) = untouched {
+        statement.say(" AND state = ");
+        statement.value(state.word().to_owned());
+        statement.say(" AND touched_ms = ");
+        statement.value(*touched_ms);
+        statement.say(" AND bytes = ");
+        statement.value(stored(*bytes));
+    }
     statement.say(" RETURNING sha256");
     statement.rows_within(transaction).await?.first().map(|row| get(row, "sha256")).transpose()
 }

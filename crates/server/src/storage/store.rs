@@ -25,7 +25,7 @@ const TRIES: usize = 4;
 const TRIED_FOR: Duration = Duration::from_secs(20);
 /// The folder of objects in the data folder.
 pub const FOLDER: &str = "objects";
-const CONTENT: &str = "content";
+pub const CONTENT: &str = "content";
 pub const UPLOADS: &str = "uploads";
 
 #[derive(Clone)]
@@ -84,6 +84,11 @@ impl Store {
     /// Of the next part of an upload; nobody else has this name.
     pub fn new_part(&self, recording: &str) -> Result<Key, Problem> {
         Ok(self.key(&[UPLOADS, recording, &random::id()?]))
+    }
+
+    /// The name here of an object that a store without a prefix, as a folder is, has under that name.
+    pub fn below_prefix(&self, key: &Key) -> Key {
+        self.prefix.parts().chain(key.parts()).collect()
     }
 
     fn key(&self, parts: &[&str]) -> Key {
@@ -189,7 +194,7 @@ impl Store {
         while let Some(object) = objects.next().await {
             let object = object.map_err(|error| failed("list", &error))?;
             let age_ms = now_ms.saturating_sub(object.last_modified.timestamp_millis());
-            found.push(Listed { key: object.location, age_ms });
+            found.push(Listed { key: object.location, bytes: object.size, age_ms });
         }
         Ok(found)
     }
@@ -213,6 +218,7 @@ impl Store {
 
 pub struct Listed {
     pub key: Key,
+    pub bytes: u64,
     pub age_ms: i64,
 }
 
