@@ -1,8 +1,10 @@
 """What a server clears each hour, the first time as it starts: old recordings, quiet and abandoned uploads, parts without a row, files of a killed server.
+And contents that are deleted, or were lost, while the same bytes come again.
 
 Owns: age, made by writing times back in the SQLite file and the folder of a stopped server. Never: waits.
 """
 
+import concurrent.futures
 import contextlib
 import itertools
 import os
@@ -13,6 +15,8 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import pytest
 
 from client import Client
 from crafted import Crafted
@@ -197,3 +201,90 @@ def test_files_of_a_killed_server_are_removed_when_they_are_old(server: Server) 
     cleared(server, lambda _: not any(path.exists() for path in old))
     assert files_below(scratch) == {young.name}
     assert server.stop() == 0 and server.verb("check").returncode == 0
+
+
+def test_contents_without_a_row_are_listed_by_check_and_deleted_by_prune(server: Server, golden: bytes, honest: bytes) -> None:
+    client = server.client()
+    made = client.push(golden)
+    server.stop()
+    orphans = [server.data / "objects/content" / name[:2] / name for name in ("ab" * 32, "cd" * 32)]
+    for orphan in orphans:
+        orphan.parent.mkdir(parents=True, exist_ok=True)
+        orphan.write_bytes(honest)
+    old, young = orphans
+    for path in (old, *(server.data / "objects/content").glob(f"*/{made['sha256']}")):
+        age_file(path, 25 * HOUR_S)
+    checked = server.verb("check")
+    assert checked.returncode == 0 and "1 content that no recording uses" in checked.stderr and "genba serve prune" in checked.stderr, checked
+    # No server does it by itself: one with an older database would find all that is younger. Parts are what it clears last.
+    part = server.data / "objects/uploads/none/part"
+    part.parent.mkdir(parents=True, exist_ok=True)
+    part.write_bytes(honest)
+    age_file(part, 7 * HOUR_S)
+    cleared(server, lambda _: not part.exists())
+    assert old.exists()
+    pruned = server.verb("prune", "--older", "30d")
+    assert pruned.returncode == 0 and "deleted 0 recordings and 1 content that no recording uses" in pruned.stderr, pruned
+    assert not old.exists() and young.exists() and client.content(made["id"]) == golden
+    assert "no recording uses" not in server.verb("check").stderr
+    # A database that knows none is another server's.
+    server.said("prune", "--older", "0s")
+    age_file(young, 25 * HOUR_S)
+    server.said("prune", "--older", "0s")
+    assert young.exists()
+
+
+def content_file(server: Server, made: dict) -> Path:
+    return server.data / "objects/content" / made["sha256"][:2] / made["sha256"]
+
+
+@pytest.mark.parametrize("left", [None, b"half"], ids=["gone", "cut"])
+def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, golden: bytes, left: bytes | None) -> None:
+    client = server.client()
+    made = client.push(golden)
+    path = content_file(server, made)
+    path.unlink()
+    if left is not None:
+        path.write_bytes(left)
+    assert server.verb("check").returncode == 1
+    again = client.push(golden)
+    assert client.content(made["id"]) == client.content(again["id"]) == golden
+    for one in (made, again):
+        assert server.verb("check").returncode == 0
+        client.ask("DELETE", f"/api/recordings/{one['id']}").expect(204)
+    assert files_below(server.data / "objects") == set()
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["there", "deleted"])
+def test_the_same_bytes_are_taken_while_a_killed_server_was_deleting_them(server: Server, golden: bytes, is_left: bool) -> None:
+    """It had doomed the content, and its object may be deleted already."""
+    client = server.client()
+    made = client.push(golden)
+    server.stop()
+    doomed_ms = time.time_ns() // 1_000_000 - 5 * MINUTE_MS
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        database.execute("DELETE FROM recordings")
+        assert database.execute("UPDATE contents SET uses = 0, doomed = ?", (doomed_ms,)).rowcount == 1
+    if not is_left:
+        content_file(server, made).unlink()
+    client = server.start().client()
+    again = client.push(golden)
+    assert client.content(again["id"]) == golden and server.verb("check").returncode == 0
+    client.ask("DELETE", f"/api/recordings/{again['id']}").expect(204)
+    assert files_below(server.data / "objects") == set()
+
+
+def test_the_same_bytes_are_uploaded_and_deleted_at_once(server: Server, honest: bytes) -> None:
+    """What was acknowledged is there until it is deleted, whoever deletes its twins."""
+    client = server.client()
+
+    def rounds(_: int) -> None:
+        for _ in range(25):
+            made = client.push(honest)
+            assert client.content(made["id"]) == honest
+            client.ask("DELETE", f"/api/recordings/{made['id']}").expect(204)
+
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(rounds, range(8))) == [None] * 8
+    assert server.stop() == 0 and server.verb("check").returncode == 0
+    cleared(server, lambda _: files_below(server.data / "objects") == set())

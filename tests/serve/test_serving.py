@@ -271,7 +271,7 @@ def test_beyond_loopback_it_wants_a_token(servers: Callable[..., Server]) -> Non
 def test_a_variable_names_the_database(servers: Callable[..., Server]) -> None:
     """For a command line that shows no password. A refusal does not repeat the password; test_several_servers.py has a database."""
     server = servers()
-    server.said("token", "list")
+    server.add_token("sam", "admin")
     server.secrets["GENBA_SERVE_DB"] = "mysql://genba:db-secret@127.0.0.1/none"
     for words in (("token", "list"), ("check",)):
         done = server.verb(*words)
@@ -311,3 +311,37 @@ def test_old_recordings_are_pruned(server: Server, golden: bytes) -> None:
     server.said("prune", "--older", "0s")
     client.get(f"/api/recordings/{made['id']}").expect(404)
     assert not any(golden == path.read_bytes() for path in server.data.rglob("*") if path.is_file())
+
+
+def test_a_chore_makes_no_data_where_there_is_none(servers: Callable[..., Server], tmp_path: Path) -> None:
+    """Such as in a folder that somebody mistyped. The first token may be made before the server starts."""
+    server = servers()
+    places = ["--db", "postgres://genba@127.0.0.1:1/none", "--store", "s3://none"]
+    chores = (["check"], ["prune", "--older", "30d"], ["backup", str(tmp_path / "backup")], ["move", *places], ["token", "list"], ["token", "rotate", "sam"], ["token", "revoke", "sam"])
+    for is_there in (False, True):
+        for words in chores:
+            done = server.verb(*words)
+            assert done.returncode == 1 and "there is no data of a server in" in done.stderr and "hint: " in done.stderr, (words, done.stderr)
+            assert server.data.exists() == is_there and not (tmp_path / "backup").exists()
+        server.data.mkdir(exist_ok=True)
+        assert not list(server.data.iterdir())
+    server.add_token("sam", "admin")
+    assert server.said("token", "list").startswith("sam ")
+
+
+def test_nobody_else_reads_the_files(servers: Callable[..., Server], golden: bytes, tmp_path: Path) -> None:
+    """In a folder that others may read, whatever the umask is."""
+    server = servers(before=["sh", "-c", 'umask 022 && exec "$@"', "sh"])
+    backup = tmp_path / "backup"
+    for folder in (server.data, backup):
+        folder.mkdir()
+        folder.chmod(0o755)
+    client = server.start().client()
+    client.push(golden)
+    client.append(client.begin(), 0, golden).expect(204)
+    done = server.verb("backup", str(backup), before=server.before)
+    assert done.returncode == 0, done.stderr
+    for folder in (server.data, backup):
+        modes = {str(path.relative_to(folder)): path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+        assert {"genba.sqlite", "objects", "objects/content", "objects/uploads"} <= set(modes)
+        assert not {name: oct(mode) for name, mode in modes.items() if mode & 0o077}

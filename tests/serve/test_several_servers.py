@@ -1,7 +1,9 @@
 """Two servers with one PostgreSQL and one S3 store: neither has state of its own, so each goes on with what the other began."""
 
 import concurrent.futures
+import contextlib
 import hashlib
+import socket
 import subprocess
 import threading
 from collections.abc import Callable
@@ -176,6 +178,52 @@ def test_the_database_is_away(pair: Pair, postgres: Postgres, golden: bytes) -> 
     assert len(client.recordings()) == 2
 
 
+class LostAnswers:
+    """Passes on what goes to PostgreSQL and comes back. Armed, it breaks a connection in place of the next answer to a COMMIT, which is done."""
+
+    def __init__(self, port: int) -> None:
+        self.database_port, self.is_armed = port, threading.Event()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                here = self.listener.accept()[0]
+                there = socket.create_connection(("127.0.0.1", self.database_port))
+                for source, target, is_answer in ((here, there, False), (there, here, True)):
+                    threading.Thread(target=self.pass_on, args=(source, target, is_answer), daemon=True).start()
+
+    def pass_on(self, source: socket.socket, target: socket.socket, is_answer: bool) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(1 << 16):
+                if is_answer and self.is_armed.is_set() and b"COMMIT\0" in piece:
+                    self.is_armed.clear()
+                    break
+                target.sendall(piece)
+        for one in (source, target):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+
+def test_a_part_whose_commit_was_not_answered_is_kept(servers: Callable[..., Server], postgres: Postgres, s3: S3, golden: bytes) -> None:
+    line = LostAnswers(postgres.port)
+    address = postgres.database("unanswered").replace(f":{postgres.port}/", f":{line.port}/")
+    server = servers("unanswered", places=["--db", address, "--store", s3.bucket("unanswered")], secrets=s3.secrets).start()
+    client, piece = server.client(), golden[:100]
+    recording_id, sent, answer = client.begin(), b"", None
+    # The server commits other things as it starts: a part after the other, until it is one of theirs.
+    while answer is None or answer.status == 204:
+        line.is_armed.set()
+        answer = client.append(recording_id, len(sent), piece)
+        sent += piece
+    answer.expect(500)
+    assert client.offset(recording_id) == len(sent) and client.content(recording_id) == sent
+    assert server.verb("check").returncode == 0
+    line.listener.close()
+
+
 def test_a_database_that_refuses(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:
     """The cause is told, and no password."""
     s3_place = s3.bucket("refused")
@@ -197,14 +245,19 @@ def test_an_embedded_store_moves(servers: Callable[..., Server], postgres: Postg
     link = client.ask("POST", f"/api/recordings/{made[1]['id']}/links", {"expires_ms": None, "needs_token": False, "fragment": ""}).expect(201).json()
     recording_id = client.begin("open.genba")
     client.append(recording_id, 0, golden[:400]).expect(204)
+    client.ask("PATCH", "/api/settings", {"keep_days": 30}).expect(200)
     before = client.recordings()
     assert small.stop() == 0
-    places = ["--db", postgres.database("moved"), "--store", s3.bucket("moved")]
+    places = ["--db", postgres.database("moved"), "--store", f"{s3.bucket('moved')}/team/a"]
     small.secrets.update(s3.secrets)
+    # A server that ran there before has left its settings; those that move hold.
+    assert servers("early", places=places, secrets=s3.secrets, flags=["--keep", "9d"]).start().stop() == 0
     small.said("move", *places)
+    bucket = s3.buckets / "moved"
+    assert len(list((bucket / "team/a/uploads" / recording_id).iterdir())) == 1 and not (bucket / "uploads").exists() and not (bucket / "content").exists()
     large = servers("large", places=places, secrets=s3.secrets).start()
     moved = large.client(token)
-    assert moved.recordings() == before
+    assert moved.recordings() == before and moved.get("/api/settings").expect(200).json()["keep_days"] == 30
     assert moved.content(made[0]["id"]) == golden and moved.offset(recording_id) == 400
     moved.append(recording_id, 400, golden[400:]).expect(204)
     moved.seal(recording_id, golden).expect(200)
@@ -266,6 +319,9 @@ def test_check_finds_what_is_missing_in_the_store(pair: Pair, s3: S3, golden: by
     path.unlink()
     done = pair[1].verb("check")
     assert done.returncode == 1 and made["id"] in done.stdout + done.stderr
+    # The same bytes heal it, whoever sends them.
+    pair[1].client().push(golden)
+    assert pair[0].client().content(made["id"]) == golden and pair[1].verb("check").returncode == 0
 
 
 def test_wrong_settings_are_said_at_the_start(servers: Callable[..., Server], postgres: Postgres, s3: S3) -> None:

@@ -20,13 +20,21 @@ pub use tokens::{add_token, list_tokens, revoke_token, rotate_token};
 
 use crate::words::problem::Problem;
 
-/// Recordings that were sealed before, and what nobody needs any more. Returns how many.
-pub fn prune(place: &Place, before_ms: i64) -> Result<u64, Problem> {
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Pruned {
+    pub recordings: u64,
+    /// In the store, and not in the database.
+    pub unnamed: u64,
+    pub unnamed_bytes: u64,
+}
+
+/// Recordings that were sealed before, and what nobody needs any more.
+pub fn prune(place: &Place, before_ms: i64) -> Result<Pruned, Problem> {
     done(async {
-        let Open { keeper } = place.open(Path::new("/proc/self/exe"), u64::MAX).await?;
-        let pruned = keeper.prune(before_ms).await?;
-        keeper.clear_contents().await?;
+        let Open { keeper } = place.existing()?.open(Path::new("/proc/self/exe"), u64::MAX).await?;
+        let recordings = keeper.prune(before_ms).await?;
+        let (unnamed, unnamed_bytes) = keeper.clear_unnamed().await?;
         keeper.database.close().await;
-        Ok(pruned)
+        Ok(Pruned { recordings, unnamed, unnamed_bytes })
     })
 }

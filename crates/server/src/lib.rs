@@ -13,7 +13,7 @@ mod storage;
 mod words;
 
 pub use chores::{
-    Checked, Copied, Place, add_token, backup, check, list_tokens, move_to, prune, revoke_token, rotate_token,
+    Checked, Copied, Place, Pruned, add_token, backup, check, list_tokens, move_to, prune, revoke_token, rotate_token,
 };
 pub use serve::{Answer, Asked, Settings, Site, serve, serve_here};
 pub use storage::tokens::Token;

@@ -90,7 +90,12 @@ pub fn serve(arguments: &Arguments) -> Result<ExitCode, Failure> {
         Some(Task::Token(task)) => token::token(task, &options.place()?)?,
         Some(Task::Prune { older }) => {
             let pruned = genba_server::prune(&options.place()?, now_ms() - older).map_err(failure)?;
-            say(&format!("deleted {}", counted(pruned, "recording", "recordings")));
+            let recordings = counted(pruned.recordings, "recording", "recordings");
+            let unnamed = match pruned.unnamed {
+                0 => String::new(),
+                count => format!(" and {}", unnamed(count, pruned.unnamed_bytes)),
+            };
+            say(&format!("deleted {recordings}{unnamed}"));
         }
         Some(Task::Check) => return check(&options.place()?),
         Some(Task::Backup { to }) => {
@@ -138,6 +143,10 @@ fn check(place: &Place) -> Result<ExitCode, Failure> {
         size(checked.bytes),
         counted(checked.parts, "part", "parts"),
     );
+    if checked.unnamed > 0 {
+        let unnamed = unnamed(checked.unnamed, checked.unnamed_bytes);
+        say(&format!("the store has {unnamed}; genba serve prune deletes them, too"));
+    }
     if checked.faults.is_empty() {
         print(&format!("{found}: all whole\n"))?;
         return Ok(ExitCode::SUCCESS);
@@ -145,6 +154,10 @@ fn check(place: &Place) -> Result<ExitCode, Failure> {
     let faults = checked.faults.len() as u64;
     let failure = Failure::no(format!("{} in {found}", counted(faults, "fault", "faults")));
     Err(checked.faults.into_iter().fold(failure, Failure::detail).hint("docs/serve.md says how to restore a backup"))
+}
+
+fn unnamed(count: u64, bytes: u64) -> String {
+    format!("{} that no recording uses ({})", counted(count, "content", "contents"), size(bytes))
 }
 
 fn words(copied: &Copied) -> String {

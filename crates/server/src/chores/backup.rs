@@ -26,7 +26,7 @@ pub fn backup(place: &Place, to: &Path) -> Result<Copied, Problem> {
         );
     }
     done(async {
-        let (database, store) = place.storage().await?;
+        let (database, store) = place.existing()?.storage().await?;
         target.make_folder(to)?;
         settings::hold_deletions(&database, true).await?;
         let copied = copy(&database, &store, to).await;

@@ -8,6 +8,7 @@ use object_store::path::Path as Key;
 use sha2::{Digest, Sha256};
 
 use crate::chores::place::{Place, done};
+use crate::keeping::leftovers::unnamed_contents;
 use crate::storage::database::{Database, Statement};
 use crate::storage::recordings::{count, get};
 use crate::storage::store::Store;
@@ -21,13 +22,16 @@ pub struct Checked {
     pub contents: u64,
     pub bytes: u64,
     pub parts: u64,
+    /// Contents in the store that no row names. They are no fault, and take room.
+    pub unnamed: u64,
+    pub unnamed_bytes: u64,
     /// One sentence for each thing that is wrong.
     pub faults: Vec<String>,
 }
 
 pub fn check(place: &Place) -> Result<Checked, Problem> {
     done(async {
-        let (database, store) = place.storage().await?;
+        let (database, store) = place.existing()?.storage().await?;
         let checked = checked(&database, &store).await;
         database.close().await;
         checked
@@ -66,6 +70,10 @@ pub(super) async fn checked(database: &Database, store: &Store) -> Result<Checke
                 _ => checked.faults.push(format!("recording {id} ({name}) has no content")),
             },
         }
+    }
+    for (_, bytes) in unnamed_contents(database, store).await? {
+        checked.unnamed += 1;
+        checked.unnamed_bytes += bytes;
     }
     for (object, bytes) in chunks::objects(database).await? {
         checked.parts += 1;

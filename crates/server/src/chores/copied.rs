@@ -19,7 +19,7 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// All that the rows of `database` name.
+/// All that the rows of `database` name. `from` is a folder, which has no prefix.
 pub(super) async fn objects(database: &Database, from: &Store, to: &Store) -> Result<Copied, Problem> {
     let mut copied = Copied::default();
     for (sha256, bytes) in contents::all(database).await? {
@@ -29,7 +29,7 @@ pub(super) async fn objects(database: &Database, from: &Store, to: &Store) -> Re
     }
     for (object, bytes) in chunks::objects(database).await? {
         let key = Key::from(object.as_str());
-        copy(from, &key, to, &key, bytes, None).await?;
+        copy(from, &key, to, &to.below_prefix(&key), bytes, None).await?;
         copied.parts += 1;
         copied.bytes += bytes;
     }

@@ -1,6 +1,7 @@
 //! `genba serve move`: all rows and objects from a data folder to a database and a store that many servers share.
 //! Owns: the order of tables, and the check at the end. The server of the folder must not run: what it takes meanwhile stays behind.
 
+use futures_util::StreamExt;
 use sqlx::any::AnyRow;
 use sqlx::{Row, ValueRef};
 
@@ -9,6 +10,7 @@ use crate::chores::copied::{self, Copied};
 use crate::chores::place::{Place, done};
 use crate::storage::database::{Database, Statement, failed};
 use crate::storage::recordings::get;
+use crate::storage::store::Store;
 use crate::storage::tokens::commit;
 use crate::words::problem::Problem;
 
@@ -58,7 +60,7 @@ const TABLES: [(&str, &[&str]); 8] = [
         ],
     ),
 ];
-/// Rows of one statement, and read at once.
+/// Rows of one statement.
 const ROWS: usize = 200;
 
 pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
@@ -72,23 +74,28 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
             .hint("genba serve move --data DIR --db postgres://… --store s3://BUCKET"));
     }
     done(async {
-        let (database, store) = from.storage().await?;
+        let (database, store) = from.existing()?.storage().await?;
         let (to_database, to_store) = to.storage().await?;
         if is_used(&to_database).await? {
-            return Err(Problem::conflict("the database is not empty").detail("it has recordings or tokens already"));
+            return Err(
+                Problem::conflict("the database is not empty").detail("it has recordings, contents or tokens already")
+            );
         }
         let copied = copied::objects(&database, &store, &to_store).await?;
         // Rows come last, in one transaction: before them nobody sees anything.
         let mut transaction = to_database.begin().await?;
         for (table, columns) in TABLES {
-            let mut after = 0;
-            loop {
-                let rows = read(&database, table, columns, after).await?;
-                if rows.is_empty() {
-                    break;
+            let mut read = all_rows(table, columns).stream(&database);
+            let mut rows = Vec::with_capacity(ROWS);
+            while let Some(row) = read.next().await {
+                rows.push(row.map_err(|error| failed(&error))?);
+                if rows.len() == ROWS {
+                    write(table, columns, &rows, &to_store)?.execute(&mut transaction).await?;
+                    rows.clear();
                 }
-                after += rows.len();
-                write(table, columns, &rows)?.execute(&mut transaction).await?;
+            }
+            if !rows.is_empty() {
+                write(table, columns, &rows, &to_store)?.execute(&mut transaction).await?;
             }
         }
         commit(transaction).await?;
@@ -104,30 +111,20 @@ pub fn move_to(from: &Place, to: &Place) -> Result<Copied, Problem> {
 
 async fn is_used(database: &Database) -> Result<bool, Problem> {
     let mut rows = Statement::new("SELECT id FROM recordings LIMIT 1").rows(database).await?;
+    rows.extend(Statement::new("SELECT sha256 FROM contents LIMIT 1").rows(database).await?);
     rows.extend(Statement::new("SELECT name FROM tokens LIMIT 1").rows(database).await?);
     Ok(!rows.is_empty())
 }
 
-async fn read(
-    database: &Database,
-    table: &'static str,
-    columns: &[&'static str],
-    after: usize,
-) -> Result<Vec<AnyRow>, Problem> {
+fn all_rows(table: &'static str, columns: &[&'static str]) -> Statement {
     let mut statement = Statement::new("SELECT ");
     say_names(&mut statement, columns);
     statement.say(" FROM ");
     statement.say(table);
-    statement.say(" ORDER BY ");
-    say_names(&mut statement, columns);
-    statement.say(" LIMIT ");
-    statement.value(ROWS as i64);
-    statement.say(" OFFSET ");
-    statement.value(after as i64);
-    statement.rows(database).await
+    statement
 }
 
-fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow]) -> Result<Statement, Problem> {
+fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow], to: &Store) -> Result<Statement, Problem> {
     let mut statement = Statement::new("INSERT INTO ");
     statement.say(table);
     statement.say(" (");
@@ -145,10 +142,18 @@ fn write(table: &'static str, columns: &[&'static str], rows: &[AnyRow]) -> Resu
                 (true, true) => statement.value(None::<i64>),
                 (true, false) => statement.value(get::<i64>(row, name)?),
                 (false, true) => statement.value(None::<String>),
+                // Where the part is by then.
+                (false, false) if *column == "object" => {
+                    statement.value(to.below_prefix(&get::<String>(row, name)?.into()).to_string());
+                }
                 (false, false) => statement.value(get::<String>(row, name)?),
             }
         }
         statement.say(")");
+    }
+    if table == "settings" {
+        // A server that was started there may have made some.
+        statement.say(" ON CONFLICT (name) DO UPDATE SET value = excluded.value");
     }
     Ok(statement)
 }

@@ -6,10 +6,12 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::Mode;
+
 use crate::keeping::keeper::Keeper;
 use crate::reading::{Answers, Limits, Workers};
-use crate::storage::database::Database;
-use crate::storage::store::Store;
+use crate::storage::database::{Database, FILE};
+use crate::storage::store::{FOLDER, Store};
 use crate::words::problem::Problem;
 
 const SCRATCH: &str = "scratch";
@@ -47,7 +49,21 @@ impl Place {
         Ok(Open { keeper: Keeper { database, store, answers, scratch, recording_bytes_max } })
     }
 
+    /// 404 where there is nothing yet: a chore looks after what is there, and a folder that somebody mistyped stays as it is.
+    pub(crate) fn existing(&self) -> Result<&Place, Problem> {
+        let missing = match (&self.db, &self.store) {
+            (None, _) if !self.data.join(FILE).is_file() => FILE,
+            (Some(_), None) if !self.data.join(FOLDER).is_dir() => FOLDER,
+            _ => return Ok(self),
+        };
+        Err(Problem::new(404, format!("there is no data of a server in {}", self.data.display()))
+            .detail(format!("it holds no {missing}"))
+            .hint("--data DIR names the folder of a server; genba serve --data DIR makes it"))
+    }
+
     pub(crate) async fn storage(&self) -> Result<(Database, Store), Problem> {
+        // Recordings and hashes of tokens are for their owner alone, in a folder that was there before, too.
+        rustix::process::umask(Mode::from_raw_mode(0o077));
         // One TLS for all of them; a second call finds it there.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let data = match (&self.db, &self.store) {

@@ -20,7 +20,7 @@ pub fn add_token(place: &Place, name: &str, scopes: &str, expires_ms: Option<i64
 
 pub fn list_tokens(place: &Place) -> Result<Vec<Token>, Problem> {
     done(async {
-        let (database, _) = place.storage().await?;
+        let (database, _) = place.existing()?.storage().await?;
         let found = tokens::all(&database).await;
         database.close().await;
         found
@@ -29,7 +29,7 @@ pub fn list_tokens(place: &Place) -> Result<Vec<Token>, Problem> {
 
 pub fn rotate_token(place: &Place, name: &str) -> Result<String, Problem> {
     done(async {
-        let (database, _) = place.storage().await?;
+        let (database, _) = place.existing()?.storage().await?;
         let rotated = tokens::rotate(&database, name).await;
         database.close().await;
         rotated?.ok_or_else(|| unknown(name))
@@ -38,7 +38,7 @@ pub fn rotate_token(place: &Place, name: &str) -> Result<String, Problem> {
 
 pub fn revoke_token(place: &Place, name: &str) -> Result<(), Problem> {
     done(async {
-        let (database, _) = place.storage().await?;
+        let (database, _) = place.existing()?.storage().await?;
         let revoked = tokens::revoke(&database, name).await;
         database.close().await;
         if revoked? { Ok(()) } else { Err(unknown(name)) }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use futures_util::Stream;
 use sqlx::any::{AnyArguments, AnyConnectOptions, AnyPoolOptions, AnyRow};
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
 use sqlx::{
@@ -197,6 +198,11 @@ impl Statement {
     pub async fn rows(self, database: &Database) -> Result<Vec<AnyRow>, Problem> {
         let query = sqlx::query_with(AssertSqlSafe(self.words), self.values);
         query.fetch_all(&database.pool).await.map_err(|error| failed(&error))
+    }
+
+    /// One after the other, for more than memory should hold.
+    pub fn stream(self, database: &Database) -> impl Stream<Item = Result<AnyRow, sqlx::Error>> + Send + Unpin {
+        sqlx::query_with(AssertSqlSafe(self.words), self.values).fetch(&database.pool)
     }
 
     pub async fn rows_within(self, transaction: &mut Transaction<'static, Any>) -> Result<Vec<AnyRow>, Problem> {
