@@ -1,5 +1,6 @@
 """`genba serve` on a fresh machine: it listens, takes recordings, answers about them, and ends in order."""
 
+import base64
 import concurrent.futures
 import hashlib
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import crafted
-from client import Client
+from client import PROBLEM, Client
 from recording import REPOSITORY, binary, genba_said
 from served import Server, Team, environment
 
@@ -31,6 +32,34 @@ def test_a_recording_comes_back_as_it_was(server: Server, golden: bytes) -> None
     assert [one["id"] for one in client.recordings()] == [made["id"]]
     page = client.get(made["url"]).expect(200)
     assert page.kind == "text/html" and b"<html" in page.body.lower()
+
+
+def test_a_nul_is_refused_everywhere(server: Server) -> None:
+    """PostgreSQL keeps no text with one."""
+    client = server.client()
+    cursor = base64.urlsafe_b64encode(b"1,\0").decode().rstrip("=")
+    asked = [
+        ("GET", "/api/recordings?q=a%00b"),
+        ("GET", "/api/recordings?unknown=%00"),
+        ("GET", f"/api/recordings?cursor={cursor}"),
+        ("POST", "/api/recordings?name=%00", b"main 1\n"),
+        ("POST", "/api/recordings", {"name": "a", "tags": ["b\0"]}),
+        ("POST", "/api/session", {"token": "\0"}),
+        ("POST", "/api/tokens", {"name": "a", "scopes": ["read\0"]}),
+        ("POST", "/api/tokens/%00/rotate"),
+        ("DELETE", "/api/tokens/%00"),
+        ("DELETE", "/api/links/%00"),
+        ("GET", "/s/a%00"),
+        ("GET", "/s/a%00/recording"),
+        ("GET", "/r/%00"),
+        ("GET", "/api/recordings/%00/tree"),
+    ]
+    for method, path, *body in asked:
+        answer = client.ask(method, path, *body)
+        assert (answer.status, answer.kind) == (400, PROBLEM), f"{method} {path} {body}: {answer.status} {answer.body[:200]!r}"
+    # The letters %00 are no NUL.
+    client.get("/api/recordings?q=%2500").expect(200)
+    client.get("/s/%2500").expect(404)
 
 
 def test_the_facts_are_those_of_the_command(server: Server, recorded: Path) -> None:

@@ -67,7 +67,11 @@ pub fn router(state: AppState) -> Router {
 
 async fn around(State(state): State<AppState>, request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
-    let mut response = match exchange::caller::check_origin(request.method(), request.headers(), &state).await {
+    let checked = match exchange::asked::check_address(request.uri()) {
+        Ok(()) => exchange::caller::check_origin(request.method(), request.headers(), &state).await,
+        refused => refused,
+    };
+    let mut response = match checked {
         Err(problem) => problem.into_response(),
         Ok(()) => match tokio::time::timeout(REQUEST_TIME, next.run(request)).await {
             Ok(response) => response,

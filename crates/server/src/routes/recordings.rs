@@ -24,6 +24,7 @@ use crate::storage::settings;
 use crate::storage::terms::{self, Kind};
 use crate::words::moment::now_ms;
 use crate::words::problem::Problem;
+use crate::words::random;
 
 const PAGE: u32 = 50;
 const PAGE_MAX: u32 = 200;
@@ -107,6 +108,7 @@ fn mark(cursor: &str) -> Result<Mark, Problem> {
     let bytes = URL_SAFE_NO_PAD.decode(cursor).ok();
     let words = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
     let parts = words.as_deref().and_then(|words| words.split_once(','));
+    let parts = parts.filter(|(_, id)| random::is_id(id));
     let mark = parts.and_then(|(value, id)| Some(Mark { value: value.parse().ok()?, id: id.to_owned() }));
     mark.ok_or_else(|| {
         Problem::bad_request("this cursor is none of this server's").hint("leave it out: the list begins anew")

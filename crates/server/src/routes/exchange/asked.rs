@@ -3,14 +3,25 @@
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::words::problem::Problem;
 
 const JSON_BYTES_MAX: usize = 64 << 10;
+const NUL: &str = "no text of this server has one: PostgreSQL cannot keep it";
+
+/// Of every request. `%00` is a NUL wherever it is: no other letters of an address hold these three.
+pub fn check_address(address: &Uri) -> Result<(), Problem> {
+    let has_nul = |words: &str| words.contains("%00");
+    match has_nul(address.path()) || address.query().is_some_and(has_nul) {
+        true => Err(Problem::bad_request("the address holds a NUL character (%00)").detail(NUL)),
+        false => Ok(()),
+    }
+}
 
 pub struct Asked<Words>(pub Words);
 
@@ -40,10 +51,23 @@ impl<Words: DeserializeOwned, State: Send + Sync> FromRequest<State> for Said<Wo
 
 pub async fn said<Words: DeserializeOwned>(body: Body) -> Result<Words, Problem> {
     let bytes = bytes(body, JSON_BYTES_MAX).await?;
+    let unfit =
+        |error: serde_json::Error| Problem::bad_request("the JSON is not what this takes").detail(error.to_string());
     // serde would take a list for an object, its fields in their order.
-    serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(&bytes)
-        .and_then(|object| serde_json::from_value(object.into()))
-        .map_err(|error| Problem::bad_request("the JSON is not what this takes").detail(error.to_string()))
+    let object = serde_json::from_slice::<serde_json::Map<String, Value>>(&bytes).map_err(unfit)?;
+    if object.values().any(has_nul) {
+        return Err(Problem::bad_request("a text of the JSON holds a NUL character").detail(NUL));
+    }
+    serde_json::from_value(object.into()).map_err(unfit)
+}
+
+fn has_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(values) => values.iter().any(has_nul),
+        Value::Object(fields) => fields.values().any(has_nul),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
 }
 
 /// Without parameters, in small letters.
