@@ -5,6 +5,7 @@ Owns: the crowds. Never: measures (benches/goals/crowd.py does).
 
 import contextlib
 import resource
+import select
 import socket
 from collections.abc import Callable
 
@@ -75,3 +76,17 @@ def test_nothing_is_done_for_requests_that_nobody_waits_for(server: Server) -> N
         until(lambda: sockets(server.process.pid) <= before)
     client.get(tree(wanted, 3)).expect(200)
     assert len(openings.so_far()) == of_one_page
+
+
+def test_an_upload_waits_for_no_reader(server: Server) -> None:
+    client = server.client()
+    slow = [client.push(f"main;request_{number};step 3\n".encode(), f"{number}.txt") for number in range(2)]
+    files = {path.name: path for path in (server.data / "objects/content").rglob("*")}
+    with held(*(files[made["sha256"]] for made in slow)) as until_in_demand, contextlib.ExitStack() as waiting:
+        readers = [waiting.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=60)) for _ in slow]
+        for reader, made in zip(readers, slow, strict=True):
+            reader.sendall(f"GET /api/recordings/{made['id']}/tree HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+        until_in_demand()
+        assert client.push(b"main;request_2;step 3\n", "2.txt")["state"] == "sealed"
+        # Both of them still wait for their file.
+        assert select.select(readers, [], [], 0)[0] == []

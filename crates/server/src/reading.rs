@@ -17,4 +17,4 @@ pub use ask::{Ask, OrderBy, RowsBy, WeighedBy};
 pub use facts::{Facts, FunctionFact, VerdictFact};
 pub use unread::{Refusal, Unread};
 pub use work::work;
-pub use workers::{Answer, Limits, Workers};
+pub use workers::{Answer, Asker, Limits, Workers};

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use genba_server::reading::{Answer, Answers, Ask, Facts, Limits, OrderBy, RowsBy, Unread, WeighedBy, Workers};
+use genba_server::reading::{Answer, Answers, Ask, Asker, Facts, Limits, OrderBy, RowsBy, Unread, WeighedBy, Workers};
 use recordings::{bomb, file, golden, spoken};
 use serde_json::Value;
 
@@ -201,6 +201,41 @@ fn who_waits_too_long_in_line_is_sent_away() {
 }
 
 #[test]
+fn a_seal_waits_for_no_reader_and_whoever_waits_has_no_copy() {
+    let answers = Answers::new(workers(Limits { at_once: 1, ..LIMITS }), 64 << 20);
+    let path = golden("v3");
+    let fetched = std::sync::atomic::AtomicU32::new(0);
+    let copied = || fetched.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let page = Ask::Page { name: "a".into() };
+    let begun = tokio::sync::Semaphore::new(0);
+    run(async {
+        // A file that never comes: it has the only turn of readers.
+        let slow = answers.answer(Asker::Reader, &page, &["slow"], async {
+            begun.add_permits(2);
+            std::future::pending::<Result<Vec<PathBuf>, Unread>>().await
+        });
+        let behind = async {
+            let _begun = begun.acquire().await;
+            let copy = async {
+                copied();
+                Ok(vec![path.clone()])
+            };
+            answers.answer(Asker::Reader, &page, &["behind"], copy).await
+        };
+        let seal = async {
+            let _begun = begun.acquire().await;
+            answers.facts(Asker::Seal, "a", "sealed", async { Ok(path.clone()) }).await
+        };
+        tokio::select! {
+            facts = seal => assert_eq!(facts.expect("facts").pythons, ["3.15.2"]),
+            _ = slow => panic!("its file never comes"),
+            _ = behind => panic!("there is one turn, and it is taken"),
+        }
+    });
+    assert_eq!(fetched.into_inner(), 0);
+}
+
+#[test]
 fn many_readers_of_one_page_cost_one_process() {
     let answers = Answers::new(workers(LIMITS), 64 << 20);
     let path = golden("v3");
@@ -208,7 +243,7 @@ fn many_readers_of_one_page_cost_one_process() {
     let page = Ask::Page { name: "a".into() };
     run(async {
         let one = || {
-            answers.answer(&page, &["hash"], async {
+            answers.answer(Asker::Reader, &page, &["hash"], async {
                 fetched.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 Ok(vec![path.clone()])
             })
@@ -216,18 +251,21 @@ fn many_readers_of_one_page_cost_one_process() {
         let (first, second, third) = tokio::join!(one(), one(), one());
         assert!(first.is_ok() && first == second && second == third);
         assert_eq!(one().await, first);
-        let facts = answers.facts("a", "hash", async { Ok(path.clone()) }).await.expect("facts");
+        let facts = answers.facts(Asker::Seal, "a", "hash", async { Ok(path.clone()) }).await.expect("facts");
         assert_eq!(facts.pythons, ["3.15.2"]);
         // What is no recording is not read again.
         let nothing = file(b"nothing");
-        let refused = || answers.answer(&page, &["other"], async { Ok(vec![nothing.path().to_owned()]) });
+        let refused =
+            || answers.answer(Asker::Reader, &page, &["other"], async { Ok(vec![nothing.path().to_owned()]) });
         assert!(matches!(refused().await, Err(Unread::Refused(_))));
-        let known = answers.answer(&page, &["other"], async { Err::<Vec<PathBuf>, _>(Unread::Busy) }).await;
+        let known =
+            answers.answer(Asker::Reader, &page, &["other"], async { Err::<Vec<PathBuf>, _>(Unread::Busy) }).await;
         assert!(matches!(known, Err(Unread::Refused(_))));
         // A store that fails is asked again.
-        let failing = answers.answer(&page, &["third"], async { Err::<Vec<PathBuf>, _>(Unread::Busy) }).await;
+        let failing =
+            answers.answer(Asker::Reader, &page, &["third"], async { Err::<Vec<PathBuf>, _>(Unread::Busy) }).await;
         assert_eq!(failing, Err(Unread::Busy));
-        assert!(answers.answer(&page, &["third"], async { Ok(vec![path.clone()]) }).await.is_ok());
+        assert!(answers.answer(Asker::Reader, &page, &["third"], async { Ok(vec![path.clone()]) }).await.is_ok());
     });
     assert_eq!(fetched.into_inner(), 1);
 }

@@ -150,7 +150,7 @@ impl Keeper {
 
     /// The same as the process that reads wants it.
     pub async fn file_to_read(&self, recording: &Recording) -> Result<Readable, Unread> {
-        self.readable(recording).await.map_err(|problem| Unread::Broken { words: problem.to_string() })
+        self.readable(recording).await.map_err(Unread::NotFetched)
     }
 
     /// The chunks of an open recording one behind the other; `seen` gets each piece.
@@ -252,6 +252,35 @@ impl Keeper {
     }
 }
 
+#[cfg(test)]
+impl Keeper {
+    /// In that folder. No process of it ever reads.
+    pub async fn in_folder(folder: &Path) -> Keeper {
+        let limits = crate::reading::Limits {
+            at_once: 1,
+            memory_bytes: 1 << 30,
+            cpu_s: 1,
+            wall: std::time::Duration::from_secs(1),
+            answer_bytes_max: 1 << 20,
+            queue_max: 1,
+        };
+        let workers = crate::reading::Workers::new("/nowhere/genba".into(), Vec::new(), limits);
+        Keeper {
+            database: Database::embedded(folder).await.expect("a database"),
+            store: Store::embedded(folder).expect("a store"),
+            answers: Answers::new(workers, 1 << 20),
+            scratch: folder.to_owned(),
+            recording_bytes_max: 1 << 20,
+        }
+    }
+
+    /// A live one without a byte.
+    pub async fn begun(&self) -> Recording {
+        let (name, owner) = ("app.genba".to_owned(), "lena".to_owned());
+        self.create(New { name, host: None, tags: Vec::new(), live: true, owner }).await.expect("a recording")
+    }
+}
+
 /// What somebody said of it.
 fn said_terms(recording: &Recording, tags: &[String]) -> Vec<(Kind, String)> {
     let tags = terms::of_tags(tags).into_iter().map(|word| (Kind::Tag, word));
@@ -263,7 +292,10 @@ fn said_terms(recording: &Recording, tags: &[String]) -> Vec<(Kind, String)> {
 /// What is in it: for its row, and what it is found by.
 pub(super) fn known(recording: &Recording, facts: Facts) -> (Known, Vec<(Kind, String)>) {
     let mut tags = recording.tags.clone();
-    tags.extend(facts.tags.iter().filter(|tag| !recording.tags.contains(tag)).cloned());
+    // A tag that was read in it before and is gone was taken away by somebody.
+    let before = recording.facts.as_deref().and_then(|facts| serde_json::from_str::<Facts>(facts).ok());
+    let was_read = |tag: &String| before.as_ref().is_some_and(|before| before.tags.contains(tag));
+    tags.extend(facts.tags.iter().filter(|tag| !recording.tags.contains(tag) && !was_read(tag)).cloned());
     tags.truncate(TAGS_MAX);
     let mut words = said_terms(recording, &tags);
     words.extend(terms::of_program(&facts.program).into_iter().map(|word| (Kind::Program, word)));

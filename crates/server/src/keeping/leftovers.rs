@@ -40,7 +40,8 @@ impl Keeper {
         }
         for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
             // One that cannot be read is an upload like any other, until it is deleted.
-            if self.seal_quiet(&quiet).await.is_err() && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
+            let sealed = self.seal_quiet(&quiet).await;
+            if sealed.is_err_and(|problem| !is_passing(&problem)) && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
                 cleared.uploads += u64::from(self.delete_if_untouched(&quiet).await?);
             }
         }
@@ -143,4 +144,32 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
         is_unnamed.then(|| (sha256.to_owned(), object.bytes))
     });
     Ok(unnamed.collect())
+}
+
+/// Somebody went on with it or sealed it in between, the store or the disk has a bad hour: nothing against the recording itself.
+fn is_passing(problem: &Problem) -> bool {
+    [404, 409, 503, 507].contains(&problem.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_server_deleted_first_ends_no_chore() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            let recording = keeper.begun().await;
+            assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(true));
+            assert_eq!(keeper.delete_if_untouched(&recording).await, Ok(false));
+        });
+    }
+
+    #[test]
+    fn a_recording_is_kept_where_only_the_hour_was_bad() {
+        assert!(is_passing(&Problem::disk_full()) && is_passing(&Problem::conflict("it grew")));
+        assert!(!is_passing(&Problem::new(422, "the file is not a recording")));
+    }
 }

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{Any, Transaction};
 
 use crate::keeping::keeper::{Keeper, New, known};
-use crate::reading::Unread;
+use crate::reading::{Asker, Unread};
 use crate::storage::chunks::{self, Chunk};
 use crate::storage::contents::{self, Presence};
 use crate::storage::database::failed;
@@ -218,8 +218,8 @@ impl Keeper {
         by: SealedBy,
     ) -> Result<Recording, Problem> {
         let path = async { Ok::<_, Unread>(file.to_path_buf()) };
-        let facts =
-            self.answers.facts(&recording.name, sha256, path).await.map_err(|unread| unread_problem(&unread))?;
+        let facts = self.answers.facts(Asker::Seal, &recording.name, sha256, path).await;
+        let facts = facts.map_err(|unread| unread_problem(&unread))?;
         let parts = chunks::of_recording(&self.database, &recording.id).await?;
         let key = self.store.content(sha256);
         for _ in 0..TRIES {
@@ -281,8 +281,8 @@ impl Keeper {
     pub async fn learn(&self, recording: &Recording) -> Result<(), Problem> {
         let file = self.file_to_read(recording);
         let content = Keeper::content_name(recording);
-        let facts =
-            self.answers.facts(&recording.name, &content, file).await.map_err(|unread| unread_problem(&unread))?;
+        let facts = self.answers.facts(Asker::Reader, &recording.name, &content, file).await;
+        let facts = facts.map_err(|unread| unread_problem(&unread))?;
         let mut transaction = self.database.begin().await?;
         // As it is called by now: reading took a while.
         if let Some(now) = recordings::locked(&self.database, &mut transaction, &recording.id).await? {
@@ -315,6 +315,8 @@ pub fn unread_problem(unread: &Unread) -> Problem {
                 Problem::new(503, "the server reads as many recordings as it can").hint("ask again in a moment");
             Problem { retry_after_s: Some(2), ..problem }
         }
+        // A store that does not answer and a full disk keep their status: whoever asked may come back.
+        Unread::NotFetched(problem) => problem.clone(),
         Unread::Broken { words } => Problem::internal("reading the recording", words),
     }
 }

@@ -10,7 +10,7 @@ use moka::future::Cache;
 use super::ask::Ask;
 use super::facts::Facts;
 use super::unread::Unread;
-use super::workers::{Answer, Workers};
+use super::workers::{Answer, Asker, Workers};
 
 /// What an answer takes beside its bytes.
 const ENTRY_BYTES: usize = 256;
@@ -34,9 +34,11 @@ impl Answers {
     }
 
     /// `contents`: what tells the content of each file from all others, as its hash does, or an id and a length while it grows. `files` is
-    /// only awaited where the answer is not known, and what it gives lives until the answer is there.
+    /// only awaited where the answer is not known, and what it gives lives until the answer is there. It may be a copy that takes room on
+    /// the disk, so it is awaited when it is this question's turn: those that wait have none.
     pub async fn answer<File: AsRef<Path>>(
         &self,
+        asker: Asker,
         ask: &Ask,
         contents: &[&str],
         files: impl Future<Output = Result<Vec<File>, Unread>>,
@@ -44,8 +46,9 @@ impl Answers {
         let key = serde_json::to_string(&(contents, ask))
             .map_err(|error| Unread::broken(format!("cannot write a question: {error}")))?;
         let worked = async {
+            let turn = self.workers.turn(asker).await?;
             let files = files.await?;
-            match self.workers.answer(ask, &files).await {
+            match self.workers.answer_in(&turn, ask, &files).await {
                 Err(unread) if !unread.is_lasting() => Err(unread),
                 lasting => Ok(lasting),
             }
@@ -59,12 +62,13 @@ impl Answers {
     /// The facts of one recording. `name`: of its file.
     pub async fn facts<File: AsRef<Path>>(
         &self,
+        asker: Asker,
         name: &str,
         content: &str,
         file: impl Future<Output = Result<File, Unread>>,
     ) -> Result<Facts, Unread> {
         let files = async { Ok(vec![file.await?]) };
-        let answer = self.answer(&Ask::Facts { name: name.to_owned() }, &[content], files).await?;
+        let answer = self.answer(asker, &Ask::Facts { name: name.to_owned() }, &[content], files).await?;
         serde_json::from_slice(&answer.body)
             .map_err(|error| Unread::broken(format!("the process that reads gave facts of an unknown form: {error}")))
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use genba_profile::figures;
 
+use crate::words::problem::Problem;
+
 /// What was refused, and what the reader can do about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
@@ -26,6 +28,8 @@ pub enum Unread {
     TooLong { words: String },
     /// As many readers as this server allows are waiting already.
     Busy,
+    /// Its bytes could not be had from where they are stored.
+    NotFetched(Problem),
     /// The process that read it ended without an answer: how.
     Broken { words: String },
 }
@@ -74,7 +78,7 @@ impl Unread {
         match self {
             Unread::Refused(_) | Unread::Absent { .. } | Unread::TooLarge { .. } => true,
             // A machine that is busy now is idle later.
-            Unread::TooLong { .. } | Unread::Busy | Unread::Broken { .. } => false,
+            Unread::TooLong { .. } | Unread::Busy | Unread::NotFetched(_) | Unread::Broken { .. } => false,
         }
     }
 }
@@ -88,6 +92,7 @@ impl fmt::Display for Unread {
             | Unread::TooLarge { words }
             | Unread::TooLong { words }
             | Unread::Broken { words } => text.write_str(words),
+            Unread::NotFetched(problem) => write!(text, "{problem}"),
             Unread::Busy => text.write_str("too many recordings are being read at this moment"),
         }
     }

@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use std::os::unix::process::ExitStatusExt;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, Command};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::ask::{Ask, Order, Reply};
 use super::unread::{Refusal, Unread};
@@ -43,6 +43,15 @@ pub struct Answer {
     pub body: Bytes,
 }
 
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// Somebody who looks at a recording, or the list, which shows what a live one holds so far.
+    Reader,
+    /// A seal: an upload ends with it, however many look at other recordings.
+    Seal,
+}
+
 #[derive(Clone, Debug)]
 pub struct Workers {
     program: PathBuf,
@@ -52,6 +61,15 @@ pub struct Workers {
     turns: Arc<Semaphore>,
     /// One for each question that is asked, waiting ones included.
     places: Arc<Semaphore>,
+    /// The same for seals: one process more, which no reader takes.
+    seal_turns: Arc<Semaphore>,
+    seal_places: Arc<Semaphore>,
+}
+
+/// Of one question, until it is answered.
+pub struct Turn<'w> {
+    _place: SemaphorePermit<'w>,
+    _turn: SemaphorePermit<'w>,
 }
 
 impl Workers {
@@ -60,14 +78,40 @@ impl Workers {
     pub fn new(program: PathBuf, arguments: Vec<OsString>, limits: Limits) -> Workers {
         let at_once = limits.at_once.clamp(1, Semaphore::MAX_PERMITS);
         let places = at_once.saturating_add(limits.queue_max).min(Semaphore::MAX_PERMITS);
-        let (turns, places) = (Arc::new(Semaphore::new(at_once)), Arc::new(Semaphore::new(places)));
-        Workers { program, arguments, limits, turns, places }
+        let many = |permits| Arc::new(Semaphore::new(permits));
+        let (turns, seal_turns) = (many(at_once), many(1));
+        Workers { program, arguments, limits, turns, places: many(places), seal_turns, seal_places: many(places) }
+    }
+
+    /// A place in the line, and then a turn.
+    pub async fn turn(&self, asker: Asker) -> Result<Turn<'_>, Unread> {
+        let places = if asker == Asker::Seal { &self.seal_places } else { &self.places };
+        let place = places.try_acquire().map_err(|_| Unread::Busy)?;
+        let turn = match asker {
+            Asker::Reader => self.turns.acquire().await,
+            // The turns of readers as well, while there are fewer readers.
+            Asker::Seal => tokio::select! {
+                biased;
+                turn = self.seal_turns.acquire() => turn,
+                turn = self.turns.acquire() => turn,
+            },
+        };
+        Ok(Turn { _place: place, _turn: turn.map_err(|_| Unread::Busy)? })
     }
 
     /// Of these files, in the order that the question has them. Whoever drops the future ends the process.
     pub async fn answer<File: AsRef<Path>>(&self, ask: &Ask, files: &[File]) -> Result<Answer, Unread> {
-        let _place = self.places.try_acquire().map_err(|_| Unread::Busy)?;
-        let _turn = self.turns.acquire().await.map_err(|_| Unread::Busy)?;
+        let turn = self.turn(Asker::Reader).await?;
+        self.answer_in(&turn, ask, files).await
+    }
+
+    /// The same for whoever has a turn already.
+    pub async fn answer_in<File: AsRef<Path>>(
+        &self,
+        _turn: &Turn<'_>,
+        ask: &Ask,
+        files: &[File],
+    ) -> Result<Answer, Unread> {
         let order = Order {
             ask: ask.clone(),
             files: files.iter().map(|file| file.as_ref().to_owned()).collect(),

@@ -1,8 +1,9 @@
 //! What every request works with.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
@@ -32,8 +33,8 @@ pub struct Shared {
     pub metrics: Metrics,
     /// Once there was a token, everybody needs one.
     needs_login: AtomicBool,
-    /// Live recordings whose facts will be read in a moment.
-    learning: Mutex<HashSet<String>>,
+    /// Live recordings whose facts are being read, or will be in a moment. True: more came since that reading began.
+    learning: Mutex<HashMap<String, bool>>,
     frequent: Mutex<Option<(Instant, Counted)>>,
     totals: Mutex<Option<Totals>>,
     /// True once the server ends: streams end too.
@@ -65,22 +66,56 @@ impl Shared {
         }
     }
 
-    /// Reads what there is of a live recording, once for all parts that come within a moment.
+    /// Reads what there is of a live recording, once for all parts that come within a moment. One reading at a time for each: however
+    /// slow it is, a recording has one copy in the scratch folder for it.
     pub fn learn_later(state: &AppState, id: &str) {
-        if !state.learning.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned()) {
+        if !state.begins_learning(id) {
             return;
         }
         let (state, id) = (Arc::clone(state), id.to_owned());
         tokio::spawn(async move {
-            tokio::time::sleep(LEARNT_EVERY).await;
-            state.learning.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-            // A beginning that cannot be read yet has no facts yet; the seal says what is wrong with the whole.
-            if let Ok(recording) = state.keeper.find(&id).await
-                && recording.state == State::Open
-            {
-                let _ = state.keeper.learn(&recording).await;
+            loop {
+                tokio::time::sleep(LEARNT_EVERY).await;
+                state.learning().insert(id.clone(), false);
+                // A beginning that cannot be read yet has no facts yet; the seal says what is wrong with the whole.
+                if let Ok(recording) = state.keeper.find(&id).await
+                    && recording.state == State::Open
+                {
+                    let _ = state.keeper.learn(&recording).await;
+                }
+                if state.ends_learning(&id) {
+                    break;
+                }
             }
         });
+    }
+
+    fn learning(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+        self.learning.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// False: somebody reads it already, and is told that there is more.
+    fn begins_learning(&self, id: &str) -> bool {
+        match self.learning().entry(id.to_owned()) {
+            Entry::Occupied(mut has_more) => {
+                has_more.insert(true);
+                false
+            }
+            Entry::Vacant(free) => {
+                free.insert(false);
+                true
+            }
+        }
+    }
+
+    /// False: more came meanwhile, and it goes on.
+    fn ends_learning(&self, id: &str) -> bool {
+        let mut learning = self.learning();
+        let has_more = learning.get(id).copied().unwrap_or_default();
+        if !has_more {
+            learning.remove(id);
+        }
+        !has_more
     }
 
     /// Tags, verdicts and owners that many recordings have.
@@ -126,5 +161,27 @@ impl Shared {
         let is_any = tokens::is_any(&self.keeper.database).await?;
         self.needs_login.store(is_any, Ordering::Relaxed);
         Ok(is_any)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_recording_is_read_by_one_at_a_time_and_what_comes_meanwhile_is_read_next() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let shared = Shared::new(Keeper::in_folder(folder.path()).await, true, watch::channel(false).1);
+            assert!(shared.begins_learning("one") && shared.begins_learning("other"));
+            // Parts come while it is read.
+            assert!(!shared.begins_learning("one") && !shared.begins_learning("one"));
+            assert!(!shared.ends_learning("one"));
+            assert!(!shared.begins_learning("one"));
+            shared.learning().insert("one".to_owned(), false);
+            assert!(shared.ends_learning("one") && shared.ends_learning("other"));
+            assert!(shared.begins_learning("one"));
+        });
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::keeping::keeper::Keeper;
 use crate::keeping::uploading::unread_problem;
-use crate::reading::{Answer, Ask, OrderBy, RowsBy, WeighedBy};
+use crate::reading::{Answer, Ask, Asker, OrderBy, RowsBy, WeighedBy};
 use crate::routes::exchange::answer::{Answered, with_type};
 use crate::routes::exchange::asked::Asked;
 use crate::routes::exchange::caller::Known;
@@ -34,7 +34,7 @@ pub async fn answered(keeper: &Keeper, ask: &Ask, recordings: &[&Recording]) -> 
         }
         Ok(files)
     };
-    keeper.answers.answer(ask, &names, files).await.map_err(|unread| unread_problem(&unread))
+    keeper.answers.answer(Asker::Reader, ask, &names, files).await.map_err(|unread| unread_problem(&unread))
 }
 
 #[derive(Deserialize)]
@@ -125,4 +125,23 @@ pub async fn difference(
 
 fn said(answer: Answer) -> Answered {
     Ok(with_type(StatusCode::OK, answer.content_type, answer.body))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_fetched_keeps_its_status() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            // Its parts are gone since its row was read, as behind a seal.
+            let recording = Recording { bytes: 5, ..keeper.begun().await };
+            let ask = Ask::Tree { weight: None, inverted: false, min_share: None };
+            let problem = answered(&keeper, &ask, &[&recording]).await.expect_err("nothing can be read");
+            assert_eq!((problem.status, problem.title.as_str()), (503, "the recording changed while it was read"));
+        });
+    }
 }
