@@ -119,11 +119,11 @@ class Client:
             if cursor is None:
                 return found
 
-    def events(self, recording_id: str) -> Iterator[tuple[str, Any]]:
+    def events(self, recording_id: str, headers: dict[str, str] | None = None) -> Iterator[tuple[str, Any]]:
         """Server-sent events, as they come, until the server ends them."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=SECONDS_MAX, source_address=(self.source, 0))
         sent = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        connection.request("GET", f"/api/recordings/{recording_id}/events", headers={"Accept": "text/event-stream", **sent})
+        connection.request("GET", f"/api/recordings/{recording_id}/events", headers={"Accept": "text/event-stream", **sent, **(headers or {})})
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Content-Type"].partition(";")[0]) == (200, "text/event-stream")
         event: dict[str, str] = {}

@@ -15,7 +15,7 @@ from client import Client
 from recording import binary
 
 STOP_SECONDS_MAX = 60
-ADDRESS = re.compile(r"http://(127\.0\.0\.1|localhost|\[::1\]):(\d+)/")
+ADDRESS = re.compile(r"http://(127\.0\.0\.\d+|localhost|\[::1\]):(\d+)/")
 
 
 def environment(more: dict[str, str] | None = None) -> dict[str, str]:

@@ -126,8 +126,16 @@ def test_names_that_point_at_loopback_are_refused(server: Server, honest: bytes)
         for path in ("/api", "/api/recordings", f"/api/recordings/{made['id']}", made["url"], "/", "/metrics"):
             answer = client.get(path, headers={"Host": host})
             assert answer.status in ((400, 421) if host == "" else (421,)), f"{host} {path}: {answer.status}"
-    for host in (f"127.0.0.1:{server.port}", "localhost", f"localhost:{server.port}", "LOCALHOST", f"[::1]:{server.port}", "[::1]"):
+    for host in (f"127.0.0.1:{server.port}", "localhost", f"localhost:{server.port}", "LOCALHOST", f"[::1]:{server.port}", "[::1]", f"127.0.0.2:{server.port}"):
         client.get("/api/recordings", headers={"Host": host}).expect(200)
+
+
+def test_a_server_on_another_address_of_loopback_answers_to_it(servers) -> None:
+    server = servers().start("127.0.0.2:0")
+    connection = http.client.HTTPConnection("127.0.0.2", server.port, timeout=60)
+    connection.request("POST", "/api/recordings", '{"name": "app.genba"}', {"Content-Type": "application/json", "Origin": f"http://127.0.0.2:{server.port}"})
+    assert connection.getresponse().status == 201
+    connection.close()
 
 
 def test_no_frame_no_guessing_of_types_no_store(team: Team, honest: bytes) -> None:

@@ -1,6 +1,10 @@
 """A recording that grows is followed by server-sent events while it is uploaded."""
 
-from served import Server
+import pytest
+
+from crafted import Crafted
+from served import Server, Team
+from visitors import until
 
 
 def test_a_live_recording_is_followed(server: Server, golden: bytes, honest: bytes) -> None:
@@ -49,3 +53,47 @@ def test_views_of_a_live_recording_show_what_was_acknowledged(server: Server, ho
     client.append(recording_id, 0, honest + golden[:300]).expect(204)
     assert client.get(f"{route}/tree").expect(200).json()["samples"] == 300
     assert client.get(f"/r/{recording_id}").expect(200).kind == "text/html"
+
+
+@pytest.mark.parametrize("end", ["revoke", "rotate", "log-out"])
+def test_who_may_no_longer_read_follows_no_further(team: Team, honest: bytes, golden: bytes, end: str) -> None:
+    recording_id = team.lena.begin(live=True)
+    team.lena.append(recording_id, 0, honest).expect(204)
+    if end == "log-out":
+        session = team.nobody.ask("POST", "/api/session", {"token": team.tokens["reader"]}).expect(204).headers["Set-Cookie"].partition(";")[0]
+        events = team.nobody.events(recording_id, {"Cookie": session})
+    else:
+        events = team.reader.events(recording_id)
+    assert next(events)[0] == "grown"
+    if end == "log-out":
+        team.nobody.ask("DELETE", "/api/session", headers={"Cookie": session}).expect(204)
+    else:
+        team.server.said("token", end, "reader")
+    team.lena.append(recording_id, len(honest), golden).expect(204)
+    # The stream ends; facts of the first part may have been told before.
+    for name, told in events:
+        assert (name, told["bytes"]) == ("grown", len(honest))
+    # Its owner still follows.
+    assert any(told["bytes"] == len(honest) + len(golden) for _, told in team.lena.events(recording_id))
+
+
+def test_a_quiet_stream_ends_with_its_session(team: Team, honest: bytes) -> None:
+    recording_id = team.lena.begin(live=True)
+    team.lena.append(recording_id, 0, honest).expect(204)
+    until(lambda: team.lena.get(f"/api/recordings/{recording_id}").expect(200).json()["facts"] is not None)
+    events = team.reader.events(recording_id)
+    assert next(events)[0] == "grown"
+    team.server.said("token", "revoke", "reader")
+    assert list(events) == []
+
+
+def test_a_tag_that_was_taken_away_stays_away(server: Server) -> None:
+    client, whole = server.client(), Crafted(tags=["build=42", "main"]).recording()
+    recording_id = client.begin(live=True, tags=["nightly"])
+    client.append(recording_id, 0, whole).expect(204)
+    path = f"/api/recordings/{recording_id}"
+    tags = lambda: client.get(path).expect(200).json()["tags"]
+    until(lambda: tags() == ["nightly", "build=42", "main"])
+    client.ask("PATCH", path, {"tags": ["nightly", "main"]}).expect(200)
+    assert client.seal(recording_id, whole).expect(200).json()["tags"] == ["nightly", "main"]
+    assert client.recordings(q="tag:build=42") == []

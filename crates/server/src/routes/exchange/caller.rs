@@ -9,7 +9,7 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
-use url::Url;
+use url::{Host, Url};
 
 use crate::routes::exchange::visit::Visit;
 use crate::routes::state::{AppState, Shared};
@@ -55,14 +55,20 @@ async fn caller(parts: &Parts, state: &Shared) -> Result<Option<Caller>, Problem
 }
 
 async fn found(parts: &Parts, state: &Shared) -> Result<Option<Caller>, Problem> {
-    let database = &state.keeper.database;
-    if let Some(secret) = bearer(&parts.headers)? {
-        return match tokens::of_secret(database, secret).await? {
-            Some(token) => Ok(Some(Caller::of_token(token))),
-            None => Err(wrong(state, peer(parts), "this token is not valid")),
-        };
+    let found = of_headers(&parts.headers, state).await?;
+    match found.is_none() && bearer(&parts.headers)?.is_some() {
+        true => Err(wrong(state, peer(parts), "this token is not valid")),
+        false => Ok(found),
     }
-    if let Some(secret) = cookie(&parts.headers)
+}
+
+/// Whoever these headers are now, also long after the request came. A wrong token is nobody's, and not counted here.
+pub async fn of_headers(headers: &HeaderMap, state: &Shared) -> Result<Option<Caller>, Problem> {
+    let database = &state.keeper.database;
+    if let Some(secret) = bearer(headers)? {
+        return Ok(tokens::of_secret(database, secret).await?.map(Caller::of_token));
+    }
+    if let Some(secret) = cookie(headers)
         && let Some(token) = tokens::of_session(database, secret).await?
     {
         return Ok(Some(Caller::of_token(token)));
@@ -110,7 +116,7 @@ pub fn cookie(headers: &HeaderMap) -> Option<&str> {
 pub async fn check_origin(method: &Method, headers: &HeaderMap, state: &Shared) -> Result<(), Problem> {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     if !state.needs_login().await? && !is_this_machine(host) {
-        return Err(Problem::new(421, "without tokens this server answers to 127.0.0.1, localhost and [::1] only")
+        return Err(Problem::new(421, "without tokens this server answers to localhost and addresses of loopback only, such as 127.0.0.1 and [::1]")
             .hint("genba serve token add NAME makes the first token; then every name is answered to"));
     }
     if [Method::GET, Method::HEAD, Method::OPTIONS].contains(method) {
@@ -130,7 +136,13 @@ fn is_this_machine(host: &str) -> bool {
     Url::parse(&format!("http://{host}/")).is_ok_and(|url| {
         url.username().is_empty()
             && url.path() == "/"
-            && matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
+            && match url.host() {
+                // All of 127.0.0.0/8: a server may listen on each of them, and no name leads to another machine.
+                Some(Host::Ipv4(address)) => address.is_loopback(),
+                Some(Host::Ipv6(address)) => address.is_loopback(),
+                Some(Host::Domain(name)) => name == "localhost",
+                None => false,
+            }
     })
 }
 
@@ -147,12 +159,19 @@ mod tests {
 
     #[test]
     fn names_of_this_machine_and_origins() {
-        for host in ["127.0.0.1:8970", "localhost", "LOCALHOST:1", "[::1]:8970"] {
+        for host in ["127.0.0.1:8970", "localhost", "LOCALHOST:1", "[::1]:8970", "127.0.0.2:8970", "127.255.1.3"] {
             assert!(is_this_machine(host), "{host}");
         }
-        for host in
-            ["", "evil.example", "127.0.0.1.evil.example:8970", "localhost@evil.example", "127.0.0.1/x", "[::2]:8970"]
-        {
+        for host in [
+            "",
+            "evil.example",
+            "127.0.0.1.evil.example:8970",
+            "localhost@evil.example",
+            "127.0.0.1/x",
+            "[::2]:8970",
+            "128.0.0.1",
+            "10.0.0.1:8970",
+        ] {
             assert!(!is_this_machine(host), "{host}");
         }
         assert!(is_origin_of("https://perf.example", "perf.example") && is_origin_of("http://a:8970", "A:8970"));
