@@ -123,6 +123,17 @@ print(json.dumps(got))
     assert "kept the heap of process" in run.stderr
 
 
+@on("3.13")
+def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM), "--password", "hunter2"]
+    run = workshop.finish(workshop.start(target, ["-o", f"{workshop.place.inside}/exit.genba", "--heap-at-exit"], {}), "exit.genba")
+    assert run.exit_code == 0, run.stderr
+    (page,) = kept(workshop)
+    assert page["argv"][-2:] == ["--password", "***"]
+    (file,) = workshop.place.outside.glob("*.heap-*.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 @two
 def test_at_a_signal_after_a_collection(workshop: Workshop) -> None:
     text = cycles(1_000) + 'print("ready", flush=True)\nwait(1)\n'
