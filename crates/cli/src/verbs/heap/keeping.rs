@@ -252,6 +252,7 @@ impl Keeper {
         let why = [
             (InPlace::Device, "it uses a device whose driver does not bear copies of the process"),
             (InPlace::Overcommit, "vm.overcommit_memory is 2"),
+            (InPlace::Container, "its container has less than a tenth of its memory left"),
             (InPlace::Moment, "the program would not wait for a copy to be made and go on"),
         ];
         let why = why.iter().find(|(why, _)| *why as u64 == head.in_place).map(|(_, words)| (*words).to_owned());
