@@ -86,9 +86,9 @@ pub fn ask(moment: Moment, in_place: InPlace) -> Option<Started> {
 }
 
 /// It was wanted, and did not come to it.
-pub fn tell_late(moment: Moment) {
+pub fn tell_unwalked(moment: Moment, why: Outcome) {
     if let Some(wanted) = wanted() {
-        tell(&request(wanted, moment, InPlace::Not, false), Outcome::Late);
+        tell(&request(wanted, moment, InPlace::Not, false), why);
     }
 }
 

@@ -247,6 +247,10 @@ impl Keeper {
                 format!("genba dump {pid} shows what its threads do; without --heap-collect any thread will do"),
             ));
         }
+        if answer.done.outcome == Outcome::Busy as u32 {
+            return Err(Failure::no("another walk of its heap was under way until the end")
+                .hint("a longer interval, or genba heap PID after the recording"));
+        }
         asking::check(pid, &answer, None)?;
         let process = Process { pid, python: version(head.python), argv: command_line(words) };
         let why = [
