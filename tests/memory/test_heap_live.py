@@ -118,7 +118,7 @@ def test_classes_beyond_the_last_row_count_together(workshop: Workshop) -> None:
             others.append((CLASSES - own, row["bytes"]))
         # Objects come in the order of their age there, so that classes of the interpreter have rows. None counts twice.
         assert row["count"] < 1.5 * (CLASSES - own), (own, row)
-        # What keeps an object is told where it is of one of these classes, too.
+        # The way to an object is told through one of these classes, too.
         done = genba("heap", "refs", str(program.pid), "--class", "__main__.Held", "--sample", "2000", "--format", "json", "--fork")
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)["looked_at"] == 2_000
