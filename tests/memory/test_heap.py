@@ -192,6 +192,19 @@ def test_what_grew_between_two_looks(workshop: Workshop) -> None:
         assert "hint: genba heap PID -o FILE keeps one" in wrong.stderr
 
 
+def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:
+    program_file = workshop.write("waits.py", "import sys\nprint('ready', flush=True)\nsys.stdin.readline()\n")
+    file, theirs = workshop.place.outside / "heap.json", workshop.place.outside / "theirs.json"
+    theirs.write_text("theirs")
+    theirs.chmod(0o644)
+    with started(workshop, program_file, "--api-token", "hunter2", "postgres://me:hunter3@host/") as program:
+        for path, flags in ((file, ()), (theirs, ("--force",))):
+            assert genba("heap", str(program.pid), "-o", str(path), *flags).returncode == 0
+            assert path.stat().st_mode & 0o777 == 0o600
+            assert json.loads(path.read_text())["argv"][-3:] == ["--api-token", "***", "postgres://***@host/"]
+        assert "hunter" not in json.dumps(heap(program))
+
+
 def test_a_collection_is_run_where_one_is_asked_for(workshop: Workshop) -> None:
     program_file = workshop.write(
         "garbage.py",

@@ -1,8 +1,9 @@
 """`genba heap`: what goes wrong in a copy harms nobody, and nothing of genba's stays.
 
-Owns: copies that do not end by themselves, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
+Owns: copies that do not end by themselves, files that a program closes meanwhile, the memory of a program that is looked at again and again, programs that trace their own memory, by tracemalloc and by memray.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -52,7 +53,7 @@ def walking(program: Program) -> Iterator[tuple[subprocess.Popen[str], int]]:
         (copy,) = copies
         yield walk, copy
     finally:
-        # It has the program's own pipes.
+        # So that nobody has to wait for its end.
         for left in [copy for copy in copies if not has_ended(copy)]:
             with suppress(ProcessLookupError):
                 os.kill(left, signal.SIGKILL)
@@ -80,6 +81,56 @@ def test_a_copy_ends_with_its_program(workshop: Workshop) -> None:
         assert until(lambda: has_ended(copy))
         _, stderr = walk.communicate(timeout=60)
         assert walk.returncode == 1 and f"process {program.pid} has ended" in stderr, stderr
+
+
+# Its walk has no end, as in tests/programs/heaped.py: a copy lives for as long as its memory allows it.
+CLOSES = """
+import ctypes, fcntl, gc, json, mmap, os, socket, sys, time
+gc.disable()
+class Plain: pass
+kept = [Plain(), bytearray(b"x") * 150_000_000]
+loop = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+loop.write(b"\\xeb\\xfe")
+ctypes.c_void_p.from_address(id(Plain) + 184).value = ctypes.addressof(ctypes.c_char.from_buffer(loop))
+one, other = socket.socketpair()
+other.settimeout(30)
+listening = socket.create_server(("127.0.0.1", 0))
+address = listening.getsockname()
+lock = open(sys.argv[0])
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("ready", flush=True)
+sys.stdin.readline()
+for closed in (one, listening, lock):
+    closed.close()
+def free(take):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        try:
+            take()
+            return True
+        except OSError:
+            time.sleep(0.001)
+    return False
+again = open(sys.argv[0])
+told = {
+    "ended": other.recv(1) == b"",
+    "lock": free(lambda: fcntl.flock(again, fcntl.LOCK_EX | fcntl.LOCK_NB)),
+    "port": free(lambda: socket.create_server(address)),
+}
+print(json.dumps(told), flush=True)
+sys.stdin.readline()
+os._exit(0)
+"""
+
+
+def test_what_the_program_closes_meanwhile_is_closed(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("closes.py", CLOSES)) as program, walking(program) as (_, copy):
+        program.process.stdin.write("\n")
+        program.process.stdin.flush()
+        told = json.loads(program.process.stdout.readline())
+        # A copy that kept them open would have given them back by its end only.
+        assert not has_ended(copy)
+        assert told == {"ended": True, "lock": True, "port": True}
 
 
 def mapped(program: Program) -> dict[str, int]:

@@ -1,14 +1,16 @@
 """`genba heap --live-only`: what is left when all garbage is gone, while the garbage is still there.
 
-Owns: programs with known garbage (tests/programs/wasted.py), and that a collection of the program's own leaves the same.
+Owns: programs with known garbage (tests/programs/wasted.py), and that a collection of the program's own leaves the same; more classes than there are rows.
 """
 
+import json
 import re
 from collections import Counter
 
 from compiled import package_folder
 from entered import on, running
 from recording import Workshop, genba
+from running_program import started
 from test_heap import WAYS, heap, heaped
 
 WASTED = "tests/programs/wasted.py"
@@ -83,3 +85,42 @@ def test_the_table_says_what_was_left_out(workshop: Workshop) -> None:
         assert "garbage is not counted: there is none\n" in genba("heap", str(program.pid), "--live-only").stdout
     both = genba("heap", "1", "--live-only", "--collect")
     assert both.returncode == 2 and "cannot be used with" in both.stderr
+
+
+# More classes than a walk has rows for.
+CLASSES = 66_500
+MANY = """
+import gc, json, sys
+class Held: pass
+held = [Held() for _ in range(int(sys.argv[1]))]
+gc.collect()
+kept = [type("Many", (), {"__slots__": ("one",)})() for _ in held]
+for one, one.one in zip(kept, held):
+    pass
+gc.collect()
+print("ready {}", flush=True)
+sys.stdin.readline()
+print(json.dumps({"size": sys.getsizeof(kept[0])}), flush=True)
+"""
+
+
+@on("3.13")
+def test_classes_beyond_the_last_row_count_together(workshop: Workshop) -> None:
+    with started(workshop, workshop.write("many.py", MANY), str(CLASSES)) as program:
+        others = []
+        own, row = 0, {}
+        for flags in (("--fork",), ("--in-place",), ("--live-only", "--fork")):
+            page = heap(program, *flags)
+            own = counted(page)["__main__", "Many"]
+            (row,) = [row for row in page["classes"] if row["name"] is None]
+            assert 0 < CLASSES - own <= row["count"], (own, row)
+            assert counted(page)["__main__", "Held"] == CLASSES
+            others.append((CLASSES - own, row["bytes"]))
+        # Objects come in the order of their age there, so that classes of the interpreter have rows. None counts twice.
+        assert row["count"] < 1.5 * (CLASSES - own), (own, row)
+        # The way to an object is told through one of these classes, too.
+        done = genba("heap", "refs", str(program.pid), "--class", "__main__.Held", "--sample", "2000", "--format", "json", "--fork")
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["looked_at"] == 2_000
+        size = program.end()["size"]
+        assert all(bytes >= count * size for count, bytes in others), (others, size)

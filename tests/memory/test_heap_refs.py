@@ -25,6 +25,12 @@ WAYS = {
     "ByGenerator": (1, ["module __main__", ".GENERATOR: generator", "local held: __main__.ByGenerator"]),
     "ByClass": (1, ["module __main__", ".Base: type", ".kept: __main__.ByClass"]),
     "ByDict": (1, ["module __main__", ".DICT: __main__.WithDict", ".late: __main__.ByDict"]),
+    # A dict in the place where others have their attributes is one that they refer to.
+    "InCellDict": (1, ["module __main__", ".IN_CELL: function", ".__closure__: tuple", "[…]: cell", ".cell_contents: dict", '["in"]: __main__.InCellDict']),
+    "InSlotDict": (1, ["module __main__", ".IN_SLOT: __main__.Slotted", ".first: dict", '["in"]: __main__.InSlotDict']),
+    "InGlobals": (1, ["module __main__", ".FOREIGN: function", ".__globals__: dict", '["in"]: __main__.InGlobals']),
+    "OfTuple": (1, ["module __main__", ".ROW: __main__.Row", ".late: __main__.OfTuple"]),
+    "OfFunction": (1, ["module __main__", ".closed: function", ".late: __main__.OfFunction"]),
     "ByC": (1, ["the interpreter or C code", "refers to: __main__.ByC"]),
     "ByNothing": (1, ["nothing: garbage"]),
     "InThread": (2, ["frame of keeps (held.py)", "local mine: list", "[…]: __main__.InThread"]),

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from entered import on, running
-from recording import Run, Workshop, genba, genba_said
+from recording import Run, Workshop, binary, genba, genba_said
+from test_heap_harm import walking
 
 PROGRAM = """
 import atexit, gc, glob, json, os, signal, sys, time
@@ -123,6 +124,17 @@ print(json.dumps(got))
     assert "kept the heap of process" in run.stderr
 
 
+@on("3.13")
+def test_what_is_kept_is_for_its_owner_alone(workshop: Workshop) -> None:
+    target = [workshop.interpreter.path, workshop.write("app.py", PROGRAM), "--password", "hunter2"]
+    run = workshop.finish(workshop.start(target, ["-o", f"{workshop.place.inside}/exit.genba", "--heap-at-exit"], {}), "exit.genba")
+    assert run.exit_code == 0, run.stderr
+    (page,) = kept(workshop)
+    assert page["argv"][-2:] == ["--password", "***"]
+    (file,) = workshop.place.outside.glob("*.heap-*.json")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 @two
 def test_at_a_signal_after_a_collection(workshop: Workshop) -> None:
     text = cycles(1_000) + 'print("ready", flush=True)\nwait(1)\n'
@@ -200,6 +212,50 @@ def test_of_a_process_that_runs_already(workshop: Workshop) -> None:
         assert program.end() == {"threads": 1}
     pages = kept(workshop)
     assert pages and {(page["pid"], page["moment"], count(page, "Item")) for page in pages} == {(program.pid, "interval", 5_000)}
+
+
+LOOPS = """
+import ctypes, mmap
+class Loops: pass
+kept = [Loops(), bytearray(b"x") * 50_000_000]
+loop = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+loop.write(b"\\xeb\\xfe")
+traverse = ctypes.c_void_p.from_address(id(Loops) + 184)
+before = traverse.value
+traverse.value = ctypes.addressof(ctypes.c_char.from_buffer(loop))
+print("ready", flush=True)
+sys.stdin.readline()
+traverse.value = before
+print("mended", flush=True)
+wait(1)
+print("{}")
+"""
+
+
+@on("3.13")
+def test_a_heap_that_is_due_during_another_walk_is_walked_after_it(workshop: Workshop) -> None:
+    """The other walk is in a copy, in which a class has no end. The program mends it before its own collection comes to it."""
+    with running(workshop, [workshop.interpreter.path, workshop.write("app.py", PROGRAM + LOOPS)]) as program:
+        # As `walking` starts genba: one library in the process.
+        recording = workshop.place.outside / "attached.genba"
+        command = [str(binary()), "attach", str(program.pid), "-o", str(recording), "--no-children", "--heap-on", "USR2", "--heap-collect"]
+        attached = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        try:
+            assert any(line.startswith("kill -USR2 ") for line in attached.stderr)
+            with walking(program):
+                program.process.stdin.write("\n")
+                program.process.stdin.flush()
+                assert program.process.stdout.readline() == "mended\n"
+                attached.send_signal(signal.SIGUSR2)
+                # Its copy is ended after some seconds, and the program's own walk can begin.
+                assert program.process.stdout.readline() == "{}\n"
+            _, stderr = attached.communicate(timeout=60)
+        finally:
+            attached.kill()
+            attached.communicate()
+    assert "not kept" not in stderr, stderr
+    (page,) = kept(workshop)
+    assert (page["moment"], count(page, "Item")) == ("signal", 5_000) and page["collection"] is not None
 
 
 @on("3.13")

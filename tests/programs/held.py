@@ -29,6 +29,11 @@ class InThread(Leak): pass
 class ByDict(Leak): pass
 class Slow(Leak): pass
 class Two(Leak): pass
+class InCellDict(Leak): pass
+class InSlotDict(Leak): pass
+class InGlobals(Leak): pass
+class OfTuple(Leak): pass
+class OfFunction(Leak): pass
 
 
 class Chained(Leak):
@@ -44,6 +49,10 @@ class Cache:
 
 class Slotted:
     __slots__ = ("first", "second")
+
+
+class Row(tuple):
+    pass
 
 
 class Base:
@@ -85,6 +94,13 @@ list(zip(SPENT, range(0)))
 SPENT.close()
 DICT = WithDict()
 DICT.__dict__["late"] = ByDict()
+IN_CELL = closed({"in": InCellDict()})
+IN_SLOT = Slotted()
+IN_SLOT.first = {"in": InSlotDict()}
+FOREIGN = types.FunctionType(compile("0", "foreign.py", "exec"), {"in": InGlobals()})
+ROW = Row((1, 2, 3))
+ROW.late = OfTuple()
+closed.late = OfFunction()
 CHAIN = None
 for _ in range(5_000):
     CHAIN = Chained(CHAIN)

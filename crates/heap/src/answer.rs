@@ -88,6 +88,8 @@ pub enum Outcome {
     Late = 8,
     /// The collector was at work each time.
     Collecting = 9,
+    /// It did not begin: another walk of this heap was under way until the end.
+    Busy = 10,
 }
 
 /// Writes the rows of a walk.

@@ -160,7 +160,7 @@ unsafe fn write_chain<G: Ground>(
         unsafe {
             match parent {
                 Parent::Object(holder) if !is_cut => {
-                    let facts = walk.classes().facts(walk.row_of_known(holder));
+                    let facts = walk.classes().facts_for(walk.row_of_known(holder), word(holder + TYPE));
                     (step, len) = names.step(holder, &facts, held.0, &mut name);
                 }
                 Parent::Frame(frame) if frame != 0 && keeper == Keeper::Named => {

@@ -153,6 +153,19 @@ impl Classes {
         unsafe { *self.facts.add(row.min(CLASSES_MAX - 1)) }
     }
 
+    /// What is known of a class that has this row, or shares `OTHERS` with all those that have none.
+    ///
+    /// # Safety
+    /// `class` is a type that is alive, and the row is its own.
+    #[inline]
+    pub unsafe fn facts_for(&self, row: usize, class: u64) -> Facts {
+        match row {
+            // SAFETY: as the caller promises.
+            OTHERS => unsafe { self.facts_of(class) },
+            row => self.facts(row),
+        }
+    }
+
     #[inline]
     pub fn add(&mut self, row: usize, bytes: u64) {
         // SAFETY: below CLASSES_MAX, and nobody else writes it.

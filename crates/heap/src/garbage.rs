@@ -201,9 +201,12 @@ impl<G: Ground> Walk<'_, G> {
 
     unsafe fn take_holder(&mut self, place: u32) {
         let Some((object, owner)) = self.cycles.as_ref().map(|cycles| cycles.at(place)) else { return };
-        // SAFETY: an object that was gathered, whose class has a row.
-        let row = self.classes.known(unsafe { word(object + TYPE) });
-        let facts = self.classes.facts(row);
+        // SAFETY: an object that was gathered.
+        let (row, facts) = unsafe {
+            let class = word(object + TYPE);
+            let row = self.classes.known(class);
+            (row, self.classes.facts_for(row, class))
+        };
         if let Some(cycles) = self.cycles.as_mut() {
             cycles.hold(Holder { object, place, row, facts });
             if cycles.stage == Stage::Name {
@@ -385,9 +388,10 @@ impl<G: Ground> Walk<'_, G> {
             if self.state(object).is_some() || references_of(object, self.plan.objects.minor) > REFERENCES_MAX {
                 return Ok(());
             }
-            let (row, _) = self.class_of(word(object + TYPE))?;
+            let class = word(object + TYPE);
+            let (row, _) = self.class_of(class)?;
             let is_gc = self.is_gc(object, row);
-            if self.classes.facts(row).kind == ClassKind::Type || self.is_tracked(object, is_gc) {
+            if self.classes.facts_for(row, class).kind == ClassKind::Type || self.is_tracked(object, is_gc) {
                 return Ok(());
             }
         }

@@ -60,6 +60,7 @@ pub const TYPE_FLAGS: u64 = 168;
 pub const TYPE_TRAVERSE: u64 = 184;
 pub const TYPE_BASE: u64 = 256;
 pub const TYPE_DICT: u64 = 264;
+pub const TYPE_DICT_OFFSET: u64 = 288;
 pub const TYPE_IS_GC: u64 = 328;
 pub const TYPE_BASES: u64 = 336;
 pub const TYPE_MRO: u64 = 344;

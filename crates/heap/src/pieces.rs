@@ -38,7 +38,13 @@ pub enum InPlace {
     Overcommit = 2,
     /// The moment is over when the program goes on.
     Moment = 3,
+    /// The container has too little memory left.
+    Container = 4,
 }
+
+/// A copy is unwise where less than this part of the program's memory is left: the program writes to a tenth of its pages while the copy lives,
+/// and each of them is there twice then.
+pub const COPIED_PART: u64 = 10;
 
 /// Which answer a piece is of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

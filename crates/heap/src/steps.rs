@@ -6,7 +6,7 @@ use core::cell::Cell;
 
 use crate::classes::{Facts, Kind};
 use crate::layout::{FLAG_HEAP_TYPE, FLAG_INLINE_VALUES, FLAG_MANAGED_DICT, Frames, MEMBER_BYTES, Objects, SIZE};
-use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_FLAGS, TYPE_NAME, Types};
+use crate::layout::{TYPE, TYPE_BASE, TYPE_BASIC_SIZE, TYPE_DICT, TYPE_DICT_OFFSET, TYPE_FLAGS, TYPE_NAME, Types};
 use crate::names::{c_text, utf8_of};
 use crate::raw::{byte, half, word};
 use crate::sizes::{entries_of, is_exactly};
@@ -18,6 +18,8 @@ const PLACES_MAX: u64 = 1 << 16;
 pub const ALL_PLACES_MAX: u64 = 1 << 26;
 const BASES_MAX: usize = 256;
 const MEMBERS_MAX: u64 = 1 << 12;
+/// No object has more.
+const BYTES_MAX: u64 = 1 << 46;
 
 /// How an object leads to another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -178,16 +180,22 @@ impl Names<'_> {
         }
     }
 
-    /// Whether this is where a holder's attributes are.
+    /// Whether this is where a holder's attributes are, as its class says. Any other dict in a holder is one that it refers to.
+    /// Source: CPython, Objects/object.c, `_PyObject_ComputedDictPointer`.
     unsafe fn is_dict_of(&self, holder: u64, facts: &Facts, held: u64) -> bool {
-        const MODULE_DICT: u64 = 16;
         // SAFETY: a class says what lies in front of its instances and in them.
         unsafe {
             if facts.flags & FLAG_MANAGED_DICT != 0 {
                 return word(holder - 24) == held;
             }
-            // `types.ModuleType`, or any other with a dict of its own in front.
-            facts.basic_bytes >= MODULE_DICT + 8 && word(holder + MODULE_DICT) == held
+            let offset = word(facts.class + TYPE_DICT_OFFSET).cast_signed();
+            let items = match facts.kind {
+                // An object without items may end before their number.
+                _ if offset >= 0 => 0,
+                Kind::Int if self.objects.minor >= 12 => word(holder + SIZE) >> 3,
+                _ => word(holder + SIZE).cast_signed().unsigned_abs(),
+            };
+            dict_place(offset, facts, items).is_some_and(|place| word(holder + place) == held)
         }
     }
 
@@ -365,6 +373,17 @@ const FIELDS: [(&[u8], Field); 4] = [
     (b"builtin_function_or_method", (24, b"__self__")),
 ];
 
+/// From the beginning of an object with so many items: where the pointer to its `__dict__` is. Below 0: so far before the end.
+fn dict_place(offset: i64, facts: &Facts, items: u64) -> Option<u64> {
+    const POINTER: u64 = 8;
+    if offset >= 0 {
+        return (offset != 0).then_some(offset.cast_unsigned());
+    }
+    let bytes = facts.basic_bytes.saturating_add(items.saturating_mul(facts.item_bytes));
+    let end = bytes.checked_next_multiple_of(POINTER).filter(|bytes| *bytes <= BYTES_MAX)?;
+    end.checked_add_signed(offset)
+}
+
 unsafe fn fields_of(fields: &[Field], holder: u64, held: u64) -> Option<&'static [u8]> {
     // SAFETY: the holder has these fields.
     fields.iter().find(|(offset, _)| unsafe { word(holder + offset) } == held).map(|(_, name)| *name)
@@ -377,3 +396,30 @@ fn copy(text: &[u8], into: &mut [u8; STEP_BYTES]) -> usize {
 
 /// Of a code object: the names of its variables.
 const CODE_LOCAL_NAMES: u64 = 96;
+
+#[cfg(test)]
+mod tests {
+    use super::dict_place;
+    use crate::classes::{Facts, Kind};
+
+    #[test]
+    fn the_dict_is_where_the_class_says() {
+        let facts = Facts {
+            class: 0,
+            flags: 0,
+            basic_bytes: 32,
+            item_bytes: 8,
+            traverse: 0,
+            is_gc: 0,
+            before_bytes: 16,
+            kind: Kind::Other,
+        };
+        // A cell and an object of slots have none, a module has it in front, a subclass of tuple behind its items.
+        assert_eq!(dict_place(0, &facts, 0), None);
+        assert_eq!(dict_place(16, &facts, 7), Some(16));
+        assert_eq!(dict_place(-8, &facts, 3), Some(48));
+        // Items of an int have four bytes each.
+        assert_eq!(dict_place(-8, &Facts { item_bytes: 4, ..facts }, 3), Some(40));
+        assert_eq!(dict_place(-8, &facts, u64::MAX), None);
+    }
+}

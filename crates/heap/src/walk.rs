@@ -320,7 +320,8 @@ impl<'a, G: Ground> Walk<'a, G> {
 
     #[inline]
     pub(crate) unsafe fn is_gc(&self, object: u64, row: usize) -> bool {
-        let facts = self.classes.facts(row);
+        // SAFETY: an object that is alive, of the class of this row.
+        let facts = unsafe { self.classes.facts_for(row, word(object + TYPE)) };
         if facts.flags & FLAG_HAVE_GC == 0 {
             return false;
         }
@@ -347,8 +348,9 @@ impl<'a, G: Ground> Walk<'a, G> {
     pub(crate) unsafe fn take(&mut self, object: u64) {
         // SAFETY: an object that is alive.
         unsafe {
-            let Ok((row, _)) = self.class_of(word(object + TYPE)) else { return };
-            let facts = self.classes.facts(row);
+            let class = word(object + TYPE);
+            let Ok((row, _)) = self.class_of(class) else { return };
+            let facts = self.classes.facts_for(row, class);
             self.at.store(row as u64, core::sync::atomic::Ordering::Relaxed);
             let is_gc = self.is_gc(object, row);
             match self.pass {

@@ -1,12 +1,14 @@
 //! A copy of the process, with the calling thread alone: to look at memory that stands still while the program goes on.
 //! Owns: how it is made, waited for and ended. Never: runs the program's at-fork handlers, tells the program of a child (`waitpid(-1)` does not
-//! see it, no SIGCHLD comes), lets it outlive the thread that made it.
+//! see it, no SIGCHLD comes), lets it outlive the thread that made it, keeps a file open that the program closes meanwhile.
 
 use crate::system::errno;
 use crate::system::proc::monotonic_ns;
 use std::ffi::c_int;
 
 const BETWEEN_LOOKS_NS: libc::c_long = 1_000_000;
+/// Where descriptors have to be closed one by one, as many as that take some milliseconds.
+const DESCRIPTORS_MAX: u64 = 1 << 16;
 
 /// How a copy ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +29,7 @@ pub unsafe fn make(work: impl FnOnce() -> u8) -> Result<i32, i32> {
     let made = unsafe { libc::syscall(libc::SYS_clone, 0_u64, 0_u64, 0_u64, 0_u64, 0_u64) };
     match made {
         0 => {
+            leave_files();
             become_a_guest();
             let code = work();
             loop {
@@ -36,6 +39,24 @@ pub unsafe fn make(work: impl FnOnce() -> u8) -> Result<i32, i32> {
         }
         pid if pid > 0 => Ok(pid as i32),
         _ => Err(errno::get()),
+    }
+}
+
+/// A connection that the program closes meanwhile ends, and a lock (flock) or a port that it gives up is free. The table of descriptors is
+/// this copy's own, so the program's stays as it is. All of it: what the copy writes to, it opens itself.
+fn leave_files() {
+    // SAFETY: plain system calls, on numbers of this copy's own table; the kernel writes one record.
+    unsafe {
+        if libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32) == 0 {
+            return;
+        }
+        // Linux before 5.9, or a filter. A number above the limit, which was higher once, stays open until the copy ends.
+        let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+        let unchanged = core::ptr::null::<libc::rlimit64>();
+        libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_NOFILE, unchanged, &raw mut limit);
+        for number in 0..limit.rlim_cur.min(DESCRIPTORS_MAX) {
+            libc::syscall(libc::SYS_close, number);
+        }
     }
 }
 
@@ -87,5 +108,32 @@ pub fn wait(pid: i32, at_most_ns: u64) -> End {
         let rest = libc::timespec { tv_sec: 0, tv_nsec: BETWEEN_LOOKS_NS };
         // SAFETY: reads one timespec.
         unsafe { libc::syscall(libc::SYS_nanosleep, &raw const rest, core::ptr::null_mut::<libc::timespec>()) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{End, make, wait};
+    use std::io::{PipeReader, Read, pipe};
+    use std::os::fd::AsRawFd;
+
+    const PATIENCE_NS: u64 = 30_000_000_000;
+
+    fn is_open(number: i32) -> bool {
+        // SAFETY: plain numbers.
+        unsafe { libc::syscall(libc::SYS_fcntl, number, libc::F_GETFD) >= 0 }
+    }
+
+    #[test]
+    fn a_copy_has_none_of_the_program_s_files_open() {
+        let (mut reader, writer): (PipeReader, _) = pipe().expect("two descriptors");
+        let numbers = [reader.as_raw_fd(), writer.as_raw_fd()];
+        // SAFETY: the copy makes system calls only.
+        let pid = unsafe { make(|| u8::from(numbers.into_iter().any(is_open))) }.expect("a copy");
+        assert_eq!(wait(pid, PATIENCE_NS), End::Exited(0));
+        // The program has them still.
+        assert!(numbers.into_iter().all(is_open));
+        drop(writer);
+        assert_eq!(reader.read(&mut [0]).expect("the end"), 0);
     }
 }

@@ -11,7 +11,7 @@ use crate::process::session::Heap;
 use crate::system::proc::{clock_ns, own_pid};
 use crate::system::symbols;
 use genba_heap::answer::Outcome;
-use genba_heap::pieces::{Head, InPlace, Moment};
+use genba_heap::pieces::{COPIED_PART, Head, InPlace, Moment};
 use genba_python::memory::{Address, Memory};
 use genba_signal::memory::WordsByKernel;
 use std::borrow::Cow;
@@ -86,9 +86,9 @@ pub fn ask(moment: Moment, in_place: InPlace) -> Option<Started> {
 }
 
 /// It was wanted, and did not come to it.
-pub fn tell_late(moment: Moment) {
+pub fn tell_unwalked(moment: Moment, why: Outcome) {
     if let Some(wanted) = wanted() {
-        tell(&request(wanted, moment, InPlace::Not, false), Outcome::Late);
+        tell(&request(wanted, moment, InPlace::Not, false), why);
     }
 }
 
@@ -158,16 +158,26 @@ fn resident_max_bytes() -> u64 {
 }
 
 /// What is against a copy of the process. Only the sampler asks: this allocates.
-/// Partner: crates/cli/src/verbs/heap/choice.rs has the same reasons, and knows containers' limits besides.
-pub fn against_copy(maps: Option<&[u8]>, overcommit: Option<&[u8]>) -> InPlace {
+/// `container_left_bytes`: `None` where there is no limit. Partner: crates/cli/src/verbs/heap/choice.rs has the same reasons.
+pub fn against_copy(
+    maps: Option<&[u8]>,
+    overcommit: Option<&[u8]>,
+    container_left_bytes: Option<u64>,
+    resident_bytes: Option<u64>,
+) -> InPlace {
     let maps = String::from_utf8_lossy(maps.unwrap_or_default());
     if DEVICES.iter().any(|device| maps.contains(device)) {
         return InPlace::Device;
     }
     match overcommit.and_then(|mode| mode.first()) {
         Some(b'2') => InPlace::Overcommit,
+        _ if is_short(container_left_bytes, resident_bytes) => InPlace::Container,
         _ => InPlace::Not,
     }
+}
+
+fn is_short(left_bytes: Option<u64>, resident_bytes: Option<u64>) -> bool {
+    left_bytes.zip(resident_bytes).is_some_and(|(left, resident)| left < resident / COPIED_PART)
 }
 
 #[cfg(test)]
@@ -175,10 +185,14 @@ mod tests {
     use super::{InPlace, against_copy};
 
     #[test]
-    fn a_driver_and_a_strict_system_are_against_a_copy() {
-        assert_eq!(against_copy(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
-        assert_eq!(against_copy(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
-        assert_eq!(against_copy(None, Some(b"2\n")), InPlace::Overcommit);
-        assert_eq!(against_copy(None, None), InPlace::Not);
+    fn a_driver_a_strict_system_and_a_full_container_are_against_a_copy() {
+        let of = |maps: Option<&[u8]>, overcommit: Option<&[u8]>| against_copy(maps, overcommit, None, Some(1000));
+        assert_eq!(of(Some(b"7f00-7f01 r--p 0 0:0 0 /lib/libc.so.6"), Some(b"0\n")), InPlace::Not);
+        assert_eq!(of(Some(b"7f00-7f01 rw-s 0 0:0 0 /dev/nvidia0"), Some(b"0\n")), InPlace::Device);
+        assert_eq!(of(None, Some(b"2\n")), InPlace::Overcommit);
+        assert_eq!(of(None, None), InPlace::Not);
+        assert_eq!(against_copy(None, None, Some(99), Some(1000)), InPlace::Container);
+        assert_eq!(against_copy(None, None, Some(100), Some(1000)), InPlace::Not);
+        assert_eq!(against_copy(None, None, Some(0), None), InPlace::Not);
     }
 }

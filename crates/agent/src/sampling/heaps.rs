@@ -7,7 +7,8 @@ use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
 use crate::process::session::Heap;
 use crate::system::descriptor::Descriptor;
-use crate::system::proc::{clock_ns, read_whole, resident_bytes};
+use crate::system::proc::{clock_ns, container_left_bytes, read_whole, resident_bytes};
+use genba_heap::answer::Outcome as Unwalked;
 use genba_heap::pieces::{ASKED_BYTES, InPlace, Moment};
 use std::ffi::CString;
 
@@ -29,6 +30,8 @@ pub struct Heaps {
     held_ns: u64,
     /// A walk that the main thread shall begin, since finalizers of the program belong to its threads.
     task: Option<(Ticket, Moment)>,
+    /// One that could not begin there, since another walk is under way.
+    again: Option<Moment>,
 }
 
 impl Heaps {
@@ -43,6 +46,7 @@ impl Heaps {
             looked_ns: 0,
             held_ns: now_ns,
             task: None,
+            again: None,
         }
     }
 
@@ -59,6 +63,11 @@ impl Heaps {
                 self.wishes.out.clear();
                 return;
             }
+        }
+        if let Some(moment) = self.again.take()
+            && !self.begin(moment, now_ns, proc)
+        {
+            self.again = Some(moment);
         }
         if self.wishes.on_demand {
             self.look_for_signal(now_ns, proc);
@@ -102,7 +111,8 @@ impl Heaps {
         }
         let maps = read_whole(proc, c"self/maps");
         let overcommit = read_whole(proc, c"sys/vm/overcommit_memory");
-        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref());
+        let (left_bytes, resident_bytes) = (container_left_bytes(proc), resident_bytes(proc));
+        let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref(), left_bytes, resident_bytes);
         if !self.wishes.collects {
             return moments::ask(moment, in_place) == Some(Started::Yes);
         }
@@ -117,7 +127,9 @@ impl Heaps {
         match safe_point::outcome(ticket) {
             Outcome::Open => return false,
             Outcome::Done(1) | Outcome::Gone => {}
-            Outcome::Done(_) | Outcome::Late | Outcome::Failed => moments::tell_late(moment),
+            // As one that needs no collection, it is tried until it begins.
+            Outcome::Done(_) => self.again = Some(moment),
+            Outcome::Late | Outcome::Failed => moments::tell_unwalked(moment, Unwalked::Late),
         }
         self.task = None;
         true
@@ -127,7 +139,10 @@ impl Heaps {
         if let Some((ticket, moment)) = self.task.take()
             && safe_point::cancel(ticket)
         {
-            moments::tell_late(moment);
+            moments::tell_unwalked(moment, Unwalked::Late);
+        }
+        if let Some(moment) = self.again.take() {
+            moments::tell_unwalked(moment, Unwalked::Busy);
         }
         moments::end();
     }
@@ -138,6 +153,7 @@ fn begin_here(word: u64) -> u64 {
     let in_place = match word >> IN_PLACE_SHIFT {
         1 => InPlace::Device,
         2 => InPlace::Overcommit,
+        4 => InPlace::Container,
         _ => InPlace::Not,
     };
     let moment = [Moment::Signal, Moment::Interval, Moment::Resident];

@@ -1,9 +1,9 @@
 //! The kernel's words about this process: thread list, thread states, clocks, names.
-//! Owns: everything read from /proc and the clocks. Never: opens what another part owns; errno is the caller's care.
+//! Owns: everything read from /proc and the clocks, and the limits of memory above it. Never: opens what another part owns; errno is the caller's care.
 
 use crate::system::descriptor::Descriptor;
 pub use crate::system::own_ids::{own_pid, own_tid};
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 /// A clock in nanoseconds.
 #[must_use]
@@ -177,9 +177,55 @@ pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
     Some(pages * PAGE_BYTES)
 }
 
+/// What the container may still take: the least of what each group above this process has left (cgroup v2). `None`: no limit is known.
+#[must_use]
+pub fn container_left_bytes(proc: Option<&Descriptor>) -> Option<u64> {
+    let groups = read_whole(Some(proc?), c"self/cgroup")?;
+    left_of_groups(std::str::from_utf8(&groups).ok()?, |file| {
+        let path = CString::new(format!("/sys/fs/cgroup/{file}")).ok()?;
+        std::str::from_utf8(&read_whole(None, &path)?).ok()?.trim().parse().ok()
+    })
+}
+
+/// `number`: of a file below the root of all groups; `None` for `max`.
+fn left_of_groups(groups: &str, number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let mut folder = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mut least = None;
+    loop {
+        let of = |name: &str| if folder.is_empty() { number(name) } else { number(&format!("{folder}/{name}")) };
+        let left = of("memory.max").zip(of("memory.current")).map(|(limit, taken)| limit.saturating_sub(taken));
+        least = [least, left].into_iter().flatten().min();
+        if folder.is_empty() {
+            return least;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Call, Doing, began_realtime_ns, clock_ns, parse_began};
+    use super::{Call, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began};
+
+    #[test]
+    fn the_nearest_limit_of_all_groups_counts() {
+        let number = |file: &str| match file {
+            "pods/one/memory.max" => Some(900),
+            "pods/one/memory.current" => Some(100),
+            "pods/memory.max" => Some(1000),
+            "pods/memory.current" => Some(990),
+            "memory.current" => Some(5000),
+            _ => None,
+        };
+        assert_eq!(left_of_groups("1:name=systemd:/x\n0::/pods/one\n", number), Some(10));
+        assert_eq!(left_of_groups("0::/pods\n", number), Some(10));
+        assert_eq!(left_of_groups("0::/\n", number), None);
+        assert_eq!(left_of_groups("4:memory:/docker/8\n", number), None);
+        // A container sees its own group as the root.
+        let root = |file: &str| {
+            [("memory.max", 70), ("memory.current", 80)].iter().find(|(name, _)| *name == file).map(|(_, bytes)| *bytes)
+        };
+        assert_eq!(left_of_groups("0::/\n", root), Some(0));
+    }
 
     #[test]
     fn reads_the_syscall_file() {

@@ -24,7 +24,7 @@ use genba_profile::shell;
 use crate::read;
 use crate::verbs::attach::entering;
 use crate::words::durations;
-use crate::words::failure::{self, Failure, say};
+use crate::words::failure::{Failure, say};
 use crate::words::pids;
 use crate::words::progress::during;
 use crate::words::refused::refused;
@@ -116,8 +116,7 @@ pub fn heap(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     let page = look(&interpreter)?;
     if let Some(path) = &arguments.output {
-        std::fs::write(path, page.json()?)
-            .map_err(|error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))))?;
+        page.write(path, arguments.force)?;
         say(&format!("kept in {} · next: genba heap diff {} LATER", path.display(), shell::path(path)));
     }
     match arguments.format {

@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::Path;
 
+use genba_heap::pieces::COPIED_PART;
 use genba_process::interpreter::Interpreter;
 use genba_profile::figures;
 
@@ -60,8 +61,6 @@ const MB: u64 = 1_000_000;
 /// In so many bytes fewer than half a million objects find room, which are walked in 20 ms: of the smallest ones, an average is 48 bytes. A copy
 /// would gain little for that, and each page that the program writes to meanwhile costs.
 const SMALL_BYTES: u64 = 24_000_000;
-/// Where the parent writes to a tenth of its pages while the copy lives, it needs that much more.
-const COPIED_PART: u64 = 10;
 
 pub fn choose(interpreter: &Interpreter, wish: Wish) -> Choice {
     choose_by(facts_of(interpreter), wish)

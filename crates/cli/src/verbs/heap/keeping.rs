@@ -247,11 +247,16 @@ impl Keeper {
                 format!("genba dump {pid} shows what its threads do; without --heap-collect any thread will do"),
             ));
         }
+        if answer.done.outcome == Outcome::Busy as u32 {
+            return Err(Failure::no("another walk of its heap was under way until the end")
+                .hint("a longer interval, or genba heap PID after the recording"));
+        }
         asking::check(pid, &answer, None)?;
         let process = Process { pid, python: version(head.python), argv: command_line(words) };
         let why = [
             (InPlace::Device, "it uses a device whose driver does not bear copies of the process"),
             (InPlace::Overcommit, "vm.overcommit_memory is 2"),
+            (InPlace::Container, "its container has less than a tenth of its memory left"),
             (InPlace::Moment, "the program would not wait for a copy to be made and go on"),
         ];
         let why = why.iter().find(|(why, _)| *why as u64 == head.in_place).map(|(_, words)| (*words).to_owned());

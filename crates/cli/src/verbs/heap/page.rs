@@ -1,13 +1,19 @@
 //! What is known about a heap, and the same as JSON; docs/json.md describes it.
-//! Owns: the keys. Keeps: what is absent is `null`.
+//! Owns: the keys, the file of a page. Keeps: what is absent is `null`. Never: holds a secret of the command line (docs/privacy.md).
 
+use std::fs::{OpenOptions, Permissions};
+use std::io::Write;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+use genba_format::masking;
 use genba_heap::answer::Class;
 use genba_process::interpreter::Interpreter;
 use serde::{Deserialize, Serialize};
 
 use super::asking::Asked;
 use super::choice::Choice;
-use crate::words::failure::Failure;
+use crate::words::failure::{self, Failure};
 
 pub const FORMAT: &str = "genba-heap";
 pub const VERSION: u32 = 1;
@@ -28,6 +34,7 @@ pub struct Page {
     pub genba_version: String,
     pub pid: u32,
     pub python: String,
+    /// Secrets masked.
     pub argv: Vec<String>,
     /// Of a heap that was walked during a recording: why, and when.
     pub moment: Option<String>,
@@ -146,7 +153,7 @@ impl Page {
         let errno = (done.detail != 0).then(|| std::io::Error::from_raw_os_error(done.detail.cast_signed()));
         let failed = errno
             .filter(|_| !done.is_forked)
-            .map(|error| format!("no copy can be made: {}", crate::words::failure::of_system(&error)));
+            .map(|error| format!("no copy can be made: {}", failure::of_system(&error)));
         let mut classes: Vec<Row> = answer.classes.into_iter().map(Row::of).collect();
         classes.sort_by(|one, other| {
             let key = |row: &Row| (std::cmp::Reverse(row.bytes), row.full_name());
@@ -162,7 +169,7 @@ impl Page {
             genba_version: env!("CARGO_PKG_VERSION").to_owned(),
             pid: process.pid,
             python: process.python,
-            argv: process.argv,
+            argv: masking::masked(process.argv.iter().map(String::as_str)),
             moment: None,
             walked_realtime_ns: None,
             objects: answer.objects,
@@ -189,6 +196,24 @@ impl Page {
             page_faults: done.is_forked.then_some(done.page_faults),
             classes,
         }
+    }
+
+    /// Into a file that only its owner can read. `replaces`: one that is there already, too.
+    pub fn write(&self, path: &Path, replaces: bool) -> Result<(), Failure> {
+        let text = self.json()?;
+        let mut options = OpenOptions::new();
+        options.write(true).mode(0o600);
+        match replaces && path.exists() {
+            true => options.truncate(true),
+            false => options.create_new(true),
+        };
+        let written = options.open(path).and_then(|mut file| {
+            if file.metadata()?.is_file() {
+                file.set_permissions(Permissions::from_mode(0o600))?;
+            }
+            file.write_all(text.as_bytes())
+        });
+        written.map_err(|error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))))
     }
 
     pub fn json(&self) -> Result<String, Failure> {
