@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use genba_entry::Door;
-use genba_format::proto;
+use genba_format::{UNKNOWN_EXIT_CODE, proto};
 use genba_process::interpreter::{self, Interpreter};
 use genba_process::maps;
 use genba_process::refusal::Refusal;
@@ -236,7 +236,7 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     })?;
     drop(bytes);
     let options = &arguments.recording;
-    let recorder = Some(recorder(0, 0, recorded.wall));
+    let recorder = Some(recorder(UNKNOWN_EXIT_CODE, 0, recorded.wall));
     let seen = finish::Seen { recorder, heaps: recorded.heaps, ..finish::Seen::default() };
     let finished = during("naming C functions", || {
         let places = Places { root: &recorded.root, told: &finish::Told::new(), source: options.source };
