@@ -374,7 +374,7 @@ def test_a_process_that_runs_is_recorded_while_the_screen_is_shown(plain: Plain,
 
 def test_the_recording_of_a_program_that_goes_on_has_no_exit_code(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
     recording = tmp_path / "app.genba"
-    assert genba("attach", "--duration", "500ms", "-q", "-o", recording, plain.pid).returncode == 0
+    assert genba("attach", "--duration", "500ms", "-q", "-o", recording, str(plain.pid)).returncode == 0
     meta = json.loads(genba_said("export", recording, "--to", "json", "-o", "-"))["meta"]
     assert (meta["exit_code"], meta["exit_signal"]) == (None, None), meta
     assert plain.process.poll() is None

@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use genba_process::c_stack::Modules;
 use genba_process::files::{Loaded, Mapped};
+use genba_process::identity::Identity;
 use genba_process::maps::{self, Mapping};
 use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
@@ -75,6 +76,8 @@ const POLLED_EVERY: Duration = Duration::from_micros(100);
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub pid: u32,
+    /// Of the process and the program that were found there.
+    pub identity: Identity,
     /// The agent, as the program names the file.
     pub library: String,
     pub door: Door,
@@ -105,6 +108,8 @@ pub struct Entered {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotEntered {
     Ended,
+    /// It has become another program since it was found, or its number went to another process: nothing was written.
+    Changed,
     /// By a signal: none of its threads runs.
     Stopped,
     /// The kernel's reason.
@@ -135,6 +140,9 @@ pub fn enter(asked: &Asked) -> Result<Entered, NotEntered> {
     Entry::find(asked, filters)?.run()
 }
 
+/// Where a file begins in a process, and which one.
+type Place = (u64, (u32, u32, u64));
+
 struct Entry<'a> {
     asked: &'a Asked,
     memory: Remote,
@@ -143,6 +151,8 @@ struct Entry<'a> {
     slots: Slots,
     words: Vec<u8>,
     room: Room,
+    /// Where the files lie that are called, and whose room is used.
+    places: Vec<Option<Place>>,
     modules: RefCell<Modules>,
     filters: Filters,
 }
@@ -195,7 +205,8 @@ impl<'a> Entry<'a> {
         let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
         let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
         let modules = RefCell::default();
-        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, modules, filters })
+        let places = places(&maps, &slots, room);
+        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
     }
 
     fn run(mut self) -> Result<Entered, NotEntered> {
@@ -243,7 +254,13 @@ impl<'a> Entry<'a> {
             error => NotEntered::NotPermitted(error),
         })?;
         let threads = stop.threads();
+        let is_changed = !self.is_as_found();
+        if is_changed {
+            // Nobody asked the filters of what it is now.
+            stop.begin_waits_anew();
+        }
         let sent = match self.check_filters(&stop) {
+            _ if is_changed => Err(Unsent::Failed(NotEntered::Changed)),
             Ok(()) => self.send_one(&mut stop, program),
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
@@ -251,6 +268,18 @@ impl<'a> Entry<'a> {
             self.hold(HELD_MAX);
         }
         Ok(Stopped { sent, threads, stopped: stop.release() })
+    }
+
+    /// Whether the addresses still mean what they did. All threads are stopped, so none calls exec before one is entered. The maps were read
+    /// between the two looks at the program: if it is the same one in both, they are its own.
+    fn is_as_found(&self) -> bool {
+        let pid = self.asked.pid;
+        let now = || maps::read(pid).is_ok_and(|maps| places(&maps, &self.slots, self.room) == self.places);
+        let is_at_its_place = match self.asked.identity.tells_programs() {
+            true => places(&self.maps, &self.slots, self.room) == self.places,
+            false => now(),
+        };
+        is_at_its_place && self.asked.identity.is_still()
     }
 
     /// All threads that stand: genba's handler runs in each of them.
@@ -357,6 +386,25 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// By the beginning of the file, not of the mapping: a page of it may get other rights meanwhile.
+fn places(maps: &[Mapping], slots: &Slots, room: Room) -> Vec<Option<Place>> {
+    let place = |address: u64| {
+        let mapping = maps.iter().find(|mapping| mapping.contains(address))?;
+        Some((mapping.start.wrapping_sub(mapping.offset), mapping.file()?))
+    };
+    let called = [
+        slots.errno_location,
+        slots.pthread_create,
+        slots.pthread_self,
+        slots.pthread_detach,
+        slots.dlopen,
+        slots.dlsym,
+        slots.agent,
+        room.code_at,
+    ];
+    called.into_iter().map(place).collect()
+}
+
 /// Of the memory of a process. A process that has ended has no such file, and one that is about to has no memory behind it.
 fn unopened(error: &std::io::Error) -> NotEntered {
     match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
@@ -411,16 +459,4 @@ pub fn is_stopped(facts: &Facts) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{NotEntered, unopened};
-
-    #[test]
-    fn a_process_that_is_gone_has_ended() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let error = std::fs::File::open(format!("/proc/{}/mem", child.id())).unwrap_err();
-        assert!(matches!(unopened(&error), NotEntered::Ended), "{error}");
-        let error = std::io::Error::from_raw_os_error(nix::errno::Errno::EACCES as i32);
-        assert!(matches!(unopened(&error), NotEntered::NotPermitted(nix::errno::Errno::EACCES)));
-    }
-}
+mod tests;
