@@ -112,6 +112,22 @@ def test_a_handler_that_waits_over_malloc(workshop: Workshop, held: dict[str, Pa
 
 
 @few
+def test_a_thread_that_an_allocator_has_called(workshop: Workshop, tmp_path: Path) -> None:
+    """It waits in a call as any other thread does, and holds what the allocator holds. Nobody enters it, under whatever name its functions go."""
+    source, library = tmp_path / "waits.c", tmp_path / "libhoard.so"
+    source.write_text("#include <unistd.h>\nint wait_inside(void) { char c = 0; return read(0, &c, 1) == 1 ? c : -1; }\n")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    text = f"import ctypes\nlibrary = ctypes.CDLL({workshop.take(library)!r})\nprint('ready', flush=True)\nprint(library.wait_inside())\n"
+    with running(workshop, [workshop.interpreter.path, workshop.write("inside.py", text)]) as program:
+        assert until(lambda: Path(f"/proc/{program.pid}/syscall").read_text().startswith("0 0x0 "))
+        done = program.attach("inside.genba", "--duration", "100ms", "--quiet")
+        assert (done.returncode, "hint: " in done.stderr) == (1, True), done.stderr
+        assert not [name for name in mapped_files(program) if "genba-agent" in name]
+        stdout, stderr = program.process.communicate("x", timeout=20)
+    assert (program.process.returncode, stdout) == (0, f"{ord('x')}\n"), stderr
+
+
+@few
 @pytest.mark.parametrize("name", ["spinning_on_small_stack", "sleeping_on_small_stack"])
 def test_a_stack_in_the_heap(workshop: Workshop, held: dict[str, Path], name: str) -> None:
     library = workshop.take(held["held"])

@@ -26,7 +26,7 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use genba_process::c_stack::Modules;
+use genba_process::c_stack::{Modules, Source};
 use genba_process::files::{Loaded, Mapped};
 use genba_process::identity::Identity;
 use genba_process::maps::{self, Mapping};
@@ -204,7 +204,14 @@ impl<'a> Entry<'a> {
         words[..4].copy_from_slice(&State::MAKING.to_le_bytes());
         let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
         let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
-        let modules = RefCell::default();
+        let modules = RefCell::new(Modules::default());
+        if surroundings.has_allocators() {
+            // Stacks are walked for them while all threads are stopped: the tables are read before.
+            let source = Source { pid: asked.pid, memory: &memory, maps: &maps, core: None };
+            for file in &mapped {
+                let _ = modules.borrow_mut().function_at(source, file.code.start);
+            }
+        }
         let places = places(&maps, &slots, room);
         Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
     }
