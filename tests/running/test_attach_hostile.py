@@ -22,7 +22,7 @@ import pytest
 
 from entered import COUNTED, few, newest, on, refused, running, state
 from interpreters import Interpreter
-from recording import REPOSITORY, Place, Run, Workshop, binary
+from recording import REPOSITORY, Place, Run, Workshop, binary, genba
 from running_program import Program, until
 from test_dump_refusals import NOBODY, needs_root
 from jit import JIT, jitted  # noqa: F401  (fixture)
@@ -109,6 +109,29 @@ def test_a_handler_that_waits_over_malloc(workshop: Workshop, held: dict[str, Pa
         assert until(lambda: not program.has_genba_thread())
         os.kill(program.pid, signal.SIGRTMIN)
         assert program.end() == UNDISTURBED
+
+
+@few
+@pytest.mark.parametrize("children", ["--children", "--no-children"])
+def test_a_process_that_becomes_another_program_is_recorded_on(workshop: Workshop, children: str) -> None:
+    again = workshop.write("again.py", "import select, sys\nwhile not select.select([sys.stdin], [], [], 0)[0]:\n    sum(range(1000))\nprint('{}')\n")
+    program_file = workshop.write("becomes.py", f"import os, sys\nprint('ready', flush=True)\nos.read(0, 1)\nos.execv(sys.executable, [sys.executable, {again!r}])\n")
+    with running(workshop, [workshop.interpreter.path, program_file]) as program:
+        recording = workshop.place.outside / "becomes.genba"
+        command = [str(binary()), "attach", str(program.pid), "-o", str(recording), children]
+        environment = {**os.environ, **workshop.place.environment({})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as attaching:
+            first = attaching.stderr.readline()
+            if not first.startswith("recording process"):
+                attaching.kill()
+            assert first.startswith("recording process"), first
+            program.process.stdin.write("x")
+            program.process.stdin.flush()
+            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, 30)
+            attaching.send_signal(signal.SIGINT)
+            said = attaching.communicate(timeout=60)[1]
+        assert (is_seen, attaching.returncode) == (True, 0), said
+        assert program.end() == {}
 
 
 @few

@@ -176,9 +176,9 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         let name = if signal == signal_hook::consts::SIGUSR1 { "USR1" } else { "USR2" };
         say(&format!("kill -{name} {} keeps the heap", std::process::id()));
     }
+    let mut family = Family::of(pid, interpreter.identity, options.records_children());
     drop(interpreter);
     let began = Instant::now();
-    let mut family = Family::of(pid, options.records_children());
     let mut notes = family.enter_new(&entering);
     let mut looked = Instant::now();
     let deadline = options.duration.map(|duration_ns| began + Duration::from_nanos(duration_ns));
@@ -204,7 +204,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         }
     }
     let wall = began.elapsed();
-    notes.extend(family.note_of_ended());
+    notes.extend(family.note_of_ended().into_iter().chain(family.note_of_left()));
     drop(lock);
     let ended = Instant::now();
     // In a program that forks the agent's thread steps aside for a moment, again and again.
