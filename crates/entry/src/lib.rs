@@ -18,6 +18,7 @@ mod place;
 pub mod room;
 pub mod spot;
 mod stop;
+pub mod unstopped;
 pub mod visit;
 
 use std::cell::RefCell;
@@ -42,6 +43,7 @@ use place::{Known, Surroundings};
 use room::Room;
 use spot::Unusable;
 use stop::Stop;
+use unstopped::Unstopped;
 
 /// The function of the agent that the new thread calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -232,8 +234,10 @@ impl<'a> Entry<'a> {
         while Instant::now() < deadline {
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
+            let unstopped = Unstopped::begin();
             // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
             let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program)).join());
+            drop(unstopped);
             let Stopped { sent, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
             entered.stops += 1;
             entered.threads = threads;
