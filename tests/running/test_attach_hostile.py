@@ -22,7 +22,7 @@ import pytest
 
 from entered import COUNTED, few, newest, on, refused, running, state
 from interpreters import Interpreter
-from recording import REPOSITORY, Place, Run, Workshop, binary
+from recording import REPOSITORY, Place, Run, Workshop, binary, genba
 from running_program import Program, until
 from test_dump_refusals import NOBODY, needs_root
 from jit import JIT, jitted  # noqa: F401  (fixture)
@@ -109,6 +109,45 @@ def test_a_handler_that_waits_over_malloc(workshop: Workshop, held: dict[str, Pa
         assert until(lambda: not program.has_genba_thread())
         os.kill(program.pid, signal.SIGRTMIN)
         assert program.end() == UNDISTURBED
+
+
+@few
+@pytest.mark.parametrize("children", ["--children", "--no-children"])
+def test_a_process_that_becomes_another_program_is_recorded_on(workshop: Workshop, children: str) -> None:
+    again = workshop.write("again.py", "import select, sys\nwhile not select.select([sys.stdin], [], [], 0)[0]:\n    sum(range(1000))\nprint('{}')\n")
+    program_file = workshop.write("becomes.py", f"import os, sys\nprint('ready', flush=True)\nos.read(0, 1)\nos.execv(sys.executable, [sys.executable, {again!r}])\n")
+    with running(workshop, [workshop.interpreter.path, program_file]) as program:
+        recording = workshop.place.outside / "becomes.genba"
+        command = [str(binary()), "attach", str(program.pid), "-o", str(recording), children]
+        environment = {**os.environ, **workshop.place.environment({})}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as attaching:
+            first = attaching.stderr.readline()
+            if not first.startswith("recording process"):
+                attaching.kill()
+            assert first.startswith("recording process"), first
+            program.process.stdin.write("x")
+            program.process.stdin.flush()
+            is_seen = until(lambda: "again.py" in genba("report", recording).stdout, 30)
+            attaching.send_signal(signal.SIGINT)
+            said = attaching.communicate(timeout=60)[1]
+        assert (is_seen, attaching.returncode) == (True, 0), said
+        assert program.end() == {}
+
+
+@few
+def test_a_thread_that_an_allocator_has_called(workshop: Workshop, tmp_path: Path) -> None:
+    """It waits in a call as any other thread does, and holds what the allocator holds. Nobody enters it, under whatever name its functions go."""
+    source, library = tmp_path / "waits.c", tmp_path / "libhoard.so"
+    source.write_text("#include <unistd.h>\nint wait_inside(void) { char c = 0; return read(0, &c, 1) == 1 ? c : -1; }\n")
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    text = f"import ctypes\nlibrary = ctypes.CDLL({workshop.take(library)!r})\nprint('ready', flush=True)\nprint(library.wait_inside())\n"
+    with running(workshop, [workshop.interpreter.path, workshop.write("inside.py", text)]) as program:
+        assert until(lambda: Path(f"/proc/{program.pid}/syscall").read_text().startswith("0 0x0 "))
+        done = program.attach("inside.genba", "--duration", "100ms", "--quiet")
+        assert (done.returncode, "hint: " in done.stderr) == (1, True), done.stderr
+        assert not [name for name in mapped_files(program) if "genba-agent" in name]
+        stdout, stderr = program.process.communicate("x", timeout=20)
+    assert (program.process.returncode, stdout) == (0, f"{ord('x')}\n"), stderr
 
 
 @few

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,35 @@ def test_killed_at_each_step_of_the_entry(workshop: Workshop) -> None:
         program.recorded("after.genba", "--duration", "200ms", "--quiet")
         said = program.end()
     assert said["shortest_nap_ms"] >= 200
+
+
+def test_ctrl_z_waits_until_no_thread_is_held(workshop: Workshop) -> None:
+    """strace sends it as genba has the first thread. genba stops when it has let go of all, and the program runs meanwhile."""
+    with started(workshop, workshop.program("tests/programs/attached.py")) as program:
+        seen, stopped = workshop.place.outside / "strace.txt", 0
+        attach = [str(binary()), "attach", str(program.pid), "-o", str(workshop.place.outside / "stopped.genba"), "--duration", "50ms", "--quiet"]
+        strace = ["strace", "-f", "-qq", "-o", str(seen), "-e", "trace=ptrace", "-e", "inject=ptrace:signal=TSTP:when=2"]
+        environment = {**os.environ, **workshop.place.environment({})}
+        # In a group of its own, whose parent is in another one: else the kernel takes Ctrl-Z for nobody's.
+        with subprocess.Popen([*strace, *attach], env=environment, process_group=0) as tracing:
+            try:
+                while tracing.poll() is None:
+                    stops = seen.read_text().count("stopped by SIGTSTP") if seen.exists() else 0
+                    if stops > stopped:
+                        stopped = stops
+                        assert until(lambda: not held(program.pid)), "genba is stopped, and the program with it"
+                        for child in Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children").read_text().split():
+                            os.kill(int(child), signal.SIGCONT)
+                    time.sleep(0.01)
+            finally:
+                for child in Path(f"/proc/{tracing.pid}/task/{tracing.pid}/children").read_text().split() if tracing.poll() is None else []:
+                    os.kill(int(child), signal.SIGKILL)
+        assert (tracing.returncode, stopped > 0) == (0, True)
+        said = program.end()
+    assert said["shortest_nap_ms"] >= 200
+
+
+def held(pid: int) -> list[str]:
+    """Its threads in a tracer's stop."""
+    tasks = [task / "status" for task in Path(f"/proc/{pid}/task").iterdir()]
+    return [task.parent.name for task in tasks if task.exists() and "State:\tt" in task.read_text()]

@@ -372,6 +372,19 @@ def test_a_process_that_runs_is_recorded_while_the_screen_is_shown(plain: Plain,
     assert "b[i:]" in genba_said("report", tmp_path / "app.genba")
 
 
+def test_the_recording_of_a_program_that_goes_on_has_no_exit_code(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
+    recording = tmp_path / "app.genba"
+    assert genba("attach", "--duration", "500ms", "-q", "-o", recording, str(plain.pid)).returncode == 0
+    meta = json.loads(genba_said("export", recording, "--to", "json", "-o", "-"))["meta"]
+    assert (meta["exit_code"], meta["exit_signal"]) == (None, None), meta
+    assert plain.process.poll() is None
+    top = window(f"{TOP} app.genba", 200, 60)
+    top.until("ended: the recording is complete")
+    top.types("q")
+    code, page = top.ends()
+    assert (code, page.strip().splitlines()[-1]) == (0, "the recording is complete: app.genba · next: genba report app.genba")
+
+
 def test_options_of_the_recording(plain: Plain, window: Callable[..., Window], tmp_path: Path) -> None:
     """Of a process and of a program: the file has the name that was asked for, and the ticks are as far apart."""
     (tmp_path / "short.py").write_text("import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end: pass\n")

@@ -2,7 +2,7 @@
 //! Owns: reading the filters, and the answer for all calls together. Never: changes a filter, lets a thread go on.
 //!
 //! A filter that answers with an error is no obstacle: the agent does without that call. One that ends the program, raises SIGSYS or asks
-//! another process is. The strict mode and filters that genba has itself are told from `status`; all others are read from the stopped threads.
+//! another process is. The strict mode and filters that genba has itself, in its own container, are told from `status`; all others are read from the stopped threads.
 //! Sources: ptrace(2) (`PTRACE_SECCOMP_GET_FILTER`), seccomp(2), Linux kernel/seccomp.c (`seccomp_run_filters`, `get_nth_filter`).
 
 mod bpf;
@@ -11,6 +11,7 @@ mod calls;
 use std::collections::BTreeSet;
 use std::fs;
 
+use genba_process::facts::is_beside;
 use nix::errno::Errno;
 use nix::libc;
 
@@ -89,7 +90,7 @@ impl Filters {
     /// # Errors
     /// `Strict`.
     pub fn of_threads(pid: u32, door: Door, tids: impl Iterator<Item = i32>) -> Result<Filters, Filtered> {
-        let own = Mode::of("/proc/self/status");
+        let own = is_beside(pid).then(|| Mode::of("/proc/self/status"));
         let modes = tids.map(|tid| Mode::of(&format!("/proc/{pid}/task/{tid}/status")));
         Ok(Filters {
             pid,
@@ -173,14 +174,15 @@ impl Mode {
     }
 }
 
-/// As many filters as genba has: those of the container that both are in. genba runs under them, too.
-fn must_be_read(own: Mode, threads: impl Iterator<Item = Mode>) -> Result<bool, Filtered> {
+/// `own`: genba's filters, if the program is beside it. As many there are those of the container that both are in: genba runs under them, too.
+/// Elsewhere as many may be others.
+fn must_be_read(own: Option<Mode>, threads: impl Iterator<Item = Mode>) -> Result<bool, Filtered> {
     let mut must = false;
     for thread in threads {
         match thread {
             Mode::Off => {}
             Mode::Strict => return Err(Filtered::Strict),
-            Mode::Filter(count) => must |= count.is_none() || thread != own,
+            Mode::Filter(count) => must |= count.is_none() || own != Some(thread),
         }
     }
     Ok(must)

@@ -18,6 +18,7 @@ mod place;
 pub mod room;
 pub mod spot;
 mod stop;
+pub mod unstopped;
 pub mod visit;
 
 use std::cell::RefCell;
@@ -26,8 +27,9 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 
-use genba_process::c_stack::Modules;
+use genba_process::c_stack::{Modules, Source};
 use genba_process::files::{Loaded, Mapped};
+use genba_process::identity::Identity;
 use genba_process::maps::{self, Mapping};
 use genba_process::memory::Remote;
 use genba_process::symbols::RemoteSymbols;
@@ -41,6 +43,7 @@ use place::{Known, Surroundings};
 use room::Room;
 use spot::Unusable;
 use stop::Stop;
+use unstopped::Unstopped;
 
 /// The function of the agent that the new thread calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,6 +78,8 @@ const POLLED_EVERY: Duration = Duration::from_micros(100);
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub pid: u32,
+    /// Of the process and the program that were found there.
+    pub identity: Identity,
     /// The agent, as the program names the file.
     pub library: String,
     pub door: Door,
@@ -105,6 +110,8 @@ pub struct Entered {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotEntered {
     Ended,
+    /// It has become another program since it was found, or its number went to another process: nothing was written.
+    Changed,
     /// By a signal: none of its threads runs.
     Stopped,
     /// The kernel's reason.
@@ -135,6 +142,9 @@ pub fn enter(asked: &Asked) -> Result<Entered, NotEntered> {
     Entry::find(asked, filters)?.run()
 }
 
+/// Where a file begins in a process, and which one.
+type Place = (u64, (u32, u32, u64));
+
 struct Entry<'a> {
     asked: &'a Asked,
     memory: Remote,
@@ -143,6 +153,8 @@ struct Entry<'a> {
     slots: Slots,
     words: Vec<u8>,
     room: Room,
+    /// Where the files lie that are called, and whose room is used.
+    places: Vec<Option<Place>>,
     modules: RefCell<Modules>,
     filters: Filters,
 }
@@ -194,8 +206,16 @@ impl<'a> Entry<'a> {
         words[..4].copy_from_slice(&State::MAKING.to_le_bytes());
         let linker = RemoteSymbols::of(asked.pid, &memory, &mapped, |name| name.starts_with("ld-")).files;
         let surroundings = Surroundings::of(asked.pid, &memory, &maps, &mapped, &libc, &linker);
-        let modules = RefCell::default();
-        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, modules, filters })
+        let modules = RefCell::new(Modules::default());
+        if surroundings.has_allocators() {
+            // Stacks are walked for them while all threads are stopped: the tables are read before.
+            let source = Source { pid: asked.pid, memory: &memory, maps: &maps, core: None };
+            for file in &mapped {
+                let _ = modules.borrow_mut().function_at(source, file.code.start);
+            }
+        }
+        let places = places(&maps, &slots, room);
+        Ok(Entry { asked, memory, maps, surroundings, slots, words, room, places, modules, filters })
     }
 
     fn run(mut self) -> Result<Entered, NotEntered> {
@@ -214,8 +234,10 @@ impl<'a> Entry<'a> {
         while Instant::now() < deadline {
             // Before they stop: threads have come and gone since.
             self.maps = maps::read(self.asked.pid).map_err(|_| NotEntered::Ended)?;
+            let unstopped = Unstopped::begin();
             // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
             let tried = std::thread::scope(|scope| scope.spawn(|| self.stop_and_send(&program)).join());
+            drop(unstopped);
             let Stopped { sent, threads, stopped } = tried.unwrap_or(Err(NotEntered::Ended))?;
             entered.stops += 1;
             entered.threads = threads;
@@ -243,7 +265,13 @@ impl<'a> Entry<'a> {
             error => NotEntered::NotPermitted(error),
         })?;
         let threads = stop.threads();
+        let is_changed = !self.is_as_found();
+        if is_changed {
+            // Nobody asked the filters of what it is now.
+            stop.begin_waits_anew();
+        }
         let sent = match self.check_filters(&stop) {
+            _ if is_changed => Err(Unsent::Failed(NotEntered::Changed)),
             Ok(()) => self.send_one(&mut stop, program),
             Err(why) => Err(Unsent::Failed(NotEntered::Filtered(why))),
         };
@@ -251,6 +279,18 @@ impl<'a> Entry<'a> {
             self.hold(HELD_MAX);
         }
         Ok(Stopped { sent, threads, stopped: stop.release() })
+    }
+
+    /// Whether the addresses still mean what they did. All threads are stopped, so none calls exec before one is entered. The maps were read
+    /// between the two looks at the program: if it is the same one in both, they are its own.
+    fn is_as_found(&self) -> bool {
+        let pid = self.asked.pid;
+        let now = || maps::read(pid).is_ok_and(|maps| places(&maps, &self.slots, self.room) == self.places);
+        let is_at_its_place = match self.asked.identity.tells_programs() {
+            true => places(&self.maps, &self.slots, self.room) == self.places,
+            false => now(),
+        };
+        is_at_its_place && self.asked.identity.is_still()
     }
 
     /// All threads that stand: genba's handler runs in each of them.
@@ -357,6 +397,25 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// By the beginning of the file, not of the mapping: a page of it may get other rights meanwhile.
+fn places(maps: &[Mapping], slots: &Slots, room: Room) -> Vec<Option<Place>> {
+    let place = |address: u64| {
+        let mapping = maps.iter().find(|mapping| mapping.contains(address))?;
+        Some((mapping.start.wrapping_sub(mapping.offset), mapping.file()?))
+    };
+    let called = [
+        slots.errno_location,
+        slots.pthread_create,
+        slots.pthread_self,
+        slots.pthread_detach,
+        slots.dlopen,
+        slots.dlsym,
+        slots.agent,
+        room.code_at,
+    ];
+    called.into_iter().map(place).collect()
+}
+
 /// Of the memory of a process. A process that has ended has no such file, and one that is about to has no memory behind it.
 fn unopened(error: &std::io::Error) -> NotEntered {
     match Errno::from_raw(error.raw_os_error().unwrap_or(0)) {
@@ -411,16 +470,4 @@ pub fn is_stopped(facts: &Facts) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{NotEntered, unopened};
-
-    #[test]
-    fn a_process_that_is_gone_has_ended() {
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let error = std::fs::File::open(format!("/proc/{}/mem", child.id())).unwrap_err();
-        assert!(matches!(unopened(&error), NotEntered::Ended), "{error}");
-        let error = std::io::Error::from_raw_os_error(nix::errno::Errno::EACCES as i32);
-        assert!(matches!(unopened(&error), NotEntered::NotPermitted(nix::errno::Errno::EACCES)));
-    }
-}
+mod tests;

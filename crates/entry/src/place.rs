@@ -7,7 +7,7 @@ use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::FileTypeExt;
 
-use genba_process::c_stack::{Modules, NativeEnd, Source, StackCopy};
+use genba_process::c_stack::{CStack, Modules, NativeEnd, Source, StackCopy};
 use genba_process::files::{self, Loaded, Mapped};
 use genba_process::maps::Mapping;
 use genba_process::memory::Remote;
@@ -26,24 +26,33 @@ const SEQUENCE: u64 = 8;
 const FIRST_STACK: &str = "[stack]";
 const FIRST_STACK_BYTES: u64 = 1 << 20;
 /// Files whose code takes locks that a new thread needs, by the beginnings of their names.
-const LOCKING: [&str; 11] = [
-    "libc.so.",
-    "libc-2.",
-    "ld-linux",
-    "ld-2.",
-    "libpthread",
-    "libdl.so.",
-    "libdl-2.",
+const LOCKING: [&str; 8] =
+    ["libc.so.", "libc-2.", "ld-linux", "ld-2.", "libpthread", "libdl.so.", "libdl-2.", "libgenba"];
+/// Those of allocators, and of libraries that take the place of malloc. Such a library holds locks while it waits in a call like any other, or
+/// while it calls functions of other files.
+const ALLOCATORS: [&str; 14] = [
     "libjemalloc",
     "libtcmalloc",
     "libmimalloc",
-    "libgenba",
+    "libscudo",
+    "libhoard",
+    "libscalene",
+    "libsnmalloc",
+    "librpmalloc",
+    "libasan",
+    "libtsan",
+    "liblsan",
+    "libmsan",
+    "libhwasan",
+    "libclang_rt.",
 ];
 const MALLOC: &[u8] = b"malloc";
 
 /// What holds for all threads of a process.
 pub struct Surroundings {
     harmless: Vec<Range<u64>>,
+    /// The code of allocators of their own.
+    allocators: Vec<Range<u64>>,
     restorers: Vec<u64>,
     /// From a thread's `fs` to its `struct rseq`; none where libc registers none.
     sequence_at: Option<u64>,
@@ -59,25 +68,48 @@ impl Surroundings {
         libraries: &[Loaded],
         linker: &[Loaded],
     ) -> Surroundings {
+        let is_named = |file: &Mapped, beginnings: &[&str]| {
+            let name = file.file_name();
+            beginnings.iter().any(|beginning| name.starts_with(beginning))
+        };
         let is_harmless = |file: &&Mapped| {
             let name = file.file_name();
             let may_be_allocator = name.contains("python") || name.contains("alloc") || !name.contains(".so");
             let is_allocator = || file.open(pid, memory).is_ok_and(|file| file.symbol(MALLOC).is_some());
-            let locks = LOCKING.iter().any(|beginning| name.starts_with(beginning));
+            let locks = is_named(file, &LOCKING) || is_named(file, &ALLOCATORS);
             // Its leaf functions may keep data farther below the stack pointer than the ABI allows.
             let is_bolted = || file.open(pid, memory).is_ok_and(|file| file.has_section(files::BOLT));
             !(locks || may_be_allocator && (is_allocator() || is_bolted()))
         };
         let harmless: Vec<&Mapped> = mapped.iter().filter(is_harmless).collect();
-        let is_of_harmless = |mapping: &&Mapping| {
-            mapping.permissions.execute && harmless.iter().any(|file| file.code.file() == mapping.file())
+        let allocators: Vec<&Mapped> = mapped.iter().filter(|file| is_named(file, &ALLOCATORS)).collect();
+        let code_of = |files: &[&Mapped]| {
+            let is_of_them = |mapping: &&Mapping| {
+                mapping.permissions.execute && files.iter().any(|file| file.code.file() == mapping.file())
+            };
+            maps.iter().filter(is_of_them).map(|mapping| mapping.start..mapping.end).collect()
         };
         Surroundings {
-            harmless: maps.iter().filter(is_of_harmless).map(|mapping| mapping.start..mapping.end).collect(),
+            harmless: code_of(&harmless),
+            allocators: code_of(&allocators),
             restorers: libraries.iter().flat_map(restorers).collect(),
             sequence_at: sequence_offset(memory, linker),
         }
     }
+
+    /// Whether stacks may have to be walked for that.
+    pub fn has_allocators(&self) -> bool {
+        !self.allocators.is_empty()
+    }
+}
+
+/// Whether one of the functions that were called is in such code: `frames` are their pcs and canonical frame addresses, innermost first. Of the
+/// words that lead there the topmost lies at `topmost`: beyond it nothing has to be known.
+fn is_called_from(ranges: &[Range<u64>], frames: &[(u64, u64)], is_complete: bool, topmost: u64) -> bool {
+    // A return address may lie behind the last instruction of a function.
+    let is_in = |pc: u64| ranges.iter().any(|range| range.contains(&pc) || range.contains(&pc.wrapping_sub(1)));
+    let has_passed_all = is_complete || frames.last().is_some_and(|&(_, cfa)| cfa > topmost);
+    frames.iter().any(|&(pc, _)| is_in(pc)) || !has_passed_all
 }
 
 /// From a thread's `fs` to its `struct rseq`; none where libc registers none.
@@ -119,6 +151,14 @@ pub struct Known<'a> {
     pub modules: &'a RefCell<Modules>,
 }
 
+impl Known<'_> {
+    fn walk(&self, registers: &user_regs_struct) -> CStack {
+        let source = Source { pid: self.pid, memory: self.memory, maps: self.maps, core: None };
+        let copy = StackCopy::of(self.memory, Registers::from(*registers));
+        self.modules.borrow_mut().walk(source, &copy)
+    }
+}
+
 impl Place for Known<'_> {
     fn is_harmless_code(&self, address: u64) -> bool {
         self.surroundings.harmless.iter().any(|range| range.contains(&address))
@@ -142,10 +182,25 @@ impl Place for Known<'_> {
             return false;
         }
         // It may be what an earlier handler left: the unwind tables tell.
-        let source = Source { pid: self.pid, memory: self.memory, maps: self.maps, core: None };
-        let copy = StackCopy::of(self.memory, Registers::from(*registers));
-        let walked = self.modules.borrow_mut().walk(source, &copy);
+        let walked = self.walk(registers);
         walked.has_handler || walked.end != NativeEnd::Complete
+    }
+
+    fn is_in_allocator(&self, registers: &user_regs_struct) -> bool {
+        let allocators = &self.surroundings.allocators;
+        let is_in = |address: u64| allocators.iter().any(|range| range.contains(&address));
+        if allocators.is_empty() || is_in(registers.rip) {
+            return !allocators.is_empty();
+        }
+        let lowest = registers.rsp & !7;
+        let stack = self.memory.copy_from(lowest, SCANNED_BYTES);
+        let words = stack.chunks_exact(8).map(|word| word.try_into().map_or(0, u64::from_le_bytes));
+        // It may be what an earlier call left.
+        let topmost = words.enumerate().rfind(|(_, word)| is_in(*word));
+        let Some((position, _)) = topmost else { return false };
+        let walked = self.walk(registers);
+        let frames: Vec<(u64, u64)> = walked.frames.iter().map(|frame| (frame.pc, frame.cfa)).collect();
+        is_called_from(allocators, &frames, walked.end == NativeEnd::Complete, lowest + 8 * position as u64)
     }
 
     fn is_in_sequence(&self, fs_base: u64) -> bool {
@@ -163,5 +218,24 @@ impl Place for Known<'_> {
         // glibc puts what `fs` names at the upper end of a thread's stack.
         let is_own = stack.contains(fs_base) && stack_pointer < fs_base;
         if is_own { stack_pointer - stack.start } else { 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_called_from;
+
+    #[test]
+    fn an_allocator_among_the_callers_is_told_from_a_word_that_was_left() {
+        let allocators = [0x7000..0x8000];
+        let frames = [(0x1000, 0x100), (0x2000, 0x140), (0x3000, 0x200)];
+        let is_called = |frames: &[(u64, u64)], is_complete| is_called_from(&allocators, frames, is_complete, 0x138);
+        assert!(!is_called(&frames, true), "the word at 0x138 is no return address");
+        assert!(!is_called(&frames, false), "the walk has passed it");
+        assert!(is_called(&frames[..1], false), "it may be one");
+        assert!(is_called(&[], false));
+        for pc in [0x7000, 0x7fff, 0x8000] {
+            assert!(is_called(&[(0x1000, 0x100), (pc, 0x140), (0x3000, 0x200)], true), "{pc:x}");
+        }
     }
 }

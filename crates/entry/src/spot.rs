@@ -31,6 +31,8 @@ pub trait Place {
     fn is_stream(&self, descriptor: u64) -> bool;
     /// Whether a signal handler runs, or may run, on the thread's stack.
     fn has_handler(&self, registers: &user_regs_struct) -> bool;
+    /// Whether a function of an allocator of its own runs, or has called what runs.
+    fn is_in_allocator(&self, registers: &user_regs_struct) -> bool;
     /// Whether the thread is in a restartable sequence.
     fn is_in_sequence(&self, fs_base: u64) -> bool;
     /// Bytes that may be used below the stack pointer: 0 where it is not on the stack that the thread was made with.
@@ -96,6 +98,9 @@ pub fn usable(registers: &user_regs_struct, place: &impl Place) -> Result<user_r
     if place.has_handler(registers) {
         return Err(Unusable::Handler);
     }
+    if place.is_in_allocator(registers) {
+        return Err(Unusable::Code);
+    }
     Ok(going_on(registers))
 }
 
@@ -146,11 +151,13 @@ mod tests {
         harmless: bool,
         stream: bool,
         handler: bool,
+        allocator: bool,
         sequence: bool,
         stack_bytes: u64,
     }
 
-    const FINE: Known = Known { harmless: true, stream: true, handler: false, sequence: false, stack_bytes: 1 << 20 };
+    const FINE: Known =
+        Known { harmless: true, stream: true, handler: false, allocator: false, sequence: false, stack_bytes: 1 << 20 };
 
     impl Place for Known {
         fn is_harmless_code(&self, _address: u64) -> bool {
@@ -163,6 +170,10 @@ mod tests {
 
         fn has_handler(&self, _registers: &user_regs_struct) -> bool {
             self.handler
+        }
+
+        fn is_in_allocator(&self, _registers: &user_regs_struct) -> bool {
+            self.allocator
         }
 
         fn is_in_sequence(&self, _fs_base: u64) -> bool {
@@ -188,6 +199,7 @@ mod tests {
         assert_eq!(usable(&running, &FINE).map(|next| (next.rip, next.rax)), Ok((0x1000, 7)));
         for (unusable, known) in [
             (Unusable::Code, Known { harmless: false, ..FINE }),
+            (Unusable::Code, Known { allocator: true, ..FINE }),
             (Unusable::Sequence, Known { sequence: true, ..FINE }),
             (Unusable::Handler, Known { handler: true, ..FINE }),
             (Unusable::Stack, Known { stack_bytes: 4096, ..FINE }),
@@ -197,11 +209,13 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_waits_within_a_handler_will_not_do() {
+    fn a_thread_that_waits_within_a_handler_or_an_allocator_will_not_do() {
         let waiting = registers(libc::SYS_clock_nanosleep, -516);
         assert!(usable(&waiting, &FINE).is_ok());
         let handler = Known { handler: true, ..FINE };
         assert_eq!(usable(&waiting, &handler).map(|next| next.rip), Err(Unusable::Handler));
+        let allocator = Known { allocator: true, ..FINE };
+        assert_eq!(usable(&waiting, &allocator).map(|next| next.rip), Err(Unusable::Code));
     }
 
     #[test]

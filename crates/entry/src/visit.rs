@@ -29,6 +29,7 @@ use crate::filters::Filters;
 use crate::place::{is_in_sequence, sequence_offset};
 use crate::spot::going_on;
 use crate::stop::{STOPPING, begin_wait_anew, how_it_stands, thread_ids};
+use crate::unstopped::Unstopped;
 use crate::vector_state_bytes;
 
 /// What the agent calls its words.
@@ -155,8 +156,7 @@ impl Visits {
         if new.is_empty() || (used >= PLACES_MAX && were_here.len() >= PLACES_MAX as usize) {
             return true;
         }
-        // In a thread of its own, with whose end the kernel lets go of whatever is still traced.
-        std::thread::scope(|scope| scope.spawn(|| self.send(&new)).join()).is_ok_and(|sent| sent.is_some())
+        self.send(&new).is_some()
     }
 
     /// None: the agent's words are not there.
@@ -166,7 +166,7 @@ impl Visits {
             return Some(());
         };
         for &(tid, own_tid) in new {
-            let visited = if self.is_free()? { self.visit(tid, own_tid, &mut filters) } else { Visited::NotNow };
+            let visited = self.visit_alone(tid, own_tid, &mut filters)?;
             match self.threads.get_mut(&tid) {
                 Some(known) if visited == Visited::NotNow => known.is_tried_later(),
                 Some(known) if visited == Visited::Forbidden => known.is_forbidden = true,
@@ -174,6 +174,14 @@ impl Visits {
             }
         }
         Some(())
+    }
+
+    /// In a thread of its own, with whose end the kernel lets go of whatever is still traced: one that did not stop in time would stop later, and
+    /// wait until all others had been there.
+    fn visit_alone(&mut self, tid: i32, own_tid: u32, filters: &mut Filters) -> Option<Visited> {
+        let _unstopped = Unstopped::begin();
+        let visit = || Some(if self.is_free()? { self.visit(tid, own_tid, filters) } else { Visited::NotNow });
+        std::thread::scope(|scope| scope.spawn(visit).join()).ok().flatten()
     }
 
     /// How many places of the table were used, and the threads that have come by.

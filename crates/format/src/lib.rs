@@ -23,6 +23,9 @@ pub use framing::{
 /// Stands for the file of a function of which no file is told: recordings of other profilers have such functions.
 pub const NO_FILE: &str = "<no file>";
 
+/// `Recorder.exit_code` of a command that did not wait for its program's end: the program goes on, or another process asked for its code.
+pub const UNKNOWN_EXIT_CODE: i32 = -1;
+
 #[cfg(feature = "read")]
 pub use compress::compress;
 #[cfg(feature = "read")]

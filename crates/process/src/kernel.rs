@@ -4,6 +4,7 @@
 pub mod core_file;
 pub mod counted_calls;
 pub mod facts;
+pub mod identity;
 pub mod maps;
 pub mod memory;
 pub mod refusal;

@@ -9,6 +9,8 @@ mod machine;
 mod python;
 
 pub use elf::{files, symbols};
-pub use kernel::{core_file, counted_calls, facts, maps, memory, refusal, registers, rights, rules, stopped, threads};
+pub use kernel::{
+    core_file, counted_calls, facts, identity, maps, memory, refusal, registers, rights, rules, stopped, threads,
+};
 pub use machine::{cgroups, clock_source, processors, tree};
 pub use python::{c_stack, codes, interpreter, look, objects, snapshot};

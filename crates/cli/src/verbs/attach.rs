@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use genba_entry::Door;
-use genba_format::proto;
+use genba_format::{UNKNOWN_EXIT_CODE, proto};
 use genba_process::interpreter::{self, Interpreter};
 use genba_process::maps;
 use genba_process::refusal::Refusal;
@@ -176,9 +176,9 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         let name = if signal == signal_hook::consts::SIGUSR1 { "USR1" } else { "USR2" };
         say(&format!("kill -{name} {} keeps the heap", std::process::id()));
     }
+    let mut family = Family::of(pid, interpreter.identity, options.records_children());
     drop(interpreter);
     let began = Instant::now();
-    let mut family = Family::of(pid, options.records_children());
     let mut notes = family.enter_new(&entering);
     let mut looked = Instant::now();
     let deadline = options.duration.map(|duration_ns| began + Duration::from_nanos(duration_ns));
@@ -204,7 +204,7 @@ fn record(arguments: &Arguments, interpreter: Interpreter, output: &Output) -> R
         }
     }
     let wall = began.elapsed();
-    notes.extend(family.note_of_ended());
+    notes.extend(family.note_of_ended().into_iter().chain(family.note_of_left()));
     drop(lock);
     let ended = Instant::now();
     // In a program that forks the agent's thread steps aside for a moment, again and again.
@@ -236,7 +236,7 @@ fn closed(arguments: &Arguments, output: &Output, recorded: Recorded) -> Result<
     })?;
     drop(bytes);
     let options = &arguments.recording;
-    let recorder = Some(recorder(0, 0, recorded.wall));
+    let recorder = Some(recorder(UNKNOWN_EXIT_CODE, 0, recorded.wall));
     let seen = finish::Seen { recorder, heaps: recorded.heaps, ..finish::Seen::default() };
     let finished = during("naming C functions", || {
         let places = Places { root: &recorded.root, told: &finish::Told::new(), source: options.source };

@@ -193,6 +193,7 @@ fn await_picture(model: &mut Model, follower: &Follower) -> bool {
 fn farewell(model: &Model, path: &str, beside: Option<&Beside>) -> String {
     let is_attached = matches!(beside, Some(Beside::Attaching(_)));
     let what = match &model.status.state {
+        State::Ended(how) if how == follower::COMPLETE => how.clone(),
         State::Ended(how) => format!("the recording ended ({how})"),
         State::Waiting => "nothing is recorded yet".to_owned(),
         State::Recording | State::Quiet { .. } if is_attached => {

@@ -189,7 +189,7 @@ fn the_order_of_the_actions_is_the_kernel_s() {
 fn filters_that_genba_has_too_are_not_read() {
     let status =
         |mode: u32, count: u32| Mode::parse(&format!("NoNewPrivs:\t1\nSeccomp:\t{mode}\nSeccomp_filters:\t{count}\n"));
-    let must = |own: Mode, threads: &[Mode]| must_be_read(own, threads.iter().copied());
+    let must = |own: Mode, threads: &[Mode]| must_be_read(Some(own), threads.iter().copied());
     assert_eq!(must(status(0, 0), &[status(0, 0), status(0, 0)]), Ok(false));
     assert_eq!(must(status(0, 0), &[status(0, 0), status(2, 1)]), Ok(true));
     assert_eq!(must(status(2, 1), &[status(2, 1), status(0, 0)]), Ok(false));
@@ -197,6 +197,9 @@ fn filters_that_genba_has_too_are_not_read() {
     assert_eq!(must(status(2, 1), &[status(2, 1), status(1, 0)]), Err(Filtered::Strict));
     let old = Mode::parse("Seccomp:\t2\n");
     assert_eq!(must(old, &[old]), Ok(true), "nobody knows how many");
+    let elsewhere = |threads: &[Mode]| must_be_read(None, threads.iter().copied());
+    assert_eq!(elsewhere(&[status(2, 1)]), Ok(true), "as many as any container has");
+    assert_eq!(elsewhere(&[status(0, 0)]), Ok(false));
 }
 
 /// A child that lives under these filters until it is killed.

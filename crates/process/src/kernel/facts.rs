@@ -1,5 +1,5 @@
 //! What /proc says about a process.
-//! Owns: reading `status`, `exe`, `root`, `cmdline` and the namespaces. Never: judges them (rights.rs does).
+//! Owns: reading `status`, `exe`, `root`, `cmdline`, the start and the namespaces. Never: judges them (rights.rs does).
 
 use std::fs;
 use std::io::ErrorKind;
@@ -50,6 +50,8 @@ pub struct Facts {
     pub namespaces: Namespaces,
     /// When it began, on CLOCK_REALTIME, to about 20 ms.
     pub began_realtime_ns: Option<u64>,
+    /// The same as the kernel counts it, exactly: see `began_ticks`.
+    pub began_ticks: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +90,13 @@ impl Facts {
         }
         let folder = PathBuf::from(format!("/proc/{pid}"));
         let command_line = fs::read(folder.join("cmdline")).unwrap_or_default();
+        let began_ticks = began_ticks(pid);
         Ok(Facts {
             executable: fs::read_link(folder.join("exe")).ok(),
             root: fs::read_link(folder.join("root")).ok(),
             working_directory: fs::read_link(folder.join("cwd")).ok(),
-            began_realtime_ns: began_realtime_ns(&folder),
+            began_realtime_ns: began_ticks.and_then(began_realtime_ns),
+            began_ticks,
             command_line: words(&command_line),
             namespaces: Namespaces::of(&folder),
             ..Facts::parse(pid, &status)
@@ -140,6 +144,7 @@ impl Facts {
             working_directory: None,
             namespaces: Namespaces::default(),
             began_realtime_ns: None,
+            began_ticks: None,
         }
     }
 
@@ -175,13 +180,35 @@ impl Namespaces {
     }
 }
 
-/// Field 22 of `stat`, in hundredths of a second since the machine began, of which `/proc/uptime` tells the age.
-fn began_realtime_ns(folder: &Path) -> Option<u64> {
-    const HUNDREDTH_NS: u64 = 10_000_000;
-    let stat = fs::read_to_string(folder.join("stat")).ok()?;
-    // The name in parentheses is field 2.
+/// Whether this process and that one live in the same container, as far as anybody can tell: one PID and one mount namespace, and the same
+/// control groups. What cannot be read counts as different.
+#[must_use]
+pub fn is_beside(pid: u32) -> bool {
+    let surroundings = |folder: PathBuf| (Namespaces::of(&folder), fs::read(folder.join("cgroup")).ok());
+    are_same(&surroundings(PathBuf::from("/proc/self")), &surroundings(PathBuf::from(format!("/proc/{pid}"))))
+}
+
+fn are_same(one: &(Namespaces, Option<Vec<u8>>), other: &(Namespaces, Option<Vec<u8>>)) -> bool {
+    let is_known = one.0.mount.is_some() && one.0.pid.is_some() && one.1.is_some();
+    is_known && one.0.mount == other.0.mount && one.0.pid == other.0.pid && one.1 == other.1
+}
+
+/// Field 22 of `stat`: when the process began, in hundredths of a second since the machine did. With the number of a process it tells two
+/// processes apart that have it one after the other.
+#[must_use]
+pub fn began_ticks(pid: u32) -> Option<u64> {
+    ticks_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn ticks_in(stat: &str) -> Option<u64> {
+    // The name in parentheses is field 2, and may hold any letter.
     let (_, fields) = stat.rsplit_once(") ")?;
-    let began: u64 = fields.split(' ').nth(22 - 3)?.parse().ok()?;
+    fields.split(' ').nth(22 - 3)?.parse().ok()
+}
+
+/// Of the start, `/proc/uptime` tells the age.
+fn began_realtime_ns(began: u64) -> Option<u64> {
+    const HUNDREDTH_NS: u64 = 10_000_000;
     let uptime = fs::read_to_string("/proc/uptime").ok()?;
     let (seconds, hundredths) = uptime.split(' ').next()?.split_once('.')?;
     let up = seconds.parse::<u64>().ok()? * 100 + hundredths.parse::<u64>().ok()?;
@@ -219,7 +246,7 @@ fn exists(pid: u32) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Facts, Seccomp, words};
+    use super::{Facts, Namespaces, Seccomp, are_same, began_ticks, is_beside, ticks_in, words};
     use crate::kernel::refusal::Refusal;
 
     const STATUS: &str = "Name:\tpython3\nState:\tS (sleeping)\nTgid:\t40\nPid:\t40\nPPid:\t7\nTracerPid:\t9\nUid:\t1\t2\t3\t4\n\
@@ -239,6 +266,34 @@ mod tests {
         let own = Facts::own().expect("a /proc");
         assert_eq!((own.pid, own.is_zombie(), own.is_kernel_thread()), (std::process::id(), false, false));
         assert_eq!(Facts::of(0), Err(Refusal::NoSuchProcess { pid: 0 }));
+    }
+
+    #[test]
+    fn a_start_is_told_behind_any_name() {
+        let stat = "40 (a) b 9) S 7 40 40 0 -1 4194560 1 0 0 0 3 4 0 0 20 0 3 0 8712 1 2";
+        assert_eq!((ticks_in(stat), ticks_in("40 (a")), (Some(8712), None));
+        let own = began_ticks(std::process::id());
+        assert!(own.is_some() && own == Facts::own().expect("a /proc").began_ticks);
+        assert_eq!(began_ticks(0), None);
+    }
+
+    #[test]
+    fn beside_is_who_shares_both_namespaces_and_the_groups() {
+        let namespaces = |mount, pid| Namespaces { mount, pid, user: None, network: None };
+        let own = (namespaces(Some(1), Some(2)), Some(b"0::/a\n".to_vec()));
+        assert!(are_same(&own, &own));
+        for other in [
+            (namespaces(Some(9), Some(2)), own.1.clone()),
+            (namespaces(Some(1), Some(9)), own.1.clone()),
+            (namespaces(Some(1), None), own.1.clone()),
+            (own.0, Some(b"0::/b\n".to_vec())),
+            (own.0, None),
+        ] {
+            assert!(!are_same(&own, &other), "{other:?}");
+        }
+        let unknown = (namespaces(None, None), None);
+        assert!(!are_same(&unknown, &unknown), "two that nobody may look at");
+        assert!(is_beside(std::process::id()) && !is_beside(0));
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::elf::files::{self, Loaded, Mapped, Unopened};
 use crate::elf::symbols::RemoteSymbols;
 use crate::kernel::core_file::CoreFile;
 use crate::kernel::facts::Facts;
+use crate::kernel::identity::Identity;
 use crate::kernel::maps::{self, Mapping};
 use crate::kernel::memory::Remote;
 use crate::kernel::refusal::Refusal;
@@ -21,6 +22,8 @@ use crate::kernel::rights;
 /// A process whose Python genba knows.
 pub struct Interpreter {
     pub facts: Facts,
+    /// Of the program that all the rest is about. Nothing in a core file.
+    pub identity: Identity,
     pub python: Box<Python>,
     /// `3.13.1`.
     pub version: String,
@@ -63,6 +66,8 @@ pub fn find_in(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
 
 fn find_there(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
     let pid = facts.pid;
+    // Before anything is read of it.
+    let identity = Identity::of(pid);
     let program = facts.executable.clone().unwrap_or_else(|| PathBuf::from(&facts.name));
     if let Some(machine) = files::machine_of(Path::new(&format!("/proc/{pid}/exe"))) {
         return Err(Refusal::OtherMachine { pid, program, machine });
@@ -88,7 +93,7 @@ fn find_there(facts: Facts, search: Search) -> Result<Interpreter, Refusal> {
             Err(Refusal::Musl { pid, program: path, version })
         }
         Found::Yes { python, version } => {
-            Ok(Interpreter { facts, python, version, file: path, memory, symbols, maps, core: None })
+            Ok(Interpreter { facts, identity, python, version, file: path, memory, symbols, maps, core: None })
         }
     }
 }
@@ -190,7 +195,8 @@ pub fn of_core(path: &Path) -> Result<Interpreter, Refusal> {
                 let (file, symbols) = (mapped.path.clone(), RemoteSymbols { files: vec![loaded] });
                 return match find::find(&memory, &symbols) {
                     Found::Yes { python, version } => {
-                        Ok(Interpreter { facts, python, version, file, memory, symbols, maps, core: Some(core) })
+                        let (identity, core) = (Identity::default(), Some(core));
+                        Ok(Interpreter { facts, identity, python, version, file, memory, symbols, maps, core })
                     }
                     Found::Refused { version, reason } => {
                         Err(Refusal::UnknownVersion { pid, program: file, version, reason })

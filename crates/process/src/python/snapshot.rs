@@ -14,7 +14,7 @@ use nix::libc;
 
 use crate::kernel::refusal::Refusal;
 use crate::kernel::registers::Registers;
-use crate::kernel::stopped::{NotStopped, with_stopped};
+use crate::kernel::stopped::{NotStopped, Stop, with_stopped};
 use crate::kernel::threads::{self, Call, Doing, Task};
 pub use crate::python::look::Wanted;
 use crate::python::look::{Look, Looker, Merged};
@@ -36,6 +36,8 @@ pub struct Thread {
     pub name: Option<String>,
     pub state: State,
     pub certainty: Certainty,
+    /// For so long it was stopped in all, whichever look is shown. 0: it never was.
+    pub stopped_ns: u64,
     pub look: Look,
     /// `None`: C frames were not asked for, or the registers are not known.
     pub merged: Option<Merged>,
@@ -71,9 +73,7 @@ pub struct Waiting {
 pub enum Certainty {
     /// It slept during the whole look.
     Slept,
-    Stopped {
-        stopped_ns: u64,
-    },
+    Stopped,
     Unverified(Unverified),
     /// In a core file nothing moves.
     InCore,
@@ -108,7 +108,7 @@ pub fn snapshot_of_core(looker: &mut Looker, wanted: Wanted) -> Result<Vec<Threa
         let is_own = |ident: u64| looker.tid_of(ident) == Some(core.task.own_tid);
         let name = names.iter().find_map(|(ident, name)| is_own(*ident).then(|| name.clone()));
         let merged = looker.merged(&look);
-        Thread { task: core.task, name, state, certainty: Certainty::InCore, look, merged }
+        Thread { task: core.task, name, state, certainty: Certainty::InCore, stopped_ns: 0, look, merged }
     });
     Ok(found.collect())
 }
@@ -142,12 +142,13 @@ fn thread(looker: &mut Looker, pid: u32, task: &Task, numbers: &[(u32, u32)], wa
     let tid = task.tid;
     let mut is_forbidden = false;
     let mut last: Option<Thread> = None;
+    let mut stopped_ns = 0;
     for _ in 0..TRIES {
         let before = threads::task(pid, tid).filter(|task| !task.has_ended())?;
         let doing = threads::doing(pid, tid);
         let runs = before.is_runnable() || doing == Doing::Runnable;
         if runs && !is_forbidden {
-            match stopped(looker, pid, &before, wanted) {
+            match stopped(looker, pid, &before, wanted, &mut stopped_ns) {
                 Ok(thread) => return Some(thread),
                 Err(NotStopped::Gone) => return None,
                 Err(NotStopped::Forbidden) => is_forbidden = true,
@@ -169,43 +170,63 @@ fn thread(looker: &mut Looker, pid: u32, task: &Task, numbers: &[(u32, u32)], wa
             Some(last) if last.look == look => Certainty::Unverified(Unverified::Equal),
             _ => Certainty::Unverified(Unverified::Changing),
         };
-        let thread = Thread { task: before, name: None, state, certainty, look, merged: None };
+        let thread = Thread { task: before, name: None, state, certainty, stopped_ns, look, merged: None };
         // Threads that run and may not be stopped are believed a little after two equal looks.
         if stood || (runs && certainty == Certainty::Unverified(Unverified::Equal)) {
             return Some(thread);
         }
         last = Some(thread);
     }
-    last.or_else(|| {
+    last.map(|last| Thread { stopped_ns, ..last }).or_else(|| {
         // It could neither be stopped nor was it seen asleep.
         looker.interpreter.memory.forget();
         let look = looker.look(task, Registers::default(), wanted);
         let certainty = Certainty::Unverified(Unverified::Changing);
-        Some(Thread { task: task.clone(), name: None, state: running(&look), certainty, look, merged: None })
+        let state = running(&look);
+        Some(Thread { task: task.clone(), name: None, state, certainty, stopped_ns, look, merged: None })
     })
 }
 
-/// Stops the thread, again when the time was too short for all names.
-fn stopped(looker: &mut Looker, pid: u32, task: &Task, wanted: Wanted) -> Result<Thread, NotStopped> {
-    let mut stops = 0;
-    let mut waited_at_first = None;
-    loop {
-        let stop = with_stopped(pid, task.tid, |deadline, registers| {
+/// Stops the thread, again when the time was too short for all names. `stopped_ns` grows with each stop.
+fn stopped(
+    looker: &mut Looker,
+    pid: u32,
+    task: &Task,
+    wanted: Wanted,
+    stopped_ns: &mut u64,
+) -> Result<Thread, NotStopped> {
+    let stop = || {
+        with_stopped(pid, task.tid, |deadline, registers| {
             looker.interpreter.memory.forget();
             looker.interpreter.memory.set_deadline(Some(deadline));
             let look = looker.look(task, registers, wanted);
             looker.interpreter.memory.set_deadline(None);
             look
-        })?;
+        })
+    };
+    let (look, waited) = in_stops(stop, |look| look.is_late, stopped_ns)?;
+    let state = if waited && !look.in_gc { State::WaitingForCpu } else { running(&look) };
+    let (task, certainty, stopped_ns) = (task.clone(), Certainty::Stopped, *stopped_ns);
+    Ok(Thread { task, name: None, state, certainty, stopped_ns, look, merged: None })
+}
+
+/// What the last of the stops found, and whether the thread waited for a CPU when the first one came. A stop that is followed by none still
+/// counts.
+fn in_stops<T>(
+    mut stop: impl FnMut() -> Result<Stop<T>, NotStopped>,
+    is_late: impl Fn(&T) -> bool,
+    stopped_ns: &mut u64,
+) -> Result<(T, bool), NotStopped> {
+    let mut stops = 0;
+    let mut waited_at_first = None;
+    loop {
+        let stop = stop()?;
         stops += 1;
+        *stopped_ns = stopped_ns.saturating_add(stop.stopped_ns);
         let waited = *waited_at_first.get_or_insert(stop.waited_for_cpu);
-        let look = stop.found;
-        if look.is_late && stops < STOPS_MAX {
-            continue;
+        if !is_late(&stop.found) || stops >= STOPS_MAX {
+            return Ok((stop.found, waited));
         }
-        let state = if waited && !look.in_gc { State::WaitingForCpu } else { running(&look) };
-        let certainty = Certainty::Stopped { stopped_ns: stop.stopped_ns };
-        return Ok(Thread { task: task.clone(), name: None, state, certainty, look, merged: None });
     }
 }
 
@@ -309,3 +330,30 @@ const ON_FIRST: [i64; 32] = [
     libc::SYS_epoll_pwait,
     libc::SYS_epoll_pwait2,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::{STOPS_MAX, in_stops};
+    use crate::kernel::stopped::{NotStopped, Stop};
+
+    #[test]
+    fn all_stops_of_a_thread_are_added() {
+        let mut stopped_ns = 7;
+        let mut answers = [(true, 300), (true, 40), (true, 5)].into_iter();
+        let stop = || {
+            let (found, stopped_ns) = answers.next().ok_or(NotStopped::Gone)?;
+            Ok(Stop { found, stopped_ns, waited_for_cpu: stopped_ns == 300 })
+        };
+        assert_eq!(in_stops(stop, |is_late| *is_late, &mut stopped_ns), Ok((true, true)));
+        assert_eq!((stopped_ns, STOPS_MAX), (352, 3));
+
+        let mut answers = [Ok(60), Err(NotStopped::Asleep)].into_iter();
+        let stop = || {
+            let stopped_ns = answers.next().unwrap_or(Err(NotStopped::Gone))?;
+            Ok(Stop { found: true, stopped_ns, waited_for_cpu: false })
+        };
+        let mut stopped_ns = 0;
+        assert_eq!(in_stops(stop, |is_late| *is_late, &mut stopped_ns), Err(NotStopped::Asleep));
+        assert_eq!(stopped_ns, 60, "it fell asleep, and was stopped before");
+    }
+}

@@ -17,7 +17,7 @@ mod threads;
 
 use std::collections::HashMap;
 
-use genba_format::{ProcessKey, Recording, proto};
+use genba_format::{ProcessKey, Recording, UNKNOWN_EXIT_CODE, proto};
 
 use crate::making::build::c_functions::CFunctions;
 pub use crate::making::build::c_functions::{NO_NAME, REPLACED};
@@ -200,7 +200,7 @@ fn recorded_by(recorder: &proto::Recorder) -> Recorder {
     let by_signal = recorder.exit_signal != 0;
     Recorder {
         argv: recorder.argv.clone(),
-        exit_code: (!by_signal).then_some(recorder.exit_code),
+        exit_code: (!by_signal && recorder.exit_code != UNKNOWN_EXIT_CODE).then_some(recorder.exit_code),
         exit_signal: by_signal.then_some(recorder.exit_signal),
         wall_ns: recorder.wall_ns,
     }

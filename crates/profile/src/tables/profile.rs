@@ -81,6 +81,7 @@ pub struct Profile {
 #[derive(Clone, Debug)]
 pub struct Recorder {
     pub argv: Vec<String>,
+    /// None: ended by a signal, or nobody knows.
     pub exit_code: Option<i32>,
     pub exit_signal: Option<i32>,
     pub wall_ns: u64,

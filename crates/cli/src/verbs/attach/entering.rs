@@ -77,6 +77,7 @@ impl Entering {
         let tried_max = if can_be_asked && interpreter.is_bolted() { TRIED_MAX_BEFORE_ASKING } else { TRIED_MAX };
         let asked = Asked {
             pid,
+            identity: interpreter.identity,
             library: self.library.clone(),
             door: self.door,
             function,
@@ -99,6 +100,9 @@ impl Entering {
                 return Err(without_stacks(pid));
             }
             Err(NotEntered::NotPermitted(_) | NotEntered::NoMoment(_)) if can_be_asked => {
+                if !interpreter.identity.is_still() {
+                    return Err(not_entered(pid, &NotEntered::Changed));
+                }
                 let (answer, words) = remote_exec::enter(interpreter, &self.library, self.door, &asked.session)?;
                 (answer, Way::Asked(words))
             }
@@ -222,6 +226,9 @@ fn not_entered(pid: u32, why: &NotEntered) -> Failure {
     let failed = |detail: String| Failure::no(format!("cannot enter process {pid}")).detail(detail);
     match why {
         NotEntered::Ended => Failure::no(format!("process {pid} has ended")).hint("genba ps lists the Python processes"),
+        NotEntered::Changed => Failure::no(format!("process {pid} runs another program now"))
+            .detail("it became that while genba looked at it, or its number went to another process; nothing was written there")
+            .hint("try it again; genba ps lists the Python processes"),
         NotEntered::NotPermitted(errno) => failed(format!("the kernel does not let genba trace it: {errno}"))
             .hint(format!("genba doctor {pid} says why, and what would allow it")),
         NotEntered::Filtered(why) => filtered(pid, *why),

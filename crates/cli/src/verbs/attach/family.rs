@@ -1,12 +1,13 @@
 //! The process and its descendants, while they are recorded.
 //! Owns: which of them genba is in, and which are new. Never: enters by itself (entering.rs does).
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use genba_process::facts::{Facts, all_pids};
+use genba_process::identity::Identity;
 use genba_process::interpreter;
 use genba_process::maps;
 use genba_process::refusal::Refusal;
@@ -23,55 +24,70 @@ const END_LOOKED_EVERY: Duration = Duration::from_millis(1);
 
 pub struct Family {
     pid: u32,
+    root: Identity,
     has_children: bool,
-    /// Those that genba entered, or that it will not enter.
-    known: BTreeSet<u32>,
+    /// Those that genba entered, or that it will not enter, as they were then. Another process may get their numbers, and each may become another
+    /// program, which genba is not in.
+    known: BTreeMap<u32, Identity>,
     /// How many of them ended while genba entered them.
     ended: u64,
+    /// The process itself became a program that is no Python.
+    has_left: bool,
 }
 
 impl Family {
-    /// `pid` is entered already.
-    pub fn of(pid: u32, has_children: bool) -> Family {
-        Family { pid, has_children, known: BTreeSet::from([pid]), ended: 0 }
+    /// `root` is entered already.
+    pub fn of(pid: u32, root: Identity, has_children: bool) -> Family {
+        Family { pid, root, has_children, known: BTreeMap::from([(pid, root)]), ended: 0, has_left: false }
     }
 
-    /// Enters descendants that were not there before and that no agent of theirs records. What could not be entered, in words.
+    /// Enters descendants that were not there before and that no agent of theirs records, and programs that were not. What could not be entered, in
+    /// words.
     pub fn enter_new(&mut self, entering: &Entering) -> Vec<String> {
-        if !self.has_children {
-            return Vec::new();
-        }
+        self.known.retain(|_, identity| identity.is_same_process());
         let mut notes = Vec::new();
-        for pid in descendants(self.pid) {
-            if self.known.contains(&pid) || has_agent_thread(pid) {
+        for pid in self.all() {
+            if self.is_known(pid) || has_agent_thread(pid) {
                 continue;
             }
             match interpreter::find(pid) {
                 // It is not yet what it will be.
                 Ok(interpreter) if threads::is_in_memory_of(interpreter.facts.pid, interpreter.facts.parent) => {}
                 Ok(interpreter) => {
-                    self.known.insert(pid);
+                    self.known.insert(pid, interpreter.identity);
+                    self.has_left &= pid != self.pid;
                     match entering.enter(&interpreter) {
                         Ok(_) => {}
                         Err(_) if has_ended(pid) => self.ended += 1,
+                        // It became another program meanwhile, at which the next look is.
+                        Err(_) if !interpreter.identity.is_still() => {}
                         Err(failure) => notes.push(format!("process {pid} is not recorded: {failure}")),
                     }
                 }
                 // It may be about to become a Python.
-                Err(
-                    Refusal::NotPython { .. }
-                    | Refusal::Ended { .. }
-                    | Refusal::NoSuchProcess { .. }
-                    | Refusal::Zombie { .. },
-                ) => {}
+                Err(Refusal::NotPython { .. }) => self.has_left |= pid == self.pid,
+                Err(Refusal::Ended { .. } | Refusal::NoSuchProcess { .. } | Refusal::Zombie { .. }) => {}
                 Err(_) if has_ended(pid) => {}
                 Err(refusal) => {
-                    self.known.insert(pid);
+                    self.known.insert(pid, Identity::of(pid));
                     notes.push(format!("process {pid} is not recorded: {refusal}"));
                 }
             }
         }
         notes
+    }
+
+    fn is_known(&self, pid: u32) -> bool {
+        self.known.get(&pid).is_some_and(Identity::is_still)
+    }
+
+    /// The process and, if they are recorded, its descendants: those of its number's next owner are none of them.
+    pub fn all(&self) -> Vec<u32> {
+        match (self.root.is_same_process(), self.has_children) {
+            (false, _) => Vec::new(),
+            (true, false) => vec![self.pid],
+            (true, true) => std::iter::once(self.pid).chain(descendants(self.pid)).collect(),
+        }
     }
 
     /// What is to be said of those that ended too early.
@@ -80,22 +96,22 @@ impl Family {
         (self.ended > 0).then(|| format!("not recorded: {processes} that ended while genba entered them"))
     }
 
-    /// Whether there is somebody to record.
-    pub fn goes_on(&self) -> bool {
-        is_alive(self.pid) || self.known.iter().any(|pid| is_alive(*pid))
+    /// What is to be said of the process itself, if it runs another program.
+    pub fn note_of_left(&self) -> Option<String> {
+        let words = || format!("process {} became a program that is no Python: it is recorded until then", self.pid);
+        self.has_left.then(words)
     }
 
-    /// The process and, if they are recorded, its descendants.
-    pub fn all(&self) -> Vec<u32> {
-        let mut all = if self.has_children { descendants(self.pid) } else { Vec::new() };
-        all.push(self.pid);
-        all
+    /// Whether there is somebody to record.
+    pub fn goes_on(&self) -> bool {
+        let is_there = |(pid, identity): (&u32, &Identity)| identity.is_same_process() && is_alive(*pid);
+        is_there((&self.pid, &self.root)) || self.known.iter().any(is_there)
     }
 
     /// Whether an agent's thread is in one of them.
     pub fn is_recorded(&self) -> bool {
-        let now = if self.has_children { descendants(self.pid) } else { Vec::new() };
-        self.known.iter().chain(&now).any(|pid| has_agent_thread(*pid))
+        let known = self.known.iter().filter(|(_, identity)| identity.is_same_process()).map(|(&pid, _)| pid);
+        known.chain(self.all()).any(has_agent_thread)
     }
 }
 

@@ -101,11 +101,16 @@ pub fn enter(interpreter: &Interpreter, library: &str, door: Door, session: &str
 /// A script that does nothing but go away.
 fn removal(folder: &Path, script: &Path) -> String {
     let text = |path: &Path| serde_json::Value::from(path.display().to_string()).to_string();
-    format!("import os\nos.unlink({})\nos.rmdir({})\n", text(script), text(folder))
+    let (script, folder) = (text(script), text(folder));
+    format!("import os\ntry:\n    os.unlink({script})\n    os.rmdir({folder})\nexcept OSError:\n    pass\n")
 }
 
 /// Leaves no name and no module behind in the program. The agent writes its reason over the bytes of `session`, which nobody else has: each
 /// call of `encode` makes new ones.
+///
+/// The program's signal handlers may run in the midst of it, and raise: KeyboardInterrupt, SystemExit. CPython prints whatever leaves the script and
+/// forgets it. So the signal is made to come once more when the script is gone: `again` goes with the script's names, and calls a function in C,
+/// since in one in Python the handler would run at once.
 fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
     // JSON's texts are Python's.
     let text = |text: &str| serde_json::Value::from(text).to_string();
@@ -113,21 +118,47 @@ fn source(library: &str, door: Door, session: &str, folder: &Path) -> String {
         r#"def begin():
     import os, sys
     was_there = "_ctypes" in sys.modules
+    words = "a signal handler of the program's interrupted it"
     try:
         import _ctypes
         function = _ctypes.dlsym(_ctypes.dlopen({library}, 2), {function})
         session = {session}.encode()
         words = str(_ctypes.call_function(function, (session,)))
         words += "\n" + session.split(b"\0")[0].decode(errors="replace")
-    except BaseException as error:
+    except Exception as error:
+        if signal_of(error) is not None:
+            raise
         words = f"{{type(error).__name__}}: {{error}}"
-    if not was_there:
-        sys.modules.pop("_ctypes", None)
-    with open({new}, "w", encoding="utf-8") as file:
-        file.write(words)
-    os.rename({new}, {answer})
-begin()
-del begin
+    finally:
+        if not was_there:
+            sys.modules.pop("_ctypes", None)
+        try:
+            with open({new}, "w", encoding="utf-8") as file:
+                file.write(words)
+            os.rename({new}, {answer})
+        except OSError:
+            pass
+def signal_of(error):
+    import _signal
+    codes, trace = [], error.__traceback__
+    while trace is not None:
+        codes.append(trace.tb_frame.f_code)
+        trace = trace.tb_next
+    for number in _signal.valid_signals():
+        handler = _signal.getsignal(number)
+        code = getattr(getattr(handler, "__func__", handler), "__code__", None)
+        if code in codes or handler is _signal.default_int_handler and isinstance(error, KeyboardInterrupt):
+            return number
+try:
+    begin()
+except BaseException as error:
+    number = signal_of(error)
+    if number is not None:
+        import _functools, _thread
+        class Again:
+            __del__ = staticmethod(_functools.partial(_thread.interrupt_main, number))
+        again = Again()
+del begin, signal_of
 "#,
         library = text(library),
         function = text(door.function()),

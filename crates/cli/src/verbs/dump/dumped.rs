@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use genba_entry::unstopped::Unstopped;
 use genba_format::proto;
 use genba_process::c_stack::{Module, Place};
 use genba_process::facts::Facts;
@@ -60,7 +61,9 @@ pub fn dumped(pid: u32, wanted: Wanted) -> Result<Dumped, Refusal> {
     let interpreter = interpreter::find_in(Facts::of(pid)?, Search::All)?;
     let sources = Sources::of(&interpreter.facts);
     let mut looker = Looker::new(interpreter);
+    let unstopped = Unstopped::begin();
     let threads = snapshot::snapshot(&mut looker, wanted)?;
+    drop(unstopped);
     Ok(placed(threads, looker, sources))
 }
 

@@ -140,12 +140,12 @@ fn row<'a>(thread: &'a Thread, frames: &'a [Frame]) -> ThreadRow<'a> {
         }
         _ => (None, None),
     };
-    let (certainty, stopped_ns) = match thread.certainty {
-        Certainty::Slept => ("slept", None),
-        Certainty::InCore => ("core file", None),
-        Certainty::Stopped { stopped_ns } => ("stopped", Some(stopped_ns)),
-        Certainty::Unverified(Unverified::Equal) => ("unverified, two reads were equal", None),
-        Certainty::Unverified(Unverified::Changing) => ("unverified, it ran during each read", None),
+    let certainty = match thread.certainty {
+        Certainty::Slept => "slept",
+        Certainty::InCore => "core file",
+        Certainty::Stopped => "stopped",
+        Certainty::Unverified(Unverified::Equal) => "unverified, two reads were equal",
+        Certainty::Unverified(Unverified::Changing) => "unverified, it ran during each read",
     };
     ThreadRow {
         tid: thread.task.tid,
@@ -157,7 +157,7 @@ fn row<'a>(thread: &'a Thread, frames: &'a [Frame]) -> ThreadRow<'a> {
         held_by,
         system_call,
         certainty,
-        stopped_ns,
+        stopped_ns: (thread.stopped_ns > 0).then_some(thread.stopped_ns),
         end: end_key(thread.look.end),
         is_cut_by_time: thread.look.is_late,
         frames: frames.iter().map(frame).collect(),

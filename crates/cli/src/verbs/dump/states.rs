@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 
 use genba_format::state::{State as Stored, WaitedOn};
-use genba_process::snapshot::{Certainty, Lock, State, Unverified, Waiting};
+use genba_process::snapshot::{Certainty, Lock, State, Thread, Unverified, Waiting};
 use genba_profile::state::{in_words, wait_in_words};
 
 /// The state in the words of a recording: `running`, `waiting for GIL`, `in poll(2) on a socket`.
@@ -41,13 +41,15 @@ pub fn details(state: &State) -> Vec<String> {
     }
 }
 
-pub fn certainty(certainty: Certainty) -> Option<String> {
-    match certainty {
-        Certainty::Slept | Certainty::InCore => None,
-        Certainty::Stopped { stopped_ns } => Some(format!("stopped for {}", milliseconds(stopped_ns))),
+/// How sure the look is, and what it cost: a thread may have been stopped, and be seen asleep afterwards.
+pub fn certainty(thread: &Thread) -> impl Iterator<Item = String> {
+    let unverified = match thread.certainty {
+        Certainty::Slept | Certainty::InCore | Certainty::Stopped => None,
         Certainty::Unverified(Unverified::Equal) => Some("unverified: two reads saw the same".to_owned()),
         Certainty::Unverified(Unverified::Changing) => Some("unverified: it ran during each read".to_owned()),
-    }
+    };
+    let stopped = (thread.stopped_ns > 0).then(|| format!("stopped for {}", milliseconds(thread.stopped_ns)));
+    unverified.into_iter().chain(stopped)
 }
 
 pub fn milliseconds(ns: u64) -> String {

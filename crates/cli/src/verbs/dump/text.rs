@@ -86,11 +86,8 @@ fn others_line(threads: &[&Thread], paint: Paint) -> String {
 fn head(process: &Dumped) -> String {
     let count = process.threads.len();
     let threads = if count == 1 { "1 thread".to_owned() } else { format!("{count} threads") };
-    let stops = process.threads.iter().filter_map(|(thread, _)| match thread.certainty {
-        Certainty::Stopped { stopped_ns } => Some(stopped_ns),
-        _ => None,
-    });
-    let stops: Vec<u64> = stops.collect();
+    let stops: Vec<u64> =
+        process.threads.iter().map(|(thread, _)| thread.stopped_ns).filter(|&stopped_ns| stopped_ns > 0).collect();
     if process.threads.iter().all(|(thread, _)| thread.certainty == Certainty::InCore) {
         return format!("{threads}, as they were when the core file was written");
     }
@@ -123,7 +120,7 @@ fn thread_line(thread: &Thread, pid: u32, paint: Paint) -> String {
     if thread.look.holds_gil {
         words.push("holds the GIL".to_owned());
     }
-    words.extend(states::certainty(thread.certainty).map(|words| paint.quiet(&words)));
+    words.extend(states::certainty(thread).map(|words| paint.quiet(&words)));
     words.join(" · ")
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use genba_format::proto;
+use genba_format::{UNKNOWN_EXIT_CODE, proto};
 use genba_profile::figures;
 use genba_profile::owner::{Owner, Places, of_python};
 use genba_profile::report::printable;
@@ -129,8 +129,12 @@ impl Stored {
             if let Some(recorder) = &block.recorder {
                 stored.own_command.clone_from(&recorder.argv);
                 let (code, signal) = (recorder.exit_code, recorder.exit_signal);
-                let end = if signal > 0 { format!("signal {signal}") } else { format!("exit code {code}") };
-                stored.end = Some(format!("{end} after {}", figures::duration(recorder.wall_ns)));
+                let after = figures::duration(recorder.wall_ns);
+                stored.end = Some(match code {
+                    _ if signal > 0 => format!("signal {signal} after {after}"),
+                    UNKNOWN_EXIT_CODE => format!("complete after {after}"),
+                    code => format!("exit code {code} after {after}"),
+                });
             }
         }
         stored.add_sources(file);

@@ -27,6 +27,8 @@ const NAMES_EVERY: Duration = Duration::from_secs(1);
 const NAMES_COST: u32 = 50;
 /// After so many seconds without a new block it is asked whether the processes are still there.
 const QUIET_SECONDS: u64 = 3;
+/// How a recording ended whose program's exit code nobody knows.
+pub const COMPLETE: &str = "the recording is complete";
 
 /// What the screen wants to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +69,7 @@ pub enum State {
     Gone {
         seconds: u64,
     },
-    /// In words: `exit code 0`.
+    /// In words: `exit code 0`, `the recording is complete`.
     Ended(String),
 }
 
@@ -283,7 +285,9 @@ fn state(profile: &Profile, quiet_seconds: u64) -> State {
     if let Some(recorder) = &profile.recorder {
         return State::Ended(match (recorder.exit_signal, recorder.exit_code) {
             (Some(signal), _) => format!("signal {signal}"),
-            (None, code) => format!("exit code {}", code.unwrap_or(0)),
+            (None, Some(code)) => format!("exit code {code}"),
+            // Of a command that does not wait for its program.
+            (None, None) => COMPLETE.to_owned(),
         });
     }
     let has_ended = !profile.processes.is_empty() && profile.processes.iter().all(|process| process.ended.is_some());

@@ -52,6 +52,8 @@ pub struct Facts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
     ExitCode(i32),
+    /// By itself, and nobody knows its exit code.
+    Exited,
     Signal(i32),
     /// The program went on.
     Recorded,
@@ -65,7 +67,7 @@ impl End {
     /// Ends of one kind can be those of equal work: exit codes tell too little about that.
     const fn kind(self) -> u8 {
         match self {
-            End::ExitCode(_) => 0,
+            End::ExitCode(_) | End::Exited => 0,
             End::Signal(_) => 1,
             End::Recorded => 2,
             End::Cut => 3,
@@ -77,6 +79,7 @@ impl End {
     pub fn words(self) -> String {
         match self {
             End::ExitCode(code) => format!("ended with exit code {code}"),
+            End::Exited => "ended by itself".to_owned(),
             End::Signal(signal) => format!("was ended by signal {signal}"),
             End::Part => "recorded a part of itself".to_owned(),
             End::Recorded => "went on when its recording ended".to_owned(),
@@ -135,7 +138,7 @@ fn end_of(profile: &Profile) -> Option<End> {
     match (recorder.exit_code, recorder.exit_signal) {
         (_, Some(signal)) => Some(End::Signal(signal)),
         (Some(code), None) => Some(End::ExitCode(code)),
-        (None, None) => None,
+        (None, None) => Some(End::Exited),
     }
 }
 
@@ -344,6 +347,8 @@ mod tests {
         assert_eq!(end(None, Some((None, Some(9)))), Some(End::Signal(9)), "killed: no block tells its end");
         assert_eq!(end(Some("duration"), exited), Some(End::Recorded));
         assert_eq!(end(Some("detached"), Some((Some(0), None))), Some(End::Recorded), "genba attach");
+        assert_eq!(end(Some("detached"), Some((None, None))), Some(End::Recorded), "genba attach, which knows no code");
+        assert_eq!(end(Some("exit"), Some((None, None))), Some(End::Exited), "it ended while it was attached to");
         assert_eq!(end(Some("stop"), None), Some(End::Part), "genba.record()");
         assert_eq!(end(Some("stopped"), exited), Some(End::Cut));
         assert_eq!(end(None, None), Some(End::Cut));
