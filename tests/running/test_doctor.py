@@ -29,6 +29,18 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
 """ + WAITS
 
 
+# What an interpreter has in itself of its build; genba takes the same from its configuration.
+BUILT = """
+import json, sys
+jit = getattr(sys, "_jit", None)
+print(json.dumps({
+    "debug build": "yes" if hasattr(sys, "gettotalrefcount") else "no",
+    "threads": "one GIL an interpreter" if getattr(sys, "_is_gil_enabled", lambda: True)() else "free-threaded",
+    "JIT": "not built in" if not (jit and jit.is_available()) else "on" if jit.is_enabled() else "built in, and off",
+}))
+"""
+
+
 @pytest.fixture
 def place(workshop: Workshop) -> Place:
     return workshop.place
@@ -112,6 +124,16 @@ def test_a_build_is_told_by_its_own_configuration(place: Place) -> None:
     assert ("python-build-standalone" if is_standalone else "pyenv") in facts["python"]["value"]
     if not is_standalone:
         assert "--enable-optimizations" in facts["PGO"]["remedy"] and "slow: PGO: no" in done.stderr
+
+
+@pytest.mark.parametrize("jit", ["", "0", "1"])
+def test_a_build_is_what_the_interpreter_itself_has(place: Place, jit: str) -> None:
+    outside_alone(place)
+    environment = {**os.environ, "PYTHON_JIT": jit}
+    said = subprocess.run([place.interpreter.path, "-c", BUILT], env=environment, capture_output=True, text=True, check=True)
+    _, facts, _ = doctor("--python", place.interpreter.path, env=environment)
+    assert {name: facts[name]["value"] for name in json.loads(said.stdout)} == json.loads(said.stdout), facts
+    assert facts["debug build"]["standing"] == "ok" and facts["frame pointers"]["standing"] == "fact"
 
 
 def test_an_allocator_that_checks_is_slow(place: Place) -> None:
