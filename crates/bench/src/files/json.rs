@@ -285,6 +285,12 @@ mod tests {
             assert!(first.contains_key(key), "{key}");
         }
         assert_eq!((first["mean"].as_f64(), first["memory_usage_byte"][1].as_u64()), (Some(1.5), Some(4096)));
+        let numbers = ["stddev", "median", "user", "system", "min", "max"].map(|key| first[key].as_f64().unwrap());
+        assert_eq!(numbers, [0.5_f64.sqrt(), 1.5, 0.001, 0.0, 1.0, 2.0], "in seconds");
+        assert_eq!(
+            (&first["times"], &first["exit_codes"], &first["parameters"]),
+            (&serde_json::json!([1.0, 2.0]), &serde_json::json!([0, 0]), &serde_json::json!({"n": "1"}))
+        );
         assert_eq!(page["results"][1]["genba"]["relative"]["to"], "a");
         let read = earlier("bench.json", &text).unwrap();
         assert_eq!(read.times, [("a".to_owned(), vec![1e9, 2e9]), ("b".to_owned(), vec![1e9, 2e9])]);
