@@ -12,6 +12,7 @@ use crate::files::packages;
 use crate::finish::{self, SymbolsAt};
 
 const GROUP: &str = "the interpreter";
+const ITS_OWN: &str = "Python's own, as it was built";
 const SYMBOLS: &str = "with them, C functions have the names of their source";
 const BOLT: &str = "functions that BOLT made do not bear signals everywhere: genba gives each thread a stack for them (docs/limits.md)";
 
@@ -84,7 +85,7 @@ pub fn facts(asked: &Asked) -> Vec<Fact> {
     bolt(&mut found, bolted.or_else(|| answer.is_configured("enable-bolt").then_some(true)));
     let file = asked.found.as_ref().map_or(executable, |interpreter| interpreter.file.as_path());
     symbols(&mut found, file, Path::new("/"));
-    allocator(&mut found, &variable);
+    allocator(&mut found, &variable, default_allocator(answer));
     found.rows
 }
 
@@ -113,7 +114,7 @@ pub fn facts_of_process(interpreter: &Interpreter) -> Vec<Fact> {
             "another allocator, or one that checks, changes the program's pace",
         );
     } else {
-        allocator(&mut found, &variable);
+        allocator(&mut found, &variable, ITS_OWN);
     }
     libraries(&mut found, &interpreter.maps);
     found.rows
@@ -235,8 +236,18 @@ fn symbols(found: &mut Facts, file: &Path, root: &Path) {
     }
 }
 
-/// What the environment chooses.
-fn allocator(found: &mut Facts, variable: &dyn Fn(&str) -> Option<String>) {
+/// Without a word of the environment.
+fn default_allocator(answer: &Answer) -> &'static str {
+    match answer.config.get("WITH_PYMALLOC").map(String::as_str) {
+        _ if answer.is_set("Py_GIL_DISABLED") => "mimalloc, as in each free-threaded build",
+        Some("1") => "pymalloc",
+        Some("0") => "libc's malloc for all objects: it was built without pymalloc",
+        _ => ITS_OWN,
+    }
+}
+
+/// What the environment chooses, else `default`.
+fn allocator(found: &mut Facts, variable: &dyn Fn(&str) -> Option<String>, default: &str) {
     let why = "another allocator, or one that checks, changes the program's pace";
     let chosen = variable("PYTHONMALLOC");
     let checks = ["debug", "pymalloc_debug", "malloc_debug", "mimalloc_debug"];
@@ -248,7 +259,7 @@ fn allocator(found: &mut Facts, variable: &dyn Fn(&str) -> Option<String>) {
         None if variable("PYTHONDEVMODE").is_some() => {
             found.slow("allocator", "one that checks, by PYTHONDEVMODE", why, "unset PYTHONDEVMODE");
         }
-        None => found.ok("allocator", "Python's own, as it was built", why),
+        None => found.ok("allocator", default, why),
     }
     if let Some(libraries) = variable("LD_PRELOAD") {
         found.fact("LD_PRELOAD", libraries, "these libraries come before libc: their functions replace its own");
@@ -271,7 +282,7 @@ fn libraries(found: &mut Facts, maps: &[Mapping]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Fact, Facts, Owner, allocator, bolt, built};
+    use super::{Answer, Fact, Facts, ITS_OWN, Owner, allocator, bolt, built, default_allocator};
     use crate::verbs::doctor::fact::Standing;
 
     fn answer(arguments: &str, flags: &str) -> Answer {
@@ -435,9 +446,18 @@ mod tests {
     fn an_allocator_that_checks_is_slow() {
         let chosen = |value: &'static str| {
             let mut found = Facts::of("");
-            allocator(&mut found, &|name| (name == "PYTHONMALLOC" && !value.is_empty()).then(|| value.to_owned()));
+            let variable = |name: &str| (name == "PYTHONMALLOC" && !value.is_empty()).then(|| value.to_owned());
+            allocator(&mut found, &variable, ITS_OWN);
             found.rows.remove(0).standing
         };
         assert_eq!((chosen("debug"), chosen("malloc"), chosen("")), (Standing::Slow, Standing::Fact, Standing::Ok));
+        let default = |config: &[(&str, &str)]| {
+            let config = config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            default_allocator(&Answer { config, ..Answer::default() })
+        };
+        assert_eq!(default(&[("WITH_PYMALLOC", "1"), ("Py_GIL_DISABLED", "0")]), "pymalloc");
+        assert!(default(&[("WITH_PYMALLOC", "1"), ("Py_GIL_DISABLED", "1")]).starts_with("mimalloc"));
+        assert!(default(&[("WITH_PYMALLOC", "0")]).starts_with("libc's malloc"));
+        assert_eq!(default(&[]), ITS_OWN);
     }
 }
