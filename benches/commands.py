@@ -4,6 +4,7 @@ Owns: what is asked of it. Never: goes on when a command fails: an absolute goal
 """
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -48,7 +49,9 @@ def beside(options: Namespace, commands: dict[str, list[str]], rounds: int, fold
     words = [options.genba, "bench", "--style", "none", "-N", "--warmup", "1", "--runs", str(rounds), "--export-json", str(out)]
     for name, command in commands.items():
         words += ["--command-name", name, *(["--prepare", prepared[name]] if prepared else []), shlex.join(command)]
-    done = subprocess.run(words, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    # What a developer has set for himself is not measured.
+    environment = {**os.environ, "GENBA_SETTINGS": "none"}
+    done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)
     return Beside({one["command"]: used(one) for one in json.loads(out.read_text())["results"]})

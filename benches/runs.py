@@ -1,6 +1,7 @@
 """Runs of one work in all ways, interleaved: each round runs them in an order of its own, drawn from the seed.
 
-Owns: the rounds, what each run cost, the recordings of genba's. Never: leaves out a run that failed: its way is not measured
+Owns: the rounds, what each run cost, the recordings of genba's. Not by `genba bench`: a work measures itself from inside, each run keeps its words and its
+recording, and the order is drawn for each round. Whole commands are measured by it (commands.py). Never: leaves out a run that failed: its way is not measured
 any further and the table says why.
 """
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ways
-from goals import made
+from goals import made, turns
 
 HERE = Path(__file__).resolve().parent
 # A run of the bench that judges nothing but that it ran.
@@ -84,6 +85,25 @@ def test_attaching_and_dumping(tmp_path: Path) -> None:
     assert found["dump: time, median of 2"]["value"] > 0
     slowed = [row for goal, row in found.items() if goal.endswith("while attached, beside genba run")]
     assert len(slowed) == 4 and all(0.2 < row["value"] < 5 for row in slowed), slowed
+
+
+@in_long_runs
+def test_equal_and_different_commands_in_turns(tmp_path: Path) -> None:
+    _, data, _ = bench("--parts", "turns", folder=tmp_path, COMPARISONS="1")
+    found = {row["goal"]: row for row in data["goals"]}
+    counts = ["bench: equal commands that seem to differ", "bench: a difference of 3 % that is shown"]
+    if shutil.which("hyperfine"):
+        counts += [f"{goal}, by hyperfine and Welch's t" for goal in counts]
+        assert sum(goal.startswith("bench: mean time of ") for goal in found) == 2
+    assert all(found[goal]["unit"] == "of 1" and found[goal]["value"] in (0, 1) for goal in counts), found
+
+
+def test_when_times_of_hyperfine_differ() -> None:
+    flat = [0.0, 1.0] * 15
+    # Student's t of 29 degrees of freedom is 2.045, and the error is √(2 · (15/58) / 30) = 0.1313: 0.2685 apart.
+    assert not turns.differs(flat, flat)
+    assert not turns.differs(flat, [time + 0.268 for time in flat]) and turns.differs(flat, [time + 0.269 for time in flat])
+    assert not turns.differs([time + 0.268 for time in flat], flat) and turns.differs([time + 0.269 for time in flat], flat)
 
 
 def test_a_way_that_does_not_exist_is_refused() -> None:

@@ -117,6 +117,7 @@ def of_dumping(options: Namespace, program: Program, dumps: int, other_name: str
 
 
 def timed(command: list[str]) -> tuple[str, float]:
+    """Not by `genba bench`: what each run prints and how long it stopped the program belong together."""
     begin_ns = time.perf_counter_ns()
     done = subprocess.run(command, capture_output=True, text=True)
     wall_ms = (time.perf_counter_ns() - begin_ns) / 1e6

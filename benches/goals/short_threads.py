@@ -5,13 +5,12 @@ asked the same where it is installed.
 """
 
 import json
-import resource
 import statistics
 import subprocess
-import time
 from argparse import Namespace
 from pathlib import Path
 
+import commands
 import ways
 from row import Row
 
@@ -27,33 +26,31 @@ TIMES_MAX = 1.05
 def rows(options: Namespace, folder: Path) -> list[Row]:
     recording, raw = folder / "short.genba", folder / "short.txt"
     spy = ways.PEERS / "py-spy/bin/py-spy"
-    commands = {
+    started_by = {
         "alone": [options.python],
         "genba": [options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python],
     }
     if spy.exists():
-        commands["py-spy"] = [str(spy), "record", "-n", "-r", "1000", "-f", "raw", "-o", str(raw), "--", ways.venv("py-spy")]
+        started_by["py-spy"] = [str(spy), "record", "-n", "-r", "1000", "-f", "raw", "-o", str(raw), "--", ways.venv("py-spy")]
     found = []
     for kind, arguments in KINDS.items():
-        figures: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
-        missing, errors = [], {name: [] for name in commands if name != "alone"}
+        missing, errors = [], {name: [] for name in started_by if name != "alone"}
+        # These runs are not timed: the truth of each is what it prints, and `genba bench` keeps no output of a run.
         for _ in range(ROUNDS):
-            for name, command in commands.items():
-                cpu_s, wall_s, true_short = measured([*command, PROGRAM, *arguments])
-                figures[name].append((cpu_s, wall_s))
+            for name in errors:
+                true_short = true_share([*started_by[name], PROGRAM, *arguments])
                 if name == "genba":
                     missing.append(not_sampled(options.genba, recording))
                     raw.write_text(said([options.genba, "export", "--to", "collapsed", "--weight", "cpu", "-o", "-", str(recording)]))
-                if name != "alone":
-                    errors[name].append(abs(told_short(raw) - true_short) * 100)
+                errors[name].append(abs(told_short(raw) - true_short) * 100)
         found.append(Row(f"CPU in no sample, threads of {kind}", statistics.median(missing), "%", bound=NOT_SAMPLED_MAX))
         yardstick = f"py-spy {statistics.median(errors['py-spy']):.1f} points" if "py-spy" in errors else "py-spy not installed"
         found.append(Row(f"a function's share is off by, threads of {kind}", statistics.median(errors["genba"]), "points", yardstick=yardstick))
-        for at, figure in enumerate(("CPU", "wall")):
-            alone = statistics.median(one[at] for one in figures["alone"])
-            times = {name: statistics.median(one[at] for one in values) / alone for name, values in figures.items() if name != "alone"}
-            yardstick = f"py-spy {times['py-spy']:.2f}" if "py-spy" in times else "py-spy not installed"
-            found.append(Row(f"{figure} of threads of {kind}, beside alone", times["genba"], "×", bound=TIMES_MAX, yardstick=yardstick))
+        compared = commands.beside(options, {name: [*command, PROGRAM, *arguments] for name, command in started_by.items()}, ROUNDS, folder)
+        for figure, words in (("cpu_ns", "CPU"), ("wall_ns", "wall")):
+            times = {name: compared.ratio(name, "alone", figure) for name in errors}
+            yardstick = f"{times['genba']}; {'py-spy %.2f' % times['py-spy'].middle if 'py-spy' in times else 'py-spy not installed'}"
+            found.append(Row(f"{words} of threads of {kind}, beside alone", times["genba"].middle, "×", bound=TIMES_MAX, yardstick=yardstick))
     return found
 
 
@@ -61,14 +58,10 @@ def said(command: list[str]) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def measured(command: list[str]) -> tuple[float, float, float]:
-    """CPU and wall time in seconds, of the command and all that it waited for; the true share of the second function."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    out = said(command)
-    after, wall_s = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic() - began
-    answer = json.loads(next(line for line in out.splitlines() if line.startswith("{")))
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return cpu_s, wall_s, answer["short_work"] / (answer["short_work"] + answer["long_work"])
+def true_share(command: list[str]) -> float:
+    """Of the second function, by the program's own clocks."""
+    answer = json.loads(next(line for line in said(command).splitlines() if line.startswith("{")))
+    return answer["short_work"] / (answer["short_work"] + answer["long_work"])
 
 
 def not_sampled(genba: str, recording: Path) -> float:

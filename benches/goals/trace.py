@@ -11,10 +11,10 @@ import random
 import statistics
 import subprocess
 import sys
-import time
 from argparse import Namespace
 from pathlib import Path
 
+import commands
 import ways
 from row import Row
 
@@ -54,16 +54,13 @@ def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     program = folder / "traced.py"
     program.write_text(text)
     others = peers(folder, program)
-    commands = {
+    ways_of_running = {
         "bare": [options.python, str(program)],
         "cProfile": [options.python, "-m", "cProfile", "-o", str(folder / "traced.prof"), str(program)],
         "genba": traced(options, folder, program),
         **others,
     }
-    taken: dict[str, list[float]] = {way: [] for way in commands}
-    for _ in range(ROUNDS):
-        for way, command in commands.items():
-            taken[way].append(seconds(command))
+    taken = {way: [used.wall_ns / 1e9 for used in runs] for way, runs in commands.beside(options, ways_of_running, ROUNDS, folder).used.items()}
     bare, theirs, ours = (statistics.median(taken[way]) for way in ("bare", "cProfile", "genba"))
     low, high = interval(taken, "genba")
     # What each adds to the program, its own start included.
@@ -115,7 +112,7 @@ def distortions(options: Namespace, folder: Path) -> list[Row]:
     program = folder / "mixed.py"
     program.write_text(MIXED)
     recording = folder / "mixed.genba"
-    seconds([options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python, str(program)])
+    run([options.genba, "run", "--quiet", "--force", "-o", str(recording), options.python, str(program)])
     report = [options.genba, "report", str(recording), "--by", "function", "--weight", "wall", "--format", "json", "--limit", "0"]
     said = json.loads(subprocess.run(report, capture_output=True, text=True, check=True).stdout)
     truth = shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})
@@ -125,7 +122,7 @@ def distortions(options: Namespace, folder: Path) -> list[Row]:
         "genba trace": traced(options, folder, program),
         "cProfile": [options.python, "-m", "cProfile", "-o", str(prof), str(program)],
     }.items():
-        seconds(command)
+        run(command)
         told = shares(own_times(prof, program))
         moved = {name: told[name] - truth[name] for name in OWN}
         most = max(moved, key=lambda name: abs(moved[name]))
@@ -153,9 +150,7 @@ def shares(times: dict[str, float]) -> dict[str, float]:
     return {name: times.get(name, 0) / total for name in OWN}
 
 
-def seconds(command: list[str]) -> float:
-    began = time.perf_counter()
+def run(command: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GENBA_SETTINGS": "none"})
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(command)} ended with {done.returncode}\n{done.stderr}")
-    return time.perf_counter() - began

@@ -1,11 +1,12 @@
-"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times beside hyperfine's.
+"""`genba bench`: how often a command seems to differ from itself, how often a difference of 3 % is shown, and its times, each beside hyperfine's.
 
 Owns: the commands, and the counting. Never: judges by a bound: the counts vary by chance (docs/bench.md says what is expected). hyperfine is measured where it is
-installed. Setting: COMPARISONS. For the rows of docs/measured.md: GENBA_FIGURES=build/turns.jsonl COMPARISONS=200 PARTS=turns make bench, then
+installed, in turns with genba: it runs one command after the other, and its times are judged as its own `scripts/welch_ttest.py` judges them. Setting: COMPARISONS. For the rows of docs/measured.md: GENBA_FIGURES=build/turns.jsonl COMPARISONS=200 PARTS=turns make bench, then
 python make/measured.py build/turns.jsonl.
 """
 
 import json
+import math
 import os
 import shutil
 import statistics
@@ -23,23 +24,41 @@ START = "-S -c pass"
 # The planted difference is one of sleeping: it is as large as its numbers say, whatever the processor does.
 SHORTER, LONGER = "sleep 0.03", "sleep 0.0309"
 BESIDE_ROUNDS = 6
+# Student's t, 95 %, of the fewest degrees of freedom that Welch's test has with RUNS runs each (RUNS - 1), so that hyperfine's way claims rather too seldom.
+WELCH_T = 2.045
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
     start = f"{options.python} {START}"
-    found = [differing("bench: equal commands that seem to differ", options, folder, (start, start))]
-    found.append(differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER)))
-    if shutil.which("hyperfine"):
+    has_hyperfine = shutil.which("hyperfine") is not None
+    if not has_hyperfine:
+        print("genba bench beside hyperfine is not measured: hyperfine is not installed (make/prepare.sh packages, as root)")
+    found = differing("bench: equal commands that seem to differ", options, folder, (start, start), has_hyperfine)
+    found += differing("bench: a difference of 3 % that is shown", options, folder, (SHORTER, LONGER), has_hyperfine)
+    if has_hyperfine:
         found += beside_hyperfine(options, folder, (start, "seq 100000"))
     return found
 
 
-def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str]) -> Row:
-    relatives = [relative(options, folder, commands) for _ in range(COMPARISONS)]
+def differing(goal: str, options: Namespace, folder: Path, commands: tuple[str, str], has_hyperfine: bool) -> list[Row]:
+    relatives, by_hyperfine = [], 0
+    for _ in range(COMPARISONS):
+        relatives.append(relative(options, folder, commands))
+        if has_hyperfine:
+            one, other = measured(["hyperfine", "--style", "none", "-N", "-r", str(RUNS)], folder / "turns.json", *commands)
+            by_hyperfine += differs(one["times"], other["times"])
     widths = [(one["high"] - one["low"]) / 2 * 100 for one in relatives]
     yardstick = f"{RUNS} rounds each; the median interval is ± {statistics.median(widths):.1f} %"
     # A count says nothing without the number that it is of, which docs/measured.md shows, too.
-    return Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", yardstick=yardstick)
+    found = [Row(goal, sum(one["shown"] for one in relatives), f"of {COMPARISONS}", yardstick=yardstick)]
+    if has_hyperfine:
+        found.append(Row(f"{goal}, by hyperfine and Welch's t", by_hyperfine, f"of {COMPARISONS}", yardstick=f"{RUNS} runs each, one command after the other"))
+    return found
+
+
+def differs(one: list[float], other: list[float]) -> bool:
+    error = math.sqrt(statistics.variance(one) / len(one) + statistics.variance(other) / len(other))
+    return abs(statistics.fmean(one) - statistics.fmean(other)) > WELCH_T * error
 
 
 def relative(options: Namespace, folder: Path, commands: tuple[str, str]) -> dict:

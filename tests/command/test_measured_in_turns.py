@@ -26,23 +26,6 @@ room.madvise(mmap.MADV_NOHUGEPAGE)
 for at in range(0, 64 << 20, 4096): room[at] = 1
 for _ in range(20): time.sleep(0.001)
 """
-# README of hyperfine, with commands that end soon: option by option, what must have run.
-OF_HYPERFINE: dict[str, list[str]] = {
-    "--runs 2|sleep 0.003": ["sleep 0.003"],
-    "--runs 2|od file|cat file": ["od file", "cat file"],
-    "--warmup 1 --runs 2|grep -R word *": ["grep -R word *"],
-    "--runs 2 --prepare sync|grep -R word *": ["grep -R word *"],
-    "--runs 2 --prepare true --parameter-scan n 1 3|seq {n}": ["seq 1", "seq 2", "seq 3"],
-    "--runs 2 --parameter-scan delay 0.003 0.007 -D 0.002|sleep {delay}": ["sleep 0.003", "sleep 0.005", "sleep 0.007"],
-    "--runs 2 -L tool grep,egrep|{tool} -c word file": ["grep -c word file", "egrep -c word file"],
-    "--runs 2 --shell bash|for i in {1..10}; do echo test; done": ["for i in {1..10}; do echo test; done"],
-    "--runs 2 -N|grep word file": ["grep word file"],
-    "--runs 2|my_function() { sleep 0.001; }; my_function": ["my_function() { sleep 0.001; }; my_function"],
-    "-m 2 -M 3 -i -u second --style basic --output pipe|exit 3": ["exit 3"],
-    "-r 2 -s true -c true -n named --show-output|true": ["named"],
-}
-
-
 def exported(folder: Path, *words: str, code: int = 0) -> dict:
     done = genba("bench", "--export-json", "bench.json", *words, cwd=folder)
     assert done.returncode == code, done
@@ -105,32 +88,6 @@ def test_runs_go_forward_and_backward(tmp_path: Path) -> None:
     done = genba("bench", "-r", "2", "-s", "echo setup {letter} >> log", "-L", "letter", "A,B", note, cwd=tmp_path)
     assert (tmp_path / "log").read_text().split() == ["setup", "A", "A", "A", "setup", "B", "B", "B"]
     assert "one after the other" in done.stderr and "one after the other" in done.stdout, done
-
-
-@pytest.mark.parametrize("line", OF_HYPERFINE)
-def test_what_hyperfines_readme_types(line: str, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("word\n")
-    options, *commands = line.split("|")
-    page = exported(tmp_path, *options.split(), *commands)
-    assert [result["command"] for result in page["results"]] == OF_HYPERFINE[line]
-    for result in page["results"]:
-        assert 2 <= len(result["times"]) <= 3 and len(result["exit_codes"]) == len(result["times"]), result
-        assert result["min"] <= result["median"] <= result["max"] and result["min"] <= result["mean"] <= result["max"], result
-
-
-@pytest.mark.parametrize("line", OF_HYPERFINE)
-def test_hyperfine_itself_writes_the_same(line: str, tmp_path: Path) -> None:
-    if shutil.which("hyperfine") is None:
-        pytest.skip("hyperfine is not installed here (make/prepare.sh packages, as root)")
-    (tmp_path / "file").write_text("word\n")
-    options, *commands = line.split("|")
-    own = exported(tmp_path, *options.split(), *commands)["results"]
-    done = subprocess.run(["hyperfine", "--export-json", "theirs.json", *options.split(), *commands], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done
-    theirs = json.loads((tmp_path / "theirs.json").read_text())["results"]
-    alike = lambda results: [(one["command"], one.get("parameters") or {}, set(one["exit_codes"])) for one in results]
-    assert alike(own) == alike(theirs)
-    assert all(set(other) <= set(one) for one, other in zip(own, theirs)), "it has all keys of hyperfine's"
 
 
 def test_what_the_kernel_counts(tmp_path: Path) -> None:
@@ -400,7 +357,7 @@ def test_a_second_ctrl_c_ends_the_cleanup(tmp_path: Path) -> None:
     assert not Path(f"/proc/{said}").exists()
 
 
-def test_snippets_of_python(tmp_path: Path) -> None:
+def test_snippets_of_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = exported(
         tmp_path, "--py", "-r", "2", "--python", sys.executable, "--setup", "b = bytes(1_000_000); i = 7; print(hash('x'), file=open('hashes', 'a'))",
         "b[i:][:2]", "b[i:i+2]",
@@ -410,15 +367,26 @@ def test_snippets_of_python(tmp_path: Path) -> None:
     assert whole["mean"] > 20 * short["mean"] and short["genba"]["loops"] > whole["genba"]["loops"] > 1, page
     # Two statements, each in a process for the loops' length and in two that count: six that hash in their own way.
     assert len(set((tmp_path / "hashes").read_text().split())) == 6
-    done = genba("bench", "--py", "-r", "1", "--python", sys.executable, "--python", sys.executable, "pass")
-    assert done.stdout.count(f"{sys.executable}: pass") == 4, done
+    # Each statement in each interpreter.
+    other = tmp_path / "other"
+    other.write_text(f'#!/bin/sh\nexec {sys.executable} -X other "$@"\n')
+    other.chmod(0o755)
+    note = "import sys; print(*sys._xoptions, file=open('ran', 'a'))"
+    done = genba("bench", "--py", "-r", "1", "--python", sys.executable, "--python", other, "-s", note, "pass", cwd=tmp_path)
+    assert [done.stdout.count(f"{python}: pass") for python in (sys.executable, other)] == [2, 2], done
+    assert set((tmp_path / "ran").read_text().splitlines()) == {"", "other"}
+    # Where all processes hash alike, genba warns; CPython takes these two for not set.
+    for seed, is_fixed in (("0", True), ("random", False), ("", False)):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        done = genba("bench", "--py", "-r", "1", "--python", sys.executable, "pass")
+        assert done.stderr.startswith("warning: PYTHONHASHSEED is set: all processes hash alike") == is_fixed, done
     # As timeit's, several of --setup are lines of one code.
     (tmp_path / "hashes").unlink()
     done = genba("bench", "--py", "-r", "1", "-s", "if True:", "-s", "    a = 1", "-s", "b = a + 1", "assert b == 2", cwd=tmp_path)
     assert done.returncode == 0 and "Benchmark 1: assert b == 2\n" in done.stdout, done
     done = genba("bench", "-r", "1", "-s", "touch one", "-s", "touch two", "true", cwd=tmp_path)
     assert done.returncode == 2 and "'--setup <CMD>' cannot be used multiple times" in done.stderr and "hint: " in done.stderr, done
-    assert {path.name for path in tmp_path.iterdir()} == {"bench.json"}, "refused before anything ran"
+    assert {path.name for path in tmp_path.iterdir()} == {"bench.json", "other", "ran"}, "refused before anything ran"
 
 
 def test_why_names_the_expression(tmp_path: Path) -> None:

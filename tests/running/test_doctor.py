@@ -12,7 +12,7 @@ import pytest
 
 from clock_source import another_clock_source, unchanged_clock_source
 from figures import Figure
-from interpreters import pyenv_candidates
+from interpreters import from_pyenv, pyenv_candidates
 from looked_at import Program, started
 from recording import REPOSITORY, Place, Workshop, binary, genba
 from test_dump_refusals import forbidding
@@ -29,9 +29,33 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0
 """ + WAITS
 
 
+# What an interpreter has in itself of its build; genba takes the same from its configuration.
+BUILT = """
+import json, sys
+jit = getattr(sys, "_jit", None)
+print(json.dumps({
+    "debug build": "yes" if hasattr(sys, "gettotalrefcount") else "no",
+    "threads": "one GIL an interpreter" if getattr(sys, "_is_gil_enabled", lambda: True)() else "free-threaded",
+    "JIT": "not built in" if not (jit and jit.is_available()) else "on" if jit.is_enabled() else "built in, and off",
+}))
+"""
+
+
 @pytest.fixture
 def place(workshop: Workshop) -> Place:
     return workshop.place
+
+
+# A clock without the vDSO, as on a machine whose clock source has none: a system call each.
+ONE_CALL = """
+#define _GNU_SOURCE
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+int clock_gettime(clockid_t clock, struct timespec *now) { return (int)syscall(SYS_clock_gettime, clock, now); }
+int gettimeofday(struct timeval *restrict now, void *restrict zone) { return (int)syscall(SYS_gettimeofday, now, zone); }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -41,8 +65,11 @@ def slow_clock(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def built_clock(folder: Path) -> Path:
     """A library whose clock makes ten system calls a reading."""
-    made = folder / "slow_clock.so"
-    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(REPOSITORY / "tests/programs/slow_clock.c"), "-o", str(made)], check=True)
+    return library(REPOSITORY / "tests/programs/slow_clock.c", folder / "slow_clock.so")
+
+
+def library(source: Path, made: Path) -> Path:
+    subprocess.run(["cc", "-O1", "-shared", "-fPIC", str(source), "-o", str(made)], check=True)
     return made
 
 
@@ -54,7 +81,7 @@ def doctor(*arguments: str | Path, **options: Any) -> tuple[dict[str, Any], dict
     wrong = [fact for fact in page["facts"] if fact["standing"] in ("slow", "hinders")]
     assert (page["format"], page["version"], page["wrong"]) == ("genba-doctor", 1, len(wrong))
     assert done.returncode == (1 if wrong else 0) and done.stderr.startswith("error: ") == bool(wrong), done.stderr
-    assert all(fact["remedy"] for fact in wrong), wrong
+    assert all(fact["remedy"] for fact in wrong) and all(fact["why"] for fact in page["facts"]), page
     return page, {fact["name"]: fact for fact in page["facts"]}, done
 
 
@@ -66,6 +93,15 @@ def test_a_clock_that_makes_system_calls_is_named(slow_clock: Path) -> None:
         fact = facts[call["name"]]
         assert fact["standing"] == "slow" and "10 system calls, by slow_clock.so" in fact["value"], fact
         assert fact["remedy"] == f"{slow_clock} answers in libc's place: take it out of LD_PRELOAD"
+
+
+def test_one_system_call_a_reading_is_enough(tmp_path: Path) -> None:
+    (tmp_path / "one.c").write_text(ONE_CALL)
+    preloaded = library(tmp_path / "one.c", tmp_path / "one.so")
+    page, facts, _ = doctor("--clock", env={**os.environ, "LD_PRELOAD": str(preloaded)})
+    for call in page["clock"]["calls"][:3]:
+        assert (call["system_calls"], call["answered_by"]) == (1, str(preloaded)), call
+        assert facts[call["name"]]["standing"] == "slow" and "1 system call, by one.so" in facts[call["name"]]["value"], facts
 
 
 def test_the_kernel_s_clock_is_counted() -> None:
@@ -114,6 +150,17 @@ def test_a_build_is_told_by_its_own_configuration(place: Place) -> None:
         assert "--enable-optimizations" in facts["PGO"]["remedy"] and "slow: PGO: no" in done.stderr
 
 
+@pytest.mark.parametrize("jit", ["", "0", "1"])
+def test_a_build_is_what_the_interpreter_itself_has(place: Place, jit: str) -> None:
+    outside_alone(place)
+    environment = {**os.environ, "PYTHON_JIT": jit}
+    said = subprocess.run([place.interpreter.path, "-c", BUILT], env=environment, capture_output=True, text=True, check=True)
+    _, facts, _ = doctor("--python", place.interpreter.path, env=environment)
+    assert {name: facts[name]["value"] for name in json.loads(said.stdout)} == json.loads(said.stdout), facts
+    assert facts["debug build"]["standing"] == "ok" and facts["frame pointers"]["standing"] == "fact"
+    assert facts["allocator"]["value"] == "pymalloc"
+
+
 def test_an_allocator_that_checks_is_slow(place: Place) -> None:
     outside_alone(place)
     _, facts, _ = doctor("--python", place.interpreter.path, env={**os.environ, "PYTHONMALLOC": "debug"})
@@ -134,6 +181,15 @@ def test_what_genba_may_do_to_a_process(place: Place) -> None:
             assert f"python{place.interpreter.minor}-dbg would bring them" in facts["symbols"]["value"]
         assert ("each thread is held once more" in facts["attach, top"]["value"]) == place.interpreter.has_tail_calls
         stopped(program, facts)
+
+
+def test_another_malloc_in_a_process_is_named(tmp_path: Path) -> None:
+    # By its name: what it answers does not matter.
+    (tmp_path / "nothing.c").write_text("")
+    preloaded = library(tmp_path / "nothing.c", tmp_path / "libjemalloc.so.2")
+    with started([from_pyenv()[-1].path, "-c", WAITS], cwd=tmp_path, env={**os.environ, "LD_PRELOAD": str(preloaded)}) as program:
+        _, facts, _ = doctor(program.pid)
+    assert facts["malloc"]["value"] == "libjemalloc.so.2" and facts["LD_PRELOAD"]["value"] == str(preloaded), facts
 
 
 def stopped(program: Program, facts: dict[str, dict[str, Any]]) -> None:

@@ -85,6 +85,7 @@ TABLE: dict[str, Row] = {
     "tests/running/test_doctor.py::test_another_clock_source_of_this_machine": NOWHERE,
     "tests/running/test_doctor.py::test_what_genba_may_do_to_a_process": KINDS,
     "tests/running/test_doctor.py::test_a_build_is_told_by_its_own_configuration": ("3.13", "3.14-standalone"),
+    "tests/running/test_doctor.py::test_a_build_is_what_the_interpreter_itself_has": ("3.13", "3.14-standalone"),
     "tests/memory": Spread(ALL, 3),
     "tests/memory/test_heap_truth.py": ALL,
     "tests/memory/test_alloc.py": KINDS,

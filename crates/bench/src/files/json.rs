@@ -285,6 +285,16 @@ mod tests {
             assert!(first.contains_key(key), "{key}");
         }
         assert_eq!((first["mean"].as_f64(), first["memory_usage_byte"][1].as_u64()), (Some(1.5), Some(4096)));
+        // In seconds.
+        let numbers =
+            [("stddev", 0.5_f64.sqrt()), ("median", 1.5), ("user", 0.001), ("system", 0.0), ("min", 1.0), ("max", 2.0)];
+        for (key, number) in numbers {
+            assert!((first[key].as_f64().unwrap() - number).abs() < 1e-12, "{key}: {}", first[key]);
+        }
+        assert_eq!(
+            (&first["times"], &first["exit_codes"], &first["parameters"]),
+            (&serde_json::json!([1.0, 2.0]), &serde_json::json!([0, 0]), &serde_json::json!({"n": "1"}))
+        );
         assert_eq!(page["results"][1]["genba"]["relative"]["to"], "a");
         let read = earlier("bench.json", &text).unwrap();
         assert_eq!(read.times, [("a".to_owned(), vec![1e9, 2e9]), ("b".to_owned(), vec![1e9, 2e9])]);

@@ -442,7 +442,8 @@ impl Arguments {
         interrupt: &Interrupt,
         progress: &Progress,
     ) -> Result<Session, Failure> {
-        if std::env::var_os("PYTHONHASHSEED").is_some_and(|seed| seed != "random") {
+        // An empty one is none for CPython.
+        if std::env::var_os("PYTHONHASHSEED").is_some_and(|seed| !seed.is_empty() && seed != "random") {
             failure::say(
                 "warning: PYTHONHASHSEED is set: all processes hash alike, and intervals leave out what that changes",
             );

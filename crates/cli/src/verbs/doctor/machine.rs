@@ -283,7 +283,7 @@ pub fn asked() -> Asked {
 mod tests {
     use super::{Asked, Fact, Facts, facts, shares};
     use crate::verbs::doctor::fact::Standing;
-    use genba_process::facts::Facts as ProcessFacts;
+    use genba_process::facts::{Facts as ProcessFacts, Seccomp};
     use genba_process::tree::Tree;
     use std::fs;
     use tempfile::TempDir;
@@ -424,6 +424,41 @@ mod tests {
         let own = ProcessFacts::own().unwrap();
         let machine = facts(&tree, &own, Asked { may_read_itself: true }, true);
         assert!(machine.iter().all(|fact| fact.name != "CPU quota" && fact.name != "timer slack"));
+    }
+
+    #[test]
+    fn a_filter_hinders_where_it_forbids_reading() {
+        let folder = made(&[]);
+        let standing = |seccomp: Seccomp, may_read_itself: bool| {
+            let own = ProcessFacts { seccomp, ..ProcessFacts::own().unwrap() };
+            let all = facts(&Tree::new(folder.path()), &own, Asked { may_read_itself }, false);
+            one(&all, "seccomp").clone()
+        };
+        assert_eq!(standing(Seccomp::Off, true).standing, Standing::Ok);
+        assert_eq!(standing(Seccomp::Filter, true).standing, Standing::Ok);
+        let forbidden = standing(Seccomp::Filter, false);
+        assert_eq!(forbidden.standing, Standing::Hinders);
+        assert!(forbidden.remedy.unwrap().contains("--cap-add SYS_PTRACE"));
+    }
+
+    #[test]
+    fn a_processor_below_what_the_hardware_can_is_slow() {
+        let capped = |most: &'static str| {
+            let all = found(
+                &[
+                    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n"),
+                    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_driver", "acpi-cpufreq\n"),
+                    ("sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq", most),
+                    ("sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3000000\n"),
+                ],
+                false,
+            );
+            one(&all, "CPU frequency").clone()
+        };
+        let slow = capped("1500000\n");
+        assert_eq!(slow.standing, Standing::Slow);
+        assert!(slow.value.ends_with("1 CPU held below what the hardware can"), "{}", slow.value);
+        assert_eq!(capped("3000000\n").standing, Standing::Ok);
     }
 
     #[test]

@@ -17,11 +17,11 @@ use crate::verbs::attach::permission::{Permission, permissions};
 pub fn facts(tree: &Tree, own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
     let mut found = Facts::of("the process");
     let program = its.executable.as_ref().map(|path| path.display().to_string());
-    found.fact("process", format!("{}, {}", its.pid, its.name), "");
-    found.fact("program", program.unwrap_or_else(|| "cannot be read".to_owned()), "");
-    found.fact("user", its.users[1].to_string(), "");
-    found.fact("state", state(its.state), "");
-    found.fact("threads", its.threads.to_string(), "");
+    found.fact("process", format!("{}, {}", its.pid, its.name), "what the lines below are about");
+    found.fact("program", program.unwrap_or_else(|| "cannot be read".to_owned()), "genba looks for its Python there");
+    found.fact("user", its.users[1].to_string(), "the kernel lets a user look at processes of the same user");
+    found.fact("state", state(its.state), "a process that is stopped runs no thread that genba could ask");
+    found.fact("threads", its.threads.to_string(), "genba looks at each of them");
     let tracer = if its.tracer == 0 { "nobody".to_owned() } else { format!("process {}", its.tracer) };
     found.fact("traced by", tracer, "the kernel allows one tracer a thread");
     let seccomp = match its.seccomp {
@@ -29,7 +29,7 @@ pub fn facts(tree: &Tree, own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
         Seccomp::Strict => "strict: it may read, write and exit only; reading it from outside is not concerned",
         Seccomp::Filter => "a filter; reading it from outside is not concerned",
     };
-    found.fact("seccomp", seccomp, "");
+    found.fact("seccomp", seccomp, "genba's library in the process may not do what a filter forbids");
     let (mine, theirs) = (own.namespaces, its.namespaces);
     let pairs = [
         ("mount", mine.mount, theirs.mount),
@@ -44,9 +44,9 @@ pub fn facts(tree: &Tree, own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
         (_, []) => "the same as genba's".to_owned(),
         (_, others) => format!("of its own: {}", others.join(", ")),
     };
-    found.fact("namespaces", words, "");
+    found.fact("namespaces", words, "files and numbers of processes are others in there");
     if let Some(root) = its.root.as_ref().filter(|root| *root != Path::new("/")) {
-        found.fact("root", root.display().to_string(), "");
+        found.fact("root", root.display().to_string(), "the paths of its files begin there");
     }
     machine::shares(&mut found, tree, its.pid);
     found.rows

@@ -1,0 +1,87 @@
+"""`genba bench` beside hyperfine 1.15: what its README types, its options, and the files that it writes."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from recording import binary, genba
+from test_measured_in_turns import exported
+
+# README of hyperfine, with commands that end soon: option by option, what must have run.
+OF_HYPERFINE: dict[str, list[str]] = {
+    "--runs 2|sleep 0.003": ["sleep 0.003"],
+    "--runs 2|od file|cat file": ["od file", "cat file"],
+    "--warmup 1 --runs 2|grep -R word *": ["grep -R word *"],
+    "--runs 2 --prepare sync|grep -R word *": ["grep -R word *"],
+    "--runs 2 --prepare true --parameter-scan n 1 3|seq {n}": ["seq 1", "seq 2", "seq 3"],
+    "--runs 2 --parameter-scan delay 0.003 0.007 -D 0.002|sleep {delay}": ["sleep 0.003", "sleep 0.005", "sleep 0.007"],
+    "--runs 2 -L tool grep,egrep|{tool} -c word file": ["grep -c word file", "egrep -c word file"],
+    "--runs 2 --shell bash|for i in {1..10}; do echo test; done": ["for i in {1..10}; do echo test; done"],
+    "--runs 2 -N|grep word file": ["grep word file"],
+    "--runs 2 --shell=none|grep word file": ["grep word file"],
+    "--runs 2|my_function() { sleep 0.001; }; my_function": ["my_function() { sleep 0.001; }; my_function"],
+    "-m 2 -M 3 -i -u second --style basic --output pipe|exit 3": ["exit 3"],
+    "-r 2 -s true -c true -n named --show-output|true": ["named"],
+}
+
+
+@pytest.mark.parametrize("line", OF_HYPERFINE)
+def test_what_hyperfines_readme_types(line: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("word\n")
+    options, *commands = line.split("|")
+    page = exported(tmp_path, *options.split(), *commands)
+    assert [result["command"] for result in page["results"]] == OF_HYPERFINE[line]
+    for result in page["results"]:
+        assert 2 <= len(result["times"]) <= 3 and len(result["exit_codes"]) == len(result["times"]), result
+        assert result["min"] <= result["median"] <= result["max"] and result["min"] <= result["mean"] <= result["max"], result
+
+
+def with_hyperfine(*words: str, folder: Path) -> str:
+    if shutil.which("hyperfine") is None:
+        pytest.skip("hyperfine is not installed here (make/prepare.sh packages, as root)")
+    return subprocess.run(["hyperfine", *words], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("line", OF_HYPERFINE)
+def test_hyperfine_itself_writes_the_same(line: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("word\n")
+    options, *commands = line.split("|")
+    own = exported(tmp_path, *options.split(), *commands)["results"]
+    with_hyperfine("--export-json", "theirs.json", *options.split(), *commands, folder=tmp_path)
+    theirs = json.loads((tmp_path / "theirs.json").read_text())["results"]
+    alike = lambda results: [(one["command"], one.get("parameters") or {}, set(one["exit_codes"])) for one in results]
+    assert alike(own) == alike(theirs)
+    assert all(set(other) <= set(one) for one, other in zip(own, theirs)), "it has all keys of hyperfine's"
+
+
+def options_of(help_text: str) -> set[str]:
+    return {one for pair in re.findall(r"^ {2,8}(?:(-\w)(?:, )?)?(--[\w-]+)?", help_text, re.MULTILINE) for one in pair if one}
+
+
+def test_all_options_of_hyperfine_have_their_names(tmp_path: Path) -> None:
+    theirs = options_of(with_hyperfine("--help", folder=tmp_path)) - {"-V", "--version"}
+    assert len(theirs) > 30 and theirs <= options_of(genba("bench", "--help").stdout), theirs
+
+
+def test_tables_have_the_form_of_hyperfines(tmp_path: Path) -> None:
+    words = ["-N", "-r", "2", "-u", "millisecond", "-L", "n", "1,3", "sleep 0.0{n}", "seq -s | 200000{n}"]
+    for kind in ("csv", "markdown", "asciidoc", "orgmode"):
+        with_hyperfine(*words, f"--export-{kind}", "theirs", folder=tmp_path)
+        exported(tmp_path, *words, f"--export-{kind}", "own")
+        assert form(tmp_path / "own") == form(tmp_path / "theirs") and form(tmp_path / "own").count("seq") == 2, kind
+
+
+def form(table: Path) -> str:
+    """Without its numbers, and without what deviates: behind a ratio hyperfine has a deviation, and genba nothing where there are two runs."""
+    return re.sub(r"N ± N( \|?)$", r"N\1", re.sub(r"\d+(\.\d+)?(e-\d+)?", "N", table.read_text()), flags=re.MULTILINE)
+
+
+def test_a_function_that_bash_exports(tmp_path: Path) -> None:
+    script = 'my_function() { echo >> log; }; export -f my_function; exec "$@"'
+    words = [str(binary()), "bench", "--shell=bash", "-r", "2", "my_function"]
+    done = subprocess.run(["bash", "-c", script, "bash", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and (tmp_path / "log").read_text() == "\n\n", done
