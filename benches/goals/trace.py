@@ -1,7 +1,7 @@
 """`genba trace` beside `python -m cProfile`: the same programs under both, under other tracers and under neither, in turns, as wall time.
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
-Settings: none. A peer that is not there is said, and not measured.
+Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
 import json
@@ -15,6 +15,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+import machine
 import ways
 from row import Row
 
@@ -47,13 +48,15 @@ OWN = ("<module>", "leaf", "calls", "loop", "in_c")
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    return [row for name, text in PROGRAMS.items() for row in costs(options, folder, name, text)] + distortions(options, folder)
+    version = machine.minor(options.python)
+    found = [row for name, text in PROGRAMS.items() for row in costs(options, folder, f"trace on {version}: {name}", text)]
+    return found + distortions(options, folder, version)
 
 
 def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     program = folder / "traced.py"
     program.write_text(text)
-    others = peers(folder, program)
+    others = peers(options, folder, program)
     commands = {
         "bare": [options.python, str(program)],
         "cProfile": [options.python, "-m", "cProfile", "-o", str(folder / "traced.prof"), str(program)],
@@ -68,10 +71,10 @@ def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     low, high = interval(taken, "genba")
     # What each adds to the program, its own start included.
     yardstick = f"{low:.2f} to {high:.2f}; added {ours - bare:.3f} s, cProfile {theirs - bare:.3f} s, the program alone {bare:.3f} s"
-    found = [Row(f"trace: {name}, added time beside cProfile's", ratio(taken, "genba"), "×", RATIO_MAX, yardstick)]
+    found = [Row(f"{name}, added time beside cProfile's", ratio(taken, "genba"), "×", RATIO_MAX, yardstick)]
     for way in others:
         low, high = interval(taken, way)
-        found.append(Row(f"trace: {name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
+        found.append(Row(f"{name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
     return found
 
 
@@ -80,8 +83,9 @@ def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
     return [options.genba, "trace", "--quiet", "--force", "-o", out, "--python", options.python, str(program)]
 
 
-def peers(folder: Path, program: Path) -> dict[str, list[str]]:
-    """By their own interpreters, which are of one version."""
+def peers(options: Namespace, folder: Path, program: Path) -> dict[str, list[str]]:
+    """By their own interpreters, all of one version: beside cProfile of another one their figures would say nothing."""
+    version = machine.minor(options.python)
     found = {
         "yappi": ["-m", "yappi", "-c", "wall", "-f", "pstat", "-o", str(folder / "yappi.prof"), str(program)],
         "viztracer": ["-m", "viztracer", "--quiet", "-o", str(folder / "viztracer.json"), "--", str(program)],
@@ -92,6 +96,9 @@ def peers(folder: Path, program: Path) -> dict[str, list[str]]:
         found[way].insert(0, ways.venv(way))
         if missing := ways.peer(way, found[way]).missing:
             print(f"{way} is not measured: {missing}")
+            del found[way]
+        elif (own := machine.minor(found[way][0])) != version:
+            print(f"{way} is not measured: it has {own}, and cProfile runs on {version}")
             del found[way]
     return found
 
@@ -110,7 +117,7 @@ def interval(taken: dict[str, list[float]], way: str) -> tuple[float, float]:
     return found[RESAMPLES * 25 // 1000], found[RESAMPLES * 975 // 1000]
 
 
-def distortions(options: Namespace, folder: Path) -> list[Row]:
+def distortions(options: Namespace, folder: Path, version: str) -> list[Row]:
     """How far the share of the function that is moved most is from what `genba run` sampled: why one should sample."""
     program = folder / "mixed.py"
     program.write_text(MIXED)
@@ -130,7 +137,7 @@ def distortions(options: Namespace, folder: Path) -> list[Row]:
         moved = {name: told[name] - truth[name] for name in OWN}
         most = max(moved, key=lambda name: abs(moved[name]))
         each = ", ".join(f"{name} {truth[name] * 100:.0f} → {told[name] * 100:.0f} %" for name in OWN)
-        found.append(Row(f"trace: how far {way} moves a function's share of the time ({most})", abs(moved[most]) * 100, "points", yardstick=each))
+        found.append(Row(f"trace on {version}: how far {way} moves a function's share of the time ({most})", abs(moved[most]) * 100, "points", yardstick=each))
     return found
 
 
