@@ -1,6 +1,8 @@
 """`genba trace` beside `python -m cProfile`: the same programs under both, under other tracers and under neither, in turns, as wall time.
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
+The works of the bench's table are measured beside cProfile, too. Most of them call little, so that what a tracer adds is less than what runs differ by:
+of each it is told how long the whole run takes.
 Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
@@ -13,13 +15,16 @@ import subprocess
 import sys
 import time
 from argparse import Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import machine
 import ways
+import works
 from row import Row
 
 ROUNDS = 9
+ROUNDS_OF_WORKS = 5
 RATIO_MAX = 0.6
 RESAMPLES = 2_000
 PROGRAMS = {
@@ -50,6 +55,7 @@ OWN = ("<module>", "leaf", "calls", "loop", "in_c")
 def rows(options: Namespace, folder: Path) -> list[Row]:
     version = machine.minor(options.python)
     found = [row for name, text in PROGRAMS.items() for row in costs(options, folder, f"trace on {version}: {name}", text)]
+    found += [whole(options, folder, f"trace on {version}: {name}", name) for name in works_here()]
     return found + distortions(options, folder, version)
 
 
@@ -57,16 +63,7 @@ def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     program = folder / "traced.py"
     program.write_text(text)
     others = peers(options, folder, program)
-    commands = {
-        "bare": [options.python, str(program)],
-        "cProfile": [options.python, "-m", "cProfile", "-o", str(folder / "traced.prof"), str(program)],
-        "genba": traced(options, folder, program),
-        **others,
-    }
-    taken: dict[str, list[float]] = {way: [] for way in commands}
-    for _ in range(ROUNDS):
-        for way, command in commands.items():
-            taken[way].append(seconds(command))
+    taken = in_turns({"bare": [options.python, str(program)], **both(options, folder, program), **others}, ROUNDS)
     bare, theirs, ours = (statistics.median(taken[way]) for way in ("bare", "cProfile", "genba"))
     low, high = interval(taken, "genba")
     # What each adds to the program, its own start included.
@@ -76,6 +73,39 @@ def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
         low, high = interval(taken, way)
         found.append(Row(f"{name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
     return found
+
+
+def whole(options: Namespace, folder: Path, name: str, work: str) -> Row:
+    commands = both(options, folder, Path(ways.WORKLOAD), work, str(folder / "work.json"))
+    # A work imports one of these.
+    taken = in_turns(commands, ROUNDS_OF_WORKS, {"PYTHONPATH": os.pathsep.join(ways.packages())})
+    ours, theirs = (statistics.median(taken[way]) for way in ("genba", "cProfile"))
+    beside = lambda rounds: statistics.median([taken["genba"][at] / taken["cProfile"][at] for at in rounds])
+    low, high = drawn(beside, ROUNDS_OF_WORKS)
+    yardstick = f"{low:.2f} to {high:.2f}; {ours:.3f} s, cProfile {theirs:.3f} s"
+    return Row(f"{name}, run time beside cProfile's", beside(range(ROUNDS_OF_WORKS)), "×", yardstick=yardstick)
+
+
+def works_here() -> list[str]:
+    found = [name for name in works.WORKS if name not in works.FOR_GOALS]
+    if "imports" in found and not (ways.PEERS / "packages/sympy").exists():
+        print("imports is not measured: no sympy in build/peers/packages: make/prepare.sh peers")
+        found.remove("imports")
+    return found
+
+
+def both(options: Namespace, folder: Path, program: Path, *words: str) -> dict[str, list[str]]:
+    """genba, and what it is beside."""
+    out = str(folder / "traced.prof")
+    return {"cProfile": [options.python, "-m", "cProfile", "-o", out, str(program), *words], "genba": [*traced(options, folder, program), *words]}
+
+
+def in_turns(commands: dict[str, list[str]], rounds: int, environment: dict[str, str] | None = None) -> dict[str, list[float]]:
+    taken: dict[str, list[float]] = {way: [] for way in commands}
+    for _ in range(rounds):
+        for way, command in commands.items():
+            taken[way].append(seconds(command, environment))
+    return taken
 
 
 def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
@@ -103,7 +133,7 @@ def peers(options: Namespace, folder: Path, program: Path) -> dict[str, list[str
     return found
 
 
-def ratio(taken: dict[str, list[float]], way: str, rounds: list[int] | None = None) -> float:
+def ratio(taken: dict[str, list[float]], way: str, rounds: Sequence[int] | None = None) -> float:
     bare, theirs, ours = (
         statistics.median(times if rounds is None else [times[at] for at in rounds]) for times in (taken["bare"], taken["cProfile"], taken[way])
     )
@@ -111,9 +141,14 @@ def ratio(taken: dict[str, list[float]], way: str, rounds: list[int] | None = No
 
 
 def interval(taken: dict[str, list[float]], way: str) -> tuple[float, float]:
-    """Of the ratio, with 95 %: by drawing rounds again and again, each with all its ways."""
+    """Of the ratio."""
+    return drawn(lambda rounds: ratio(taken, way, rounds), ROUNDS)
+
+
+def drawn(figure: Callable[[Sequence[int]], float], rounds: int) -> tuple[float, float]:
+    """The interval of a figure with 95 %: by drawing rounds again and again, each with all its ways."""
     chance = random.Random(0)
-    found = sorted(ratio(taken, way, chance.choices(range(ROUNDS), k=ROUNDS)) for _ in range(RESAMPLES))
+    found = sorted(figure(chance.choices(range(rounds), k=rounds)) for _ in range(RESAMPLES))
     return found[RESAMPLES * 25 // 1000], found[RESAMPLES * 975 // 1000]
 
 
@@ -128,10 +163,8 @@ def distortions(options: Namespace, folder: Path, version: str) -> list[Row]:
     truth = shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})
     prof = folder / "traced.prof"
     found = []
-    for way, command in {
-        "genba trace": traced(options, folder, program),
-        "cProfile": [options.python, "-m", "cProfile", "-o", str(prof), str(program)],
-    }.items():
+    commands = both(options, folder, program)
+    for way, command in {"genba trace": commands["genba"], "cProfile": commands["cProfile"]}.items():
         seconds(command)
         told = shares(own_times(prof, program))
         moved = {name: told[name] - truth[name] for name in OWN}
@@ -160,9 +193,9 @@ def shares(times: dict[str, float]) -> dict[str, float]:
     return {name: times.get(name, 0) / total for name in OWN}
 
 
-def seconds(command: list[str]) -> float:
+def seconds(command: list[str], environment: dict[str, str] | None = None) -> float:
     began = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "GENBA_SETTINGS": "none"})
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **(environment or {}), "GENBA_SETTINGS": "none"})
     if done.returncode != 0:
         sys.exit(f"error: {' '.join(command)} ended with {done.returncode}\n{done.stderr}")
     return time.perf_counter() - began
