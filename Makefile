@@ -108,7 +108,7 @@ pictures: build web/node_modules ## put pictures of real pages into docs/picture
 untuned: build ## the first screens of ten slow programs that no rule was tuned for, as a table; SCREENS=1 prints them whole
 	@python3 benches/untuned.py $(GENBA) $$(for minor in 3.13 3.11; do ls $$HOME/.pyenv/versions/$$minor.*/bin/python3 | tail -n 1; done)
 
-bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE choose
+bench: build ## what genba costs, beside an empty handler and other profilers; ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON choose
 	@make/prepare.sh tools packages peers
 	$(TOOLS)/bin/python benches/bench.py
 

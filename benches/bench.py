@@ -1,7 +1,7 @@
 """`make bench`: what genba costs, beside a sampler that does nothing and beside other profilers, and its absolute goals.
 
 Owns: the options, the order of the parts, the two files with the results. Never: judges in silence: a goal that is missed is
-named at the end, and by how much. Settings: ROUNDS, WORKS, WAYS, PARTS, BEFORE, or the flags below.
+named at the end, and by how much. Settings: ROUNDS, WORKS, WAYS, PARTS, BEFORE, PYTHON, or the flags below.
 """
 
 import argparse
@@ -96,7 +96,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--ways", type=comma, default=comma(os.environ.get("WAYS", "")), help="all, unless some are named")
     parser.add_argument("--parts", type=comma, default=comma(os.environ.get("PARTS", "")) or list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--python", default=machine.newest_python(), help="interpreter that does the work")
+    parser.add_argument("--python", default=os.environ.get("PYTHON") or machine.newest_python(), help="interpreter that does the work")
     parser.add_argument("--genba", default=ways.GENBA, help="the command")
     before = "a genba of before a change, measured in the same rounds: the ways \"before 1 kHz\", \"before 10 kHz\""
     parser.add_argument("--before", default=os.environ.get("BEFORE", ""), help=before)

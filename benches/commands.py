@@ -43,14 +43,14 @@ class Beside:
         return [float(getattr(one, figure)) for one in self.used[name]]
 
 
-def beside(options: Namespace, commands: dict[str, list[str]], rounds: int, folder: Path, *, prepared: dict[str, str] | None = None) -> Beside:
+def beside(options: Namespace, commands: dict[str, list[str]], rounds: int, folder: Path, *, prepared: dict[str, str] | None = None, environment: dict[str, str] | None = None) -> Beside:
     """In turns, after a run of each that does not count. `prepared`: of each command, what a shell runs before each run of it."""
     out = folder / "beside.json"
     words = [options.genba, "bench", "--style", "none", "-N", "--warmup", "1", "--runs", str(rounds), "--export-json", str(out)]
     for name, command in commands.items():
         words += ["--command-name", name, *(["--prepare", prepared[name]] if prepared else []), shlex.join(command)]
     # What a developer has set for himself is not measured.
-    environment = {**os.environ, "GENBA_SETTINGS": "none"}
+    environment = {**os.environ, **(environment or {}), "GENBA_SETTINGS": "none"}
     done = subprocess.run(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(done.stderr)

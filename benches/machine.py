@@ -22,6 +22,11 @@ def version(python: str, prefix: list[str] | None = None) -> str:
     return said(*(prefix or []), python, "-c", code)
 
 
+def minor(python: str) -> str:
+    """CPython 3.13"""
+    return version(python).rpartition(".")[0]
+
+
 def said(*command: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 

@@ -5,12 +5,14 @@ import os
 import shutil
 import subprocess
 import sys
+from argparse import Namespace
 from pathlib import Path
 
 import pytest
 
+import machine
 import ways
-from goals import made, turns
+from goals import made, trace, turns
 
 HERE = Path(__file__).resolve().parent
 # A run of the bench that judges nothing but that it ran.
@@ -48,6 +50,14 @@ def test_one_round_of_two_works(tmp_path: Path) -> None:
     names = [json.loads(line)["figure"] for line in figures.read_text().splitlines()]
     assert "handler time × rate at 1 kHz, small_c_calls" in names
     assert names == [row["goal"] for row in data["goals"]]
+
+
+def test_tracers_of_another_version_are_not_beside_cprofile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(ways, "venv", lambda name: sys.executable)
+    monkeypatch.setattr(machine, "version", lambda python: "CPython 3.13.9" if python == sys.executable else "CPython 3.11.7")
+    assert trace.peers(Namespace(python="python3.11"), tmp_path, tmp_path / "x.py") == {}
+    assert "yappi is not measured: it has CPython 3.13, and cProfile runs on CPython 3.11" in capsys.readouterr().out
+    assert set(trace.peers(Namespace(python=sys.executable), tmp_path, tmp_path / "x.py")) == {"yappi", "viztracer", "pyinstrument"}
 
 
 @in_long_runs

@@ -1,7 +1,9 @@
 """`genba trace` beside `python -m cProfile`: the same programs under both, under other tracers and under neither, in turns, as wall time.
 
 Owns: three programs: many short Python calls, many calls of C, and both with generators; and a fourth whose shares every way but the sampler moves.
-Settings: none. A peer that is not there is said, and not measured.
+The works of the bench's table are measured beside cProfile, too. Most of them call little, so that what a tracer adds is less than what runs differ by:
+of each it is told how long the whole run takes.
+Settings: PYTHON, as for all parts: each figure names its version. A peer that is not there, or has another version, is said, and not measured.
 """
 
 import json
@@ -12,13 +14,17 @@ import statistics
 import subprocess
 import sys
 from argparse import Namespace
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-import commands
+import commands as timed
+import machine
 import ways
+import works
 from row import Row
 
 ROUNDS = 9
+ROUNDS_OF_WORKS = 5
 RATIO_MAX = 0.6
 RESAMPLES = 2_000
 PROGRAMS = {
@@ -47,29 +53,57 @@ OWN = ("<module>", "leaf", "calls", "loop", "in_c")
 
 
 def rows(options: Namespace, folder: Path) -> list[Row]:
-    return [row for name, text in PROGRAMS.items() for row in costs(options, folder, name, text)] + distortions(options, folder)
+    version = machine.minor(options.python)
+    found = [row for name, text in PROGRAMS.items() for row in costs(options, folder, f"trace on {version}: {name}", text)]
+    found += [whole(options, folder, f"trace on {version}: {name}", name) for name in works_here()]
+    return found + distortions(options, folder, version)
 
 
 def costs(options: Namespace, folder: Path, name: str, text: str) -> list[Row]:
     program = folder / "traced.py"
     program.write_text(text)
-    others = peers(folder, program)
-    ways_of_running = {
-        "bare": [options.python, str(program)],
-        "cProfile": [options.python, "-m", "cProfile", "-o", str(folder / "traced.prof"), str(program)],
-        "genba": traced(options, folder, program),
-        **others,
-    }
-    taken = {way: [used.wall_ns / 1e9 for used in runs] for way, runs in commands.beside(options, ways_of_running, ROUNDS, folder).used.items()}
+    others = peers(options, folder, program)
+    taken = in_turns(options, folder, {"bare": [options.python, str(program)], **both(options, folder, program), **others}, ROUNDS)
     bare, theirs, ours = (statistics.median(taken[way]) for way in ("bare", "cProfile", "genba"))
     low, high = interval(taken, "genba")
     # What each adds to the program, its own start included.
     yardstick = f"{low:.2f} to {high:.2f}; added {ours - bare:.3f} s, cProfile {theirs - bare:.3f} s, the program alone {bare:.3f} s"
-    found = [Row(f"trace: {name}, added time beside cProfile's", ratio(taken, "genba"), "×", RATIO_MAX, yardstick)]
+    found = [Row(f"{name}, added time beside cProfile's", ratio(taken, "genba"), "×", RATIO_MAX, yardstick)]
     for way in others:
         low, high = interval(taken, way)
-        found.append(Row(f"trace: {name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
+        found.append(Row(f"{name}, added time of {way} beside cProfile's", ratio(taken, way), "×", yardstick=f"{low:.2f} to {high:.2f}"))
     return found
+
+
+def whole(options: Namespace, folder: Path, name: str, work: str) -> Row:
+    commands = both(options, folder, Path(ways.WORKLOAD), work, str(folder / "work.json"))
+    # A work imports one of these.
+    taken = in_turns(options, folder, commands, ROUNDS_OF_WORKS, {"PYTHONPATH": os.pathsep.join(ways.packages())})
+    ours, theirs = (statistics.median(taken[way]) for way in ("genba", "cProfile"))
+    beside = lambda rounds: statistics.median([taken["genba"][at] / taken["cProfile"][at] for at in rounds])
+    low, high = drawn(beside, ROUNDS_OF_WORKS)
+    yardstick = f"{low:.2f} to {high:.2f}; {ours:.3f} s, cProfile {theirs:.3f} s"
+    return Row(f"{name}, run time beside cProfile's", beside(range(ROUNDS_OF_WORKS)), "×", yardstick=yardstick)
+
+
+def works_here() -> list[str]:
+    found = [name for name in works.WORKS if name not in works.FOR_GOALS]
+    if "imports" in found and not (ways.PEERS / "packages/sympy").exists():
+        print("imports is not measured: no sympy in build/peers/packages: make/prepare.sh peers")
+        found.remove("imports")
+    return found
+
+
+def both(options: Namespace, folder: Path, program: Path, *words: str) -> dict[str, list[str]]:
+    """genba, and what it is beside."""
+    out = str(folder / "traced.prof")
+    return {"cProfile": [options.python, "-m", "cProfile", "-o", out, str(program), *words], "genba": [*traced(options, folder, program), *words]}
+
+
+def in_turns(options: Namespace, folder: Path, commands: dict[str, list[str]], rounds: int, environment: dict[str, str] | None = None) -> dict[str, list[float]]:
+    """Wall time of each run, in seconds."""
+    used = timed.beside(options, commands, rounds, folder, environment=environment).used
+    return {way: [one.wall_ns / 1e9 for one in runs] for way, runs in used.items()}
 
 
 def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
@@ -77,8 +111,9 @@ def traced(options: Namespace, folder: Path, program: Path) -> list[str]:
     return [options.genba, "trace", "--quiet", "--force", "-o", out, "--python", options.python, str(program)]
 
 
-def peers(folder: Path, program: Path) -> dict[str, list[str]]:
-    """By their own interpreters, which are of one version."""
+def peers(options: Namespace, folder: Path, program: Path) -> dict[str, list[str]]:
+    """By their own interpreters, all of one version: beside cProfile of another one their figures would say nothing."""
+    version = machine.minor(options.python)
     found = {
         "yappi": ["-m", "yappi", "-c", "wall", "-f", "pstat", "-o", str(folder / "yappi.prof"), str(program)],
         "viztracer": ["-m", "viztracer", "--quiet", "-o", str(folder / "viztracer.json"), "--", str(program)],
@@ -90,10 +125,13 @@ def peers(folder: Path, program: Path) -> dict[str, list[str]]:
         if missing := ways.peer(way, found[way]).missing:
             print(f"{way} is not measured: {missing}")
             del found[way]
+        elif (own := machine.minor(found[way][0])) != version:
+            print(f"{way} is not measured: it has {own}, and cProfile runs on {version}")
+            del found[way]
     return found
 
 
-def ratio(taken: dict[str, list[float]], way: str, rounds: list[int] | None = None) -> float:
+def ratio(taken: dict[str, list[float]], way: str, rounds: Sequence[int] | None = None) -> float:
     bare, theirs, ours = (
         statistics.median(times if rounds is None else [times[at] for at in rounds]) for times in (taken["bare"], taken["cProfile"], taken[way])
     )
@@ -101,13 +139,18 @@ def ratio(taken: dict[str, list[float]], way: str, rounds: list[int] | None = No
 
 
 def interval(taken: dict[str, list[float]], way: str) -> tuple[float, float]:
-    """Of the ratio, with 95 %: by drawing rounds again and again, each with all its ways."""
+    """Of the ratio."""
+    return drawn(lambda rounds: ratio(taken, way, rounds), ROUNDS)
+
+
+def drawn(figure: Callable[[Sequence[int]], float], rounds: int) -> tuple[float, float]:
+    """The interval of a figure with 95 %: by drawing rounds again and again, each with all its ways."""
     chance = random.Random(0)
-    found = sorted(ratio(taken, way, chance.choices(range(ROUNDS), k=ROUNDS)) for _ in range(RESAMPLES))
+    found = sorted(figure(chance.choices(range(rounds), k=rounds)) for _ in range(RESAMPLES))
     return found[RESAMPLES * 25 // 1000], found[RESAMPLES * 975 // 1000]
 
 
-def distortions(options: Namespace, folder: Path) -> list[Row]:
+def distortions(options: Namespace, folder: Path, version: str) -> list[Row]:
     """How far the share of the function that is moved most is from what `genba run` sampled: why one should sample."""
     program = folder / "mixed.py"
     program.write_text(MIXED)
@@ -118,16 +161,14 @@ def distortions(options: Namespace, folder: Path) -> list[Row]:
     truth = shares({row["function"]: row["wall_ns"] for row in said["rows"] if row.get("file") == str(program)})
     prof = folder / "traced.prof"
     found = []
-    for way, command in {
-        "genba trace": traced(options, folder, program),
-        "cProfile": [options.python, "-m", "cProfile", "-o", str(prof), str(program)],
-    }.items():
+    commands = both(options, folder, program)
+    for way, command in {"genba trace": commands["genba"], "cProfile": commands["cProfile"]}.items():
         run(command)
         told = shares(own_times(prof, program))
         moved = {name: told[name] - truth[name] for name in OWN}
         most = max(moved, key=lambda name: abs(moved[name]))
         each = ", ".join(f"{name} {truth[name] * 100:.0f} → {told[name] * 100:.0f} %" for name in OWN)
-        found.append(Row(f"trace: how far {way} moves a function's share of the time ({most})", abs(moved[most]) * 100, "points", yardstick=each))
+        found.append(Row(f"trace on {version}: how far {way} moves a function's share of the time ({most})", abs(moved[most]) * 100, "points", yardstick=each))
     return found
 
 

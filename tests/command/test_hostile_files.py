@@ -1,6 +1,10 @@
-"""Small files that ask for much: a compressed file of 60 kB never takes more than 150 MB, whatever is in it and whichever verb reads it."""
+"""Small files that ask for much: a file of 60 kB never takes more than 150 MB, compressed or not, whatever is in it and whichever verb reads it.
+
+And a large one that is what it says: counts of 60,000 functions are read within the same.
+"""
 
 import gzip
+import marshal
 import os
 import struct
 import subprocess
@@ -82,6 +86,39 @@ HOSTILE: dict[str, Callable[[], bytes]] = {
 }
 
 
+# A function, and the first bytes of what follows it.
+ROW = b"{\xa9\x03\xda\x04a.pyi\x01\0\0\0\xda\x01f"
+# One call of a second.
+NUMBERS = b"i\1\0\0\0" * 2 + (b"g" + struct.pack("<d", 1)) * 2
+
+
+def one_name_for_many_rows() -> bytes:
+    """A name of 16 kB, by references of five bytes."""
+    name = b"x" * (1 << 14)
+    first = b"{)\x03\xfa\x01ai\0\0\0\0\xf5" + struct.pack("<i", len(name)) + name + b")\x05" + NUMBERS + b"{0"
+    rows = (b")\x03r\0\0\0\0i" + struct.pack("<i", line) + b"r\1\0\0\0)\x05" + NUMBERS + b"{0" for line in range(1, 600))
+    return first + b"".join(rows) + b"0"
+
+
+def many_callers() -> bytes:
+    """One function, to which its callers refer: the same one again and again, ten bytes each."""
+    callers = (FILE_BYTES_MAX - 200) // 10
+    return ROW + b")\x05" + NUMBERS + b"{r\0\0\0\0\xa9\x04" + NUMBERS + b"r\0\0\0\0r\3\0\0\0" * callers + b"00"
+
+
+# As they are, and whether they can be read.
+HOSTILE_PROFS: dict[str, tuple[Callable[[], bytes], bool]] = {
+    "a string of 2 GB": (lambda: b"{)\x03s\xff\xff\xff\x7f", False),
+    "a tuple of two billion": (lambda: ROW + b"(\xff\xff\xff\x7f", False),
+    "a tuple of less than none": (lambda: ROW + b"(\0\0\0\x80", False),
+    "a long of two billion digits": (lambda: ROW + b")\x05l\xff\xff\xff\x7f", False),
+    "a long of as many below zero": (lambda: ROW + b")\x05l\0\0\0\x80", False),
+    "tuples in tuples": (lambda: ROW + b")\x05" * 29_000, False),
+    "one name for many rows": (one_name_for_many_rows, True),
+    "many callers": (many_callers, True),
+}
+
+
 # A process of its own: a child begins with the peak of whoever forks it.
 RUNNER = """
 import os, subprocess, sys
@@ -109,3 +146,30 @@ def test_a_small_file_takes_little_memory(tmp_path: Path, name: str) -> None:
         peak, code, said = peak_bytes(*words)
         assert code in {0, 1} and "panicked" not in said, said
         assert peak <= PEAK_BYTES_MAX, (words[0], peak, code, said)
+
+
+@pytest.mark.parametrize("name", HOSTILE_PROFS)
+def test_a_small_prof_takes_little_memory(tmp_path: Path, name: str) -> None:
+    make, is_read = HOSTILE_PROFS[name]
+    file = tmp_path / "hostile.prof"
+    file.write_bytes(make())
+    assert file.stat().st_size <= FILE_BYTES_MAX
+    for words in (("pstats", file, "--stats"), ("pstats", file, "--callers", "3"), ("report", file), ("tree", file), ("diff", file, file)):
+        peak, code, said = peak_bytes(*words)
+        assert (code, "damaged at byte " in said) == ((0, False) if is_read else (1, True)), (words[0], code, said)
+        assert "panicked" not in said and peak <= PEAK_BYTES_MAX, (words[0], peak, said)
+
+
+def test_many_functions_are_read_by_every_reader(tmp_path: Path) -> None:
+    """What `genba pstats` reads, the other readers do, too."""
+    function = lambda line: ("app.py", line, f"f{line}")
+    alone, called = tmp_path / "alone.prof", tmp_path / "called.prof"
+    alone.write_bytes(marshal.dumps({function(line): (1, 1, 0.5, 0.5, {}) for line in range(60_000)}))
+    called.write_bytes(marshal.dumps({function(line): (1, 1, 0.5, 0.5, {function(line - 1): (1, 1, 0.5, 0.5)}) for line in range(60_000)}))
+    for file in (alone, called):
+        for words in (("pstats", file, "--stats", "9"), ("report", file), ("tree", file)):
+            peak, code, said = peak_bytes(*words)
+            assert code == 0 and peak <= PEAK_BYTES_MAX, (words[0], file.name, peak, said)
+    for words in (("html", "-o", tmp_path / "page.html", called), ("export", "--to", "collapsed", "-o", "-", called), ("diff", alone, called)):
+        _, code, said = peak_bytes(*words)
+        assert code == 0, (words[0], said)

@@ -159,6 +159,19 @@ def test_expressions_choose_the_names_that_they_choose_in_python(first: str, pyt
     assert said([str(binary()), "pstats", first], lines) == expected
 
 
+KEYS = "calls cumtime cumulative filename line module name ncalls nfl pcalls stdname time tottime".split()
+
+
+@pytest.mark.parametrize("first", ["cprofile-3.13.0.prof", "profile-3.13.0.prof"])
+def test_every_key_and_every_beginning_of_one_sorts_as_in_pstats(first: str, python: str) -> None:
+    """Some beginnings are refused: they would be those of several keys."""
+    beginnings = dict.fromkeys(key[:length] for key in KEYS for length in range(1, len(key) + 1))
+    lines = "sort time\n" + "".join(f"sort {beginning}\nstats 9\n" for beginning in beginnings)
+    expected = said([python, "-m", "pstats", first], lines)
+    assert all(f"\n{key} -- " in expected for key in KEYS) and expected.count("Ordered by: ") == len(beginnings)
+    assert said([str(binary()), "pstats", first], lines) == expected
+
+
 def test_expressions_that_only_python_matches_are_told() -> None:
     lines = "".join(f"stats {expression}\n" for expression in ["(?<=o)b", "(?P<a>f)(?P=a)", r"(f)\1", "fib++", "(?>fib)", "(?a)fib", "(?x)fib"])
     assert said([str(binary()), "pstats", "cprofile-3.13.0.prof"], lines).count("<Unsupported regular expression ") == 7

@@ -1,7 +1,9 @@
 """casebook/mask: how often `mask` and what it calls are called is known beforehand, and so is that all bytes came back."""
 
+import pytest
+
 from recording import Workshop
-from test_trace import called, traced
+from test_trace import called, counts, traced
 
 MESSAGES = 20
 BYTES = MESSAGES * 4096
@@ -16,9 +18,13 @@ def test_a_call_for_each_byte(workshop: Workshop) -> None:
     assert called(profile, "<built-in method builtins.ord>") >= 2 * BYTES
 
 
-def test_the_fix_needs_none(workshop: Workshop) -> None:
-    program = workshop.program("casebook/mask/fixed.py")
-    done = traced(workshop, "-o", f"{workshop.place.inside}/fixed.prof", "--python", workshop.interpreter.path, program, str(MESSAGES))
+@pytest.mark.parametrize("fix", ["bytewise", "fixed"])
+def test_the_fixes_need_none(workshop: Workshop, fix: str) -> None:
+    """That of the story, in arrays, goes byte by byte, too."""
+    program = workshop.program(f"casebook/mask/{fix}.py")
+    done = traced(workshop, "-o", f"{workshop.place.inside}/{fix}.prof", "--python", workshop.interpreter.path, program, str(MESSAGES))
     assert (done.returncode, done.stdout) == (0, f"{BYTES}\n"), done.stderr
-    profile = workshop.place.outside / "fixed.prof"
+    profile = workshop.place.outside / f"{fix}.prof"
     assert (called(profile, "mask"), called(profile, "mask_byte")) == (MESSAGES, 0)
+    # None for a byte, of any function.
+    assert max(numbers[1] for (file, _, _), numbers in counts(profile).items() if file in {"bridge.py", f"{fix}.py"}) < BYTES / 10

@@ -122,14 +122,27 @@ def test_threads_are_counted_each_for_itself(workshop: Workshop) -> None:
     assert by_caller["in_thread"] == (5, 5) and by_caller["main"] == (1, 1)
 
 
+# How a generator that has not given all its values ends: each way that there is, and as nobody holds it any more.
+ENDS = """def end(got, way):
+    try:
+        if way in (0, 3): got.close()
+        if way in (1, 2, 3): got.throw(Wrong)
+        if way == 2: got.close()
+    except (StopIteration, Wrong):
+        pass"""
+
+
 def random_program(seed: int) -> str:
-    """Functions that call those of higher numbers, themselves with one less, and C; generators; exceptions raised and caught anywhere."""
+    """Functions that call those of higher numbers, themselves with one less, and C; generators that are left, closed or thrown into before their first
+    value, between two and behind their last; exceptions raised and caught anywhere."""
     chance = random.Random(seed)
-    lines = ["class Wrong(Exception): pass"]
+    lines = ["class Wrong(Exception): pass", ENDS]
     count = chance.randint(3, 8)
+    generators = [number for number in range(count) if chance.random() < 0.5]
     for number in range(count):
-        is_generator = chance.random() < 0.3
         lines += [f"def f{number}(depth):", "    if depth <= 0:", "        return 0", "    found = 0"]
+        own = [f"        found += (yield from f{later}(depth - {chance.randint(1, 3)})) or 0" for later in generators if later >= number]
+        own = ["        yield found"] * 4 + own if number in generators else []
         for _ in range(chance.randint(1, 4)):
             later = chance.randint(number, count - 1)
             lines += ["    try:"]
@@ -143,25 +156,33 @@ def random_program(seed: int) -> str:
                         "        [].pop()",
                         "        raise Wrong(depth)",
                         "        '-'.join(str(one) for one in range(depth)).split('-')",
+                        *own,
                     ]
                 )
             ]
             lines += [f"    except {chance.choice(['Wrong', 'IndexError', '(Wrong, IndexError)'])}:", "        found += 1"]
-            if is_generator:
-                lines += ["    yield found"]
+            if chance.random() < 0.3:
+                lines += ["    finally:", "        found += len([depth])"]
+        if number in generators:
+            lines += ["    yield found"]
         lines += ["    return found"]
     lines += [
         "def run(function, depth):",
         "    got = function(depth)",
         "    if not hasattr(got, 'send'):",
         "        return [got] if got is not None else []",
+        f"    if depth == {chance.randint(0, 5)}:",
+        f"        end(got, {chance.randint(0, 3)})",
         f"    taken = [one for one, _ in zip(got, range({chance.randint(1, 4)}))]",
+        # Beyond 3 it is left.
+        f"    end(got, (depth + len(taken) + {chance.randint(0, 5)}) % 6)",
         "    return taken",
-        "for depth in range(4):",
-        "    try:",
-        "        run(f0, depth)",
-        "    except (Wrong, IndexError):",
-        "        pass",
+        f"for function in ({', '.join(f'f{number}' for number in range(count))}):",
+        "    for depth in range(4):",
+        "        try:",
+        "            run(function, depth)",
+        "        except (Wrong, IndexError):",
+        "            pass",
     ]
     return "\n".join(lines) + "\n"
 
@@ -206,6 +227,7 @@ def test_random_programs(workshop: Workshop) -> None:
         ours, theirs = compare(workshop, program)
         own = [of_files(found, "random_") for found in (ours, theirs)]
         assert len(own[0]) > 40 and own[0] == own[1], seeds
+        assert {f"<method '{way}' of 'generator' objects>" for way in ("throw", "close")} <= {of[0][2] for of in own[0]}, seeds
 
 
 def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:

@@ -19,7 +19,7 @@ pub use traced::{Counts, profs, traced};
 
 use genba_format::{MAGIC, Recording};
 
-use crate::room::Room;
+use crate::room::Size;
 
 /// All kinds of files that are read, for errors and help.
 pub const KINDS: &str =
@@ -73,26 +73,27 @@ impl std::error::Error for Refused {}
 /// Reads the file whatever its name is.
 pub fn read(bytes: &[u8]) -> Result<Imported, Refused> {
     let Some(plain) = compressed::decompress(bytes)? else {
-        return read_plain(bytes, Room::of(bytes.len()));
+        return read_plain(bytes, Size::of(bytes));
     };
     if plain.bytes.starts_with(&MAGIC) {
         let words = "a recording of genba that was compressed: decompress it first; its blocks are compressed already";
         return Err(Refused::Unsupported(words.to_owned()));
     }
-    let mut imported = read_plain(&plain.bytes, Room::of_compressed(bytes.len(), plain.bytes.len()))?;
+    let size = Size { stored_bytes: Some(bytes.len() as u64), ..Size::of(&plain.bytes) };
+    let mut imported = read_plain(&plain.bytes, size)?;
     imported.faults.extend(plain.fault);
     Ok(imported)
 }
 
-fn read_plain(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
+fn read_plain(bytes: &[u8], size: Size) -> Result<Imported, Refused> {
     if vmprof::is_log(bytes)? {
-        return vmprof::read(bytes, room);
+        return vmprof::read(bytes, size.room_of_stacks());
     }
     if genba_pstats::is_prof(bytes) {
-        return prof::read(bytes, room);
+        return prof::read(bytes, size.room_of_counts());
     }
     if collapsed::is_collapsed(bytes) {
-        return collapsed::read(bytes, room);
+        return collapsed::read(bytes, size.room_of_stacks());
     }
     Err(Refused::Unknown { begins: bytes.iter().take(8).copied().collect() })
 }

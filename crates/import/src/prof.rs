@@ -13,16 +13,15 @@ use crate::{Imported, Refused};
 
 const KIND: &str = "a .prof file";
 
-pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
-    let (room, of_builder) = room.halves();
-    let prof = prof_of(bytes, room)?;
+pub fn read(bytes: &[u8], mut room: Room) -> Result<Imported, Refused> {
+    let prof = prof_of(bytes, &mut room)?;
     if prof.rows.is_empty() {
         return Err(Refused::Unsupported("a .prof file without functions: nothing was profiled".to_owned()));
     }
     let rest = prof.rest_bytes;
     let faults = (rest > 0).then(|| format!("{rest} bytes behind the end of the profile are not read"));
     Ok(Imported {
-        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }, of_builder)?,
+        recording: recording(&prof, bytes, proto::Start { native: true, ..proto::Start::default() }, room)?,
         words: words(&prof).to_owned(),
         unknown: UNKNOWN.to_owned(),
         faults: Vec::from_iter(faults),
@@ -35,13 +34,18 @@ pub fn read(bytes: &[u8], room: Room) -> Result<Imported, Refused> {
 const UNKNOWN: &str =
     "a .prof file tells sums alone: no clock of the process beside them for law 2, and no ticks for law 1";
 
-pub(crate) fn prof_of(bytes: &[u8], room: Room) -> Result<Prof, Refused> {
-    genba_pstats::read_within(bytes, room.left()).map_err(|damaged| Refused::Damaged {
+/// Takes at most half of `room`: the samples that are made of a function take more than it does. What it leaves is theirs.
+pub(crate) fn prof_of(bytes: &[u8], room: &mut Room) -> Result<Prof, Refused> {
+    let half = room.left() / 2;
+    let mut left = half;
+    let prof = genba_pstats::read_within(bytes, &mut left).map_err(|damaged| Refused::Damaged {
         kind: KIND,
         byte: damaged.byte,
         expected: damaged.expected,
         found: damaged.found,
-    })
+    })?;
+    room.take(half - left)?;
+    Ok(prof)
 }
 
 /// `bytes`: of the file.

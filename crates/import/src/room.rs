@@ -6,8 +6,10 @@ use crate::Refused;
 /// So much in any case, and so much for each byte of the file.
 const BYTES_MIN: u64 = 96 << 20;
 const BYTES_A_BYTE: u64 = 20;
-/// What a file decompresses to counts up to so many times its size: a small file cannot ask for much.
-const PLAIN_A_BYTE: u64 = 16;
+/// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: however many a profiler wrote, all are read.
+const BYTES_A_BYTE_OF_COUNTS: u64 = 64;
+/// A compressed file has at most so much for each of its own bytes: a small one cannot ask for much.
+const BYTES_A_STORED_BYTE: u64 = 320;
 
 /// A call: a function below its callers, and its line of `genba tree`.
 pub const CALL_BYTES: u64 = 560;
@@ -17,6 +19,37 @@ pub const PLACE_BYTES: u64 = 1_200;
 pub const NAME_COPIES: u64 = 6;
 pub const SAMPLE_BYTES: u64 = 128;
 
+/// How large a file is as it is read, and as it was stored, where that was compressed.
+#[derive(Clone, Copy, Debug)]
+pub struct Size {
+    pub plain_bytes: u64,
+    pub stored_bytes: Option<u64>,
+}
+
+impl Size {
+    pub const fn of(bytes: &[u8]) -> Size {
+        Size { plain_bytes: bytes.len() as u64, stored_bytes: None }
+    }
+
+    pub const fn room_of_stacks(self) -> Room {
+        self.room(BYTES_A_BYTE)
+    }
+
+    /// Of a `.prof` file.
+    pub const fn room_of_counts(self) -> Room {
+        self.room(BYTES_A_BYTE_OF_COUNTS)
+    }
+
+    const fn room(self, bytes_a_byte: u64) -> Room {
+        let of_plain = self.plain_bytes.saturating_mul(bytes_a_byte);
+        let more = match self.stored_bytes {
+            Some(bytes) if bytes.saturating_mul(BYTES_A_STORED_BYTE) < of_plain => bytes * BYTES_A_STORED_BYTE,
+            _ => of_plain,
+        };
+        Room::within(BYTES_MIN.saturating_add(more))
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Room {
     max: u64,
@@ -24,14 +57,6 @@ pub struct Room {
 }
 
 impl Room {
-    pub fn of(file_bytes: usize) -> Room {
-        Room::within(BYTES_MIN.saturating_add((file_bytes as u64).saturating_mul(BYTES_A_BYTE)))
-    }
-
-    pub fn of_compressed(file_bytes: usize, plain_bytes: usize) -> Room {
-        Room::of(plain_bytes.min(file_bytes.saturating_mul(PLAIN_A_BYTE as usize)))
-    }
-
     pub const fn within(max: u64) -> Room {
         Room { max, left: max }
     }

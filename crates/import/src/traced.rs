@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use genba_format::{BlockHeader, ProcessKey, ReadBlock, Recording, proto};
 
-use crate::room::Room;
+use crate::room::{Room, Size};
 use crate::{Imported, prof};
 
 /// The counts of a process, as a `.prof` file.
@@ -32,9 +32,9 @@ pub fn traced(mut recording: Recording) -> Result<Imported, Recording> {
     let mut blocks = Vec::new();
     for process in processes {
         let pid = process.start.pid;
-        let (room, of_builder) = process.room().halves();
-        let counted = prof::prof_of(&process.bytes, room).and_then(|read| {
-            prof::recording(&read, &process.bytes, process.start, of_builder).map(|recording| (read, recording))
+        let mut room = process.room();
+        let counted = prof::prof_of(&process.bytes, &mut room).and_then(|read| {
+            prof::recording(&read, &process.bytes, process.start, room).map(|recording| (read, recording))
         });
         match counted {
             Ok((read, recording)) => {
@@ -76,7 +76,7 @@ struct Process {
 
 impl Process {
     fn room(&self) -> Room {
-        Room::of_compressed(usize::try_from(self.stored_bytes).unwrap_or(usize::MAX), self.bytes.len())
+        Size { stored_bytes: Some(self.stored_bytes), ..Size::of(&self.bytes) }.room_of_counts()
     }
 }
 

@@ -36,16 +36,16 @@ pub fn is_prof(bytes: &[u8]) -> bool {
 /// # Errors
 /// The file is cut, or holds a value that no `.prof` file holds.
 pub fn read(bytes: &[u8]) -> Result<Prof, Damaged> {
-    read_within(bytes, u64::MAX)
+    read_within(bytes, &mut { u64::MAX })
 }
 
-/// `room_bytes`: of memory, for a file that was compressed: a caller of few bytes takes many here.
+/// `room_bytes`: of memory, since a caller of few bytes takes many here. What the profile takes is taken from it.
 ///
 /// # Errors
 /// As `read`, and that it needs more.
-pub fn read_within(bytes: &[u8], room_bytes: u64) -> Result<Prof, Damaged> {
+pub fn read_within(bytes: &[u8], room_bytes: &mut u64) -> Result<Prof, Damaged> {
     let mut file = File {
-        room_bytes,
+        room_bytes: *room_bytes,
         references_counted: 0,
         reader: Reader::new(bytes),
         name_bytes_left: NAME_BYTES_MIN + NAME_BYTES_A_BYTE * bytes.len(),
@@ -69,6 +69,7 @@ pub fn read_within(bytes: &[u8], room_bytes: u64) -> Result<Prof, Damaged> {
     }
     let awaits = file.awaits(&bytes[file.reader.byte()..])?;
     let rest_bytes = (bytes.len() - file.reader.byte()) as u64;
+    *room_bytes = file.room_bytes;
     Ok(Prof { rows, awaits, is_sampled, rest_bytes })
 }
 

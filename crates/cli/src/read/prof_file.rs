@@ -85,7 +85,7 @@ fn prof_of(Counts { bytes, room_bytes }: &Counts) -> Result<Prof, NotLoaded> {
         let words = format!("not a .prof file: it begins with \"{}\"", begins.escape_ascii());
         return Err(NotLoaded::Content(words));
     }
-    let prof = genba_pstats::read_within(bytes, *room_bytes).map_err(|damaged| {
+    let prof = genba_pstats::read_within(bytes, &mut { *room_bytes }).map_err(|damaged| {
         NotLoaded::Content(format!(
             "damaged at byte {}: expected {}, found {}",
             damaged.byte, damaged.expected, damaged.found

@@ -129,6 +129,22 @@ fn a_file_with_awaits_is_refused_at_each_byte_but_behind_its_counts() {
     );
 }
 
+/// Rows of 45 bytes, one for each function: each is a place, a call and a sample of its own in memory.
+#[test]
+fn however_many_functions_a_profiler_wrote_they_are_read() {
+    const FUNCTIONS: i32 = 100_000;
+    let second = 1.0_f64.to_le_bytes();
+    let counts = [b")\x05i\x01\0\0\0i\x01\0\0\0g".as_slice(), &second, b"g", &second, b"{0"].concat();
+    let mut bytes = b"{".to_vec();
+    for line in 1..=FUNCTIONS {
+        bytes.extend([b")\x03z\x01ai".as_slice(), &line.to_le_bytes(), b"z\x01f", &counts].concat());
+    }
+    bytes.push(b'0');
+    let imported = read(&bytes).unwrap_or_else(|refused| panic!("{refused}"));
+    let accounting = imported.recording.blocks[0].block.accounting.as_ref().expect("an accounting");
+    assert_eq!(accounting.sampled, u64::from(FUNCTIONS.unsigned_abs()));
+}
+
 const BEGINS: &[u8] = b"{\xa9\x03\xda\x04a.pyi\x01\x00\x00\x00\xda\x01f";
 
 fn refused(rest: &[u8]) -> (u64, String, String) {

@@ -399,9 +399,10 @@ mod tests {
             keeper.learn(&before).await.expect("facts");
             assert_eq!(said(&keeper, &id).await, (late.clone(), tags(&["late", "from-file"]), late));
             let later = "later.genba".to_owned();
+            // The tag of the file is gone for good, too.
             keeper.change(&id, Some(later.clone()), Some(tags(&["later"]))).await.expect("a change");
             keeper.seal(&before, None).await.expect("a seal");
-            assert_eq!(said(&keeper, &id).await, (later.clone(), tags(&["later", "from-file"]), later));
+            assert_eq!(said(&keeper, &id).await, (later.clone(), tags(&["later"]), later));
         });
     }
 
