@@ -18,6 +18,8 @@ use super::entering::Entering;
 
 /// What the kernel calls the agent's thread.
 const THREAD_NAME: &str = "genba";
+/// And the process that is a copy of a heap, while it is walked: nothing runs there but the walk.
+const COPY_NAME: &str = "genba-heap";
 /// The threads of a process that ends are gone in a moment, if none of them waits for a disk.
 const END_MAX: Duration = Duration::from_secs(1);
 const END_LOOKED_EVERY: Duration = Duration::from_millis(1);
@@ -47,7 +49,7 @@ impl Family {
         self.known.retain(|_, identity| identity.is_same_process());
         let mut notes = Vec::new();
         for pid in self.all() {
-            if self.is_known(pid) || has_agent_thread(pid) {
+            if self.is_known(pid) || has_agent_thread(pid) || is_copy_of_heap(pid) {
                 continue;
             }
             match interpreter::find(pid) {
@@ -141,6 +143,10 @@ fn has_agent_thread(pid: u32) -> bool {
     tasks
         .into_iter()
         .any(|task| fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim_end() == THREAD_NAME))
+}
+
+fn is_copy_of_heap(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() == COPY_NAME)
 }
 
 /// All that it started, and what those started.
