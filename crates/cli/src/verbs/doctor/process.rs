@@ -18,10 +18,10 @@ pub fn facts(tree: &Tree, own: &ProcessFacts, its: &ProcessFacts) -> Vec<Fact> {
     let mut found = Facts::of("the process");
     let program = its.executable.as_ref().map(|path| path.display().to_string());
     found.fact("process", format!("{}, {}", its.pid, its.name), "what the lines below are about");
-    found.fact("program", program.unwrap_or_else(|| "cannot be read".to_owned()), "genba looks for its Python there");
+    found.fact("program", program.unwrap_or_else(|| "cannot be read".to_owned()), "its Python is searched for there");
     found.fact("user", its.users[1].to_string(), "the kernel lets a user look at processes of the same user");
     found.fact("state", state(its.state), "a process that is stopped runs no thread that genba could ask");
-    found.fact("threads", its.threads.to_string(), "genba looks at each of them");
+    found.fact("threads", its.threads.to_string(), "each of them has stacks of its own");
     let tracer = if its.tracer == 0 { "nobody".to_owned() } else { format!("process {}", its.tracer) };
     found.fact("traced by", tracer, "the kernel allows one tracer a thread");
     let seccomp = match its.seccomp {
