@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn an_allocator_among_the_callers_is_told_from_a_word_that_was_left() {
-        let allocators = [0x7000..0x8000];
+        let allocators = [0x7000..0x8000, 0x9000..0xa000];
         let frames = [(0x1000, 0x100), (0x2000, 0x140), (0x3000, 0x200)];
         let is_called = |frames: &[(u64, u64)], is_complete| is_called_from(&allocators, frames, is_complete, 0x138);
         assert!(!is_called(&frames, true), "the word at 0x138 is no return address");
