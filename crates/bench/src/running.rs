@@ -2,6 +2,7 @@
 //! Never: judges a number, lays out text.
 
 pub mod commands;
+mod counters;
 pub mod instructions;
 pub mod interrupt;
 pub mod process;

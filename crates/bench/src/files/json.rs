@@ -73,6 +73,7 @@ struct More<'a> {
     involuntary_switches: Vec<u64>,
     loops: Option<u64>,
     instructions: Option<u64>,
+    instructions_by: Option<&'a str>,
     noise_floor: Option<f64>,
     noise_left_out: Option<usize>,
     trend: Option<OneTrend>,
@@ -207,7 +208,8 @@ fn result<'a>(findings: &Findings<'a>, row: &Row<'a>) -> OneResult<'a> {
             voluntary_switches: counts(&|run| run.voluntary_switches),
             involuntary_switches: counts(&|run| run.involuntary_switches),
             loops: measured.loops.map(|loops| loops.turns),
-            instructions: measured.instructions,
+            instructions: measured.instructions.map(|instructions| instructions.count),
+            instructions_by: measured.instructions.map(|instructions| instructions.by.word()),
             noise_floor: row.noise.map(|noise| noise.part),
             noise_left_out: row.noise.map(|noise| noise.left_out),
             trend: row.trend.map(|trend| OneTrend {

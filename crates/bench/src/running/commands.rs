@@ -3,16 +3,18 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::io;
 use std::process::Command;
 
 use super::Ended;
+use super::counters;
 use super::interrupt::Interrupt;
 use super::process::{Input, Output, Random, Streams, run_once};
 use super::rounds::Subject;
 use super::shell::{OwnTime, Shell};
 use crate::subjects::lines::Line;
 use crate::subjects::measured::{Loops, Run};
-use crate::words::refusal::Refusal;
+use crate::words::refusal::{Refusal, of_system};
 
 /// Which exit codes but 0 are taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,6 +59,16 @@ pub struct CommandRuns<'a> {
     pub random: Random,
     /// Words in front of the command in each of the next runs: another program that starts it.
     pub through: VecDeque<Vec<String>>,
+    pub instructions: Counting,
+}
+
+/// Whether the processor counts the instructions of the next run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counting {
+    #[default]
+    No,
+    Wanted,
+    Counted(u64),
 }
 
 impl CommandRuns<'_> {
@@ -101,7 +113,13 @@ impl Subject for CommandRuns<'_> {
             command = behind(&words, &command);
         }
         let shown = format!("`{}`", self.line.command);
+        // Prepare and conclude are not in it.
+        let counter = (self.instructions == Counting::Wanted).then(counters::instructions);
+        let mut counter = counter.transpose().map_err(|error| cannot_count(&error))?;
         let run = run_once(&mut command, &shown, &streams, &mut self.random, self.host.interrupt)?;
+        if let Some(counter) = &mut counter {
+            self.instructions = Counting::Counted(counters::count(counter).map_err(|error| cannot_count(&error))?);
+        }
         if !self.host.failures.takes(run.exit_code) {
             return Err(Ended::Refused(failed(&self.line.command, name, run.exit_code, self.host.shell)));
         }
@@ -120,6 +138,11 @@ fn behind(words: &[String], command: &Command) -> Command {
     let mut first = Command::new(whole.next().unwrap_or_default());
     first.args(whole);
     first
+}
+
+fn cannot_count(error: &io::Error) -> Ended {
+    let hint = "leave out --instructions; `perf stat COMMAND` shows whether others can count here";
+    Ended::Refused(Refusal::no(format!("cannot count instructions: {}", of_system(error)), hint))
 }
 
 fn ended(code: i32) -> String {

@@ -1,7 +1,8 @@
-//! How many instructions a command takes: one more run of each, in valgrind's callgrind, which counts them one by one.
-//! Owns: how callgrind is started, and what its files add up to. Never: times such a run: it takes some fifty times as long.
+//! How many instructions a command takes: one more run of each, counted by the processor where its counter can be read. In containers and virtual
+//! machines it mostly cannot: there the run is in valgrind's callgrind, which counts one by one.
+//! Owns: which of the two counts, how callgrind is started, and what its files add up to. Never: times such a run: callgrind's takes some fifty times
+//! as long.
 //!
-//! Where a processor's own counters can be read, they would tell the same at full speed; in containers and virtual machines they mostly cannot.
 //! Source: valgrind's manual, 6.3 (callgrind's options) and "Callgrind Format Specification".
 
 use std::collections::VecDeque;
@@ -10,12 +11,13 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::commands::CommandRuns;
+use super::commands::{CommandRuns, Counting};
+use super::counters;
 use super::process::Random;
 use super::rounds::{self, Plan, Progress, Subject};
 use super::shell::Shell;
 use crate::subjects::lines::Line;
-use crate::subjects::measured::{Early, Measured};
+use crate::subjects::measured::{CountedBy, Early, Instructions, Measured};
 use crate::words::refusal::{Refusal, of_system};
 
 const ONE_RUN: Plan = Plan { warmups: 0, runs_min: 1, runs_max: Some(1), is_interleaved: false };
@@ -23,8 +25,11 @@ const ONE_RUN: Plan = Plan { warmups: 0, runs_min: 1, runs_max: Some(1), is_inte
 /// Before anything is measured.
 ///
 /// # Errors
-/// There is no valgrind.
+/// The processor's counter cannot be read, and there is no valgrind.
 pub fn check() -> Result<(), Refusal> {
+    if counters::instructions().is_ok() {
+        return Ok(());
+    }
     let hint = "apt-get install valgrind, or leave out --instructions";
     let asked = Command::new("valgrind").arg("--version").stdin(Stdio::null()).output();
     match asked {
@@ -46,6 +51,7 @@ pub fn count(
     progress: &Progress,
 ) -> Result<(), Early> {
     let Some(first) = runs.first() else { return Ok(()) };
+    let by = if counters::instructions().is_ok() { CountedBy::Processor } else { CountedBy::Valgrind };
     let host = first.host;
     let nothing = Line { command: String::new(), name: "the shell".to_owned(), parameters: Default::default() };
     let of_shell = match host.shell {
@@ -61,18 +67,40 @@ pub fn count(
                 cleanup: None,
                 random: Random::with_seed(0),
                 through: VecDeque::new(),
+                instructions: Counting::No,
             };
-            count_one(&mut shell, folder, progress)?
+            count_one(&mut shell, by, folder, progress)?
         }
     };
     for (run, measured) in runs.iter_mut().zip(measured) {
-        measured.instructions = Some(count_one(run, folder, progress)?.saturating_sub(of_shell));
+        let count = count_one(run, by, folder, progress)?.saturating_sub(of_shell);
+        measured.instructions = Some(Instructions { count, by });
     }
     Ok(())
 }
 
-fn count_one(run: &mut CommandRuns<'_>, folder: &Path, progress: &Progress) -> Result<u64, Early> {
+fn count_one(run: &mut CommandRuns<'_>, by: CountedBy, folder: &Path, progress: &Progress) -> Result<u64, Early> {
     progress.say(format!("counting instructions of {}", run.line.name));
+    match by {
+        CountedBy::Processor => by_processor(run, progress),
+        CountedBy::Valgrind => in_valgrind(run, folder, progress),
+    }
+}
+
+fn by_processor(run: &mut CommandRuns<'_>, progress: &Progress) -> Result<u64, Early> {
+    run.instructions = Counting::Wanted;
+    let made = rounds::measure(&mut [run as &mut dyn Subject], &ONE_RUN, progress)?;
+    match (made.ended_early, std::mem::take(&mut run.instructions)) {
+        (Some(early), _) => Err(early),
+        (None, Counting::Counted(count)) => Ok(count),
+        (None, Counting::No | Counting::Wanted) => {
+            let failure = Refusal::no("the run was not counted", "genba bench without --instructions");
+            Err(Early { planned: Some(1), failure: Some(failure), cleanup_failure: None })
+        }
+    }
+}
+
+fn in_valgrind(run: &mut CommandRuns<'_>, folder: &Path, progress: &Progress) -> Result<u64, Early> {
     // A percent sign of the folder's is not one of callgrind's.
     let files = format!("--callgrind-out-file={}/%p", folder.display().to_string().replace('%', "%%"));
     let words = ["valgrind", "--quiet", "--tool=callgrind", "--trace-children=yes", &files];

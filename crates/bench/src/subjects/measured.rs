@@ -29,7 +29,29 @@ pub struct Measured {
     /// Of a snippet.
     pub loops: Option<Loops>,
     /// In user mode, of one further run. None: they were not asked for, or could not be counted.
-    pub instructions: Option<u64>,
+    pub instructions: Option<Instructions>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    pub count: u64,
+    pub by: CountedBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CountedBy {
+    Processor,
+    Valgrind,
+}
+
+impl CountedBy {
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            CountedBy::Processor => "processor",
+            CountedBy::Valgrind => "valgrind",
+        }
+    }
 }
 
 /// How a snippet is timed in each process.

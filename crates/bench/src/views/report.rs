@@ -13,7 +13,7 @@ use crate::statistics::earlier::{ASSUMED_SPREAD, RUNS_MIN, SESSIONS_MIN};
 use crate::statistics::noise::Floor;
 use crate::statistics::summary::{Outliers, far_outside};
 use crate::statistics::trend::{P_MAX, Trend};
-use crate::subjects::measured::Run;
+use crate::subjects::measured::{CountedBy, Run};
 use crate::words::units::Unit;
 
 /// Below, the shell's own time is as large as what is measured.
@@ -105,8 +105,12 @@ fn block(findings: &Findings<'_>, number: usize, row: &Row<'_>, shown: &Shown) -
         ))
     );
     if let Some(instructions) = row.measured.instructions {
-        let how = paint.quiet("[of one run, counted by valgrind in user mode]");
-        page += &format!("  Instructions:        {:>8}    {how}\n", count(instructions));
+        let by = match instructions.by {
+            CountedBy::Processor => "the processor",
+            CountedBy::Valgrind => "valgrind",
+        };
+        let how = paint.quiet(&format!("[of one run, counted by {by} in user mode]"));
+        page += &format!("  Instructions:        {:>8}    {how}\n", count(instructions.count));
     }
     page += &noise_alone(findings, row, paint);
     for warning in warnings(findings, row) {

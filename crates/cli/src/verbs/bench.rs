@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Args, ValueHint};
-use genba_bench::commands::{CommandRuns, Failures, Host};
+use genba_bench::commands::{CommandRuns, Counting, Failures, Host};
 use genba_bench::findings::{Asked as Judged, Earlier, Findings};
 use genba_bench::instructions;
 use genba_bench::interrupt::Interrupt;
@@ -180,7 +180,8 @@ pub struct Arguments {
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = "", value_parser = why::kept)]
     why: Option<why::Kept>,
 
-    /// Count the instructions of each command in one further run, in valgrind, which takes some fifty times as long
+    /// Count the instructions of each command in one further run: by the processor where the kernel allows it, else in valgrind, which takes some
+    /// fifty times as long
     #[arg(long)]
     instructions: bool,
 
@@ -410,6 +411,7 @@ impl Arguments {
             cleanup,
             random: Random::with_seed(position as u64 + 1),
             through: VecDeque::new(),
+            instructions: Counting::No,
         });
         let mut runs: Vec<CommandRuns<'_>> = runs.collect();
         let mut subjects: Vec<&mut dyn Subject> = runs.iter_mut().map(|one| one as &mut dyn Subject).collect();
