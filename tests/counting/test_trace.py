@@ -246,6 +246,60 @@ def test_modules_streams_and_exit_codes(workshop: Workshop) -> None:
         assert called(place.outside / f"end-{number}.prof", "f") == 1
 
 
+def test_a_module_of_the_standard_library_and_one_that_runs_another(workshop: Workshop) -> None:
+    """As CPython's test_run_profile_as_module has it for cProfile. `runpy` runs the module that it is given."""
+    python = ("--python", workshop.interpreter.path)
+    for number, module in enumerate((("timeit",), ("runpy", "timeit"))):
+        done = traced(workshop, "-q", "-o", f"module-{number}.prof", *python, "-m", *module, "-n", "1", "-r", "3", "pass")
+        assert done.returncode == 0 and done.stdout.startswith("1 loop, best of 3: "), done.stdout + done.stderr
+        found = counts(workshop.place.outside / f"module-{number}.prof")
+        calls = {(file, name): numbers[1] for (file, _, name), numbers in found.items()}
+        known = (("timeit.py", "main"), ("timeit.py", "repeat"), ("timeit.py", "timeit"), ("<timeit-src>", "inner"))
+        assert [calls.get(function) for function in known] == [1, 1, 3, 3], module
+    missing = traced(workshop, "-o", "missing.prof", *python, "-m", "no_such_module")
+    assert missing.returncode == 1 and "No module named no_such_module" in missing.stderr, missing.stderr
+    unnamed = traced(workshop, *python, "-m")
+    assert unnamed.returncode == 2 and "a value is required for '-m <MODULE>" in unnamed.stderr, unnamed.stderr
+
+
+MOVES = """
+import os
+
+def f(): pass
+
+os.makedirs("elsewhere", exist_ok=True)
+os.chdir("elsewhere")
+f()
+child = os.fork()
+if child == 0:
+    f(); f()
+    os._exit(0)
+os.waitpid(child, 0)
+print(child, os.path.basename(os.getcwd()))
+"""
+
+
+def test_a_program_that_changes_its_directory_leaves_the_counts_where_genba_began(workshop: Workshop) -> None:
+    """As CPython's test_output_file_when_changing_directory has it for cProfile. Also for a name that genba chooses, for a forked child, and for a recording."""
+    outside = workshop.place.outside
+    workshop.write("moves.py", MOVES)
+
+    def child_of(*words: str) -> str:
+        done = traced(workshop, *words, "--python", workshop.interpreter.path, "moves.py")
+        assert done.returncode == 0, done.stderr
+        child, folder = done.stdout.split()
+        assert folder == "elsewhere"
+        return child
+
+    for words, stem in ((("-o", "named.prof"), "named"), ((), "moves")):
+        child = child_of(*words)
+        assert [called(outside / name, "f") for name in (f"{stem}.prof", f"{stem}.{child}.prof")] == [1, 2]
+    child_of("-o", "named.genba")
+    listed = genba_said("pstats", outside / "named.genba", "--stats", r"\(f\)$")
+    assert [line.split()[0] for line in listed.splitlines() if line.rstrip().endswith("(f)")] == ["3"], listed
+    assert list((outside / "elsewhere").iterdir()) == []
+
+
 def test_children_write_their_own_files(workshop: Workshop) -> None:
     program = workshop.write(
         "parent.py",

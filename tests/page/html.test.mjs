@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { openPage, withChromium } from "./chromium.mjs";
+import { byPath, openAll, rowsOf } from "./tree-rows.mjs";
 
 const GENBA = process.env.GENBA ?? fileURLToPath(new URL("../../target/release/genba", import.meta.url));
 const PYTHON = process.env.GENBA_PYTHON ?? "python3";
@@ -104,5 +105,69 @@ test("a recording with --gc, opened: the view GC counts what genba gc counts", a
     const collected = collections.filter(({ generation }) => generation === 2).reduce((sum, row) => sum + row.collected, 0);
     assert.ok(rows.some((row) => /^2\s/.test(row) && row.trim().endsWith(count(collected))), rows.join("\n"));
     assert.deepEqual(page.complaints, []);
+  });
+});
+
+const CALLS = `def leaf(n): return len([n])
+def branch(n):
+    for _ in range(n): leaf(n)
+def deep(n): return n and deep(n - 1)
+for _ in range(3): branch(7)
+for n in range(2): leaf(n)
+deep(4)
+`;
+/** By function: with the calls that it made itself, and the function's own. */
+const CALLS_OF = { "<module>": [7, 1], branch: [24, 3], leaf: [46, 23], deep: [5, 5] };
+/** By caller. A caller is a row of its own, with the calls that it made. */
+const CALLS_BY = {
+  "<module>": 7, "<module> › branch": 3, "<module> › leaf": 2, "<module> › deep": 1,
+  branch: 21, "branch › leaf": 21, leaf: 23, "leaf › built-in method builtins.len": 23, deep: 4, "deep › deep": 4,
+};
+
+test("a recording of genba trace, opened: it is called traced, and the calls of functions and callers are exact", async () => {
+  await withChromium(async (at) => {
+    const genba = (...words) => execFileSync(GENBA, words, { cwd: at.folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    writeFileSync(join(at.folder, "calls.py"), CALLS);
+    genba("trace", "--quiet", "-o", "calls.genba", PYTHON, "calls.py");
+    genba("html", "--all-samples", "-o", "calls.html", "calls.genba");
+    const { processes: [{ imported }], accounting } = JSON.parse(genba("report", "calls.genba", "--format", "json"));
+    const page = await openPage(at, join(at.folder, "calls.html"), { width: 1280, height: 2400 });
+    const words = async (selector) => (await page.locator(selector).first().innerText()).replace(/\s+/g, " ").trim();
+
+    assert.match(imported, /^traced: counts exact, times include the tracer's[ ;]/);
+    const head = await words("[data-meta]");
+    assert.ok(head.includes(imported), head);
+    assert.ok((await words("[data-accounting]")).startsWith(`ticks ${accounting.ticks} = sampled ${accounting.ticks} + dropped 0 + refused 0`));
+    // Counts tell no CPU time.
+    assert.equal(await page.locator('[data-weight="wall"]').getAttribute("aria-pressed"), "true");
+
+    await page.locator('[data-weight="samples"]').click();
+    await page.keyboard.press("6");
+    const rows = await page.locator("[data-functions] [data-row]").evaluateAll((found) => found.map((row) => ({
+      name: row.querySelector("button").innerText,
+      where: row.querySelector(".where").innerText,
+      calls: [...row.querySelectorAll("[data-figure]")].map(({ innerText }) => Number(innerText.trim().split(/\s+/).at(-1))),
+    })));
+    assert.deepEqual(Object.fromEntries(rows.filter(({ where }) => where.startsWith("calls.py:")).map(({ name, calls }) => [name, calls])), CALLS_OF);
+    await page.locator("[data-row]", { hasText: "leaf" }).click();
+    assert.equal(await words("[data-panel] h2"), "leaf");
+    assert.equal(await words('[data-panel] [data-figure="Samples self everywhere"]'), "23");
+
+    await page.keyboard.press("3");
+    await page.keyboard.press("Home");
+    await openAll(page);
+    const tree = byPath(await rowsOf(page));
+    assert.deepEqual(Object.fromEntries(Object.keys(CALLS_BY).map((path) => [path, Number(tree.get(path)?.samples)])), CALLS_BY, [...tree.keys()].join("\n"));
+
+    for (const name of ["where", "flame", "tree", "sandwich", "source", "functions", "threads", "memory", "gc"]) {
+      const tab = page.locator(`[data-view=${name}]`);
+      await tab.click();
+      assert.equal(await tab.getAttribute("aria-selected"), "true", name);
+      assert.ok((await page.locator(".stage").innerText()).length > 0 || (await page.locator(".stage canvas").count()) > 0, name);
+      assert.equal(await page.locator(".failed, [role=alert]").count(), 0, name);
+      if (name === "source") assert.match(await words("[data-line='1']"), /def leaf\(n\): return len\(\[n\]\)/);
+    }
+    assert.deepEqual(page.asked, [], "the page asked the network");
+    assert.deepEqual(page.complaints, [], "the console complained");
   });
 });

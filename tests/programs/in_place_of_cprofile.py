@@ -35,8 +35,8 @@ LEFT_OUT = {
     "test_profile_enable_disable": "that cProfile has its number of sys.monitoring, or is the profile function",
     "test_profile_as_context_manager": "that cProfile has its number of sys.monitoring, or is the profile function",
     "test_second_profiler": "the words for that number's second user; genba's are in tests/counting/test_trace_within.py",
-    "test_run_profile_as_module": "the command line: python -m cProfile",
-    "test_output_file_when_changing_directory": "the command line: python -m cProfile",
+    "test_run_profile_as_module": "the command line of cProfile; the like of genba trace is in tests/counting/test_trace.py",
+    "test_output_file_when_changing_directory": "the command line of cProfile; the like of genba trace is in tests/counting/test_trace.py",
 }
 FOLDER = tempfile.TemporaryDirectory(dir=".")
 

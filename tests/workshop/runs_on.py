@@ -154,6 +154,7 @@ TABLE: dict[str, Row] = {
     "tests/counting/test_trace.py::test_times_are_those_of_the_program_s_own_clock": NOWHERE,
     "tests/counting/test_trace.py::test_children_write_their_own_files": ONE,
     "tests/counting/test_trace.py::test_modules_streams_and_exit_codes": TWO,
+    "tests/counting/test_trace.py::test_a_program_that_changes_its_directory_leaves_the_counts_where_genba_began": ONE,
     "tests/counting/test_beside.py": ("3.11", "3.13"),
     "tests/counting/test_beside.py::test_a_program_that_profiles_itself_keeps_its_profile": ("3.11", "3.13", "3.15"),
     "tests/counting/test_beside.py::test_a_program_under_its_own_debugger": ("3.11", "3.13", "3.15"),
