@@ -50,6 +50,7 @@ mod tests {
 
     /// By page faults, which the kernel counts in every machine: the way is the same.
     #[test]
+    #[expect(clippy::print_stderr, reason = "whoever reads the log should know that nothing was tested")]
     fn what_is_started_is_counted_and_nothing_of_this_process() {
         let Ok(mut few) = of_children(Software::PAGE_FAULTS) else {
             return eprintln!("not tested: the kernel lets nobody count here");
