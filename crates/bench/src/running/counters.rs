@@ -70,7 +70,8 @@ mod tests {
     fn a_count_of_a_part_of_the_time_is_extrapolated() {
         assert_eq!(extrapolated(300, 1_000, 1_000), Some(300));
         assert_eq!(extrapolated(300, 1_000, 250), Some(1_200));
-        assert_eq!(extrapolated(u64::MAX / 2, u64::MAX, u64::MAX / 2), Some(u64::MAX - 1));
+        assert_eq!(extrapolated(u64::MAX / 2, u64::MAX, u64::MAX / 2), Some(u64::MAX));
+        assert_eq!(extrapolated(u64::MAX, 2, 1), None);
         assert_eq!(extrapolated(0, 1_000, 0), None);
     }
 }
