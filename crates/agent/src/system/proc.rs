@@ -178,22 +178,28 @@ pub fn resident_bytes(proc: Option<&Descriptor>) -> Option<u64> {
 }
 
 /// What the container may still take: the least of what each group above this process has left (cgroup v2). `None`: no limit is known.
+/// Partner: crates/cli/src/verbs/heap/choice.rs.
 #[must_use]
 pub fn container_left_bytes(proc: Option<&Descriptor>) -> Option<u64> {
     let groups = read_whole(Some(proc?), c"self/cgroup")?;
     left_of_groups(std::str::from_utf8(&groups).ok()?, |file| {
         let path = CString::new(format!("/sys/fs/cgroup/{file}")).ok()?;
-        std::str::from_utf8(&read_whole(None, &path)?).ok()?.trim().parse().ok()
+        String::from_utf8(read_whole(None, &path)?).ok()
     })
 }
 
-/// `number`: of a file below the root of all groups; `None` for `max`.
-fn left_of_groups(groups: &str, number: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+/// `text`: of a file below the root of all groups.
+fn left_of_groups(groups: &str, text: impl Fn(&str) -> Option<String>) -> Option<u64> {
     let mut folder = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let mut least = None;
     loop {
-        let of = |name: &str| if folder.is_empty() { number(name) } else { number(&format!("{folder}/{name}")) };
-        let left = of("memory.max").zip(of("memory.current")).map(|(limit, taken)| limit.saturating_sub(taken));
+        let of = |name: &str| if folder.is_empty() { text(name) } else { text(&format!("{folder}/{name}")) };
+        // `max` is no number.
+        let number = |name: &str| of(name)?.trim().parse::<u64>().ok();
+        let left = number("memory.max").zip(number("memory.current")).map(|(limit, taken)| {
+            // The kernel gives up pages of files before it refuses memory.
+            limit.saturating_sub(taken.saturating_sub(file_bytes(&of("memory.stat").unwrap_or_default())))
+        });
         least = [least, left].into_iter().flatten().min();
         if folder.is_empty() {
             return least;
@@ -202,29 +208,51 @@ fn left_of_groups(groups: &str, number: impl Fn(&str) -> Option<u64>) -> Option<
     }
 }
 
+/// Of a group's `memory.stat`: pages of files, which it has read or written.
+fn file_bytes(stat: &str) -> u64 {
+    let lines = stat.lines().filter_map(|line| line.split_once(' '));
+    let bytes = lines.filter(|(name, _)| matches!(*name, "inactive_file" | "active_file"));
+    bytes.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).fold(0, u64::saturating_add)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Call, Doing, began_realtime_ns, clock_ns, left_of_groups, parse_began};
 
     #[test]
     fn the_nearest_limit_of_all_groups_counts() {
-        let number = |file: &str| match file {
-            "pods/one/memory.max" => Some(900),
-            "pods/one/memory.current" => Some(100),
-            "pods/memory.max" => Some(1000),
-            "pods/memory.current" => Some(990),
-            "memory.current" => Some(5000),
-            _ => None,
-        };
-        assert_eq!(left_of_groups("1:name=systemd:/x\n0::/pods/one\n", number), Some(10));
-        assert_eq!(left_of_groups("0::/pods\n", number), Some(10));
-        assert_eq!(left_of_groups("0::/\n", number), None);
-        assert_eq!(left_of_groups("4:memory:/docker/8\n", number), None);
+        let files = [
+            ("pods/one/memory.max", "900\n"),
+            ("pods/one/memory.current", "100\n"),
+            ("pods/memory.max", "1000\n"),
+            ("pods/memory.current", "990\n"),
+            ("without/memory.max", "max\n"),
+            ("without/memory.current", "7\n"),
+            ("memory.current", "5000\n"),
+        ];
+        let text = of_files(&files);
+        assert_eq!(left_of_groups("1:name=systemd:/x\n0::/pods/one\n", &text), Some(10));
+        assert_eq!(left_of_groups("0::/pods\n", &text), Some(10));
+        assert_eq!(left_of_groups("0::/without\n", &text), None);
+        assert_eq!(left_of_groups("0::/\n", &text), None);
+        assert_eq!(left_of_groups("4:memory:/docker/8\n", &text), None);
         // A container sees its own group as the root.
-        let root = |file: &str| {
-            [("memory.max", 70), ("memory.current", 80)].iter().find(|(name, _)| *name == file).map(|(_, bytes)| *bytes)
-        };
-        assert_eq!(left_of_groups("0::/\n", root), Some(0));
+        let root = [("memory.max", "70\n"), ("memory.current", "80\n")];
+        assert_eq!(left_of_groups("0::/\n", of_files(&root)), Some(0));
+    }
+
+    #[test]
+    fn pages_of_files_can_be_given_up() {
+        let stat = "anon 300\nfile 690\nshmem 90\ninactive_anon 390\ninactive_file 500\nactive_file 100\n";
+        let files = [("a/memory.max", "1000\n"), ("a/memory.current", "990\n"), ("a/memory.stat", stat)];
+        assert_eq!(left_of_groups("0::/a\n", of_files(&files)), Some(610));
+        // The two files are not read in the same moment.
+        let files = [("memory.max", "1000\n"), ("memory.current", "400\n"), ("memory.stat", stat)];
+        assert_eq!(left_of_groups("0::/\n", of_files(&files)), Some(1000));
+    }
+
+    fn of_files(files: &[(&str, &str)]) -> impl Fn(&str) -> Option<String> {
+        |file| files.iter().find(|(name, _)| *name == file).map(|(_, text)| (*text).to_owned())
     }
 
     #[test]

@@ -137,15 +137,26 @@ fn container_left(pid: u32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
     let path = text.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let root = Path::new("/sys/fs/cgroup");
-    let number = |folder: &Path, name: &str| fs::read_to_string(folder.join(name)).ok()?.trim().parse::<u64>().ok();
-    let left = |folder: &Path| Some(number(folder, "memory.max")?.saturating_sub(number(folder, "memory.current")?));
     let folder = root.join(path);
-    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left).min()
+    folder.ancestors().take_while(|folder| folder.starts_with(root)).filter_map(left_of_group).min()
+}
+
+/// `None`: it has no limit. Partner: crates/agent/src/system/proc.rs.
+fn left_of_group(folder: &Path) -> Option<u64> {
+    let text = |name: &str| fs::read_to_string(folder.join(name)).ok();
+    let number = |name: &str| text(name)?.trim().parse::<u64>().ok();
+    let (limit, taken) = (number("memory.max")?, number("memory.current")?);
+    // The kernel gives up pages of files before it refuses memory.
+    let stat = text("memory.stat").unwrap_or_default();
+    let lines = stat.lines().filter_map(|line| line.split_once(' '));
+    let of_files = lines.filter(|(name, _)| matches!(*name, "inactive_file" | "active_file"));
+    let file_bytes = of_files.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).fold(0, u64::saturating_add);
+    Some(limit.saturating_sub(taken.saturating_sub(file_bytes)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Choice, Facts, MB, Wish, choose_by};
+    use super::{Choice, Facts, MB, Wish, choose_by, left_of_group};
 
     fn chosen(facts: Facts, wish: Wish) -> Choice {
         choose_by(Facts { resident_bytes: Some(1000 * MB), ..facts }, wish)
@@ -159,6 +170,21 @@ mod tests {
         for facts in [Facts::default(), plenty, large] {
             assert!(!chosen(facts, Wish::Auto).is_in_place, "{facts:?}");
         }
+    }
+
+    #[test]
+    fn pages_of_files_can_be_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let left_with = |name: &str, text: &str| {
+            std::fs::write(folder.path().join(name), text).unwrap();
+            left_of_group(folder.path())
+        };
+        assert_eq!(left_with("memory.current", "990\n"), None);
+        assert_eq!(left_with("memory.max", "1000\n"), Some(10));
+        assert_eq!(left_with("memory.stat", "file 690\nshmem 90\ninactive_file 500\nactive_file 100\n"), Some(610));
+        // The two files are not read in the same moment.
+        assert_eq!(left_with("memory.current", "400\n"), Some(1000));
+        assert_eq!(left_with("memory.max", "max\n"), None);
     }
 
     #[test]
