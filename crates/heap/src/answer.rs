@@ -90,6 +90,8 @@ pub enum Outcome {
     Collecting = 9,
     /// It did not begin: another walk of this heap was under way until the end.
     Busy = 10,
+    /// No thread could be made for it, or there was no memory for one.
+    NoThread = 11,
 }
 
 /// Writes the rows of a walk.

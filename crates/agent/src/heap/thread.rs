@@ -24,6 +24,12 @@ pub enum Started {
     NoThread,
 }
 
+/// Whether a walk is under way.
+pub fn is_busy() -> bool {
+    let busy = BUSY.load(SeqCst);
+    busy != 0 && busy == proc::own_pid()
+}
+
 pub fn start(request: Request, known: Known) -> Started {
     let pid = proc::own_pid();
     if BUSY.swap(pid, SeqCst) == pid {

@@ -2,7 +2,7 @@
 //! Owns: what is due. Never: walks (heap/), waits for a walk.
 
 use crate::heap::moments::{self, WAIT_NS_MAX};
-use crate::heap::thread::Started;
+use crate::heap::thread::{Started, is_busy};
 use crate::process::room;
 use crate::process::safe_point::{self, Outcome, Place, Ticket};
 use crate::process::session::Heap;
@@ -17,6 +17,9 @@ const LOOKED_EVERY_NS: u64 = 50_000_000;
 const HELD_EVERY_NS: u64 = 1_000_000_000;
 /// The word of a task: a moment by its number, and above it what is against a copy.
 const IN_PLACE_SHIFT: u32 = 8;
+/// How it went; any other word: no thread could be made.
+const BEGUN: u64 = 1;
+const BUSY: u64 = 2;
 
 pub struct Heaps {
     wishes: Heap,
@@ -30,8 +33,8 @@ pub struct Heaps {
     held_ns: u64,
     /// A walk that the main thread shall begin, since finalizers of the program belong to its threads.
     task: Option<(Ticket, Moment)>,
-    /// One that could not begin there, since another walk is under way.
-    again: Option<Moment>,
+    /// Those that were due while another walk was under way.
+    again: Vec<Moment>,
 }
 
 impl Heaps {
@@ -46,7 +49,7 @@ impl Heaps {
             looked_ns: 0,
             held_ns: now_ns,
             task: None,
-            again: None,
+            again: Vec::new(),
         }
     }
 
@@ -64,10 +67,10 @@ impl Heaps {
                 return;
             }
         }
-        if let Some(moment) = self.again.take()
-            && !self.begin(moment, now_ns, proc)
-        {
-            self.again = Some(moment);
+        for moment in std::mem::take(&mut self.again) {
+            if !self.begin(moment, now_ns, proc) {
+                self.wait(moment);
+            }
         }
         if self.wishes.on_demand {
             self.look_for_signal(now_ns, proc);
@@ -106,15 +109,23 @@ impl Heaps {
 
     /// False: it is tried again.
     fn begin(&mut self, moment: Moment, now_ns: u64, proc: Option<&Descriptor>) -> bool {
-        if self.task.is_some() {
-            return false;
+        // First of all: a walk may take seconds, and this is asked many times meanwhile.
+        if self.task.is_some() || is_busy() {
+            self.wait(moment);
+            return true;
         }
         let maps = read_whole(proc, c"self/maps");
         let overcommit = read_whole(proc, c"sys/vm/overcommit_memory");
         let (left_bytes, resident_bytes) = (container_left_bytes(proc), resident_bytes(proc));
         let in_place = moments::against_copy(maps.as_deref(), overcommit.as_deref(), left_bytes, resident_bytes);
         if !self.wishes.collects {
-            return moments::ask(moment, in_place) == Some(Started::Yes);
+            match moments::ask(moment, in_place) {
+                Some(Started::Yes) => {}
+                Some(Started::Busy) => self.wait(moment),
+                Some(Started::NoThread) => moments::tell_unwalked(moment, Unwalked::NoThread),
+                None => return false,
+            }
+            return true;
         }
         let word = moment as u64 | (in_place as u64) << IN_PLACE_SHIFT;
         let posted = safe_point::post(begin_here, word, Place::Anywhere, now_ns.saturating_add(WAIT_NS_MAX));
@@ -122,13 +133,20 @@ impl Heaps {
         self.task.is_some()
     }
 
+    /// Until the other walk is over.
+    fn wait(&mut self, moment: Moment) {
+        if !self.again.contains(&moment) {
+            self.again.push(moment);
+        }
+    }
+
     fn task_is_over(&mut self) -> bool {
         let Some((ticket, moment)) = self.task else { return true };
         match safe_point::outcome(ticket) {
             Outcome::Open => return false,
-            Outcome::Done(1) | Outcome::Gone => {}
-            // As one that needs no collection, it is tried until it begins.
-            Outcome::Done(_) => self.again = Some(moment),
+            Outcome::Done(BEGUN) | Outcome::Gone => {}
+            Outcome::Done(BUSY) => self.wait(moment),
+            Outcome::Done(_) => moments::tell_unwalked(moment, Unwalked::NoThread),
             Outcome::Late | Outcome::Failed => moments::tell_unwalked(moment, Unwalked::Late),
         }
         self.task = None;
@@ -136,12 +154,13 @@ impl Heaps {
     }
 
     pub fn end(&mut self) {
-        if let Some((ticket, moment)) = self.task.take()
+        if !self.task_is_over()
+            && let Some((ticket, moment)) = self.task.take()
             && safe_point::cancel(ticket)
         {
             moments::tell_unwalked(moment, Unwalked::Late);
         }
-        if let Some(moment) = self.again.take() {
+        for moment in std::mem::take(&mut self.again) {
             moments::tell_unwalked(moment, Unwalked::Busy);
         }
         moments::end();
@@ -159,5 +178,9 @@ fn begin_here(word: u64) -> u64 {
     let moment = [Moment::Signal, Moment::Interval, Moment::Resident];
     let moment = moment.into_iter().find(|moment| *moment as u64 == word & ((1 << IN_PLACE_SHIFT) - 1));
     let begun = room::within(|| moments::ask(moment?, in_place)).flatten();
-    u64::from(begun == Some(Started::Yes))
+    match begun {
+        Some(Started::Yes) => BEGUN,
+        Some(Started::Busy) => BUSY,
+        Some(Started::NoThread) | None => 0,
+    }
 }

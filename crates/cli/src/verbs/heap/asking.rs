@@ -206,6 +206,9 @@ pub fn check(pid: u32, answer: &Answer, choice: Option<&Choice>) -> Result<(), F
     } else if is(Outcome::NoMemory) {
         failed("there is no memory for the walk's own tables".to_owned())
             .hint("raise RLIMIT_AS, or the container's limit")
+    } else if is(Outcome::NoThread) {
+        failed("no thread could be made for the walk".to_owned())
+            .hint("raise RLIMIT_NPROC or RLIMIT_AS, or the container's limits")
     } else if is(Outcome::NoInterpreter) {
         failed("its interpreter is not initialised yet, or ends".to_owned()).hint("try it again in a moment")
     } else if is(Outcome::Collecting) {
