@@ -69,6 +69,8 @@ pub enum Counting {
     No,
     Wanted,
     Counted(u64),
+    /// It counted a part of the run only.
+    InPart,
 }
 
 impl CommandRuns<'_> {
@@ -118,7 +120,8 @@ impl Subject for CommandRuns<'_> {
         let mut counter = counter.transpose().map_err(|error| cannot_count(&error))?;
         let run = run_once(&mut command, &shown, &streams, &mut self.random, self.host.interrupt)?;
         if let Some(counter) = &mut counter {
-            self.instructions = Counting::Counted(counters::count(counter).map_err(|error| cannot_count(&error))?);
+            let counted = counters::count(counter).map_err(|error| cannot_count(&error))?;
+            self.instructions = counted.map_or(Counting::InPart, Counting::Counted);
         }
         if !self.host.failures.takes(run.exit_code) {
             return Err(Ended::Refused(failed(&self.line.command, name, run.exit_code, self.host.shell)));

@@ -22,22 +22,18 @@ fn of_children(event: impl Event) -> io::Result<Counter> {
     Builder::new(event).inherit(true).enable_on_exec(true).build()
 }
 
-/// Of those that have ended. A processor has few counters: while others use them too, a count is for a part of the time, and extrapolated.
+/// Of those that have ended, and until now of those that still run. `None`: the counter did not run all the time. A processor has few of them, which
+/// others use too; one with two kinds of cores counts on one kind; and none is left to a program that runs as another user.
 ///
 /// # Errors
-/// The counter never ran, or cannot be read.
-pub fn count(counter: &mut Counter) -> io::Result<u64> {
+/// It cannot be read.
+pub fn count(counter: &mut Counter) -> io::Result<Option<u64>> {
     let counted = counter.read_count_and_time()?;
-    let never = || io::Error::other("the processor's counter was in use by others all the time");
-    extrapolated(counted.count, counted.time_enabled, counted.time_running).ok_or_else(never)
+    Ok(whole(counted.count, counted.time_enabled, counted.time_running))
 }
 
-fn extrapolated(count: u64, enabled_ns: u64, running_ns: u64) -> Option<u64> {
-    match running_ns {
-        0 => None,
-        _ if running_ns >= enabled_ns => Some(count),
-        _ => u64::try_from(u128::from(count) * u128::from(enabled_ns) / u128::from(running_ns)).ok(),
-    }
+fn whole(count: u64, enabled_ns: u64, running_ns: u64) -> Option<u64> {
+    (enabled_ns > 0 && running_ns >= enabled_ns).then_some(count)
 }
 
 #[cfg(test)]
@@ -46,7 +42,7 @@ mod tests {
 
     use perf_event::events::Software;
 
-    use super::{count, extrapolated, of_children};
+    use super::{count, of_children, whole};
 
     /// By page faults, which the kernel counts in every machine: the way is the same.
     #[test]
@@ -58,20 +54,19 @@ mod tests {
         let pages = vec![1_u8; 64 << 20];
         assert_eq!(few.read().expect("a count"), 0, "{} bytes of this process", pages.len());
         assert!(Command::new("true").status().expect("it starts").success());
-        let faults = count(&mut few).expect("a count");
+        let faults = count(&mut few).expect("a count").expect("all the time");
         let mut many = of_children(Software::PAGE_FAULTS).expect("as before");
         // A child's child.
         assert!(Command::new("sh").args(["-c", "sh -c true; true"]).status().expect("it starts").success());
-        let more = count(&mut many).expect("a count");
+        let more = count(&mut many).expect("a count").expect("all the time");
         assert!(0 < faults && faults < more && more < 10_000, "{faults} {more}");
     }
 
     #[test]
-    fn a_count_of_a_part_of_the_time_is_extrapolated() {
-        assert_eq!(extrapolated(300, 1_000, 1_000), Some(300));
-        assert_eq!(extrapolated(300, 1_000, 250), Some(1_200));
-        assert_eq!(extrapolated(u64::MAX / 2, u64::MAX, u64::MAX / 2), Some(u64::MAX));
-        assert_eq!(extrapolated(u64::MAX, 2, 1), None);
-        assert_eq!(extrapolated(0, 1_000, 0), None);
+    fn a_count_of_a_part_of_the_time_is_none() {
+        assert_eq!(whole(300, 1_000, 1_000), Some(300));
+        assert_eq!(whole(300, 1_000, 999), None);
+        assert_eq!(whole(0, 1_000, 0), None);
+        assert_eq!(whole(0, 0, 0), None);
     }
 }

@@ -1,5 +1,6 @@
 //! How many instructions a command takes: one more run of each, counted by the processor where its counter can be read. In containers and virtual
-//! machines it mostly cannot: there the run is in valgrind's callgrind, which counts one by one.
+//! machines it mostly cannot: there the run is in valgrind's callgrind, which counts one by one. So is a further run of a command of which the
+//! processor counted a part only.
 //! Owns: which of the two counts, how callgrind is started, and what its files add up to. Never: times such a run: callgrind's takes some fifty times
 //! as long.
 //!
@@ -27,9 +28,10 @@ const ONE_RUN: Plan = Plan { warmups: 0, runs_min: 1, runs_max: Some(1), is_inte
 /// # Errors
 /// The processor's counter cannot be read, and there is no valgrind.
 pub fn check() -> Result<(), Refusal> {
-    if counters::instructions().is_ok() {
-        return Ok(());
-    }
+    if counters::instructions().is_ok() { Ok(()) } else { check_valgrind() }
+}
+
+fn check_valgrind() -> Result<(), Refusal> {
     let hint = "apt-get install valgrind, or leave out --instructions";
     let asked = Command::new("valgrind").arg("--version").stdin(Stdio::null()).output();
     match asked {
@@ -51,16 +53,15 @@ pub fn count(
     progress: &Progress,
 ) -> Result<(), Early> {
     let Some(first) = runs.first() else { return Ok(()) };
-    let by = if counters::instructions().is_ok() { CountedBy::Processor } else { CountedBy::Valgrind };
-    let host = first.host;
+    let (host, output) = (first.host, first.output);
     let nothing = Line { command: String::new(), name: "the shell".to_owned(), parameters: Default::default() };
-    let of_shell = match host.shell {
-        Shell::None => 0,
+    let of_shell = |by: CountedBy| match host.shell {
+        Shell::None => Ok(Some(0)),
         Shell::Words(_) => {
             let mut shell = CommandRuns {
                 host,
                 line: &nothing,
-                output: first.output,
+                output,
                 setup: None,
                 prepare: None,
                 conclude: None,
@@ -69,33 +70,72 @@ pub fn count(
                 through: VecDeque::new(),
                 instructions: Counting::No,
             };
-            count_one(&mut shell, by, folder, progress)?
+            count_one(&mut shell, by, folder, progress)
         }
     };
+    let has_counter = counters::instructions().is_ok();
+    // The shell's own, by each: valgrind's once a command needs it.
+    let by_processor = if has_counter { of_shell(CountedBy::Processor)? } else { None };
+    let mut by_valgrind = None;
     for (run, measured) in runs.iter_mut().zip(measured) {
-        let count = count_one(run, by, folder, progress)?.saturating_sub(of_shell);
-        measured.instructions = Some(Instructions { count, by });
+        if let Some(shell) = by_processor
+            && let Some(count) = count_one(run, CountedBy::Processor, folder, progress)?
+        {
+            let count = count.saturating_sub(shell);
+            measured.instructions = Some(Instructions { count, by: CountedBy::Processor });
+            continue;
+        }
+        if has_counter && let Err(refusal) = check_valgrind() {
+            return Err(early(in_part(&run.line.name, &refusal)));
+        }
+        if by_valgrind.is_none() {
+            by_valgrind = of_shell(CountedBy::Valgrind)?;
+        }
+        let count = count_one(run, CountedBy::Valgrind, folder, progress)?;
+        measured.instructions = count
+            .zip(by_valgrind)
+            .map(|(count, shell)| Instructions { count: count.saturating_sub(shell), by: CountedBy::Valgrind });
     }
     Ok(())
 }
 
-fn count_one(run: &mut CommandRuns<'_>, by: CountedBy, folder: &Path, progress: &Progress) -> Result<u64, Early> {
+fn early(failure: Refusal) -> Early {
+    Early { planned: Some(1), failure: Some(failure), cleanup_failure: None }
+}
+
+fn in_part(name: &str, without: &Refusal) -> Refusal {
+    let why = "others use the counter, the processor has two kinds of cores, or the command runs as another user";
+    Refusal::no(
+        format!("cannot count instructions of {name}: the processor's counter did not run all the time"),
+        "apt-get install valgrind, which counts then, or leave out --instructions",
+    )
+    .detail(why)
+    .detail(without.what.clone())
+}
+
+/// `None`: the processor counted a part of the run only.
+fn count_one(
+    run: &mut CommandRuns<'_>,
+    by: CountedBy,
+    folder: &Path,
+    progress: &Progress,
+) -> Result<Option<u64>, Early> {
     progress.say(format!("counting instructions of {}", run.line.name));
     match by {
         CountedBy::Processor => by_processor(run, progress),
-        CountedBy::Valgrind => in_valgrind(run, folder, progress),
+        CountedBy::Valgrind => in_valgrind(run, folder, progress).map(Some),
     }
 }
 
-fn by_processor(run: &mut CommandRuns<'_>, progress: &Progress) -> Result<u64, Early> {
+fn by_processor(run: &mut CommandRuns<'_>, progress: &Progress) -> Result<Option<u64>, Early> {
     run.instructions = Counting::Wanted;
     let made = rounds::measure(&mut [run as &mut dyn Subject], &ONE_RUN, progress)?;
     match (made.ended_early, std::mem::take(&mut run.instructions)) {
         (Some(early), _) => Err(early),
-        (None, Counting::Counted(count)) => Ok(count),
+        (None, Counting::Counted(count)) => Ok(Some(count)),
+        (None, Counting::InPart) => Ok(None),
         (None, Counting::No | Counting::Wanted) => {
-            let failure = Refusal::no("the run was not counted", "genba bench without --instructions");
-            Err(Early { planned: Some(1), failure: Some(failure), cleanup_failure: None })
+            Err(early(Refusal::no("the run was not counted", "genba bench without --instructions")))
         }
     }
 }
@@ -109,7 +149,7 @@ fn in_valgrind(run: &mut CommandRuns<'_>, folder: &Path, progress: &Progress) ->
     if let Some(early) = made.ended_early {
         return Err(early);
     }
-    summed(folder).map_err(|refusal| Early { planned: Some(1), failure: Some(refusal), cleanup_failure: None })
+    summed(folder).map_err(early)
 }
 
 /// Of the files of all processes, which go.
