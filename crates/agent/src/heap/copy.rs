@@ -3,12 +3,15 @@
 //! see it, no SIGCHLD comes), lets it outlive the thread that made it, keeps a file open that the program closes meanwhile.
 
 use crate::system::errno;
-use crate::system::proc::monotonic_ns;
+use crate::system::proc::{monotonic_ns, own_pid};
 use std::ffi::c_int;
 
 const BETWEEN_LOOKS_NS: libc::c_long = 1_000_000;
 /// Where descriptors have to be closed one by one, as many as that take some milliseconds.
 const DESCRIPTORS_MAX: u64 = 1 << 16;
+
+/// The exit code of a copy whose maker is gone: nobody waits for it.
+const ORPHANED: u8 = 255;
 
 /// How a copy ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,20 +28,43 @@ pub enum End {
 /// # Safety
 /// All signals are blocked on the calling thread. `work` uses no lock and no allocator, and does not panic.
 pub unsafe fn make(work: impl FnOnce() -> u8) -> Result<i32, i32> {
+    let maker = own_pid();
     // SAFETY: a process with a copy of the memory, without a signal at its end. The calling thread goes on in both on the same stack.
     let made = unsafe { libc::syscall(libc::SYS_clone, 0_u64, 0_u64, 0_u64, 0_u64, 0_u64) };
     match made {
         0 => {
+            tie_to(maker);
+            let goes_first = go_first();
             leave_files();
-            become_a_guest();
-            let code = work();
-            loop {
-                // SAFETY: ends this copy.
-                unsafe { libc::syscall(libc::SYS_exit_group, c_int::from(code)) };
+            if !goes_first {
+                // The program had all descriptors open that it may.
+                go_first();
             }
+            leave_no_core();
+            exit(work())
         }
         pid if pid > 0 => Ok(pid as i32),
         _ => Err(errno::get()),
+    }
+}
+
+fn exit(code: u8) -> ! {
+    loop {
+        // SAFETY: ends this copy.
+        unsafe { libc::syscall(libc::SYS_exit_group, c_int::from(code)) };
+    }
+}
+
+/// It goes with its maker: with the thread, which no other takes the place of, and so with the process `maker`.
+fn tie_to(maker: u32) {
+    // SAFETY: plain system calls.
+    let parent = unsafe {
+        libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        libc::syscall(libc::SYS_getppid)
+    };
+    // No signal comes for an end before that.
+    if parent != i64::from(maker) {
+        exit(ORPHANED);
     }
 }
 
@@ -51,8 +77,9 @@ fn leave_files() {
             return;
         }
         // Linux before 5.9, or a filter. A number above the limit, which was higher once, stays open until the copy ends.
-        let mut limit = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
+        let mut limit = libc::rlimit64 { rlim_cur: DESCRIPTORS_MAX, rlim_max: 0 };
         let unchanged = core::ptr::null::<libc::rlimit64>();
+        // A filter may forbid that, too: the limit stays as it is here.
         libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_NOFILE, unchanged, &raw mut limit);
         for number in 0..limit.rlim_cur.min(DESCRIPTORS_MAX) {
             libc::syscall(libc::SYS_close, number);
@@ -60,11 +87,10 @@ fn leave_files() {
     }
 }
 
-/// It goes with its maker, goes first where memory is short, and leaves no core file.
-fn become_a_guest() {
+/// Where memory is short. False: the file cannot be opened.
+fn go_first() -> bool {
     // SAFETY: plain system calls, on memory of this copy.
     unsafe {
-        libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
         let path = c"/proc/self/oom_score_adj".as_ptr();
         let file = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, libc::O_WRONLY | libc::O_CLOEXEC, 0);
         if file >= 0 {
@@ -72,6 +98,13 @@ fn become_a_guest() {
             libc::syscall(libc::SYS_write, file, text.as_ptr(), text.len());
             libc::syscall(libc::SYS_close, file);
         }
+        file >= 0
+    }
+}
+
+fn leave_no_core() {
+    // SAFETY: plain system calls, on memory of this copy.
+    unsafe {
         let none = libc::rlimit64 { rlim_cur: 0, rlim_max: 0 };
         let nowhere = core::ptr::null_mut::<libc::rlimit64>();
         libc::syscall(libc::SYS_prlimit64, 0, libc::RLIMIT_CORE, &raw const none, nowhere);
@@ -113,7 +146,7 @@ pub fn wait(pid: i32, at_most_ns: u64) -> End {
 
 #[cfg(test)]
 mod tests {
-    use super::{End, make, wait};
+    use super::{End, ORPHANED, make, tie_to, wait};
     use std::io::{PipeReader, Read, pipe};
     use std::os::fd::AsRawFd;
 
@@ -122,6 +155,27 @@ mod tests {
     fn is_open(number: i32) -> bool {
         // SAFETY: plain numbers.
         unsafe { libc::syscall(libc::SYS_fcntl, number, libc::F_GETFD) >= 0 }
+    }
+
+    #[test]
+    fn a_copy_goes_with_its_maker_also_before_it_is_tied_to_it() {
+        let tied = || {
+            let mut signal = 0;
+            // SAFETY: the kernel writes one int.
+            unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_PDEATHSIG, &raw mut signal, 0, 0, 0) };
+            u8::from(signal == libc::SIGKILL)
+        };
+        // SAFETY: the copy makes system calls only.
+        let pid = unsafe { make(tied) }.expect("a copy");
+        assert_eq!(wait(pid, PATIENCE_NS), End::Exited(1));
+        // As the copy of another process, which it has as its parent no more.
+        let orphan = || {
+            tie_to(u32::MAX);
+            0
+        };
+        // SAFETY: as above.
+        let pid = unsafe { make(orphan) }.expect("a copy");
+        assert_eq!(wait(pid, PATIENCE_NS), End::Exited(ORPHANED));
     }
 
     #[test]
