@@ -9,6 +9,7 @@ use std::path::Path;
 use genba_format::masking;
 use genba_heap::answer::Class;
 use genba_process::interpreter::Interpreter;
+use genba_profile::shell;
 use serde::{Deserialize, Serialize};
 
 use super::asking::Asked;
@@ -200,24 +201,55 @@ impl Page {
 
     /// Into a file that only its owner can read. `replaces`: one that is there already, too.
     pub fn write(&self, path: &Path, replaces: bool) -> Result<(), Failure> {
-        let text = self.json()?;
-        let mut options = OpenOptions::new();
-        options.write(true).mode(0o600);
-        match replaces && path.exists() {
-            true => options.truncate(true),
-            false => options.create_new(true),
-        };
-        let written = options.open(path).and_then(|mut file| {
-            if file.metadata()?.is_file() {
-                file.set_permissions(Permissions::from_mode(0o600))?;
-            }
-            file.write_all(text.as_bytes())
-        });
-        written.map_err(|error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error))))
+        write(path, &self.json()?, replaces)
     }
 
     pub fn json(&self) -> Result<String, Failure> {
         let text = genba_text::json::pretty(self);
         text.map_err(|error| Failure::ours(format!("cannot write JSON: {error}")))
+    }
+}
+
+fn write(path: &Path, text: &str, replaces: bool) -> Result<(), Failure> {
+    let cannot = |error| Failure::no(format!("cannot write {}: {}", path.display(), failure::of_system(&error)));
+    let is_there = replaces && path.exists();
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(!is_there).mode(0o600).open(path).map_err(cannot)?;
+    if is_there && file.metadata().map_err(cannot)?.is_file() {
+        // First of all: where that fails, what is there stays.
+        file.set_permissions(Permissions::from_mode(0o600)).map_err(|error| {
+            cannot(error)
+                .detail("only its owner may read a heap, and the mode of this file cannot be changed; it is as it was")
+                .hint(format!("-o with another name, or first: rm {}", shell::path(path)))
+        })?;
+        file.set_len(0).map_err(cannot)?;
+    }
+    file.write_all(text.as_bytes()).map_err(cannot)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::write;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("heap.json");
+        fs::write(&path, "a longer one").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+        assert!(write(&path, "new", false).is_err());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "a longer one");
+        write(&path, "new", true).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        // A regular file that may be written, and whose mode nobody may change.
+        let fixed = Path::new("/proc/self/comm");
+        let before = fs::read_to_string(fixed).unwrap();
+        let failure = write(fixed, "new", true).unwrap_err();
+        assert!(failure.details.iter().any(|line| line.ends_with("it is as it was")), "{failure:?}");
+        assert_eq!(fs::read_to_string(fixed).unwrap(), before);
     }
 }
