@@ -43,6 +43,9 @@ def test_what_hyperfines_readme_types(line: str, tmp_path: Path) -> None:
 def with_hyperfine(*words: str, folder: Path) -> str:
     if shutil.which("hyperfine") is None:
         pytest.skip("hyperfine is not installed here (make/prepare.sh packages, as root)")
+    version = subprocess.run(["hyperfine", "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if not version.startswith("hyperfine 1.15"):
+        pytest.skip(f"{version} is installed here, and not 1.15")
     return subprocess.run(["hyperfine", *words], cwd=folder, capture_output=True, text=True, check=True).stdout
 
 
