@@ -6,7 +6,7 @@ use crate::Refused;
 /// So much in any case, and so much for each byte of the file.
 const BYTES_MIN: u64 = 96 << 20;
 const BYTES_A_BYTE: u64 = 20;
-/// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: however many a profiler wrote, all are read.
+/// The same of a `.prof` file. A function has 40 bytes there, and is a row, a place, a call and a sample here: 200,000 of them find room.
 const BYTES_A_BYTE_OF_COUNTS: u64 = 64;
 /// A compressed file has at most so much for each of its own bytes: a small one cannot ask for much.
 const BYTES_A_STORED_BYTE: u64 = 320;
