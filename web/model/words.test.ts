@@ -85,7 +85,7 @@ test("the accounting is words, and says what strains it", () => {
   const ended = accountingWords({ ...accounting, ticks: 1900 as Count, refused: [{ name: "thread ended", ticks: 900 as Count }], dropped: [] }, clocks);
   assert.deepEqual([ended.ticks, ended.strains], ["ticks 1,900 = sampled 1,000 + dropped 0 + refused 900 (thread ended 900)", []]);
   const imported = accountingWords({ ...accounting, ticks: 9 as Count, sampled: 9 as Count, refused: [], dropped: [] }, { ...clocks, cpuNotSampled: 5 as Ns }, true);
-  assert.deepEqual([imported.covered, imported.strains], ["an imported file tells only its samples", []]);
+  assert.deepEqual([imported.covered, imported.strains], ["CPU time not measured by genba", []]);
   assert.deepEqual(at({ refused: 2 }), ["ticks 1,002 = sampled 1,000 + dropped 0 + refused 2 (moved 2)", "CPU covered 100.0 %"]);
   assert.deepEqual(at({ dropped: 25 }).slice(2), []);
   assert.deepEqual(at({ dropped: 75 }), ["ticks 1,075 = sampled 1,000 + dropped 75 (late 75) + refused 0", "CPU covered 100.0 %", "7.0 % of the ticks gave no sample"]);

@@ -253,7 +253,7 @@ export function accountingWords(accounting: Accounting, clocks: Clocks, isImport
     ticks:
       `ticks ${grouped(accounting.ticks)} = sampled ${sampled} + dropped ${grouped(dropped)}${byReason(accounting.dropped)}` +
       ` + refused ${grouped(refused)}${byReason(accounting.refused)}`,
-    covered: isImported ? "an imported file tells only its samples" : program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
+    covered: isImported ? "CPU time not measured by genba" : program > 0 ? `CPU covered ${shareWords(covered as Share)}` : "no CPU time",
     isStrained: strains.length > 0,
     strains: strains.filter(([, said]) => !warnings.some((warning) => warning.includes(said))).map(([words]) => words),
   };
