@@ -255,16 +255,39 @@ def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, g
     assert files_below(server.data / "objects") == set()
 
 
+def doom(server: Server, age_ms: int) -> None:
+    """As a server does that deletes the one content, and then is killed. A negative age: no clock comes by it while the test runs."""
+    doomed_ms = time.time_ns() // 1_000_000 - age_ms
+    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
+        database.execute("DELETE FROM recordings")
+        assert database.execute("UPDATE contents SET uses = 0, doomed = ?", (doomed_ms,)).rowcount == 1
+
+
 @pytest.mark.parametrize("is_left", [True, False], ids=["there", "deleted"])
-def test_the_same_bytes_are_taken_while_a_killed_server_was_deleting_them(server: Server, golden: bytes, is_left: bool) -> None:
+def test_the_same_bytes_are_not_taken_while_the_store_may_still_delete_them(server: Server, golden: bytes, is_left: bool) -> None:
+    client = server.client()
+    made = client.push(golden)
+    server.stop()
+    doom(server, -HOUR_S * 1_000)
+    if not is_left:
+        content_file(server, made).unlink()
+    client = server.start().client()
+    refused = client.ask("POST", "/api/recordings?name=app.genba", golden).expect(503)
+    assert "is deleting the same content" in refused.json()["title"] and int(refused.headers["Retry-After"]) > 0
+    assert not client.recordings() and content_file(server, made).exists() == is_left
+    server.stop()
+    doom(server, 3 * MINUTE_MS)
+    client = server.start().client()
+    assert client.content(client.push(golden)["id"]) == golden
+
+
+@pytest.mark.parametrize("is_left", [True, False], ids=["there", "deleted"])
+def test_the_same_bytes_are_taken_when_a_killed_server_was_deleting_them(server: Server, golden: bytes, is_left: bool) -> None:
     """It had doomed the content, and its object may be deleted already."""
     client = server.client()
     made = client.push(golden)
     server.stop()
-    doomed_ms = time.time_ns() // 1_000_000 - 5 * MINUTE_MS
-    with contextlib.closing(sqlite3.connect(server.data / "genba.sqlite")) as database, database:
-        database.execute("DELETE FROM recordings")
-        assert database.execute("UPDATE contents SET uses = 0, doomed = ?", (doomed_ms,)).rowcount == 1
+    doom(server, 5 * MINUTE_MS)
     if not is_left:
         content_file(server, made).unlink()
     client = server.start().client()

@@ -3,11 +3,13 @@
 //! Never: decides who may do it (`rules/access.rs`); decodes a recording (`reading/` asks another process).
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
+use tokio::sync::Mutex;
 
 use crate::reading::{Answers, Facts, Unread};
 use crate::rules::naming::TAGS_MAX;
@@ -31,6 +33,8 @@ pub struct Keeper {
     /// For files that exist only while somebody reads them.
     pub scratch: PathBuf,
     pub recording_bytes_max: u64,
+    /// Of whoever deletes contents that nobody uses.
+    pub clearing: Arc<Mutex<()>>,
 }
 
 /// What somebody says about a recording before its first byte.
@@ -271,6 +275,7 @@ impl Keeper {
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),
             recording_bytes_max: 1 << 20,
+            clearing: Arc::default(),
         }
     }
 
@@ -342,6 +347,7 @@ mod tests {
             answers: Answers::new(workers, 1 << 20),
             scratch: folder.to_owned(),
             recording_bytes_max: 1 << 20,
+            clearing: Arc::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Owns: how long each may lie. Never: deletes an object that a row names.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::keeping::keeper::Keeper;
 use crate::storage::database::Database;
@@ -10,7 +11,7 @@ use crate::storage::recordings::{self, Recording, State};
 use crate::storage::store::{CONTENT, Store, UPLOADS};
 use crate::storage::tokens::commit;
 use crate::storage::{chunks, contents, scratch, settings};
-use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, now_ms};
+use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, now_ms};
 use crate::words::problem::Problem;
 
 /// A live recording that did not grow since is sealed as it is: the one who sent it is gone, or has no network.
@@ -21,6 +22,8 @@ const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
 const PART_KEPT_MS: i64 = 6 * HOUR_MS;
 /// A content that is being sealed has none, either.
 const CONTENT_KEPT_MS: i64 = DAY_MS;
+/// From the doom to the delete. The rest of the time for which a doom holds is the store's.
+const DELETED_WITHIN_MS: i64 = 30 * SECOND_MS;
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cleared {
@@ -88,18 +91,14 @@ impl Keeper {
         if settings::are_deletions_held(&self.database).await? {
             return Ok(0);
         }
-        let doomed_ms = now_ms();
-        let mut cleared = 0;
-        for sha256 in contents::doom_unused(&self.database, doomed_ms).await? {
-            let mut transaction = self.database.begin().await?;
-            if contents::forget(&mut transaction, &sha256, doomed_ms).await? {
-                // Before the commit: whoever wants the same content waits for it, and then puts it anew.
-                self.store.delete(&self.store.content(&sha256)).await?;
-                commit(transaction).await?;
-                cleared += 1;
-            }
-        }
-        Ok(cleared)
+        let (database, store, clearing) = (self.database.clone(), self.store.clone(), Arc::clone(&self.clearing));
+        // A task of its own: a client that goes ends its handler, and with it the transaction, but not the delete that is on its way.
+        let deleting = tokio::spawn(async move {
+            // One after the other: many who delete at once would take all connections of the database.
+            let _turn = clearing.lock().await;
+            delete_unused(&database, &store).await
+        });
+        deleting.await.map_err(|error| Problem::internal("deleting contents", &error))?
     }
 
     /// Scratch files, and objects that were being written.
@@ -127,6 +126,25 @@ impl Keeper {
         }
         Ok(cleared)
     }
+}
+
+async fn delete_unused(database: &Database, store: &Store) -> Result<u64, Problem> {
+    let mut cleared = 0;
+    for sha256 in contents::unused(database).await? {
+        let doomed_ms = now_ms();
+        if !contents::doom(database, &sha256, doomed_ms).await? {
+            continue;
+        }
+        let mut transaction = database.begin().await?;
+        // A process that was stopped for a while must not delete what somebody may use by now.
+        if contents::forget(&mut transaction, &sha256, doomed_ms).await? && now_ms() - doomed_ms < DELETED_WITHIN_MS {
+            // Before the commit: whoever wants the same content waits for it, and then puts it anew.
+            store.delete(&store.content(&sha256)).await?;
+            commit(transaction).await?;
+            cleared += 1;
+        }
+    }
+    Ok(cleared)
 }
 
 /// Contents that the store has and no row names, and that nobody wrote for a day: a seal failed after it had put them. Hash and size of each.
