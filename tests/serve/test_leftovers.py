@@ -234,6 +234,22 @@ def test_contents_without_a_row_are_listed_by_check_and_deleted_by_prune(server:
     assert young.exists()
 
 
+def test_prune_deletes_nothing_in_a_store_of_which_the_database_knows_nothing(server: Server, golden: bytes, honest: bytes) -> None:
+    made = server.client().push(golden)
+    server.stop()
+    own, other = content_file(server, made), server.data / "objects/content/ab" / ("ab" * 32)
+    own.unlink()
+    other.parent.mkdir(parents=True, exist_ok=True)
+    other.write_bytes(honest)
+    age_file(other, 25 * HOUR_S)
+    assert "no recording uses" not in server.verb("check").stderr
+    server.said("prune", "--older", "30d")
+    assert other.exists()
+    own.write_bytes(golden)
+    server.said("prune", "--older", "30d")
+    assert own.exists() and not other.exists()
+
+
 def content_file(server: Server, made: dict) -> Path:
     return server.data / "objects/content" / made["sha256"][:2] / made["sha256"]
 

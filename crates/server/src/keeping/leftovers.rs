@@ -42,9 +42,9 @@ impl Keeper {
             cleared.recordings = self.prune(now_ms() - i64::from(days) * DAY_MS).await?;
         }
         for quiet in recordings::untouched(&self.database, State::Open, Some(true), now_ms() - LIVE_QUIET_MS).await? {
-            // One that cannot be read is an upload like any other, until it is deleted.
+            // One that can never be read is an upload like any other, until it is deleted. Every other failure says nothing against it.
             let sealed = self.seal_quiet(&quiet).await;
-            if sealed.is_err_and(|problem| !is_passing(&problem)) && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
+            if sealed.is_err_and(|problem| problem.is_lasting) && quiet.touched_ms < now_ms() - UPLOAD_KEPT_MS {
                 cleared.uploads += u64::from(self.delete_if_untouched(&quiet).await?);
             }
         }
@@ -152,8 +152,8 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
     // The rows come second: what was sealed meanwhile is among them.
     let listed = store.list(CONTENT).await?;
     let known = contents::hashes(database).await?;
-    // A database that knows no content at all is rather another server's.
-    if known.is_empty() {
+    // A store of which the database knows nothing is rather another server's.
+    if !listed.iter().any(|object| object.key.filename().is_some_and(|sha256| known.contains(sha256))) {
         return Ok(Vec::new());
     }
     let unnamed = listed.into_iter().filter(|object| object.age_ms > CONTENT_KEPT_MS).filter_map(|object| {
@@ -164,13 +164,14 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
     Ok(unnamed.collect())
 }
 
-/// Somebody went on with it or sealed it in between, the store or the disk has a bad hour: nothing against the recording itself.
-fn is_passing(problem: &Problem) -> bool {
-    [404, 409, 503, 507].contains(&problem.status)
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use object_store::path::Path as Key;
+
+    use crate::keeping::uploading::unread_problem;
+    use crate::reading::{Refusal, Unread};
+
     use super::*;
 
     #[test]
@@ -186,8 +187,45 @@ mod tests {
     }
 
     #[test]
-    fn a_recording_is_kept_where_only_the_hour_was_bad() {
-        assert!(is_passing(&Problem::disk_full()) && is_passing(&Problem::conflict("it grew")));
-        assert!(!is_passing(&Problem::new(422, "the file is not a recording")));
+    fn only_what_is_said_of_the_recording_itself_deletes_it() {
+        let words = || "words".to_owned();
+        let refusal = Refusal { title: words(), detail: None, hint: None };
+        for lasting in [Unread::Refused(refusal), Unread::TooLarge { words: words() }] {
+            assert!(unread_problem(&lasting).is_lasting, "{lasting:?}");
+        }
+        let passing = [
+            Unread::TooLong { words: words() },
+            Unread::Broken { words: words() },
+            Unread::Busy,
+            Unread::NotFetched(Problem::internal("the store", &"has no folder")),
+            Unread::NotFetched(Problem::disk_full()),
+        ];
+        for passing in passing {
+            assert!(!unread_problem(&passing).is_lasting, "{passing:?}");
+        }
+        assert!(!Problem::conflict("it grew").is_lasting && !Problem::not_found("recording").is_lasting);
+    }
+
+    #[test]
+    fn a_part_is_lost_where_the_store_has_others_and_not_where_it_has_none() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            let (lost, other) = (keeper.begun().await, keeper.begun().await);
+            for recording in [&lost, &other] {
+                keeper.append(recording, 0, Bytes::from_static(b"some bytes")).await.expect("a part");
+            }
+            let object = async |id: &str| {
+                let parts = chunks::of_recording(&keeper.database, id).await.expect("parts");
+                Key::from(parts.first().expect("one part").object.as_str())
+            };
+            let lost = keeper.find(&lost.id).await.expect("it is there");
+            keeper.store.delete(&object(&lost.id).await).await.expect("it is deleted");
+            assert!(keeper.seal_quiet(&lost).await.expect_err("a part is lost").is_lasting);
+            // As where the folder is not mounted.
+            keeper.store.delete(&object(&other.id).await).await.expect("it is deleted");
+            assert!(!keeper.seal_quiet(&lost).await.expect_err("nothing is there").is_lasting);
+        });
     }
 }

@@ -316,11 +316,14 @@ pub fn unread_problem(unread: &Unread) -> Problem {
     match unread {
         Unread::Refused(refusal) => {
             let problem = Problem::new(422, refusal.title.clone());
-            Problem { detail: refusal.detail.clone(), hint: refusal.hint.clone(), ..problem }
+            Problem { detail: refusal.detail.clone(), hint: refusal.hint.clone(), ..problem }.lasting()
         }
         Unread::Absent { words } => Problem::new(404, words.clone()),
         Unread::TooLarge { words } | Unread::TooLong { words } => {
-            Problem::new(422, "reading this recording takes more than this server gives").detail(words.clone())
+            let problem =
+                Problem::new(422, "reading this recording takes more than this server gives").detail(words.clone());
+            // A machine that is busy now is idle later.
+            Problem { is_lasting: matches!(unread, Unread::TooLarge { .. }), ..problem }
         }
         Unread::Busy => {
             let problem =
