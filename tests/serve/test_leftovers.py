@@ -263,7 +263,10 @@ def test_the_same_bytes_heal_a_content_that_the_store_has_lost(server: Server, g
     if left is not None:
         path.write_bytes(left)
     assert server.verb("check").returncode == 1
+    view = f"/api/recordings/{made['id']}/tree"
+    assert "lost or cut" in client.get(view).expect(500).json()["title"]
     again = client.push(golden)
+    client.get(view).expect(200)
     assert client.content(made["id"]) == client.content(again["id"]) == golden
     for one in (made, again):
         assert server.verb("check").returncode == 0
