@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::{Stream, TryStreamExt, stream};
-use object_store::path::Path as Key;
 use tempfile::NamedTempFile;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Mutex;
@@ -26,8 +25,6 @@ use crate::words::random;
 
 /// What uploads leave free.
 const RESERVE_BYTES: u64 = 16 << 20;
-/// How many others are looked for before an object is taken for lost.
-const OTHERS_MAX: usize = 16;
 
 pub struct Keeper {
     pub database: Database,
@@ -197,22 +194,6 @@ impl Keeper {
             // Somebody sealed it in between, and its parts are gone.
             false => Err(Problem::new(503, "the recording changed while it was read").hint("ask again")),
         }
-    }
-
-    /// The store has others that the database names, and not this one. A folder that is not mounted has none, nor has a mistyped bucket.
-    async fn is_lost(&self, key: &Key) -> Result<bool, Problem> {
-        if self.store.bytes_of(key).await?.is_some() {
-            return Ok(false);
-        }
-        let contents = contents::all(&self.database).await?.into_iter().take(OTHERS_MAX);
-        let parts = chunks::objects(&self.database).await?.into_iter().take(OTHERS_MAX);
-        let parts = parts.map(|(object, _)| Key::from(object));
-        for other in contents.map(|(sha256, _)| self.store.content(&sha256)).chain(parts) {
-            if self.store.bytes_of(&other).await?.is_some() {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     pub(super) fn scratch_file(&self) -> Result<(NamedTempFile, tokio::fs::File), Problem> {

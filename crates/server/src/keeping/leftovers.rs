@@ -5,10 +5,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use object_store::path::Path as Key;
+
 use crate::keeping::keeper::Keeper;
 use crate::storage::database::Database;
 use crate::storage::recordings::{self, Recording, State};
-use crate::storage::store::{CONTENT, Store, UPLOADS};
+use crate::storage::store::{CONTENT, Listed, Store, UPLOADS};
 use crate::storage::tokens::commit;
 use crate::storage::{chunks, contents, scratch, settings};
 use crate::words::moment::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, now_ms};
@@ -22,6 +24,8 @@ const UPLOAD_KEPT_MS: i64 = 7 * DAY_MS;
 const PART_KEPT_MS: i64 = 6 * HOUR_MS;
 /// A content that is being sealed has none, either.
 const CONTENT_KEPT_MS: i64 = DAY_MS;
+/// How many objects that the database names are looked for before the store is taken for another server's.
+const NAMED_MAX: usize = 16;
 /// From the doom to the delete. The rest of the time for which a doom holds is the store's.
 const DELETED_WITHIN_MS: i64 = 30 * SECOND_MS;
 
@@ -117,14 +121,35 @@ impl Keeper {
         let listed = self.store.list(UPLOADS).await?;
         let rows = chunks::objects(&self.database).await?;
         let known: HashSet<&str> = rows.iter().map(|(object, _)| object.as_str()).collect();
+        let is_left = |part: &Listed| part.age_ms > PART_KEPT_MS && !known.contains(part.key.as_ref());
+        let left: Vec<Listed> = listed.into_iter().filter(is_left).collect();
+        if left.is_empty() || !self.has_named_objects().await? {
+            return Ok(0);
+        }
         let mut cleared = 0;
-        for part in listed {
-            if part.age_ms > PART_KEPT_MS && !known.contains(part.key.as_ref()) {
-                self.store.delete(&part.key).await?;
-                cleared += 1;
-            }
+        for part in left {
+            self.store.delete(&part.key).await?;
+            cleared += 1;
         }
         Ok(cleared)
+    }
+
+    /// The store has others that the database names, and not this one.
+    pub(super) async fn is_lost(&self, key: &Key) -> Result<bool, Problem> {
+        Ok(self.store.bytes_of(key).await?.is_none() && self.has_named_objects().await?)
+    }
+
+    /// False: a folder that is not mounted, a mistyped bucket, another server's store; or the database knows nothing yet.
+    async fn has_named_objects(&self) -> Result<bool, Problem> {
+        let contents = contents::all(&self.database).await?.into_iter().take(NAMED_MAX);
+        let parts = chunks::objects(&self.database).await?.into_iter().take(NAMED_MAX);
+        let parts = parts.map(|(object, _)| Key::from(object));
+        for named in contents.map(|(sha256, _)| self.store.content(&sha256)).chain(parts) {
+            if self.store.bytes_of(&named).await?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -167,7 +192,6 @@ pub async fn unnamed_contents(database: &Database, store: &Store) -> Result<Vec<
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
-    use object_store::path::Path as Key;
 
     use crate::keeping::uploading::unread_problem;
     use crate::reading::{Refusal, Unread};
@@ -204,6 +228,24 @@ mod tests {
             assert!(!unread_problem(&passing).is_lasting, "{passing:?}");
         }
         assert!(!Problem::conflict("it grew").is_lasting && !Problem::not_found("recording").is_lasting);
+    }
+
+    #[test]
+    fn parts_without_a_row_stay_in_a_store_of_which_the_database_knows_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(async {
+            let keeper = Keeper::in_folder(folder.path()).await;
+            let key = keeper.store.new_part("another").expect("a key");
+            keeper.store.put(&key, Bytes::from_static(b"some bytes")).await.expect("it is put");
+            let path = keeper.store.file(&key).expect("a file");
+            let file = std::fs::File::options().write(true).open(path).expect("it is there");
+            let long = std::time::Duration::from_secs(7 * 3_600);
+            file.set_modified(std::time::SystemTime::now() - long).expect("a time");
+            assert_eq!(keeper.clear_parts().await, Ok(0));
+            keeper.append(&keeper.begun().await, 0, Bytes::from_static(b"some bytes")).await.expect("a part");
+            assert_eq!(keeper.clear_parts().await, Ok(1));
+        });
     }
 
     #[test]
